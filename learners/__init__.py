@@ -7,10 +7,6 @@ other values than the defaults.
 
 from sklearn.base import BaseEstimator
 
-from bakeoff.learners.base.fit_memory import estimate_pairwise_bytes
-from bakeoff.learners.base.row_bounds import get_row_bounded_parameters
-from bakeoff.learners.base.scale_sensitivity import is_scale_sensitive
-from bakeoff.learners.base.value_bounds import get_max_nominal_values
 from bakeoff.learners.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from bakeoff.learners.knn import KNeighborsClassifier, KNeighborsRegressor
 from bakeoff.learners.linear.linear_regression import LinearRegression, Ridge
@@ -64,8 +60,4 @@ __all__ = [
     "RandomForestClassifier",
     "RandomForestRegressor",
     "Ridge",
-    "estimate_pairwise_bytes",
-    "get_max_nominal_values",
-    "get_row_bounded_parameters",
-    "is_scale_sensitive",
 ]

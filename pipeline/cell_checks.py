@@ -13,10 +13,10 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from bakeoff import learners
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.stages.preprocessing import list_kinds, reads_nominal_columns, require_named_columns
+from bakeoff.pipeline.stages.preprocessing.learner_input import get_max_nominal_values
 from bakeoff.pipeline.stages.splitting import Split
 
 MAX_TRIAL_ROWS = 100
@@ -89,7 +89,7 @@ def _require_known_kinds(experiment: Experiment, prepared: pd.DataFrame) -> None
 
 def _require_few_values(experiment: Experiment, prepared: pd.DataFrame) -> None:
     """Reject the first nominal column with more values than the learner accepts."""
-    limit = learners.get_max_nominal_values(experiment.learner)
+    limit = get_max_nominal_values(experiment.learner)
     if limit is None:
         return
     for name, kind in list_kinds(prepared).items():

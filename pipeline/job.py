@@ -19,12 +19,13 @@ from bakeoff.pipeline.experiment import (
     evaluate_splits,
     fit_final_model,
 )
-from bakeoff.pipeline.experiment_builder import build_experiment
+from bakeoff.pipeline.experiment.builder import build_experiment
+from bakeoff.pipeline.experiment.candidates import leave_out_candidates
+from bakeoff.pipeline.experiment.part_cache import PartCache
 from bakeoff.pipeline.figure_choice import FigureChoice, choose_figures
 from bakeoff.pipeline.job_secrets import hide_in_warnings
-from bakeoff.pipeline.part_cache import PartCache
 from bakeoff.pipeline.stages.splitting import Splits
-from bakeoff.pipeline.storage_check import uses_own_code
+from bakeoff.pipeline.storage_check import check_models, uses_own_code
 from bakeoff.pipeline.tracking import RunDescription, RunStopped, Tracker
 
 ContinueRule = Callable[[Experiment, Sequence[FoldResult]], bool]
@@ -125,10 +126,10 @@ def _prepare_job(
     experiment = build_experiment(spec, resources)
     preflight.check_experiment(experiment)
     splits = experiment.make_splits()
-    experiment = preflight.leave_out_candidates(experiment, splits)
+    experiment = leave_out_candidates(experiment, splits)
     preflight.check_splits(experiment, splits)
     if tries_own_code or not uses_own_code(experiment, spec["trust"]):
-        resources.check_storable(spec, experiment, splits)
+        check_models(spec, experiment, splits, resources.tried)
     # A figure that cannot be drawn must be rejected before the fit, which may take hours.
     choice = choose_figures(spec.get("figures", []), experiment, splits, spec["trust"])
     audit = resources.build("audit", spec["audit"], spec["trust"])

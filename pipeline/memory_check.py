@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from bakeoff import learners
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.machine_memory import BYTES_OF_GIGABYTE, read_machine_bytes, to_gigabytes
@@ -12,6 +11,11 @@ from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.splitting import Splits
 
 BYTES_OF_NUMBER = 8
+PAIRWISE_MODULE = "sklearn.gaussian_process"
+MATRICES_OF_FITTED_KERNEL = 11
+"""Matrices of n × n numbers at the peak of a fit that optimizes its kernel: 10 to 15 were measured."""
+MATRICES_OF_GIVEN_KERNEL = 7
+"""Matrices at the peak with the kernel as it is given: 5 to 7 were measured."""
 ONE_HOT = "OneHotEncoder"
 REDUCING_STEPS = ("GroupRareValues",)
 """Steps after which a column has fewer values."""
@@ -77,22 +81,46 @@ def count_one_hot_columns(preprocessing: Any, dataset: Dataset) -> int:
 
 def exceeds_memory(learner: Any, n_rows: int) -> bool:
     """Return whether a fit on some number of rows needs more memory for pairs of them than the machine has."""
-    needed = learners.estimate_pairwise_bytes(learner, n_rows)
+    needed = estimate_pairwise_bytes(learner, n_rows)
     return needed > 0 and needed > read_machine_bytes()
 
 
 def note_memory(experiment: Experiment) -> str:
     """Return a sentence about a fit that needs much memory for pairs of rows; empty for all others."""
     n_rows = len(experiment.dataset.y)
-    if learners.estimate_pairwise_bytes(experiment.learner, n_rows) < NOTED_BYTES:
+    if estimate_pairwise_bytes(experiment.learner, n_rows) < NOTED_BYTES:
         return ""
     return describe_memory(experiment.learner, n_rows)
 
 
 def describe_memory(learner: Any, n_rows: int) -> str:
     """Return what a fit on some number of rows needs, and how it grows."""
-    needed = to_gigabytes(learners.estimate_pairwise_bytes(learner, n_rows))
+    needed = to_gigabytes(estimate_pairwise_bytes(learner, n_rows))
     return (
         f"{type(learner).__name__} needs about {needed} for the pairs of {n_rows:,} rows; its memory grows with the "
         "square of the rows, its time with the cube"
     )
+
+
+def estimate_pairwise_bytes(estimator: Any, n_rows: int) -> int:
+    """Return the memory in bytes that a fit needs for pairs of rows; 0 for learners that hold none.
+
+    Parameters
+    ----------
+    estimator : estimator
+        An estimator of bakeoff or of another library.
+    n_rows : int
+        Of the training rows.
+
+    Examples
+    --------
+    >>> from sklearn.gaussian_process import GaussianProcessRegressor
+    >>> from sklearn.linear_model import Ridge
+    >>> estimate_pairwise_bytes(GaussianProcessRegressor(), 10_000), estimate_pairwise_bytes(Ridge(), 10_000)
+    (8800000000, 0)
+    """
+    if not type(estimator).__module__.startswith(PAIRWISE_MODULE):
+        return 0
+    is_kernel_fitted = estimator.get_params(deep=False).get("optimizer") is not None
+    n_matrices = MATRICES_OF_FITTED_KERNEL if is_kernel_fitted else MATRICES_OF_GIVEN_KERNEL
+    return n_matrices * BYTES_OF_NUMBER * n_rows * n_rows

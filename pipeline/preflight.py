@@ -6,10 +6,8 @@ Each check is a function that raises a `UserError` or returns. `check_experiment
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +17,7 @@ from bakeoff import learners
 from bakeoff.pipeline.cell_checks import check_cells
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.experiment import Experiment
-from bakeoff.pipeline.experiment.fitting import make_tuning_splits
+from bakeoff.pipeline.experiment.candidates import count_smallest_inner_part, get_row_bounded_parameters
 from bakeoff.pipeline.fit_checks import check_decision_splits, check_fit, check_sampler
 from bakeoff.pipeline.memory_check import check_memory, check_table_memory
 from bakeoff.pipeline.parameter_sizes import check_parameter_sizes
@@ -196,29 +194,14 @@ def check_inner_folds(experiment: Experiment, splits: Splits) -> None:
         experiment.splitter.require_inner_folds(experiment.split_input, split.train, inner_folds, "tuning.folds")
 
 
-def leave_out_candidates(experiment: Experiment, splits: Splits) -> Experiment:
-    """Return the experiment, without the candidates that need more rows than there are if its tuning is not strict.
-
-    The smallest part that a candidate is fitted on decides, so that all folds have the same candidates.
-    """
-    tuning = experiment.tuning
-    if not isinstance(tuning, GridTuning) or tuning.strict:
-        return experiment
-    bounded = learners.get_row_bounded_parameters(experiment.learner)
-    if not bounded:
-        return experiment
-    largest = dict.fromkeys(bounded, _count_smallest_inner_part(experiment, splits))
-    return replace(experiment, tuning=replace(tuning, largest=largest))
-
-
 def check_row_bounds(experiment: Experiment, splits: Splits) -> None:
     """Require that parameters such as the number of neighbours do not exceed the number of training rows."""
-    bounded = learners.get_row_bounded_parameters(experiment.learner)
+    bounded = get_row_bounded_parameters(experiment.learner)
     if not bounded:
         return
     own_params = experiment.learner.get_params()
     n_rows = splits.min_train_rows
-    n_inner_rows = _count_smallest_inner_part(experiment, splits)
+    n_inner_rows = count_smallest_inner_part(experiment, splits)
     candidates = list(_iter_candidates(experiment))
     for name in bounded:
         # Tuning replaces the learner's own value only in the candidates that set it.
@@ -227,17 +210,6 @@ def check_row_bounds(experiment: Experiment, splits: Splits) -> None:
             _require_rows(f"{key}.{name}", candidate.get(name, own_params[name]), n_inner_rows)
         if not candidates:
             _require_rows(f"learner.{name}", own_params[name], n_rows)
-
-
-def _count_smallest_inner_part(experiment: Experiment, splits: Splits) -> int:
-    """Return the number of rows of the smallest part that a candidate of tuning is fitted on."""
-    inner_folds = experiment.tuning.folds
-    n_rows = splits.min_train_rows
-    if not inner_folds:
-        return n_rows
-    if not experiment.rows_belong_together:
-        return n_rows - math.ceil(n_rows / inner_folds)
-    return min(len(fitted) for split in splits.fitted for fitted, _ in make_tuning_splits(experiment, split))
 
 
 def _require_rows(key: str, value: Any, n_rows: int) -> None:

@@ -16,10 +16,10 @@ from typing import Any
 from bakeoff.pipeline.config.targets.target_names import require_names
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, evaluate_splits, fit_final_model
-from bakeoff.pipeline.experiment_builder import build_experiment
+from bakeoff.pipeline.experiment.builder import build_experiment
+from bakeoff.pipeline.experiment.candidates import leave_out_candidates
+from bakeoff.pipeline.experiment.part_cache import PartCache
 from bakeoff.pipeline.job import ShowProgress
-from bakeoff.pipeline.part_cache import PartCache
-from bakeoff.pipeline.preflight import leave_out_candidates
 from bakeoff.pipeline.report import SCORE_PREFIXES, summarize_folds
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.tracking.reading.stored_config import read_stored_config, require_trust

@@ -7,7 +7,7 @@ are not known is fitted on a few rows, stored and loaded, before hours are spent
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,14 +15,15 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from bakeoff import learners
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, fit_model, make_pipeline
+from bakeoff.pipeline.experiment.candidates import get_row_bounded_parameters
+from bakeoff.pipeline.job_secrets import reject_stored_secrets
 from bakeoff.pipeline.model.allowed_types import UntrustedType, trusted_types
 from bakeoff.pipeline.model.known_parts import describe_types, is_from, is_known
 from bakeoff.pipeline.stages.calibration import NoCalibration
 from bakeoff.pipeline.stages.preprocessing import list_kinds
-from bakeoff.pipeline.stages.splitting import Split
+from bakeoff.pipeline.stages.splitting import Split, Splits
 from bakeoff.pipeline.stages.threshold import NoThreshold
 from bakeoff.pipeline.stages.tuning import GridTuning, NoTuning
 
@@ -45,6 +46,31 @@ def describe_stored_types(experiment: Experiment, trust: Sequence[str]) -> list[
         Packages that the user trusts.
     """
     return list(_list_unknown_variants(experiment, trust))
+
+
+def check_models(spec: Mapping[str, Any], experiment: Experiment, splits: Splits, tried: set[str]) -> None:
+    """Reject a model that cannot be stored, before the first fit.
+
+    Parameters
+    ----------
+    spec : mapping
+        The settled configuration.
+    experiment : Experiment
+    splits : Splits
+    tried : set of str
+        Descriptions of models that passed; those of this experiment are added.
+
+    Raises
+    ------
+    UserError
+    """
+    if not spec["tracking"].get("models"):
+        return
+    reject_stored_secrets(spec)
+    for description in describe_stored_types(experiment, spec["trust"]):
+        if description not in tried:
+            check_storable(experiment, splits.folds[0], spec["trust"], description)
+            tried.add(description)
 
 
 def uses_own_code(experiment: Experiment, trust: Sequence[str]) -> bool:
@@ -177,7 +203,7 @@ def _are_equal(first: Any, second: Any) -> bool:
 
 def _choose_rows(trial: Experiment, rows: np.ndarray) -> np.ndarray:
     """Return a few of some rows of the dataset, with rows of each class, in their order."""
-    bounded = learners.get_row_bounded_parameters(trial.learner)
+    bounded = get_row_bounded_parameters(trial.learner)
     bounds = [value for name in bounded if isinstance(value := trial.learner.get_params()[name], int)]
     n_wanted = max([N_TRIAL_ROWS, *bounds])
     if not trial.dataset.is_classification:

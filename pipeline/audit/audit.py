@@ -11,7 +11,7 @@ from bakeoff.pipeline.audit.order import find_unread_dates
 from bakeoff.pipeline.audit.parts import count_divided_groups, find_shared_rows
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.experiment import Experiment, FoldResult
-from bakeoff.pipeline.stage_log import find_leaks
+from bakeoff.pipeline.experiment.stage_log import find_leaks
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.splitting import Splits
 

@@ -12,12 +12,13 @@ from typing import Any
 from bakeoff.pipeline.cli.screen import Screen
 from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.experiment.part_cache import PartCache
 from bakeoff.pipeline.job import JobResult, PreparedJob, execute_job, prepare_job
-from bakeoff.pipeline.part_cache import PartCache
 from bakeoff.pipeline.secret_values import describe_error, format_traceback
 from bakeoff.pipeline.sweep.jobs import FAILED, FINISHED, REFUSED, JobOutcome
 from bakeoff.pipeline.tracking import Tracker
 from bakeoff.pipeline.tracking.history import end_orphans, read_metrics
+from bakeoff.pipeline.tracking.trackers import get_tracker
 
 
 def run_single_job(spec: Mapping[str, Any], invocation: Invocation, tracebacks: bool = False) -> JobOutcome:
@@ -82,7 +83,7 @@ def open_shown_job(spec: Mapping[str, Any], invocation: Invocation) -> tuple[Pre
     resources = PartCache()
     prepared = prepare_job(spec, invocation, resources)
     # A store that cannot be written must be refused before anything is fitted.
-    tracker = resources.get_tracker(prepared.spec)
+    tracker = get_tracker(resources, prepared.spec)
     tracker.open_store()
     if tracker.store is not None:
         end_orphans(tracker.store)

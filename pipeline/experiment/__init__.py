@@ -4,7 +4,6 @@ Holdout, k-fold and all other evaluations use the same code. A stage that is swi
 loop has no modes. It yields the result of each fold to its caller: a tracker, a progress display or a test.
 """
 
-from bakeoff.pipeline.experiment.class_order import order_classes
 from bakeoff.pipeline.experiment.decision import list_decision_rows, list_inner_splits
 from bakeoff.pipeline.experiment.experiment import Experiment
 from bakeoff.pipeline.experiment.fitting import make_pipeline, prepare_rows
@@ -23,7 +22,6 @@ __all__ = [
     "list_decision_rows",
     "list_inner_splits",
     "make_pipeline",
-    "order_classes",
     "prepare_rows",
     "score_headline",
 ]

@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from bakeoff.pipeline.seeds import derive_seed
+from bakeoff.pipeline.experiment.seeds import derive_seed
 from bakeoff.pipeline.stages.balance import Balance, NoBalance
 from bakeoff.pipeline.stages.calibration import Calibration, NoCalibration
 from bakeoff.pipeline.stages.dataset import Dataset

@@ -10,11 +10,11 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from bakeoff.pipeline import stage_log
+from bakeoff.pipeline.experiment import stage_log
 from bakeoff.pipeline.experiment.experiment import Experiment
 from bakeoff.pipeline.experiment.prediction import score_headline
-from bakeoff.pipeline.seeds import derive_seed
-from bakeoff.pipeline.stage_log import RowLog
+from bakeoff.pipeline.experiment.seeds import derive_seed
+from bakeoff.pipeline.experiment.stage_log import RowLog
 from bakeoff.pipeline.stages.balance import BalancedRows
 from bakeoff.pipeline.stages.pruning import PruningPath
 from bakeoff.pipeline.stages.splitting import Split

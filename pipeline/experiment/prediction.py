@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from bakeoff.pipeline import stage_log
+from bakeoff.pipeline.experiment import stage_log
 from bakeoff.pipeline.experiment.experiment import Experiment
-from bakeoff.pipeline.stage_log import RowLog
+from bakeoff.pipeline.experiment.stage_log import RowLog
 from bakeoff.pipeline.stages.scoring import Predictions, compute_score, needs_decision, predict_rows
 
 

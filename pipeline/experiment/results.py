@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
-from bakeoff.pipeline.stage_log import RowSet, RowSummary
+from bakeoff.pipeline.experiment.stage_log import RowSet, RowSummary
 from bakeoff.pipeline.stages.pruning import PruningPath
 from bakeoff.pipeline.stages.scoring import Predictions
 from bakeoff.pipeline.stages.splitting import Split

@@ -9,13 +9,13 @@ from typing import Any
 import pandas as pd
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.experiment.seeds import derive_seed
 from bakeoff.pipeline.explanation.dependence import MAX_ROWS, Dependence, compute_dependence
 from bakeoff.pipeline.explanation.explanation import Explanation
 from bakeoff.pipeline.explanation.importances import Importances, Score, ScoredPart, measure_importances
 from bakeoff.pipeline.explanation.learner_parts import describe_learner
 from bakeoff.pipeline.explanation.outputs import DECISION, PREDICTION, ModelOutputs, find_outputs
 from bakeoff.pipeline.explanation.row_explanation import RowOfInterest, explain_row
-from bakeoff.pipeline.seeds import derive_seed
 
 MAX_DEPENDENCES = 8
 """Partial dependences are shown of as many columns, unless columns are named."""

@@ -12,6 +12,7 @@ import pandas as pd
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
+from bakeoff.pipeline.experiment.seeds import derive_seed
 from bakeoff.pipeline.figures.drawing.panels import (
     CLASS_COLOURS,
     GRID_COLOUR,
@@ -22,7 +23,6 @@ from bakeoff.pipeline.figures.drawing.panels import (
 )
 from bakeoff.pipeline.figures.finished_run import FinishedRun
 from bakeoff.pipeline.figures.run_figure import TabulatedFigure
-from bakeoff.pipeline.seeds import derive_seed
 from bakeoff.pipeline.stages.splitting import Splits
 
 if TYPE_CHECKING:

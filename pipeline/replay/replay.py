@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass
 
 from bakeoff.pipeline.config.invocation import Invocation
+from bakeoff.pipeline.experiment.part_cache import PartCache
 from bakeoff.pipeline.job import PreparedJob, prepare_job
-from bakeoff.pipeline.part_cache import PartCache
 from bakeoff.pipeline.replay.differences import (
     Comparison,
     compare_metrics,

@@ -10,7 +10,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.part_cache import PartCache
+from bakeoff.pipeline.experiment.part_cache import PartCache
 from bakeoff.pipeline.replay.replay import ReplayRequest, replay_run
 from bakeoff.pipeline.replay.replay_report import REFUSED, ReplayReport
 from bakeoff.pipeline.tracking.store import open_store

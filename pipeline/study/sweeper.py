@@ -30,6 +30,7 @@ from bakeoff.pipeline.sweep.sweep_input import SweepInput
 from bakeoff.pipeline.tracking import history
 from bakeoff.pipeline.tracking.heartbeat import Heartbeat
 from bakeoff.pipeline.tracking.process_signs import HEARTBEAT_SECONDS
+from bakeoff.pipeline.tracking.trackers import get_tracker
 
 
 def run_study(
@@ -158,7 +159,7 @@ def _run_trials(
 
 def _open_store(runner: JobRunner, key: StudyKey) -> None:
     """Open the store of the runs, so that one that cannot be written is rejected now; end its orphaned runs."""
-    tracker = runner.resources.get_tracker(key.spec)
+    tracker = get_tracker(runner.resources, key.spec)
     tracker.open_store()
     if tracker.store is not None:
         history.end_orphans(tracker.store)

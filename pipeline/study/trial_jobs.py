@@ -18,6 +18,7 @@ from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import FINISHED, REFUSED, SKIPPED, STOPPED, Job, JobOutcome, JobProgress
 from bakeoff.pipeline.tracking import history
 from bakeoff.pipeline.tracking.store import Store
+from bakeoff.pipeline.tracking.trackers import get_tracker
 
 
 @dataclass
@@ -115,7 +116,7 @@ class TrialJobs:
         self.record_outcome(JobOutcome(trial.number, job.name, STOPPED, reason, run_id=run_id))
 
     def _find_store(self) -> Store | None:
-        return self.runner.resources.get_tracker(self.spec).find_store()
+        return get_tracker(self.runner.resources, self.spec).find_store()
 
     def _read_stored_metrics(self, outcome: JobOutcome) -> dict[str, float]:
         """Return the metrics in the store of a job that did not run now."""

@@ -22,6 +22,7 @@ from bakeoff.pipeline.sweep.record import record_sweep
 from bakeoff.pipeline.sweep.report import SweepReport, collect_results, find_stores
 from bakeoff.pipeline.sweep.result_table import add_stored_scores
 from bakeoff.pipeline.sweep.workers import Workers
+from bakeoff.pipeline.tracking.trackers import get_tracker
 
 POLL_SECONDS = 0.5
 """Time between two checks of a job that another process runs."""
@@ -98,7 +99,7 @@ def run_sweep(
         return SweepReport(refused, plan, notes=notes)
     # A store that cannot be written must be refused before the first job runs.
     for job in plan.jobs:
-        runner.resources.get_tracker(job.spec).open_store()
+        get_tracker(runner.resources, job.spec).open_store()
     # Workers start before anything needs a thread, because a process with threads cannot be copied.
     with executor(runner, options, launch, len(plan.jobs)) as run_jobs:
         folder.mkdir(parents=True, exist_ok=True)

@@ -13,6 +13,7 @@ from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.description import name_run
 from bakeoff.pipeline.errors import StoreError, UserError
 from bakeoff.pipeline.experiment import Experiment, FoldResult
+from bakeoff.pipeline.experiment.part_cache import PartCache
 from bakeoff.pipeline.identity import hash_config
 from bakeoff.pipeline.job import (
     ContinueRule,
@@ -21,7 +22,6 @@ from bakeoff.pipeline.job import (
     execute_job,
     prepare_job,
 )
-from bakeoff.pipeline.part_cache import PartCache
 from bakeoff.pipeline.report import summarize_folds
 from bakeoff.pipeline.secret_values import describe_error, format_traceback
 from bakeoff.pipeline.sweep import jobs
@@ -32,6 +32,7 @@ from bakeoff.pipeline.sweep.time_limit import limit_time
 from bakeoff.pipeline.tracking import Tracker, history
 from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX
 from bakeoff.pipeline.tracking.store import Store
+from bakeoff.pipeline.tracking.trackers import get_tracker
 
 MAX_PREPARED_BYTES = 1 << 26
 """Memory for the splits of jobs that were checked and wait to run; those beyond it are prepared a second time."""
@@ -109,7 +110,7 @@ class JobRunner:
         # The count is read before the store is asked: a change of it afterwards shows that the answer may be outdated.
         claim_count = UNKNOWN_CLAIM_COUNT
         if has_store_query:
-            store = self.resources.get_tracker(spec).find_store()
+            store = get_tracker(self.resources, spec).find_store()
             claim_count = 0 if store is None else self.claims_of(store).read_count(job_hash)
         name = name_run({**invocation.choices, "dataset": dataset.name}, spec, invocation.varying)
         cell = locate_result(spec, invocation, dataset.name, dataset.digest())
@@ -156,7 +157,7 @@ class JobRunner:
     def _run_claimed(self, job: Job) -> JobOutcome:
         """Run a job under its claim."""
         try:
-            tracker = self.resources.get_tracker(job.spec)
+            tracker = get_tracker(self.resources, job.spec)
             tracker.open_store()
         except UserError as error:
             return job.to_outcome(jobs.REFUSED, str(error))
@@ -194,7 +195,7 @@ class JobRunner:
         try:
             with limit_time(self.timeout):
                 prepared = self._take_prepared(job)
-                tracker = self.resources.get_tracker(job.spec)
+                tracker = get_tracker(self.resources, job.spec)
                 result = execute_job(prepared, tracker, _show_nothing, self._continue_rule(job))
         except UserError as error:
             return job.to_outcome(jobs.REFUSED, str(error))

@@ -16,6 +16,7 @@ from bakeoff.pipeline.tracking import history
 from bakeoff.pipeline.tracking.history import Durations
 from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.sweep_record import find_continued_sweep
+from bakeoff.pipeline.tracking.trackers import get_tracker
 
 TO_DO = "to do"
 DONE = "done"
@@ -194,7 +195,7 @@ class Planner:
 
     def _find_store(self, job: Job) -> Store | None:
         """Return the store of a job if it exists; planning creates none."""
-        return self.runner.resources.get_tracker(job.spec).find_store()
+        return get_tracker(self.runner.resources, job.spec).find_store()
 
 
 def _mark_duplicates(entries: Sequence[PlanEntry]) -> list[PlanEntry]:

@@ -6,6 +6,7 @@ from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.planning import DUPLICATE, INVALID, Plan, PlanEntry
 from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.sweep_record import RecordedJob, SweepRecord, write_sweep_record
+from bakeoff.pipeline.tracking.trackers import get_tracker
 
 
 def record_sweep(name: str, plan: Plan, runner: JobRunner) -> list[str]:
@@ -53,7 +54,7 @@ def record_sweep(name: str, plan: Plan, runner: JobRunner) -> list[str]:
 
 
 def _find_store(entry: PlanEntry, runner: JobRunner) -> Store | None:
-    return None if entry.job is None else runner.resources.get_tracker(entry.job.spec).find_store()
+    return None if entry.job is None else get_tracker(runner.resources, entry.job.spec).find_store()
 
 
 def _describe_job(entry: PlanEntry, runner: JobRunner) -> RecordedJob:

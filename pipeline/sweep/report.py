@@ -11,6 +11,7 @@ from bakeoff.pipeline.sweep.jobs import NOT_RUN, JobOutcome
 from bakeoff.pipeline.sweep.planning import Plan
 from bakeoff.pipeline.sweep.result_table import ResultTable, add_stored_scores, make_tables
 from bakeoff.pipeline.tracking.store import Store
+from bakeoff.pipeline.tracking.trackers import get_tracker
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class SweepReport:
 def find_stores(plan: Plan, runner: JobRunner) -> dict[int, Store]:
     """Return the store of each job of a plan that has one, by the number of the job."""
     jobs = [entry.job for entry in plan.entries if entry.job is not None]
-    trackers = {job.number: runner.resources.get_tracker(job.spec) for job in jobs}
+    trackers = {job.number: get_tracker(runner.resources, job.spec) for job in jobs}
     return {number: store for number, tracker in trackers.items() if (store := tracker.find_store()) is not None}
 
 

@@ -21,6 +21,7 @@ from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import FINISHED, KILLED, Job, JobOutcome, JobProgress
 from bakeoff.pipeline.sweep.process_start import receive_signals, start_process
 from bakeoff.pipeline.tracking import history
+from bakeoff.pipeline.tracking.trackers import disconnect_stores, get_tracker
 
 GRACE_SECONDS = 5.0
 """A job that exceeds its time limit by this much does not respond to signals, and its process is killed."""
@@ -160,7 +161,7 @@ class Workers:
         # A worker may have been ended just after it created its run, before it could end it.
         unfinished = [worker.job for worker in self._workers if worker.job is not None]
         for job in unfinished:
-            store = self._runner.resources.get_tracker(job.spec).find_store()
+            store = get_tracker(self._runner.resources, job.spec).find_store()
             if store is not None:
                 with suppress(StoreError):  # the next command ends runs whose process is gone
                     history.end_killed_runs(store, "the sweep was stopped")
@@ -201,7 +202,7 @@ class Workers:
         settings = (runner.resume, runner.timeout, runner.tracebacks, runner.should_continue is not None)
         arguments = (worker_end, dict(os.environ), *settings)
         inherited = (own_end, *(worker.connection for worker in self._workers))
-        process = start_process(serve_jobs, arguments, inherited, runner.resources.disconnect_stores)
+        process = start_process(serve_jobs, arguments, inherited, partial(disconnect_stores, runner.resources))
         # With this end open here as well, the death of the worker would not close the connection.
         worker_end.close()
         return Worker(process, own_end)
@@ -243,7 +244,7 @@ class Workers:
         worker.connection.close()
         self._workers[position] = self._start_worker()
         # The dead process could not end its run.
-        store = self._runner.resources.get_tracker(job.spec).find_store()
+        store = get_tracker(self._runner.resources, job.spec).find_store()
         if store is None:
             return job.to_outcome(KILLED, reason)
         try:

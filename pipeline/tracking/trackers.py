@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
-from bakeoff.pipeline.tracking.interface import Figure, RunDescription, RunStopped
+from bakeoff.pipeline.experiment.part_cache import PartCache
+from bakeoff.pipeline.tracking.interface import Figure, RunDescription, RunStopped, Tracker
 from bakeoff.pipeline.tracking.kept_results import discard_kept, find_kept_folder
 from bakeoff.pipeline.tracking.run import MLflowRun
 from bakeoff.pipeline.tracking.send_kept import send_kept_result
@@ -112,3 +114,22 @@ class MLflowTracker:
             raise
         # An earlier run of the same job whose results could not be stored is no longer needed.
         discard_kept(find_kept_folder(self.store.uri, description.tags))
+
+
+def get_tracker(parts: PartCache, spec: Mapping[str, Any]) -> Tracker:
+    """Return the tracker of a settled configuration; jobs with equal settings share it, and so the store.
+
+    Parameters
+    ----------
+    parts : PartCache
+    spec : mapping
+    """
+    tracker: Tracker = parts.build("tracking", spec["tracking"], spec["trust"])
+    return tracker
+
+
+def disconnect_stores(parts: PartCache) -> None:
+    """Close the connections to all stores; those that are needed again are opened again."""
+    for part in parts.parts:
+        if isinstance(part, MLflowTracker):
+            part.disconnect()

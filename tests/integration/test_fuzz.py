@@ -21,8 +21,8 @@ from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.config.options import CONF, GROUPS, read_options
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import evaluate_splits
+from bakeoff.pipeline.experiment.part_cache import PartCache
 from bakeoff.pipeline.job import PreparedJob, prepare_job
-from bakeoff.pipeline.part_cache import PartCache
 
 N_WORD_EXAMPLES = 60
 N_TABLE_EXAMPLES = 60

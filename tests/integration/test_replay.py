@@ -17,10 +17,11 @@ from warm_process import OUTPUT, Start
 
 from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.config.settle import resolve_config, settle_config
+from bakeoff.pipeline.experiment.part_cache import PartCache
 from bakeoff.pipeline.job import execute_job, prepare_job
-from bakeoff.pipeline.part_cache import PartCache
 from bakeoff.pipeline.replay.repeat import limit_threads
 from bakeoff.pipeline.tracking.provenance import find_thread_pools
+from bakeoff.pipeline.tracking.trackers import get_tracker
 
 SHORT = ("evaluation=kfold", "evaluation.folds=2", "preprocessing=standardize")
 CSV = "x,z,y\n" + "".join(f"{row},{row * row % 7},{'ab'[row % 3 == 0]}\n" for row in range(30))
@@ -271,7 +272,7 @@ def test_a_run_that_a_study_stopped_is_replayed_as_far_as_it_went(bakeoff: Bakeo
     def stop_after_two(experiment: Any, folds: Sequence[Any]) -> bool:
         return len(folds) < 2
 
-    result = execute_job(prepared, resources.get_tracker(spec), lambda folds, total, title: folds, stop_after_two)
+    result = execute_job(prepared, get_tracker(resources, spec), lambda folds, total, title: folds, stop_after_two)
     assert result.stopped == "after 2 of 5 folds"
     answer = bakeoff("replay", str(result.run_id))
     assert answer.status == 0

@@ -10,8 +10,8 @@ from doubles import composed
 from bakeoff.learners import DecisionTreeClassifier
 from bakeoff.pipeline.config.settle import resolve_config, settle_config
 from bakeoff.pipeline.experiment import Experiment
-from bakeoff.pipeline.experiment_builder import build_experiment
-from bakeoff.pipeline.part_cache import PartCache
+from bakeoff.pipeline.experiment.builder import build_experiment
+from bakeoff.pipeline.experiment.part_cache import PartCache
 from bakeoff.pipeline.stages.dataset import read_table
 
 ROWS = "0,no\n0,yes\n0,no\n0,yes\n1,no\n1,yes\n" * 2

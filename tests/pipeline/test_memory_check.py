@@ -13,12 +13,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm import LinearSVC
 
-from bakeoff.learners import REGISTRY, estimate_pairwise_bytes
+from bakeoff.learners import REGISTRY
 from bakeoff.pipeline import memory_check
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.machine_memory import read_machine_bytes
-from bakeoff.pipeline.memory_check import check_table_memory, count_one_hot_columns, note_memory
+from bakeoff.pipeline.memory_check import (
+    check_table_memory,
+    count_one_hot_columns,
+    estimate_pairwise_bytes,
+    note_memory,
+)
 from bakeoff.pipeline.stages.dataset import Dataset
 
 GIGABYTE = 10**9

@@ -14,7 +14,7 @@ from doubles import Log, Recorder, RecordingStep, check_and_split, experiment, n
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, evaluate_split, fit_model, fitting, loop
-from bakeoff.pipeline.stage_log import RowLog, RowSet, Stopwatch, find_leaks
+from bakeoff.pipeline.experiment.stage_log import RowLog, RowSet, Stopwatch, find_leaks
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.pruning import NoPruning, Pruning
 from bakeoff.pipeline.stages.splitting import (

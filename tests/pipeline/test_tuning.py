@@ -27,9 +27,10 @@ from bakeoff.pipeline.config.options import CONF
 from bakeoff.pipeline.config.settle import resolve_config, settle_config
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import fit_model
+from bakeoff.pipeline.experiment.candidates import leave_out_candidates
+from bakeoff.pipeline.experiment.part_cache import PartCache
+from bakeoff.pipeline.experiment.seeds import derive_seed
 from bakeoff.pipeline.job import prepare_job
-from bakeoff.pipeline.part_cache import PartCache
-from bakeoff.pipeline.seeds import derive_seed
 from bakeoff.pipeline.stages.dataset import load_bundled
 from bakeoff.pipeline.stages.preprocessing import make_preprocessing
 from bakeoff.pipeline.stages.splitting import Holdout, KFold
@@ -370,7 +371,7 @@ def test_candidates_that_need_more_rows_than_there_are_are_left_out_and_that_is_
     lenient = experiment(numbered(60), KNeighbors(), tuning=default_tuning(space, folds=4), **parts)
     splits = lenient.make_splits()
     # 48 rows train; a candidate is fitted on three quarters of them.
-    limited = preflight.leave_out_candidates(lenient, splits)
+    limited = leave_out_candidates(lenient, splits)
     preflight.check_splits(limited, splits)
     model = fit_model(limited, splits.folds[0])
     assert model.candidates is not None
@@ -380,7 +381,7 @@ def test_candidates_that_need_more_rows_than_there_are_are_left_out_and_that_is_
         "tuning leaves out n_neighbors=40,41,60, because the smallest part to fit on has 36 rows",
     )
     strict = experiment(numbered(60), KNeighbors(), tuning=GridTuning(space, folds=4), **parts)
-    assert preflight.leave_out_candidates(strict, splits) is strict
+    assert leave_out_candidates(strict, splits) is strict
     with pytest.raises(UserError, match=r"space\.n_neighbors=40"):
         preflight.check_splits(strict, splits)
 

@@ -1,4 +1,4 @@
-"""What columns a learner takes, by its tags."""
+"""What columns a learner takes, by its tags and by what it declares."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from typing import Any, Self
 
 from sklearn.utils import get_tags
 
-from bakeoff import learners
+HISTOGRAM_MODULE = "sklearn.ensemble._hist_gradient_boosting"
+"""Its estimators give each value a bin of its own, and do not declare the limit."""
+SCALE_FREE_MODULES = ("sklearn.dummy", "sklearn.ensemble", "sklearn.naive_bayes", "sklearn.tree")
+"""The modules of scikit-learn whose estimators do not depend on units, unless they contain one that does."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +58,11 @@ class LearnerInput:
         return cls(
             takes_nominal=takes_nominal,
             takes_missing=tags.allow_nan,
-            is_scale_sensitive=learners.is_scale_sensitive(learner),
+            is_scale_sensitive=is_scale_sensitive(learner),
             needs_counts=tags.positive_only,
             needs_codes=tags.categorical and not takes_nominal,
             takes_kernel=tags.pairwise,
-            max_values=learners.get_max_nominal_values(learner) if takes_nominal else None,
+            max_values=get_max_nominal_values(learner) if takes_nominal else None,
         )
 
     @classmethod
@@ -80,3 +83,50 @@ class LearnerInput:
 def reads_nominal_columns(learner: Any) -> bool:
     """Return whether a learner reads categorical columns of a table by itself."""
     return learner.get_params().get("categorical_features") is not None
+
+
+def get_max_nominal_values(estimator: Any) -> int | None:
+    """Return the largest number of values of a nominal column that an estimator accepts; None without a limit.
+
+    Parameters
+    ----------
+    estimator : estimator
+        An estimator of bakeoff or of another library.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import HistGradientBoostingClassifier
+    >>> get_max_nominal_values(HistGradientBoostingClassifier())
+    255
+    """
+    if not type(estimator).__module__.startswith(HISTOGRAM_MODULE):
+        return None
+    return int(estimator.get_params(deep=False)["max_bins"])
+
+
+def is_scale_sensitive(estimator: Any) -> bool:
+    """Return whether the columns should be scaled for an estimator; one that is not known should have scaled columns.
+
+    A learner declares it in ``scale_sensitive``. Those that add up distances or penalties depend on units; trees only
+    compare cells of one column.
+
+    Parameters
+    ----------
+    estimator : estimator
+        An estimator of bakeoff or of another library.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import BaggingClassifier
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> is_scale_sensitive(BaggingClassifier()), is_scale_sensitive(BaggingClassifier(KNeighborsClassifier()))
+    (False, True)
+    """
+    declared: bool | None = getattr(estimator, "scale_sensitive", None)
+    if declared is not None:
+        return declared
+    module = type(estimator).__module__
+    if not any(module == home or module.startswith(f"{home}.") for home in SCALE_FREE_MODULES):
+        return True
+    parameters = estimator.get_params(deep=True).values()
+    return any(is_scale_sensitive(part) for part in parameters if hasattr(part, "get_params"))

@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from sklearn.base import BaseEstimator, clone
+
 from bakeoff.pipeline.config.own_options import list_own_names
 from bakeoff.pipeline.config.targets.import_target import find_target
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.experiment import Experiment, order_classes
-from bakeoff.pipeline.part_cache import PartCache
+from bakeoff.pipeline.experiment.experiment import Experiment
+from bakeoff.pipeline.experiment.part_cache import PartCache
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.preprocessing import AutoPreprocessing, choose_preprocessing
 from bakeoff.pipeline.stages.scoring import (
@@ -43,7 +45,7 @@ def build_experiment(spec: Mapping[str, Any], resources: PartCache) -> Experimen
     # The dataset is built first, because its errors are the most important ones for the user.
     dataset = resources.get_dataset(spec)
     preprocessing = resources.build("preprocessing", spec["preprocessing"], trust)
-    learner = order_classes(resources.build("learner", spec["learner"], trust), dataset)
+    learner = _order_classes(resources.build("learner", spec["learner"], trust), dataset)
     tuning = resources.build("tuning", spec["tuning"], trust)
     # What suits the learner must suit each candidate of tuning, which may accept less than the learner itself.
     variants = list_candidate_learners(learner, tuning) if isinstance(preprocessing, AutoPreprocessing) else [learner]
@@ -70,6 +72,20 @@ def build_experiment(spec: Mapping[str, Any], resources: PartCache) -> Experimen
         train_metrics=choose_train_metrics(spec["evaluation"].get(TRAIN_METRICS_KEY)),
         max_folds=spec.get("max_folds", DEFAULT_MAX_FOLDS),
     )
+
+
+def _order_classes(learner: Any, dataset: Dataset) -> Any:
+    """Return the learner with the order in which an ARFF file declares the classes, unless it has another one.
+
+    The order decides equal votes of a learner that has a parameter ``class_order``.
+    """
+    if dataset.class_order is None or not isinstance(learner, BaseEstimator):
+        return learner
+    parameters = learner.get_params(deep=False)
+    if "class_order" not in parameters or parameters["class_order"] is not None:
+        return learner
+    # A copy, since jobs on other datasets share the learner.
+    return clone(learner).set_params(class_order=list(dataset.class_order))
 
 
 def _choose_metrics(
