@@ -154,9 +154,7 @@ def _find_file_subject(store: Store, word: str, file: Path, values: Mapping[str,
     model = _load_model(word, values)
     require_columns(request.columns, model.record.features)
     run, reason = _find_run(store, model, values)
-    # A model of an earlier version does not know its target.
-    target = model.record.target or ("" if run is None else run.experiment.dataset.target)
-    rows, notes = _read_file(model, file, values, target)
+    rows, notes = _read_file(model, file, values, model.record.target)
     _print_notes([*model.notes, *notes])
     return make_file_subject(model, rows, run, reason, request.row)
 

@@ -104,14 +104,11 @@ def _name_columns(layout: FileLayout, file: Path, record: TrainingRecord) -> Fil
 
     n_columns = count_columns(file, layout)
     features = list(record.features)
-    source_columns = () if record.is_partial else record.columns
-    everything = [column.name for column in source_columns]
-    without_target = [column.name for column in source_columns if column.role != "target"]
+    everything = [column.name for column in record.columns]
+    without_target = [column.name for column in record.columns if column.role != "target"]
     for names in (everything, without_target, features):
         if len(names) == n_columns:
             return replace(layout, names=names)
-    if not everything:
-        return layout
     raise UserError(
         f"{file.name} has no row of names and {n_columns} columns; it needs the {len(everything)} columns of the "
         f"training file, the {len(without_target)} without the target, or the features alone ({', '.join(features)}), "

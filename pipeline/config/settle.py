@@ -24,7 +24,6 @@ from bakeoff.pipeline.config.own_metrics import settle_metrics
 from bakeoff.pipeline.config.schema import SWEEP_KEYS
 from bakeoff.pipeline.config.settle_decision import settle_decision
 from bakeoff.pipeline.config.targets.import_target import import_target
-from bakeoff.pipeline.config.targets.renamed_targets import rename_targets
 from bakeoff.pipeline.config.targets.target_names import TARGET_KEY, require_names
 from bakeoff.pipeline.config.unread_keys import check_keys, reject_further_keys
 from bakeoff.pipeline.config.words.booleans import settle_booleans
@@ -104,7 +103,6 @@ def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
         exist, ``n_jobs`` is not a number of processes, or a key that is true or false has another value.
     """
     trust = spec.get("trust") or []
-    spec = rename_targets(spec, trust)
     # Before anything is imported, as some of the choices below need it.
     require_names(spec, "", trust)
     _require_parts(spec)

@@ -14,7 +14,6 @@ from sklearn.exceptions import InconsistentVersionWarning
 from bakeoff.pipeline.model.allowed_types import list_own_packages, list_types, trusted_types
 from bakeoff.pipeline.model.archive_bounds import UnsafeArchive, require_bounded_archive
 from bakeoff.pipeline.model.own_code import make_importable
-from bakeoff.pipeline.model.stored_names import has_old_names, translate_model, translate_types
 
 MODEL_FILE_NAME = "model.skops"
 """The name that MLflow gives to the file of a model."""
@@ -25,7 +24,7 @@ class UnreadableEstimator(Exception):
 
 
 def read_dump(folder: Path) -> bytes:
-    """Return the content of the file, with the names that classes have now.
+    """Return the content of the file.
 
     Parameters
     ----------
@@ -46,11 +45,11 @@ def read_dump(folder: Path) -> bytes:
         require_bounded_archive(dumped)
     except (UnsafeArchive, BadZipFile, NotImplementedError, RuntimeError, ValueError) as error:
         raise UnreadableEstimator(_first_line(error)) from error
-    return translate_model(dumped) if has_old_names(folder) else dumped
+    return dumped
 
 
 def read_estimator(folder: Path, types: Sequence[str]) -> Any:
-    """Read a fitted estimator that this version or an earlier one wrote.
+    """Read a fitted estimator.
 
     Parameters
     ----------
@@ -63,8 +62,7 @@ def read_estimator(folder: Path, types: Sequence[str]) -> Any:
     ------
     UnreadableEstimator
     """
-    allowed = translate_types(types) if has_old_names(folder) else list(types)
-    return _build(read_dump(folder), allowed)
+    return _build(read_dump(folder), types)
 
 
 def read_reviewed_estimator(folder: Path, trust: Sequence[str] = ()) -> tuple[Any, list[str]]:

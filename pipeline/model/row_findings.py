@@ -98,9 +98,7 @@ class RowFindings:
     n_tested: int = 0
 
 
-def compare_rows(
-    features: Sequence[Column], profiles: Mapping[str, ColumnProfile], rows: FurtherRows, *, knows_missing: bool = True
-) -> RowFindings:
+def compare_rows(features: Sequence[Column], profiles: Mapping[str, ColumnProfile], rows: FurtherRows) -> RowFindings:
     """Compare further rows with those of training, column by column.
 
     Parameters
@@ -110,8 +108,6 @@ def compare_rows(
     profiles : mapping of str to ColumnProfile
         Of the training rows, by column; columns without one are compared by their values alone.
     rows : FurtherRows
-    knows_missing : bool
-        Whether the numbers of missing cells in ``features`` are those of training.
 
     References
     ----------
@@ -122,8 +118,7 @@ def compare_rows(
     for trained, found in zip(features, rows.columns, strict=True):
         profile = profiles.get(trained.name)
         cells = rows.frame[trained.name]
-        had_missing = bool(trained.n_missing) or not knows_missing
-        column = ColumnFindings(trained.name, len(cells), found.n_missing, profile, had_missing)
+        column = ColumnFindings(trained.name, len(cells), found.n_missing, profile, bool(trained.n_missing))
         column = replace(column, unseen=rows.unseen.get(trained.name, {}), doubts=_list_doubts(trained, found))
         if profile is not None:
             column = _compare_cells(column, profile, cells)

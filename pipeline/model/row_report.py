@@ -32,7 +32,7 @@ def find_differences(record: TrainingRecord, rows: FurtherRows) -> RowFindings:
     rows : FurtherRows
         The features, converted to the kinds of training.
     """
-    return compare_rows(record.feature_columns, record.profiles, rows, knows_missing=not record.is_partial)
+    return compare_rows(record.feature_columns, record.profiles, rows)
 
 
 def report_rows(record: TrainingRecord, rows: FurtherRows) -> list[str]:
@@ -86,7 +86,7 @@ def describe_unknown_columns(record: TrainingRecord, names: Sequence[str]) -> st
     """
     known = {record.target, *(column.name for column in record.columns)}
     unknown = [name for name in names if name not in known]
-    if not unknown or record.is_partial:
+    if not unknown:
         return ""
     shown = ", ".join(unknown[:MAX_SHOWN_VALUES])
     n_more = len(unknown) - MAX_SHOWN_VALUES

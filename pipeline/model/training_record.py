@@ -68,8 +68,6 @@ class TrainingRecord:
         Packages besides bakeoff and scikit-learn whose code the model needs.
     versions : mapping of str to str
         Package -> version with which the model was fitted.
-    is_partial : bool
-        Whether only the names and kinds of the features are known, because an earlier version stored the model.
     """
 
     run_id: str
@@ -92,7 +90,6 @@ class TrainingRecord:
     scores: Mapping[str, float] = field(default_factory=dict)
     trust: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
-    is_partial: bool = False
 
     @property
     def feature_columns(self) -> tuple[Column, ...]:

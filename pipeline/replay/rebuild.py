@@ -7,7 +7,7 @@ from typing import Any
 
 from bakeoff.pipeline.config.settle import settle_config
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.tracking.history import STOPPED_TAGS
+from bakeoff.pipeline.tracking.history import STOPPED_TAG
 from bakeoff.pipeline.tracking.reading.stored_config import require_trust
 from bakeoff.pipeline.tracking.reading.stored_data import find_data
 from bakeoff.pipeline.tracking.run_record import RunRecord
@@ -69,4 +69,4 @@ def require_repeatable(record: RunRecord) -> None:
 
 def was_stopped(record: RunRecord) -> bool:
     """Whether a study stopped the run before its last fold."""
-    return any(tag in record.tags for tag in STOPPED_TAGS)
+    return STOPPED_TAG in record.tags

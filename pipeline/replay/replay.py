@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 from bakeoff.pipeline.config.invocation import Invocation
@@ -22,7 +21,7 @@ from bakeoff.pipeline.replay.repeat import Repeat, limit_threads, repeat_job
 from bakeoff.pipeline.replay.replay_report import DIFFERENT, IDENTICAL, ReplayReport, find_verdict
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.tracking.entities import MAX_TAG_LETTERS
-from bakeoff.pipeline.tracking.models import load_reviewed_model, read_requirements
+from bakeoff.pipeline.tracking.models import load_reviewed_model
 from bakeoff.pipeline.tracking.run_record import TABLES, RunRecord, read_run_record
 from bakeoff.pipeline.tracking.store import Store
 
@@ -77,16 +76,9 @@ def replay_run(store: Store, run_id: str, request: ReplayRequest, resources: Par
         verdict=verdict,
         reason=reason,
         comparisons=tuple(comparisons),
-        changes=tuple(find_changes(_recorded_circumstances(store, record), circumstances)),
+        changes=tuple(find_changes(record.tags, circumstances)),
         notes=tuple(notes),
     )
-
-
-def _recorded_circumstances(store: Store, record: RunRecord) -> dict[str, str]:
-    """Return the tags of a run; if it has recorded no versions, with those that its model requires."""
-    if "versions" in record.tags or record.model_id is None:
-        return dict(record.tags)
-    return {**record.tags, "versions": json.dumps(read_requirements(store, record.model_id))}
 
 
 def _report_other_data(record: RunRecord, dataset: Dataset) -> ReplayReport:

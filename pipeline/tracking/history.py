@@ -18,8 +18,6 @@ PROCESS_TAG = "process"
 """The tag with what tells the process of a run from a later one with the same id."""
 STOPPED_TAG = "stopped"
 """The tag of a run that a study stopped before its last fold; its value says after which fold."""
-STOPPED_TAGS = (STOPPED_TAG, "pruned")
-"""All tags by which such a run is recognised: version 0.1.0 wrote ``pruned``."""
 MAX_SINGLE_QUERIES = 20
 """The number of jobs up to which the store is queried for each job separately."""
 MAX_TIMED_RUNS = 500
@@ -140,7 +138,7 @@ def find_failed_jobs(store: Store, sweep: str | None = None) -> list[FailedJob]:
         for run in _search_runs(store, f"status = '{status}'{sweep_filter}"):
             tags = run.data.tags
             is_job = "config_hash" in tags and "overrides" in tags
-            was_stopped = any(tag in tags for tag in STOPPED_TAGS)
+            was_stopped = STOPPED_TAG in tags
             if is_job and not was_stopped:
                 author = name_author(tags.get("mlflow.user", ""), tags.get("host", ""))
                 unfinished[tags["config_hash"]] = FailedJob(_read_overrides(run), author)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,9 +15,8 @@ from bakeoff.pipeline.model.estimator_file import MODEL_FILE_NAME, UnreadableEst
 from bakeoff.pipeline.model.own_code import MissingCode
 from bakeoff.pipeline.model.training_record import TRAINING_FILE, UnreadableRecord, parse_record
 from bakeoff.pipeline.tracking import provenance
-from bakeoff.pipeline.tracking.earlier_models import rebuild_record
 from bakeoff.pipeline.tracking.find_run import find_run_id, names_run
-from bakeoff.pipeline.tracking.models import fetch_folder, read_pinned_versions
+from bakeoff.pipeline.tracking.models import fetch_folder
 from bakeoff.pipeline.tracking.registry import find_version
 from bakeoff.pipeline.tracking.store import Store, open_store
 
@@ -128,16 +127,17 @@ def open_model(store: Store, found: FoundModel, verb: str, trust: Sequence[str] 
                 f"{verb}: {title} cannot be read: there is no {MODEL_FILE_NAME} in {folder}. Its files were deleted, "
                 "or another program stored it; mlflow.pyfunc.load_model reads those, with whatever code they hold."
             )
-        record = _read_record(store, found, folder, f"{verb}: {title}")
+        record = _read_record(folder, f"{verb}: {title}")
         estimator, notes = _read_estimator(folder, trust, record, f"{verb}: {title}")
     return Model(estimator, record, found.name, (*_compare_versions(record.versions), *notes))
 
 
-def _read_record(store: Store, found: FoundModel, folder: Path, title: str) -> TrainingRecord:
+def _read_record(folder: Path, title: str) -> TrainingRecord:
     file = folder / TRAINING_FILE
     if not file.is_file():
-        record = rebuild_record(store, found.run_id, folder)
-        return replace(record, versions=record.versions or read_pinned_versions(folder))
+        raise UserError(
+            f"{title} has no {TRAINING_FILE}: the file was deleted, or another program stored the model; run again."
+        )
     try:
         return parse_record(file.read_text(encoding="utf-8"))
     except (UnreadableRecord, UnicodeDecodeError) as error:

@@ -160,31 +160,6 @@ def load_reviewed_model(store: Store, model_id: str, trust: Sequence[str]) -> tu
             return None, f"the model of the run cannot be read: {str(error).splitlines()[0]}"
 
 
-def read_requirements(store: Store, model_id: str) -> dict[str, str]:
-    """Return the versions that a model was stored with: package -> version; empty if its files are gone."""
-    from mlflow.exceptions import MlflowException
-
-    with TemporaryDirectory(prefix="bakeoff-") as temporary:
-        try:
-            location = store.client.get_logged_model(model_id).artifact_location
-            return read_pinned_versions(fetch_folder(store, location, temporary))
-        except (MlflowException, OSError):
-            return {}
-
-
-def read_pinned_versions(folder: Path) -> dict[str, str]:
-    """Return the versions in the requirements of a model: package -> version; empty if there are none.
-
-    Parameters
-    ----------
-    folder : Path
-        Of the model.
-    """
-    file = folder / REQUIREMENTS_FILE
-    lines = file.read_text().splitlines() if file.is_file() else []
-    return {name: version for name, separator, version in (line.partition("==") for line in lines) if separator}
-
-
 def fetch_folder(store: Store, uri: str, temporary: str) -> Path:
     """Return a folder with the artifacts at a URI: where they are, if that is this machine, else copies of them.
 

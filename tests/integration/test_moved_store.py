@@ -6,7 +6,6 @@ import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from zipfile import ZipFile
 
 import pandas as pd
 import pytest
@@ -17,8 +16,6 @@ from bakeoff.pipeline.tracking.addresses import COLUMNS
 from bakeoff.pipeline.tracking.store import open_store, store_uri
 
 WORDS = ("learner=naive_bayes", "dataset=iris")
-OLD_STORE = Path(__file__).parent / "stored_by_0_1_0" / "store.zip"
-RUN_OF_0_1_0 = "79a49aa5c878474cafeceda604c93899"
 SUPPORT = str(Path(__file__).parents[1] / "support")
 
 
@@ -146,20 +143,6 @@ def test_a_place_that_was_chosen_for_an_experiment_stays(bakeoff: Bakeoff, tmp_p
     assert bakeoff(*WORDS).status == 0
     assert "tracking:" not in predict(bakeoff, "latest").err
     assert any(chosen.rglob("model.skops"))
-
-
-def test_a_store_of_0_1_0_may_be_moved(bakeoff: Bakeoff) -> None:
-    outputs = bakeoff.folder / "outputs"
-    with ZipFile(OLD_STORE) as archive:
-        archive.extractall(outputs)
-    with closing(sqlite3.connect(outputs / "mlflow.db")) as database, database:
-        for table, column in COLUMNS:
-            database.execute(f"UPDATE {table} SET {column} = replace({column}, 'OUTPUTS', '/once/outputs')")
-    answer = bakeoff("predict", RUN_OF_0_1_0, str(outputs / "iris.csv"), "output=answers.csv")
-    assert answer.status == 0, answer.err
-    assert "the store was in /once/outputs before" in answer.err
-    expected = pd.read_csv(outputs / "expected" / f"{RUN_OF_0_1_0}.csv")
-    pd.testing.assert_frame_equal(pd.read_csv("answers.csv"), expected, rtol=1e-12)
 
 
 def test_failed_jobs_are_run_again_in_the_store_that_lists_them(

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import yaml
 from command import Bakeoff, command_in
 from doubles import composed
 from installed_learners import list_installed_learners
@@ -308,12 +307,3 @@ def test_a_sweep_is_replayed_run_by_run_with_a_total(bakeoff: Bakeoff) -> None:
     assert answer.status == 1
     assert answer.out.splitlines()[-1] == "2 runs: 2 differs"
     assert len(json.loads((bakeoff.folder / "all.json").read_text())) == 2
-
-
-def test_a_configuration_with_names_of_an_earlier_version_is_replayed(changed: Bakeoff) -> None:
-    (file,) = changed.folder.glob("outputs/artifacts/**/config.yaml")
-    spec: dict[str, Any] = yaml.safe_load(file.read_text())
-    spec["learner"]["_target_"] = "learners.DecisionTreeClassifier"
-    spec["dataset"]["_target_"] = "pipeline.dataset.read_table"
-    file.write_text(yaml.safe_dump(spec))
-    assert changed("replay", "latest").status == 0

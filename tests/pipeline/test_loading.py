@@ -166,7 +166,7 @@ def test_a_record_of_a_later_version_is_refused(store: Store) -> None:
 def test_a_model_without_its_record_is_refused(store: Store) -> None:
     run_id, folder = add_model(store)
     (folder / TRAINING_FILE).unlink()
-    with pytest.raises(UserError, match=f"the model of run {run_id} has no training.json and no signature"):
+    with pytest.raises(UserError, match=f"the model of run {run_id} has no training.json: the file was deleted"):
         load(store, run_id)
 
 

@@ -93,7 +93,7 @@ def test_scores_that_are_not_defined_are_left_empty(model: Model) -> None:
 
 
 def test_a_model_without_profiles_and_scores_has_a_page(model: Model) -> None:
-    record = replace(model.record, profiles={}, scores={}, n_rows=0, n_train=0, is_partial=True)
+    record = replace(model.record, profiles={}, scores={}, n_rows=0, n_train=0)
     page = render_model_page(replace(model, record=record), ADDRESS)
     assert "fitted on rows that its run did not count" in page
     assert "Scores" not in page

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -171,15 +170,6 @@ def test_columns_of_the_source_are_known_and_others_are_named() -> None:
     assert describe_unknown_columns(record, others) == (
         "Columns that training did not have are not used: a, b, c, d, e and 2 more."
     )
-
-
-def test_a_model_of_an_earlier_version_is_compared_by_what_it_knows() -> None:
-    full = make_record({"colour": ["red", "blue"] * 20, "size": NUMBERS[:40]})
-    earlier = replace(full, profiles={}, is_partial=True)
-    findings = find(earlier, colour=["green", "red"], size=[99.0, np.nan])
-    assert describe_findings(findings) == ["colour: 1 of 2 rows hold values not seen in training: green"]
-    assert describe_test(findings) == ""
-    assert describe_unknown_columns(earlier, ["other"]) == ""
 
 
 def test_a_column_that_was_missing_in_all_training_rows_is_compared() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import yaml
 from command import Bakeoff, command_in
 
 from bakeoff.pipeline.description import describe_run
@@ -43,20 +42,6 @@ def test_the_configuration_that_is_read_builds_the_experiment_of_the_run(kept: B
     assert described.tags["config_hash"] == run.data.tags["config_hash"]
 
 
-def test_a_run_of_an_earlier_version_scores_training_rows_by_all_metrics(kept: Bakeoff, store: Store) -> None:
-    run_id = kept.runs()[0].info.run_id
-    spec = read_stored_config(store, run_id)
-    assert build_experiment(spec, PartCache()).train_metrics == "headline"
-    del spec["evaluation"]["train_metrics"]
-    earlier = store.client.create_run(store.experiment_id)
-    store.client.log_text(earlier.info.run_id, yaml.safe_dump(spec), "config.yaml")
-    spec = read_stored_config(store, earlier.info.run_id)
-    assert build_experiment(spec, PartCache()).train_metrics == "all"
-    spec["evaluation"]["train_metrics"] = "none"
-    with pytest.raises(UserError, match=r"evaluation\.train_metrics='none' must be headline"):
-        build_experiment(spec, PartCache())
-
-
 def test_a_run_that_does_not_exist_is_refused(store: Store) -> None:
     with pytest.raises(UserError, match="there is no run 'abc'"):
         read_stored_config(store, "abc")
@@ -72,10 +57,3 @@ def test_a_run_of_other_code_is_refused(store: Store) -> None:
     store.client.log_text(other.info.run_id, "a: [", "config.yaml")
     with pytest.raises(UserError, match="is not YAML"):
         read_stored_config(store, other.info.run_id)
-
-
-def test_names_of_an_earlier_version_are_replaced(store: Store) -> None:
-    old = store.client.create_run(store.experiment_id)
-    spec = {"learner": {"_target_": "learners.SVC", "C": 2.0}}
-    store.client.log_text(old.info.run_id, yaml.safe_dump(spec), "config.yaml")
-    assert read_stored_config(store, old.info.run_id)["learner"]["_target_"] == "bakeoff.learners.SVC"

@@ -23,8 +23,7 @@ from bakeoff.pipeline.config.named_figures import DRAW_TREE, FIGURES
 from bakeoff.pipeline.config.options import CONF
 from bakeoff.pipeline.config.schema import Schema
 from bakeoff.pipeline.config.targets.import_target import TRUE_VALUES, find_target
-from bakeoff.pipeline.config.targets.known_targets import OWN_NAMES, PLACED_KEYS, is_known, list_places
-from bakeoff.pipeline.config.targets.renamed_targets import RENAMED_TARGETS
+from bakeoff.pipeline.config.targets.known_targets import OWN_NAMES, PLACED_KEYS, is_known
 from bakeoff.pipeline.config.targets.target_names import CALL_KEYS, require_name, require_names
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.plugin import BOOLEAN_KEYS
@@ -118,10 +117,9 @@ def test_every_name_of_bakeoff_in_the_table_is_one_of_its_files_or_figures() -> 
     assert {f"{module}.{name}" for module, own in OWN_NAMES.items() for name in own.names} == named
 
 
-def test_learners_and_former_names_need_no_trust() -> None:
+def test_learners_need_no_trust() -> None:
     learners = [cls.__name__ for cls in REGISTRY.values() if cls.__module__.split(".")[2] != "boosting"]
     assert all(is_known(f"bakeoff.learners.{name}", "learner._target_") for name in learners)
-    assert all(list_places(target) for target in RENAMED_TARGETS.values())
 
 
 def test_every_key_of_the_schema_has_its_names() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from bakeoff.pipeline.description import ENVIRONMENT_TAG
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.tracking.history import STOPPED_TAGS
+from bakeoff.pipeline.tracking.history import STOPPED_TAG
 from bakeoff.pipeline.tracking.reading.stored_runs import StoredRun
 
 OTHER_PARTS = ("dataset", "seed", "evaluation", "tuned", "experiment")
@@ -110,9 +110,8 @@ class RunFacts:
         if self.run.is_finished:
             return ""
         tags = self.run.tags
-        stopped = [tags[tag] for tag in STOPPED_TAGS if tag in tags]
-        if stopped:
-            return f"stopped {stopped[0]}"
+        if STOPPED_TAG in tags:
+            return f"stopped {tags[STOPPED_TAG]}"
         status = {"RUNNING": "still running", "SCHEDULED": "not started"}.get(self.run.status, self.run.status.lower())
         error = " ".join(tags.get("error", "").split())
         return f"{status}: {error}" if error else status

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from bakeoff.pipeline.stages.dataset.column import DATE, FEATURE, NOMINAL, NUMERIC, Column
+from bakeoff.pipeline.stages.dataset.column import FEATURE, Column
 from bakeoff.pipeline.stages.dataset.table import Dataset
 
 COLUMNS_FILE = "columns.json"
@@ -15,8 +15,6 @@ COLUMNS_FILE = "columns.json"
 LIST_FIELDS = {"values", "suspicions"}
 GUESSED_TAG = "dataset_guessed"
 """The tag of a run that holds the keys of its file that were guessed, as JSON."""
-KIND_OF_TYPE = {"double": NUMERIC, "string": NOMINAL, "datetime": DATE}
-"""Type in the signature of a model -> kind, for runs that stored no columns."""
 
 
 def format_columns(dataset: Dataset) -> str:

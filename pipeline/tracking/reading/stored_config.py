@@ -9,8 +9,6 @@ from typing import Any
 
 import yaml
 
-from bakeoff.pipeline.config.absent_parts import add_absent_parts
-from bakeoff.pipeline.config.targets.renamed_targets import rename_targets
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.yaml_bounds import load_bounded_yaml
@@ -30,7 +28,6 @@ def read_stored_config(store: Store, run_id: str) -> dict[str, Any]:
     Returns
     -------
     dict
-        With the names that ``_target_`` has now, if an earlier version stored the run.
 
     Raises
     ------
@@ -88,10 +85,4 @@ def _parse_config(text: str, run_id: str) -> dict[str, Any]:
         raise UserError(f"{CONFIG_FILE} of run {run_id} is not YAML; restore the file, or run again.") from error
     if not isinstance(spec, dict) or "learner" not in spec:
         raise UserError(f"{CONFIG_FILE} of run {run_id} is not a configuration of bakeoff.")
-    # A run of an earlier version names classes that have moved since, and lacks parts that have come since.
-    renamed: dict[str, Any] = rename_targets(spec, spec.get("trust") or [])
-    evaluation = renamed.get("evaluation")
-    if isinstance(evaluation, Mapping):
-        # Earlier versions scored training rows by all metrics.
-        renamed["evaluation"] = {"train_metrics": "all", **evaluation}
-    return add_absent_parts(renamed)
+    return spec
