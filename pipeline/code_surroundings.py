@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bakeoff.pipeline.secret_values import is_secret_name
 from bakeoff.pipeline.source_code import find_source, hash_file, hash_text, name_of, parse_module, read_text
+from bakeoff.pipeline.text.secrets import is_secret_name
 
 ENVIRONMENT_READERS = frozenset({"get", "getenv", "pop", "setdefault"})
 ENVIRONMENT_NAMES = frozenset({"environ", "environb"})

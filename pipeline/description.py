@@ -13,11 +13,11 @@ from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.config.settle import to_yaml
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.identity import DECISIVE_KEYS, hash_config, hash_config_code
-from bakeoff.pipeline.secret_values import find_references, is_secret_name
 from bakeoff.pipeline.source_code import hash_text
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.dataset.column_record import GUESSED_TAG
 from bakeoff.pipeline.stages.splitting import Splits
+from bakeoff.pipeline.text.secrets import find_references, is_secret_name
 from bakeoff.pipeline.tracking import RunDescription
 
 PARTS = ("dataset", "preprocessing", "learner", "tuning", "pruning", "evaluation")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 
-from bakeoff.pipeline.secret_values import hide_secrets
+from bakeoff.pipeline.text.secrets import hide_secrets
 
 STORE_THREAD = "call of the store"
 """The name of the threads in which the store is called; one that lives on when the command ends waits in vain."""

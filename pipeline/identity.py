@@ -20,7 +20,6 @@ from typing import Any
 from bakeoff.pipeline.code_surroundings import SourceFile, list_surroundings, looks_like_file
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.notebook_code import list_notebook_code
-from bakeoff.pipeline.secret_values import expand_public_references
 from bakeoff.pipeline.source_code import (
     CACHED,
     OWN_PACKAGE,
@@ -37,6 +36,7 @@ from bakeoff.pipeline.source_code import (
     keep_syntax,
     list_imports,
 )
+from bakeoff.pipeline.text.secrets import expand_public_references
 
 DECISIVE_KEYS = (
     "preprocessing", "learner", "tuning", "pruning", "balance", "target", "calibration", "threshold", "evaluation",

@@ -9,7 +9,7 @@ from typing import Any
 from bakeoff.pipeline.config.settle import to_yaml
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import FittedModel
-from bakeoff.pipeline.secret_values import find_references, hide_secrets, is_secret_name
+from bakeoff.pipeline.text.secrets import find_references, hide_secrets, is_secret_name
 
 MODEL_PARTS = ("preprocessing", "balance", "target", "learner", "calibration")
 """Parts whose objects are stored with a model, with all their parameters."""

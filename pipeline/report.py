@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bakeoff.pipeline.csv_file import write_csv
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.run_lines import tabulate_unseen_values
 from bakeoff.pipeline.stages.dataset.column_record import COLUMNS_FILE, format_columns
 from bakeoff.pipeline.stages.pruning import PruningPath
 from bakeoff.pipeline.stages.scoring import count_confusions
 from bakeoff.pipeline.stages.tuning import find_best_candidate
+from bakeoff.pipeline.tables.csv import write_csv
 
 SCORE_PREFIXES = ("test_", "validation_", "train_")
 TUNED_PREFIX = "tuned."

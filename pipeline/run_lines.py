@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from bakeoff.pipeline.csv_file import describe_escaped_names
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
+from bakeoff.pipeline.tables.csv import describe_escaped_names
 
 METHOD_NAMES = {"predict_proba": "probability", "decision_function": "decision value"}
 

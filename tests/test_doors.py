@@ -26,8 +26,8 @@ STAGES = (
     "scoring",
 )  # fmt: skip
 LAYERS = (
-    {"secret_values"},
-    {"csv_file", "errors", "html", "hydra_text", "paths", "terminal_text", "whole_file"},
+    {"text"},
+    {"errors", "hydra_text", "paths", "tables", "whole_file"},
     {"module_syntax"},
     {"source_code"},
     {"boolean_words", "code_surroundings", "machine_memory", "notebook_code", "yaml_bounds"},
@@ -60,7 +60,7 @@ ONE_DOOR = {
     "ray": {"launcher"},
     "submitit": {"launcher"},
     "baycomp": {"comparison"},
-    "jinja2": {"html"},
+    "jinja2": {"tables"},
     "scikit_posthocs": {"comparison"},
     "statsmodels": {"comparison"},
     "arff": {"stages"},

@@ -36,9 +36,9 @@ from bakeoff.pipeline.comparison.request_words import (
     read_fraction,
     read_list,
 )
-from bakeoff.pipeline.csv_file import describe_escaped_names
 from bakeoff.pipeline.paths import expand_home
-from bakeoff.pipeline.terminal_text import show_controls
+from bakeoff.pipeline.tables.csv import describe_escaped_names
+from bakeoff.pipeline.text.terminal import show_controls
 from bakeoff.pipeline.tracking.comparison_run import SUFFIX, ComparisonRecord, keep_comparison
 from bakeoff.pipeline.tracking.find_run import BEST, find_standard_run
 from bakeoff.pipeline.tracking.store import Store, open_store

@@ -15,7 +15,7 @@ from bakeoff.pipeline.explanation.numbers import format_change, format_coefficie
 from bakeoff.pipeline.explanation.outputs import ModelOutputs
 from bakeoff.pipeline.explanation.row_explanation import RowExplanation
 from bakeoff.pipeline.explanation.tree_rules import TreeRules
-from bakeoff.pipeline.terminal_text import escape
+from bakeoff.pipeline.text.terminal import escape
 
 PIPE_COLUMNS = 140
 """Width of the tables where standard output is not a terminal."""

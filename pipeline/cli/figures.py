@@ -15,7 +15,7 @@ from bakeoff.pipeline.config.named_figures import ALL, settle_figures
 from bakeoff.pipeline.config.trust.trusted_packages import read_trust
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.paths import expand_home
-from bakeoff.pipeline.terminal_text import show_controls
+from bakeoff.pipeline.text.terminal import show_controls
 from bakeoff.pipeline.whole_file import replace_whole
 from bakeoff.pipeline.yaml_bounds import load_bounded_yaml
 

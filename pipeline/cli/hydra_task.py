@@ -28,9 +28,9 @@ from bakeoff.pipeline.config.words.command_words import list_overrides
 from bakeoff.pipeline.config.words.mode_words import RUN_WORD, SWEEP_WORD
 from bakeoff.pipeline.errors import StoreError, UserError
 from bakeoff.pipeline.processes import describe_limit
-from bakeoff.pipeline.secret_values import format_traceback
 from bakeoff.pipeline.sweep.jobs import REFUSED, JobOutcome
 from bakeoff.pipeline.sweep.sweep_input import SweepInput
+from bakeoff.pipeline.text.secrets import format_traceback
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig

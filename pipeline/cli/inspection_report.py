@@ -7,7 +7,7 @@ from rich.table import Table
 
 from bakeoff.pipeline.inspection.profile import ColumnProfile, Histogram, TableProfile
 from bakeoff.pipeline.stages.dataset.column import FEATURE
-from bakeoff.pipeline.terminal_text import escape
+from bakeoff.pipeline.text.terminal import escape
 
 PIPE_COLUMNS = 160
 """Width of the table where standard output is not a terminal."""

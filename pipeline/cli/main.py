@@ -27,8 +27,8 @@ from bakeoff.pipeline.cli.passwords import conceal_passwords, reject_passwords
 from bakeoff.pipeline.cli.verb_help import format_help, wants_help
 from bakeoff.pipeline.cli.verbs import VERBS, load_verb
 from bakeoff.pipeline.errors import STORE_THREAD, StoreError, UserError
-from bakeoff.pipeline.secret_values import describe_error, hide_secrets
-from bakeoff.pipeline.terminal_text import show_controls
+from bakeoff.pipeline.text.secrets import describe_error, hide_secrets
+from bakeoff.pipeline.text.terminal import show_controls
 
 EXIT_FAILED = 1
 EXIT_REFUSED = 2

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.cli.arguments import parse_arguments
-from bakeoff.pipeline.secret_values import hide_secrets
+from bakeoff.pipeline.text.secrets import hide_secrets
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.tracking.registry import RegisteredVersion

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.secret_values import conceal_words, find_secrets
+from bakeoff.pipeline.text.secrets import conceal_words, find_secrets
 
 QUERY_KEY = "dataset.url="
 """The key of the address of a database; a reference with ``$`` takes the place of its password."""

@@ -18,7 +18,7 @@ from bakeoff.pipeline.cli.rows_of_file import LAYOUT_KEYS, NA_VALUES, make_rules
 from bakeoff.pipeline.config.trust.trusted_packages import read_trust
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.paths import expand_home
-from bakeoff.pipeline.terminal_text import show_controls
+from bakeoff.pipeline.text.terminal import show_controls
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,7 +14,7 @@ from bakeoff.pipeline.cli.output_file import list_dataset_files, replace_file, r
 from bakeoff.pipeline.config.trust.trusted_packages import read_trust
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.paths import expand_home
-from bakeoff.pipeline.terminal_text import show_controls
+from bakeoff.pipeline.text.terminal import show_controls
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.replay import ReplayReport

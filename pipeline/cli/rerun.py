@@ -13,7 +13,7 @@ from bakeoff.pipeline.cli.run import run_experiments
 from bakeoff.pipeline.config.trust.trusted_packages import TRUST_KEY, is_trust_word, read_trust
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.compose import override_text
-from bakeoff.pipeline.terminal_text import show_in_line
+from bakeoff.pipeline.text.terminal import show_in_line
 from bakeoff.pipeline.tracking import history
 from bakeoff.pipeline.tracking.history import FailedJob, name_author
 from bakeoff.pipeline.tracking.provenance import describe_machine, find_user

@@ -17,8 +17,8 @@ from bakeoff.pipeline.config.words.literal_text import require_readable_folder
 from bakeoff.pipeline.config.words.mode_words import RUN_WORD
 from bakeoff.pipeline.config.words.word_bounds import require_bounded_words
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.secret_values import conceal_words
-from bakeoff.pipeline.terminal_text import show_controls
+from bakeoff.pipeline.text.secrets import conceal_words
+from bakeoff.pipeline.text.terminal import show_controls
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.sweep.report import SweepReport

@@ -18,8 +18,8 @@ from bakeoff.pipeline.memory_check import note_memory
 from bakeoff.pipeline.model import count_rows
 from bakeoff.pipeline.report import TUNED_PREFIX, describe_choices, format_mean, get_tuned_params, summarize_folds
 from bakeoff.pipeline.run_lines import describe_run_lines
-from bakeoff.pipeline.secret_values import find_references, hide_secrets
-from bakeoff.pipeline.terminal_text import escape
+from bakeoff.pipeline.text.secrets import find_references, hide_secrets
+from bakeoff.pipeline.text.terminal import escape
 from bakeoff.pipeline.tracking import RunDescription
 from bakeoff.pipeline.tracking.reading.looks import count_looks
 from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX

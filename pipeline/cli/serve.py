@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from bakeoff.pipeline.cli.arguments import parse_arguments
 from bakeoff.pipeline.config.trust.trusted_packages import read_trust
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.terminal_text import show_controls
+from bakeoff.pipeline.text.terminal import show_controls
 
 POSITIONS = ("MODEL",)
 KEYS = ("port", "host", "dataset", "trust", "tracking.uri", "tracking.experiment")

@@ -8,7 +8,7 @@ from io import StringIO
 from typing import Any
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.secret_values import hide_secrets
+from bakeoff.pipeline.text.secrets import hide_secrets
 
 ACTIONS = ("run", "multirun", "cfg", "info", "shell_completion")
 """Flags of which a command has one at most."""

@@ -14,8 +14,8 @@ from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment.part_cache import PartCache
 from bakeoff.pipeline.job import JobResult, PreparedJob, execute_job, prepare_job
-from bakeoff.pipeline.secret_values import describe_error, format_traceback
 from bakeoff.pipeline.sweep.jobs import FAILED, FINISHED, REFUSED, JobOutcome
+from bakeoff.pipeline.text.secrets import describe_error, format_traceback
 from bakeoff.pipeline.tracking import Tracker
 from bakeoff.pipeline.tracking.history import end_orphans, read_metrics
 from bakeoff.pipeline.tracking.trackers import get_tracker

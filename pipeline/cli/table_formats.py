@@ -7,7 +7,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bakeoff.pipeline.csv_file import write_csv
+from bakeoff.pipeline.tables.csv import write_csv
 
 if TYPE_CHECKING:
     import pandas as pd

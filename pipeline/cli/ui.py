@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from bakeoff.pipeline.cli.arguments import parse_arguments
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.secret_values import strip_secrets
+from bakeoff.pipeline.text.secrets import strip_secrets
 from bakeoff.pipeline.tracking.server import is_server
 from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX, sqlite_path
 from bakeoff.pipeline.tracking.store import open_store, prepare_file, quiet_mlflow, store_exists, store_uri

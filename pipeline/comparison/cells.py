@@ -12,7 +12,7 @@ from bakeoff.pipeline.comparison.grid.pairing import CellKey
 from bakeoff.pipeline.comparison.grid.run_facts import Params, RunFacts
 from bakeoff.pipeline.comparison.grid.run_grid import RunGrid
 from bakeoff.pipeline.comparison.metrics import count_candidates
-from bakeoff.pipeline.comparison.words import count_nouns
+from bakeoff.pipeline.text.words import count_nouns
 
 FITS = "fits"
 FIT_STAGES = ("time/tune", "time/fit", "time/prune")

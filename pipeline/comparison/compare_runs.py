@@ -21,9 +21,9 @@ from bakeoff.pipeline.comparison.metrics import choose_compared_metrics, get_val
 from bakeoff.pipeline.comparison.notes import write_notes
 from bakeoff.pipeline.comparison.request import ComparisonRequest
 from bakeoff.pipeline.comparison.results import MetricResult
-from bakeoff.pipeline.comparison.words import join_words
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.secret_values import hide_secrets
+from bakeoff.pipeline.text.secrets import hide_secrets
+from bakeoff.pipeline.text.words import join_words
 from bakeoff.pipeline.tracking.find_run import find_headline
 from bakeoff.pipeline.tracking.reading.looks import count_looks
 from bakeoff.pipeline.tracking.reading.stored_runs import read_series

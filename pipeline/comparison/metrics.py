@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from bakeoff.pipeline.comparison.comparison import ComparedMetric
 from bakeoff.pipeline.comparison.grid.grouping import group_by
 from bakeoff.pipeline.comparison.grid.run_facts import RunFacts, list_ids
-from bakeoff.pipeline.comparison.words import count_nouns
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.scoring import describe_definition, is_bounded
+from bakeoff.pipeline.text.words import count_nouns
 from bakeoff.pipeline.tracking.find_run import find_headline, is_greater_better, read_metric_entries
 
 TEST_PREFIX = "test_"

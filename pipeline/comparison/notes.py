@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from bakeoff.pipeline.comparison.analysis.choices import ChosenRows, describe_chosen
 from bakeoff.pipeline.comparison.comparison import ComparedDataset, ComparedMetric, Settings
-from bakeoff.pipeline.comparison.words import join_words
+from bakeoff.pipeline.text.words import join_words
 
 
 def write_notes(

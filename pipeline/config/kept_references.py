@@ -11,7 +11,7 @@ from omegaconf.errors import OmegaConfBaseException
 from omegaconf.resolvers import oc
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.secret_values import expand_references, find_secrets
+from bakeoff.pipeline.text.secrets import expand_references, find_secrets
 
 RESOLVER = "oc.env"
 RESOLVED_PARTS = ("trust", "search", "space", "default_space", "figures", "on_error", "on_invalid")

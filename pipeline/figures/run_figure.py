@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 import pandas as pd
 
-from bakeoff.pipeline.csv_file import write_csv
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.figures.drawing.panels import CLASS_COLOURS, DOTS_PER_INCH, RC_PARAMS
 from bakeoff.pipeline.figures.finished_run import FinishedRun, Parameters
 from bakeoff.pipeline.stages.splitting import Splits
+from bakeoff.pipeline.tables.csv import write_csv
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -16,7 +16,7 @@ from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.secret_values import CONCEALED_VARIABLE
+from bakeoff.pipeline.text.secrets import CONCEALED_VARIABLE
 from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX
 from bakeoff.pipeline.tracking.store import store_uri
 

@@ -16,8 +16,8 @@ from bakeoff.pipeline.comparison.predictions import add_predictions
 from bakeoff.pipeline.comparison.reports import tables
 from bakeoff.pipeline.comparison.request_words import FORMATS, read_choice
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.html.render import render_template
 from bakeoff.pipeline.python.process_state import own_process_state
+from bakeoff.pipeline.tables.html import render_template
 
 TEMPLATE = Path(__file__).parent / "templates" / "comparison.html"
 

@@ -11,7 +11,6 @@ import pandas as pd
 
 from bakeoff.pipeline.cli.inspect import inspect_words
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.html.render import render_template
 from bakeoff.pipeline.inspection.inspect_table import inspect_source
 from bakeoff.pipeline.inspection.page import render_page
 from bakeoff.pipeline.inspection.profile import TableProfile
@@ -21,6 +20,7 @@ from bakeoff.pipeline.stages.dataset import ColumnRules, Roles
 from bakeoff.pipeline.stages.dataset.keys import build_from_keys
 from bakeoff.pipeline.stages.dataset.reading import read_frame
 from bakeoff.pipeline.sweep.compose import override_text
+from bakeoff.pipeline.tables.html import render_template
 
 NO_TARGET = "no target"
 TEMPLATE = Path(__file__).parent / "templates" / "inspection.html"

@@ -28,7 +28,7 @@ from bakeoff.pipeline.python.run_result import RunResult, tabulate_folds, tabula
 from bakeoff.pipeline.python.words import add_config_folder, check_words, make_words
 from bakeoff.pipeline.report import summarize_folds, tabulate_predictions
 from bakeoff.pipeline.run_lines import describe_run_lines
-from bakeoff.pipeline.secret_values import conceal_words
+from bakeoff.pipeline.text.secrets import conceal_words
 from bakeoff.pipeline.tracking.provenance import read_versions
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import pandas as pd
 
 from bakeoff.pipeline.experiment import Experiment, FoldResult
-from bakeoff.pipeline.html.render import render_template
 from bakeoff.pipeline.model import Model
 from bakeoff.pipeline.report import SCORE_PREFIXES, format_mean, measure_fold, summarize_folds
+from bakeoff.pipeline.tables.html import render_template
 
 TEMPLATE = Path(__file__).parent / "templates" / "run.html"
 PARTS = ("test", "validation", "train")

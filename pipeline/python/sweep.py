@@ -26,10 +26,10 @@ from bakeoff.pipeline.python.notes import warn_of
 from bakeoff.pipeline.python.process_state import own_process_state
 from bakeoff.pipeline.python.sweep_result import SweepResult, make_sweep_result
 from bakeoff.pipeline.python.words import add_config_folder, check_words, make_words
-from bakeoff.pipeline.secret_values import conceal_words
 from bakeoff.pipeline.sweep.jobs import REFUSED, JobOutcome
 from bakeoff.pipeline.sweep.report import SweepReport
 from bakeoff.pipeline.sweep.sweep_input import SweepInput
+from bakeoff.pipeline.text.secrets import conceal_words
 
 MAX_SHOWN_REASONS = 3
 

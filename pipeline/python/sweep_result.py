@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.html.render import render_template
 from bakeoff.pipeline.sweep.jobs import FINISHED, SKIPPED, STOPPED, JobOutcome
 from bakeoff.pipeline.sweep.planning import PlanEntry
 from bakeoff.pipeline.sweep.report import SweepReport
 from bakeoff.pipeline.sweep.result_table import ResultTable, make_tables
+from bakeoff.pipeline.tables.html import render_template
 from bakeoff.pipeline.tracking.run_record import SERIES_PREFIXES
 
 TEMPLATE = Path(__file__).parent / "templates" / "sweep.html"

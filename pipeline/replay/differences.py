@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from bakeoff.pipeline import report
-from bakeoff.pipeline.csv_file import unescape_text
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.replay.repeat import Repeat
 from bakeoff.pipeline.stages.dataset import Dataset
+from bakeoff.pipeline.tables.csv import unescape_text
 from bakeoff.pipeline.tracking.run_record import TABLES, Place
 
 TIME_PREFIXES = ("time/", "fold/time/")

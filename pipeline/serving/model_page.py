@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import bakeoff
-from bakeoff.pipeline.html import render_template
 from bakeoff.pipeline.model import ColumnProfile, Model, TrainingRecord
 from bakeoff.pipeline.model.json_records import format_json
 from bakeoff.pipeline.model.row_report import format_percent, spell_number
@@ -20,6 +19,7 @@ from bakeoff.pipeline.serving.request_error import RequestError
 from bakeoff.pipeline.serving.request_rows import CSV_TYPE, JSON_TYPE, read_request
 from bakeoff.pipeline.stages.dataset import Column
 from bakeoff.pipeline.stages.dataset.column import DATE, TEXT
+from bakeoff.pipeline.tables.html import render_template
 
 TEMPLATE = Path(__file__).parent / "model_page.html"
 MAX_SHOWN_VALUES = 8

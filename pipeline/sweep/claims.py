@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.secret_values import strip_secrets
+from bakeoff.pipeline.text.secrets import strip_secrets
 from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX, sqlite_path
 
 N_SLOTS = 2**20

@@ -16,7 +16,7 @@ from bakeoff.pipeline.sweep.plan_text import count_jobs, format_duration, summar
 from bakeoff.pipeline.sweep.planning import DONE, DUPLICATE, INVALID, TO_DO, Plan
 from bakeoff.pipeline.sweep.result_table import ResultTable
 from bakeoff.pipeline.sweep.table_layout import show_table
-from bakeoff.pipeline.terminal_text import escape
+from bakeoff.pipeline.text.terminal import escape
 
 MAX_FAILURES_SHOWN = 40
 """Failures in the table at the end; the store has the others."""

@@ -23,12 +23,12 @@ from bakeoff.pipeline.job import (
     prepare_job,
 )
 from bakeoff.pipeline.report import summarize_folds
-from bakeoff.pipeline.secret_values import describe_error, format_traceback
 from bakeoff.pipeline.sweep import jobs
 from bakeoff.pipeline.sweep.claims import Claims
 from bakeoff.pipeline.sweep.job_results import describe_result, locate_result
 from bakeoff.pipeline.sweep.jobs import Job, JobOutcome, JobProgress
 from bakeoff.pipeline.sweep.time_limit import limit_time
+from bakeoff.pipeline.text.secrets import describe_error, format_traceback
 from bakeoff.pipeline.tracking import Tracker, history
 from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX
 from bakeoff.pipeline.tracking.store import Store

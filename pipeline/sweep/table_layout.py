@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bakeoff.pipeline.sweep.result_table import Result, ResultTable
-from bakeoff.pipeline.terminal_text import escape
+from bakeoff.pipeline.text.terminal import escape
 
 MAX_ROWS = 30
 """Configurations in a table; the others are counted."""

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from bakeoff.pipeline.errors import StoreError
-from bakeoff.pipeline.secret_values import hide_secrets
+from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.tracking import provenance
 from bakeoff.pipeline.tracking.entities import MAX_PARAM_LETTERS, MAX_TAG_LETTERS
 from bakeoff.pipeline.tracking.models import artifact_folder

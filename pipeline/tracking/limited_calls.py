@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from bakeoff.pipeline.errors import STORE_THREAD, StoreError
-from bakeoff.pipeline.secret_values import hide_secrets
+from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.tracking.call_clock import CallClock
 from bakeoff.pipeline.tracking.faults import Fault, find_fault
 from bakeoff.pipeline.tracking.folder_size import measure_folder

@@ -20,7 +20,7 @@ from bakeoff.pipeline.card.text import escape_markup
 from bakeoff.pipeline.errors import StoreError
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.model import TrainingRecord, make_training_record
-from bakeoff.pipeline.secret_values import describe_error, format_traceback, hide_in_values, hide_secrets
+from bakeoff.pipeline.text.secrets import describe_error, format_traceback, hide_in_values, hide_secrets
 from bakeoff.pipeline.tracking import kept_results, provenance
 from bakeoff.pipeline.tracking.entities import MAX_TAG_LETTERS, to_dataset_input, to_metrics, to_params, to_tags
 from bakeoff.pipeline.tracking.heartbeat import Heartbeat

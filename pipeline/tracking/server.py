@@ -10,7 +10,7 @@ from multiprocessing import parent_process
 from threading import Thread
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.secret_values import hide_secrets
+from bakeoff.pipeline.text.secrets import hide_secrets
 
 MAX_ANSWER_SECONDS = 5
 """The time in which a server must answer one question."""

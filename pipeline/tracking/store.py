@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.pipeline.errors import StoreError, UserError, did_you_mean
-from bakeoff.pipeline.secret_values import expand_address, find_secrets
+from bakeoff.pipeline.text.secrets import expand_address, find_secrets
 from bakeoff.pipeline.tracking.addresses import ARTIFACTS_FOLDER, anchor_addresses
 from bakeoff.pipeline.tracking.limited_calls import LimitedCalls, find_calls, limit_client
 from bakeoff.pipeline.tracking.run_form import leave_out_faulty

@@ -118,7 +118,7 @@ def test_only_complete_datasets_count_over_datasets_and_the_others_are_named(sto
     assert overall.left_out == {"g": "no scores of mlp"}
     assert overall.mean_ranks == {"svm": 1, "mlp": 2, "knn": 3}
     assert comparison.find_cell("mlp", "g").reason == "failed: ValueError: no"
-    told = "svm and mlp are the best and not told apart, p = .19; svm beats knn, p = .002"
+    told = "svm and mlp are the best and not told apart, p = .19; svm beats knn, p = .0015"
     rest = ", which is not shown of all others"
     assert comparison.verdict[0] == f"Over 6 datasets, {told}{rest} (Nemenyi's test of mean ranks)."
 

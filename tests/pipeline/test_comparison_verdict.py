@@ -13,7 +13,7 @@ from bakeoff.pipeline.comparison.compare_runs import compare_runs
 from bakeoff.pipeline.comparison.comparison import Comparison
 from bakeoff.pipeline.comparison.grid import selection as select
 from bakeoff.pipeline.comparison.request import ComparisonRequest
-from bakeoff.pipeline.comparison.words import format_p
+from bakeoff.pipeline.text.numbers import equate_p
 from bakeoff.pipeline.tracking.store import Store, open_store
 
 ABC = ("a", "b", "c")
@@ -28,12 +28,12 @@ def judge(*p_values: float, order: tuple[str, ...] = ABC) -> str:
 @pytest.mark.parametrize(
     ("p_values", "sentence"),
     [
-        ((0.41, 0.003, 0.003), "a and b are the best and not told apart, p = .41; both beat c, p = .003."),
-        ((0.01, 0.003, 0.5), "a is the best: it beats b and c, p ≤ .01."),
+        ((0.41, 0.003, 0.003), "a and b are the best and not told apart, p = .41; both beat c, p = .0030."),
+        ((0.01, 0.003, 0.5), "a is the best: it beats b and c, p ≤ .010."),
         ((0.3, 0.2, 0.9), "No two of the 3 configurations are told apart, p ≥ .20."),
         (
             (0.41, 0.04, 0.07),
-            "a and b are the best and not told apart, p = .41; a beats c, p = .04, which is not shown",
+            "a and b are the best and not told apart, p = .41; a beats c, p = .040, which is not shown",
         ),
         ((0.41, 0.2, 0.04), "a has the best mean, but none of the 2 others is told apart from it, p ≥ .20; b beats c"),
     ],
@@ -44,7 +44,7 @@ def test_who_leads_and_whom_the_leaders_beat(p_values: tuple[float, ...], senten
 
 def test_a_worse_mean_that_varies_much_is_not_called_the_best() -> None:
     assert judge(0.003, 0.3, 0.4) == (
-        "a has the best mean and beats b, p = .003; c is not told apart from it, p = .30."
+        "a has the best mean and beats b, p = .0030; c is not told apart from it, p = .30."
     )
 
 
@@ -54,10 +54,10 @@ def test_two_configurations_have_one_p_value() -> None:
 
 
 @pytest.mark.parametrize(
-    ("p", "text"), [(1e-9, "p < .001"), (0.0096, "p = .01"), (0.0094, "p = .009"), (0.996, "p = 1")]
+    ("p", "text"), [(1e-9, "p < .001"), (0.00996, "p = .010"), (0.0312, "p = .031"), (0.996, "p = 1.0")]
 )
 def test_p_values_are_rounded_once(p: float, text: str) -> None:
-    assert format_p(p) == text
+    assert equate_p(p) == text
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_two_configurations_over_datasets_are_judged_by_wilcoxon(store: Store) -
     assert overall is not None
     assert overall.pairs[0].p_wilcoxon == pytest.approx(2 / 2**6)
     assert comparison.verdict == (
-        "Over 6 datasets, svm is the best: it beats knn, p = .03 (Wilcoxon's signed-rank test).",
+        "Over 6 datasets, svm is the best: it beats knn, p = .031 (Wilcoxon's signed-rank test).",
     )
 
 

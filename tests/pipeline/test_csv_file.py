@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bakeoff.pipeline.csv_file import (
+from bakeoff.pipeline.tables.csv import (
     NUMBER,
     describe_escaped_names,
     describe_escapes,

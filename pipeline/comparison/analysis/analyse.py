@@ -13,8 +13,8 @@ from bakeoff.pipeline.comparison.analysis.verdict import write_dataset_verdict, 
 from bakeoff.pipeline.comparison.comparison import ComparedDataset, ComparedMetric, Settings
 from bakeoff.pipeline.comparison.request import ComparisonRequest
 from bakeoff.pipeline.comparison.results import DatasetResult, MetricResult
-from bakeoff.pipeline.comparison.words import count_nouns
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.text.words import count_nouns
 
 POWER = 0.8
 """The probability with which a difference is to be shown, where reports say what that would take."""

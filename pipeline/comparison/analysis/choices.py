@@ -26,7 +26,7 @@ from bakeoff.pipeline.comparison.grid.grouping import group_by
 from bakeoff.pipeline.comparison.grid.pairing import CellKey
 from bakeoff.pipeline.comparison.grid.run_facts import RUN_KEY
 from bakeoff.pipeline.comparison.grid.run_grid import RunGrid
-from bakeoff.pipeline.comparison.words import count_nouns, join_words
+from bakeoff.pipeline.text.words import count_nouns, join_words
 from bakeoff.pipeline.tracking.find_run import is_greater_better
 
 TUNING = "tuning"

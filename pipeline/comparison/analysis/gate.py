@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from bakeoff.pipeline.comparison.comparison import Comparison
 from bakeoff.pipeline.comparison.results import WORSE, DatasetResult, PairResult, Summary
-from bakeoff.pipeline.comparison.words import format_number, format_p
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.text.numbers import equate_p, format_score
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,6 @@ def _describe(summary: Summary, pair: PairResult, result: DatasetResult, compari
     assert base is not None
     return (
         f"{summary.configuration} is worse than the base {result.base} on {result.dataset}: "
-        f"{comparison.metrics[0].label} {format_number(summary.mean)} instead of {format_number(base.mean)}, "
-        f"{format_p(pair.p_value)}, and the difference is beyond the rope of {format_number(pair.rope)}."
+        f"{comparison.metrics[0].label} {format_score(summary.mean)} instead of {format_score(base.mean)}, "
+        f"{equate_p(pair.p_value)}, and the difference is beyond the rope of {format_score(pair.rope)}."
     )

@@ -22,8 +22,8 @@ from bakeoff.pipeline.comparison.statistics import (
     list_pairs,
     rank_configurations,
 )
-from bakeoff.pipeline.comparison.words import join_words
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.text.words import join_words
 
 MIN_CONFIGURATIONS_OF_FRIEDMAN = 3
 

@@ -10,7 +10,8 @@ from itertools import combinations
 from bakeoff.pipeline.comparison.comparison import ComparedMetric, Settings
 from bakeoff.pipeline.comparison.results import OverallResult, PairResult, Summary
 from bakeoff.pipeline.comparison.statistics import count_datasets
-from bakeoff.pipeline.comparison.words import count_nouns, format_number, format_p, join_words
+from bakeoff.pipeline.text.numbers import equate_p, format_score
+from bakeoff.pipeline.text.words import count_nouns, join_words
 
 MIN_EQUIVALENT_PROBABILITY = 0.95
 MAX_NAMED = 5
@@ -70,7 +71,7 @@ def write_dataset_verdict(
     if all(math.isnan(pair.p_value) for pair in pairs):
         best = min(summaries, key=lambda summary: summary.rank)
         return (
-            f"{best.configuration} has the best {metric.label} ({format_number(best.mean)}), but a single split "
+            f"{best.configuration} has the best {metric.label} ({format_score(best.mean)}), but a single split "
             "says nothing about how sure that is: evaluation=repeated_kfold gives more scores.",
         )
     if all(math.isnan(pair.p_holm) for pair in pairs):
@@ -103,7 +104,7 @@ def write_overall_verdict(result: OverallResult, metric: ComparedMetric, setting
             f'Over {n_datasets}, {order[0]} has the best mean rank; Nemenyi\'s test needs: pip install ".[stats]".',
         )
     if len(order) > 2 and result.iman_davenport_p > settings.alpha:
-        p = format_p(result.iman_davenport_p)
+        p = equate_p(result.iman_davenport_p)
         return (
             f"Over {n_datasets}, no configuration is shown to be better than another (Iman and Davenport's test, {p}); "
             f"{order[0]} has the best {ranks}.",
@@ -196,14 +197,14 @@ def _write_no_difference(standing: Standing) -> str:
     best, *others = standing.order
     ps = [p for is_told_apart, p in standing.tests.values() if not is_told_apart]
     if len(others) == 1:
-        return f"{best} and {others[0]} are not told apart, {format_p(ps[0])}."
+        return f"{best} and {others[0]} are not told apart, {equate_p(ps[0])}."
     apart = [pair for pair, (is_told_apart, _) in standing.tests.items() if is_told_apart]
     if apart:
         first, second = sorted(apart[0], key=standing.order.index)
         return (
             f"{best} has the best mean, but none of the {len(others)} others is told apart from it, "
             f"{_at_least([standing.get_p(best, name) for name in others])}; {first} beats {second}, "
-            f"{format_p(standing.get_p(first, second))}."
+            f"{equate_p(standing.get_p(first, second))}."
         )
     return f"No two of the {len(standing.order)} configurations are told apart, {_at_least(ps)}."
 
@@ -217,14 +218,14 @@ def _add_requirement(standing: Standing, pairs: Sequence[PairResult], settings: 
     names = f"{leaders[0]} and {leaders[1]}"
     if pair.p_equivalent >= MIN_EQUIVALENT_PROBABILITY:
         return [
-            f"{names} are equivalent in practice: they differ by at most {format_number(pair.rope)} with probability "
+            f"{names} are equivalent in practice: they differ by at most {format_score(pair.rope)} with probability "
             f"{pair.p_equivalent:.2f}."
         ]
     # Without a variance, as with a single split, nothing can be said about other folds.
     if math.isnan(pair.detectable):
         return []
     observed = abs(pair.difference)
-    power = f"These folds could show a difference of about {format_number(pair.detectable)}"
+    power = f"These folds could show a difference of about {format_score(pair.detectable)}"
     if not observed:
         return [f"{power}; the means of {names} are equal."]
     rows = f"about {pair.rows_needed:,} rows" if pair.rows_needed is not None else "no number of rows"
@@ -232,7 +233,7 @@ def _add_requirement(standing: Standing, pairs: Sequence[PairResult], settings: 
         cure = f"no number of repeats would show that, but {rows} would"
     else:
         cure = f"that would take {count_nouns(pair.repeats_needed, 'repeat')} of the folds or {rows}"
-    return [f"{power} (power {settings.power:g}); {names} differ by {format_number(observed)}: {cure}."]
+    return [f"{power} (power {settings.power:g}); {names} differ by {format_score(observed)}: {cure}."]
 
 
 def _rank_by_means(summaries: Sequence[Summary], pairs: Sequence[PairResult]) -> Standing:
@@ -264,6 +265,6 @@ def _at_least(ps: Sequence[float]) -> str:
 
 def _bound_p(bound: float, ps: Sequence[float], sign: str) -> str:
     """Return a bound of p-values as an equation if they all read alike, else with a sign in place of ``=``."""
-    text = format_p(bound)
-    texts = {format_p(p) for p in ps}
+    text = equate_p(bound)
+    texts = {equate_p(p) for p in ps}
     return text if len(texts) == 1 else text.replace("=", sign)

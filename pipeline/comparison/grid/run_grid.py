@@ -19,7 +19,7 @@ from bakeoff.pipeline.comparison.grid.pairing import (
     seed_order,
 )
 from bakeoff.pipeline.comparison.grid.run_facts import RUN_KEY, Params, RunFacts, sort_params
-from bakeoff.pipeline.comparison.words import count_nouns
+from bakeoff.pipeline.text.words import count_nouns
 
 DIGEST_LETTERS = 6
 NO_RUN = "no run"

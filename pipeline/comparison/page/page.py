@@ -31,7 +31,7 @@ from bakeoff.pipeline.comparison.page.tables import (
     tabulate_others,
     tabulate_scores,
 )
-from bakeoff.pipeline.html import render_template
+from bakeoff.pipeline.tables.html import render_template
 
 TEMPLATE = Path(__file__).parent / "template" / "page.html"
 MAX_OPEN_NOTES = 5

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator
 
 from bakeoff.pipeline.comparison.comparison import Comparison, MetricResult, Summary
-from bakeoff.pipeline.csv_file import escape_text
+from bakeoff.pipeline.tables.csv import escape_text
 
 COLUMNS = (
     "metric", "dataset", "configuration", "learner", "mean", "std", "low", "high", "rank", "is_best", "mark", "p_value",

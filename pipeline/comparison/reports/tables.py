@@ -19,7 +19,7 @@ from bakeoff.pipeline.comparison.comparison import (
     Summary,
 )
 from bakeoff.pipeline.comparison.reports.text_table import TextTable
-from bakeoff.pipeline.comparison.words import format_number, format_p
+from bakeoff.pipeline.text.numbers import equate_p, format_score
 
 DASH = "–"
 BEST_SIGN = "•"
@@ -82,10 +82,10 @@ def _explain_signs(comparison: Comparison, metric: str, base: str) -> str:
 
 def format_mean_and_std(summary: Summary) -> str:
     """Return mean ± std with its mark, and a sign before the best one."""
-    deviation = "" if math.isnan(summary.std) else f" ± {format_number(summary.std)}"
+    deviation = "" if math.isnan(summary.std) else f" ± {format_score(summary.std)}"
     mark = f" {summary.mark}" if summary.mark else ""
     best = f"{BEST_SIGN} " if summary.is_best else ""
-    return f"{best}{format_number(summary.mean)}{deviation}{mark}"
+    return f"{best}{format_score(summary.mean)}{deviation}{mark}"
 
 
 def tabulate_dataset(comparison: Comparison, result: DatasetResult, metric: str) -> TextTable:
@@ -223,7 +223,7 @@ def tabulate_costs(comparison: Comparison, result: MetricResult) -> TextTable:
     rows = tuple(
         (
             point.configuration,
-            format_number(point.score),
+            format_score(point.score),
             format_seconds(point.fit_seconds),
             format_seconds(point.predict_seconds),
             str(point.n_fits) if point.n_fits else DASH,
@@ -243,7 +243,7 @@ def tabulate_members(comparison: Comparison, result: MetricResult) -> TextTable 
         row = [configuration.name]
         for dataset in comparison.datasets:
             scores = comparison.find_cell(configuration.name, dataset.name).scores.get(result.metric, ())
-            row.append(format_number(float(np.mean(scores))) if scores else DASH)
+            row.append(format_score(float(np.mean(scores))) if scores else DASH)
         rows.append(tuple(row))
     if not rows:
         return None
@@ -259,8 +259,8 @@ def describe_tests(overall: OverallResult) -> str:
     difference = overall.critical_difference
     critical = "" if math.isnan(difference) else f"; Nemenyi's critical difference {difference:.2f}"
     return (
-        f"Friedman χ² = {overall.friedman:.2f} (corrected for ties), {format_p(overall.friedman_p)}; Iman–Davenport "
-        f"F = {overall.iman_davenport:.2f}, {format_p(overall.iman_davenport_p)}{critical}"
+        f"Friedman χ² = {overall.friedman:.2f} (corrected for ties), {equate_p(overall.friedman_p)}; Iman–Davenport "
+        f"F = {overall.iman_davenport:.2f}, {equate_p(overall.iman_davenport_p)}{critical}"
     )
 
 
@@ -273,7 +273,7 @@ def format_interval(low: float, high: float) -> str:
     """Return an interval in brackets."""
     if math.isnan(low):
         return DASH
-    return f"[{format_number(low)}, {format_number(high)}]"
+    return f"[{format_score(low)}, {format_score(high)}]"
 
 
 def format_seconds(seconds: float) -> str:
@@ -289,7 +289,7 @@ def format_seconds(seconds: float) -> str:
 
 def format_bare_p(p: float) -> str:
     """Return a p-value for a table."""
-    return DASH if math.isnan(p) else format_p(p).removeprefix("p = ").removeprefix("p ")
+    return DASH if math.isnan(p) else equate_p(p).removeprefix("p = ").removeprefix("p ")
 
 
 def format_probability(p: float) -> str:

@@ -13,7 +13,7 @@ from rich.table import Table
 from bakeoff.pipeline.comparison.comparison import BETTER, WORSE, Comparison, MetricResult, OverallResult
 from bakeoff.pipeline.comparison.reports import tables
 from bakeoff.pipeline.comparison.reports.text_table import TextTable, choose_columns
-from bakeoff.pipeline.terminal_text import escape
+from bakeoff.pipeline.text.terminal import escape
 
 PLAIN_WIDTH = 140
 """The width of the report in a file or a pipe, in characters."""

@@ -15,7 +15,7 @@ from bakeoff.pipeline.config.targets.import_target import find_target
 from bakeoff.pipeline.config.targets.part_kinds import require_class_kind, require_kind
 from bakeoff.pipeline.config.targets.target_names import TARGET_KEY, require_names
 from bakeoff.pipeline.errors import UserError, did_you_mean, hiding_values
-from bakeoff.pipeline.secret_values import expand_references
+from bakeoff.pipeline.text.secrets import expand_references
 
 
 def build_object(node: Mapping[str, Any], key: str, trust: Sequence[str]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from bakeoff.pipeline.errors import did_you_mean
-from bakeoff.pipeline.terminal_text import show_in_line
+from bakeoff.pipeline.text.terminal import show_in_line
 
 FUNCTIONS = {
     "choice": "choice(a,b,c)",

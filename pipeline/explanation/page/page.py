@@ -19,7 +19,7 @@ from bakeoff.pipeline.explanation.page.charts import (
 )
 from bakeoff.pipeline.explanation.page.waterfall import Step, draw_waterfall
 from bakeoff.pipeline.explanation.tree_rules import TreeRules
-from bakeoff.pipeline.html import render_template
+from bakeoff.pipeline.tables.html import render_template
 
 TEMPLATE = Path(__file__).parent / "page.html"
 MAX_RULES = 1000

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bakeoff.pipeline.html import render_template
 from bakeoff.pipeline.inspection.page.bars import Bars, draw_bars
 from bakeoff.pipeline.inspection.profile import ColumnProfile, Histogram, TableProfile
 from bakeoff.pipeline.stages.dataset.column import DROPPED, FEATURE, LEFT_OUT, TARGET
+from bakeoff.pipeline.tables.html import render_template
 
 TEMPLATE = Path(__file__).parent / "page.html"
 MAX_SHOWN_VALUES = 8

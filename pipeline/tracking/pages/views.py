@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from bakeoff.pipeline.errors import StoreError
-from bakeoff.pipeline.secret_values import hide_secrets
+from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.tracking.limited_calls import LimitedCalls
 from bakeoff.pipeline.tracking.pages.shown_runs import GROUPS, IS_JOB, ShownRuns, read_shown_runs
 from bakeoff.pipeline.tracking.pages.view_state import (

@@ -10,8 +10,8 @@ from typing import Any
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.paths import expand_home
-from bakeoff.pipeline.secret_values import expand_references, find_references
 from bakeoff.pipeline.stages.dataset.reading.several_files import WILDCARDS
+from bakeoff.pipeline.text.secrets import expand_references, find_references
 
 PATH_KEYS = ("path", "test_path")
 """The keys of a dataset that name files."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bakeoff.pipeline.csv_file import read_csv
+from bakeoff.pipeline.tables.csv import read_csv
 from bakeoff.pipeline.tracking.store import Store
 
 if TYPE_CHECKING:

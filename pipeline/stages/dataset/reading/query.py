@@ -14,9 +14,9 @@ import pandas as pd
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.paths import expand_home
-from bakeoff.pipeline.secret_values import is_secret_name
 from bakeoff.pipeline.stages.dataset.reading.cells import unify_types
 from bakeoff.pipeline.stages.dataset.reading.raw_table import RawTable
+from bakeoff.pipeline.text.secrets import is_secret_name
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine

@@ -9,7 +9,7 @@ import pytest
 
 from bakeoff.pipeline.code_surroundings import list_surroundings
 from bakeoff.pipeline.errors import MissingPackage, UserError
-from bakeoff.pipeline.secret_values import (
+from bakeoff.pipeline.text.secrets import (
     conceal_words,
     describe_error,
     expand_address,

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
+from typing import TYPE_CHECKING, Any
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
+PIPE_WIDTH = 160
+"""In characters: files and pipes have no width of their own, at which names would have to be broken."""
 UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """Control characters but tabs and ends of lines, and those that reverse the direction of writing."""
 
@@ -35,3 +42,20 @@ def escape(text: str) -> str:
     from rich import markup  # the start of the command does without Rich
 
     return markup.escape(show_controls(text))
+
+
+def make_console(*, stderr: bool = False, quiet: bool = False, **options: Any) -> Console:
+    """Return a console of Rich for standard output or error, which breaks no line and colours nothing by itself.
+
+    Parameters
+    ----------
+    stderr, quiet : bool
+    **options
+        Further arguments of ``Console``.
+    """
+    from rich.console import Console
+
+    console = Console(stderr=stderr, quiet=quiet, highlight=False, emoji=False, soft_wrap=True, **options)
+    if not console.is_terminal and "COLUMNS" not in os.environ and "width" not in options:
+        console.width = PIPE_WIDTH
+    return console

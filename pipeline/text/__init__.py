@@ -1,0 +1,1 @@
+"""Text for people: numbers, words, what a terminal may show, and secrets. Nothing else formats."""
