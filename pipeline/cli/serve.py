@@ -19,7 +19,7 @@ MAX_PORT = 65535
 
 
 def serve_model(words: Sequence[str]) -> int:
-    """Load a model, print the address of its page, and answer until Ctrl-C.
+    """Load a model, print its address, and answer until Ctrl-C.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def serve_model(words: Sequence[str]) -> int:
         print(f"serve: {show_controls(line)}", file=sys.stderr)
     if not is_loopback(opened):
         print("serve: everyone who reaches this machine can send requests; there is no password.", file=sys.stderr)
-    print(f"open {name_address(opened)}\nCtrl-C ends the server", flush=True)
+    print(f"POST rows to {name_address(opened)}/invocations\nCtrl-C ends the server", flush=True)
     run_server(model, opened)
     return 0
 

@@ -1,4 +1,4 @@
-"""A model over HTTP: predictions by the protocol of MLflow's scoring server, and a page about the model."""
+"""A model over HTTP: predictions by the protocol of MLflow's scoring server."""
 
 from bakeoff.pipeline.serving.server import is_loopback, name_address, open_socket, run_server
 

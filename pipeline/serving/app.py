@@ -1,4 +1,4 @@
-"""The application: predictions at the addresses of MLflow's scoring server, and a page about the model."""
+"""The application: predictions at the addresses of MLflow's scoring server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from bakeoff.pipeline.serving.answer import (
     format_notes,
     list_csv_notes,
 )
-from bakeoff.pipeline.serving.model_page import render_model_page
 from bakeoff.pipeline.serving.request_error import CODE_OF_STATUS, INTERNAL_ERROR, TOO_LARGE, RequestError
 from bakeoff.pipeline.serving.request_rows import CSV_TYPE, JSON_TYPE, read_request
 from bakeoff.pipeline.serving.worker_threads import WorkerThreads
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
 MAX_BODY_BYTES = 256 * 1024 * 1024
 """Of a request; larger tables are files for `bakeoff predict`."""
-ADDRESSES = "POST /invocations, GET /, GET /ping, GET /health, GET /version"
+ADDRESSES = "POST /invocations, GET /ping, GET /health, GET /version"
 
 
 def make_app(model: Model) -> Starlette:
@@ -45,7 +44,6 @@ def make_app(model: Model) -> Starlette:
     threads = WorkerThreads()
     return Starlette(
         routes=[
-            Route("/", _make_page_endpoint(model, threads), methods=["GET"]),
             Route("/ping", answer_ping, methods=["GET"]),
             Route("/health", answer_ping, methods=["GET"]),
             Route("/version", answer_version, methods=["GET"]),
@@ -115,16 +113,6 @@ async def read_body(request: Request) -> bytes:
             raise RequestError(TOO_LARGE, f"the body is larger than {megabytes} MB; use bakeoff predict for files.")
         pieces.append(piece)
     return b"".join(pieces)
-
-
-def _make_page_endpoint(model: Model, threads: WorkerThreads) -> Callable[[Request], Awaitable[Response]]:
-    async def answer_page(request: Request) -> Response:
-        from starlette.responses import HTMLResponse
-
-        address = str(request.base_url).rstrip("/")
-        return HTMLResponse(await threads.run(render_model_page, model, address))
-
-    return answer_page
 
 
 async def answer_ping(request: Request) -> Response:

@@ -19,8 +19,6 @@ from bakeoff.pipeline.cli.output_file import write_table
 from bakeoff.pipeline.cli.table_formats import WRITERS
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.python.inspect import inspect as inspect_in_notebook
-from bakeoff.pipeline.serving.model_page import render_model_page
-from bakeoff.pipeline.tracking import load_model
 
 TABLE = "x,z,y\n" + "".join(f"{row % 7},{row % 5}.5,{'ab'[row % 3 == 0]}\n" for row in range(40))
 KEPT = "an earlier file"
@@ -139,8 +137,6 @@ def test_names_run_in_no_page_or_picture(tmp_path: Path) -> None:
             of_store = [] if command[0] in ("-m", "inspect") else [f"tracking.experiment={IMAGE}"]
             answer = bakeoff(*command, *of_store)
             assert answer.status == 0, answer.err
-        model = load_model("latest", None, IMAGE)
-        (tmp_path / "model.html").write_text(render_model_page(model, "http://127.0.0.1:1"))
         (tmp_path / "notebook.html").write_text(inspect_in_notebook(Path(name), target="target")._repr_html_())
     pages = [*tmp_path.glob("*.html"), *tmp_path.rglob("*.svg")]
     assert {page.name for page in pages} > {"comparison.html", "explanation.html", "inspection.html"}

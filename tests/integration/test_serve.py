@@ -12,7 +12,6 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-import browser
 import mlflow_server
 import pandas as pd
 import pytest
@@ -254,29 +253,6 @@ def test_a_prediction_that_takes_long_does_not_keep_the_server(model: Model, mon
     may_end.set()
     assert replies[0].status == 503
     assert replies[0].json["message"] == "the server has ended before the prediction was computed."
-
-
-def test_the_page_names_the_model_and_its_example_is_answered_as_it_says(address: str) -> None:
-    page = ask(address, "/")
-    assert page.headers["content-type"] == "text/html; charset=utf-8"
-    assert "fitted on 785 of 1,309 rows (262 for validation, 262 for the test)" in page.text
-    assert f"curl {address}/invocations" in page.text
-    assert "http" not in page.text.replace(address, "")
-
-
-@pytest.mark.external
-@pytest.mark.skipif(bool(browser.missing()), reason=browser.missing() or "there is one")
-def test_the_command_of_the_page_gives_the_answer_of_the_page(address: str) -> None:
-    import shlex
-
-    with browser.open_page() as page:
-        page.goto(address)
-        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-        command, answer = (page.locator("pre").nth(place).inner_text() for place in (0, 1))
-    program, url, _, header, _, body = shlex.split(command)
-    assert (program, header) == ("curl", f"Content-Type: {JSON}")
-    reply = ask(url.removesuffix("/invocations"), "/invocations", body, content_type=JSON)
-    assert reply.json == json.loads(answer)
 
 
 def test_a_port_in_use_is_one_sentence(folder: Path) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from io import BytesIO
 
 import pandas as pd
 import pytest
 
 from bakeoff.pipeline.serving import request_rows
+from bakeoff.pipeline.serving.answer import format_notes
 from bakeoff.pipeline.serving.request_error import RequestError
 from bakeoff.pipeline.serving.request_rows import JSON_TYPE, PARQUET_TYPE, read_request
 
@@ -26,3 +28,11 @@ def test_a_small_body_of_very_many_rows_is_refused(monkeypatch: pytest.MonkeyPat
 def test_lists_inside_one_another_are_refused() -> None:
     with pytest.raises(RequestError, match="recursion"):
         read_request(b'{"inputs": ' + b"[" * 100_000, JSON_TYPE)
+
+
+def test_notes_that_do_not_fit_into_a_header_are_counted() -> None:
+    notes = tuple(f"column {number}: {'x' * 300}" for number in range(40))
+    kept = json.loads(format_notes(notes))
+    assert kept[-1] == f"and {40 - len(kept) + 1} more"
+    assert tuple(kept[:-1]) == notes[: len(kept) - 1]
+    assert json.loads(format_notes(("x" * 5000,))) == ["1 notes, which are too long for a header"]

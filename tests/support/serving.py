@@ -146,7 +146,7 @@ def wait_for_answer(log: Path, is_running: Callable[[], bool], address: str = ""
     end = time.monotonic() + START_SECONDS
     while time.monotonic() < end and is_running():
         said = log.read_text() if log.exists() else ""
-        printed = re.search(r"^open (\S+)$", said, flags=re.MULTILINE)
+        printed = re.search(r"^POST rows to (\S+)/invocations$", said, flags=re.MULTILINE)
         found = address or (printed[1] if printed else "")
         try:
             if found and ask(found.replace("0.0.0.0", "127.0.0.1"), "/ping").status == 200:
