@@ -8,7 +8,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.cli.shown_configuration import show, shows_only
 from bakeoff.pipeline.cli.sweep_mode import print_notes
@@ -21,11 +21,10 @@ from bakeoff.pipeline.config.invocation import (
     reject_sweep_values,
     reject_unread_space,
 )
-from bakeoff.pipeline.config.messages.explain_error import explain_error
+from bakeoff.pipeline.config.messages import explain_error
 from bakeoff.pipeline.config.settle import resolve_config, settle_choices, settle_config
 from bakeoff.pipeline.config.trust.trusted_packages import is_trust_word, read_trust
-from bakeoff.pipeline.config.words.command_words import list_overrides
-from bakeoff.pipeline.config.words.mode_words import RUN_WORD, SWEEP_WORD
+from bakeoff.pipeline.config.words import SWEEP_WORD, list_overrides
 from bakeoff.pipeline.errors import StoreError, UserError
 from bakeoff.pipeline.processes import describe_limit
 from bakeoff.pipeline.sweep.jobs import REFUSED, JobOutcome
@@ -160,10 +159,10 @@ def _compose_and_call(task: HydraTask, words: Sequence[str]) -> None:
     with open_engine(_find_root_folder(arguments, words), arguments.config_dir) as engine:
         if shows_only(arguments):
             show(engine, root_name, parser, arguments)
-        elif task.sweep_input is not None or _asks_for_sweep(engine, root_name, arguments):
+        elif task.sweep_input is not None:
             engine.multirun(root_name, task, [*arguments.overrides, SWEEP_WORD])
         else:
-            engine.run(root_name, task, [*arguments.overrides, RUN_WORD])
+            engine.run(root_name, task, arguments.overrides)
 
 
 def _find_root_folder(arguments: Namespace, words: Sequence[str]) -> str:
@@ -176,16 +175,6 @@ def _find_root_folder(arguments: Namespace, words: Sequence[str]) -> str:
     trust = [word.partition("=")[2] for word in words if is_trust_word(word)]
     require_trusted_folder("--config-path", given, read_trust(trust[-1] if trust else ""))
     return str(given) if given.startswith(PACKAGE_SCHEME) else os.path.abspath(given)
-
-
-def _asks_for_sweep(engine: Any, root_name: str, arguments: Namespace) -> bool:
-    """Return whether another root file asks for a sweep; of files that bakeoff's own root chooses it is known."""
-    from hydra.types import RunMode
-
-    has_other_root = arguments.config_path or arguments.config_name
-    if not has_other_root or RUN_WORD in arguments.overrides:
-        return False
-    return bool(engine.get_mode(root_name, arguments.overrides) == RunMode.MULTIRUN)
 
 
 def _reject_pickled_job(arguments: Namespace) -> None:

@@ -92,9 +92,9 @@ def _compose_dataset(files: Sequence[str], values: Mapping[str, str]) -> tuple[d
     from omegaconf import OmegaConf
 
     from bakeoff.pipeline.config.engine import compose_plainly
-    from bakeoff.pipeline.config.messages.explain_error import explain_error
+    from bakeoff.pipeline.config.messages import explain_error
     from bakeoff.pipeline.config.schema import register_schema
-    from bakeoff.pipeline.config.words.command_words import check_overrides
+    from bakeoff.pipeline.config.words import check_overrides
 
     register_schema()
     overrides = []

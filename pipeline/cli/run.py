@@ -13,9 +13,12 @@ from bakeoff.pipeline.cli.flags import order_words
 from bakeoff.pipeline.cli.sweep_mode import note_repeated_keys, print_notes, read_mode
 from bakeoff.pipeline.cli.verbs import VERBS
 from bakeoff.pipeline.config.trust.trusted_packages import add_trust_of_environment
-from bakeoff.pipeline.config.words.literal_text import require_readable_folder
-from bakeoff.pipeline.config.words.mode_words import RUN_WORD
-from bakeoff.pipeline.config.words.word_bounds import require_bounded_words
+from bakeoff.pipeline.config.words import (
+    RUN_WORD,
+    check_overrides,
+    list_overrides,
+    require_readable_folder,
+)
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.text.secrets import conceal_words
 from bakeoff.pipeline.text.terminal import show_controls
@@ -54,15 +57,10 @@ def run_experiments(
     """
     _require_option(words)
     jobs = None if jobs is None else [conceal_words(job)[0] for job in jobs]
-    require_bounded_words(words)
     require_readable_folder(Path.cwd())
     words = order_words(words)
-    # Imported late, so that a misspelled verb is rejected before Hydra is loaded.
-    from bakeoff.pipeline.config.words.command_words import check_overrides, list_overrides
-
     check_overrides(list_overrides(words))
     words = add_trust_of_environment(words)
-    # Hydra has three ways to request a sweep; from here on only the flags are used.
     is_single = RUN_WORD in {word.lstrip("+") for word in words}
     words, is_sweep = read_mode(words)
     print_notes(note_repeated_keys(words))

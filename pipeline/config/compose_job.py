@@ -13,12 +13,10 @@ from bakeoff.pipeline.config.invocation import (
     reject_sweep_values,
     reject_unread_space,
 )
-from bakeoff.pipeline.config.messages.explain_error import explain_error
+from bakeoff.pipeline.config.messages import explain_error
 from bakeoff.pipeline.config.schema import register_schema
 from bakeoff.pipeline.config.settle import resolve_config, settle_choices, settle_config
-from bakeoff.pipeline.config.words.command_words import check_overrides
-from bakeoff.pipeline.config.words.mode_words import RUN_WORD
-from bakeoff.pipeline.config.words.word_bounds import require_bounded_words
+from bakeoff.pipeline.config.words import RUN_WORD, check_overrides
 
 
 def compose_job(words: Sequence[str]) -> tuple[dict[str, Any], Invocation]:
@@ -40,12 +38,11 @@ def compose_job(words: Sequence[str]) -> tuple[dict[str, Any], Invocation]:
 
     from bakeoff.pipeline.config.engine import ROOT_NAME, open_engine
 
-    require_bounded_words(words)
     register_schema()
     check_overrides(words)
     try:
         with open_engine() as engine:
-            composed = engine.compose_config(ROOT_NAME, [*words, RUN_WORD], RunMode.RUN)
+            composed = engine.compose_config(ROOT_NAME, list(words), RunMode.RUN)
             HydraConfig.instance().set_config(composed)
             if RUN_WORD not in words:
                 reject_sweep_values()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bakeoff.pipeline.config.schema import SWEEP_KEYS
-from bakeoff.pipeline.config.words.mode_words import HYDRA_RUN_KEYS, HYDRA_SWEEP_KEYS
+from bakeoff.pipeline.config.words import HYDRA_RUN_KEYS, HYDRA_SWEEP_KEYS
 from bakeoff.pipeline.errors import UserError
 
 HYDRA_FILES = ("config.yaml", "hydra.yaml", "overrides.yaml")

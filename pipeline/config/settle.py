@@ -14,10 +14,11 @@ from omegaconf import DictConfig, read_write
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from bakeoff.pipeline.config.absent_parts import add_absent_parts
+from bakeoff.pipeline.config.booleans import settle_booleans
 from bakeoff.pipeline.config.kept_references import resolve_values
 from bakeoff.pipeline.config.limits.reference_bounds import require_bounded_references
 from bakeoff.pipeline.config.limits.size_limits import DEFAULT_MAX_CANDIDATES, require_few_candidates
-from bakeoff.pipeline.config.messages.explain_value import explain_reference
+from bakeoff.pipeline.config.messages import explain_reference
 from bakeoff.pipeline.config.named_figures import settle_figures
 from bakeoff.pipeline.config.options import read_option
 from bakeoff.pipeline.config.own_metrics import settle_metrics
@@ -26,7 +27,6 @@ from bakeoff.pipeline.config.settle_decision import settle_decision
 from bakeoff.pipeline.config.targets.import_target import import_target
 from bakeoff.pipeline.config.targets.target_names import TARGET_KEY, require_names
 from bakeoff.pipeline.config.unread_keys import check_keys, reject_further_keys
-from bakeoff.pipeline.config.words.booleans import settle_booleans
 from bakeoff.pipeline.errors import UserError
 
 DEFAULT_VALIDATION_FRACTION = 0.2

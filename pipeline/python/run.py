@@ -11,11 +11,10 @@ from typing import Any
 from bakeoff.pipeline.cli.passwords import reject_passwords
 from bakeoff.pipeline.cli.screen import Screen
 from bakeoff.pipeline.cli.single_run import open_shown_job, run_shown_job
-from bakeoff.pipeline.cli.sweep_mode import asks_for_sweep, note_repeated_keys
+from bakeoff.pipeline.cli.sweep_mode import note_repeated_keys
 from bakeoff.pipeline.config.compose_job import compose_job
 from bakeoff.pipeline.config.invocation import note_tuned_keys
 from bakeoff.pipeline.config.trust.trusted_packages import add_trust_of_environment
-from bakeoff.pipeline.config.words.mode_words import RUN_WORD
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.identity import require_current_code
 from bakeoff.pipeline.job import JobResult, PreparedJob
@@ -104,8 +103,6 @@ def run(
 def _run_words(words: Sequence[str], verbose: bool, notes: Sequence[str]) -> RunResult:
     """Run the experiment of a command line; the notes are those of the table."""
     try:
-        if RUN_WORD not in words and asks_for_sweep(words):
-            raise UserError("hydra.mode: MULTIRUN in a file asks for a sweep; add -m.")
         spec, invocation = compose_job(words)
         require_current_code(spec)
     except UserError as error:

@@ -18,7 +18,7 @@ from bakeoff.pipeline.cli.sweep_mode import note_repeated_keys
 from bakeoff.pipeline.config.invocation import split_sweep_words
 from bakeoff.pipeline.config.schema import register_schema
 from bakeoff.pipeline.config.trust.trusted_packages import add_trust_of_environment
-from bakeoff.pipeline.config.words.command_words import check_overrides
+from bakeoff.pipeline.config.words import check_overrides
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.python.data import GivenData, open_data
 from bakeoff.pipeline.python.keywords import reject_misspelled_keywords

@@ -22,7 +22,6 @@ from bakeoff.pipeline.config.invocation import (
     reject_unread_space,
 )
 from bakeoff.pipeline.config.schema import SWEEP_KEYS
-from bakeoff.pipeline.config.words.word_bounds import require_bounded_words
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.compose import Composer, expand_overrides, varying_keys
 from bakeoff.pipeline.sweep.experiment_keys import reject_lost_keys
@@ -99,7 +98,6 @@ class SweepCommand:
         # These words set the options of the sweep itself, which cannot vary from job to job.
         for override in parser.parse_overrides(list_words(master.hydra.overrides.task)):
             _require_one_value(override)
-        require_bounded_words(words)
         parsed = parser.parse_overrides(list(words))
         options = _read_options(master)
         if combines:

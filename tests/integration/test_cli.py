@@ -175,15 +175,6 @@ def test_a_sweep_may_be_requested_by_hydras_mode(bakeoff: Bakeoff, word: str) ->
     assert {run.data.params["dataset"] for run in bakeoff.runs()} == {"iris", "wine"}
 
 
-def test_a_sweep_may_be_requested_by_a_file(bakeoff: Bakeoff) -> None:
-    own = bakeoff.folder / "mine" / "experiment"
-    own.mkdir(parents=True)
-    (own / "many.yaml").write_text("# @package _global_\nhydra:\n  mode: MULTIRUN\n")
-    words = ("--config-dir", "mine", "experiment=many", "learner=majority", "dataset=iris,wine")
-    assert bakeoff(*words, "tracking.models=false").status == 0
-    assert {run.data.params["dataset"] for run in bakeoff.runs()} == {"iris", "wine"}
-
-
 def test_an_invalid_job_of_a_sweep_is_reported_at_the_end_and_the_others_run(bakeoff: Bakeoff) -> None:
     answer = bakeoff("-m", "learner=majority,mean", "dataset=iris,diabetes", "on_invalid=skip")
     assert answer.status == 0

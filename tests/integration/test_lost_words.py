@@ -38,12 +38,12 @@ def seeds(answer: Answer) -> list[str]:
 
 
 @pytest.mark.parametrize("folder", ["conf", "mine"])
-def test_an_experiment_that_asks_for_a_sweep_is_one_with_all_words_of_the_command(
-    bakeoff: Bakeoff, folder: str
-) -> None:
+def test_an_experiment_that_asks_for_a_sweep_needs_the_flag(bakeoff: Bakeoff, folder: str) -> None:
     write_experiment(bakeoff, "three", THREE_SEEDS, folder)
     flag = () if folder == "conf" else ("--config-dir", folder)
-    answer = bakeoff(*flag, "experiment=three", *IRIS)
+    refused = bakeoff(*flag, "experiment=three", *IRIS)
+    assert (refused.status, "hydra.mode: MULTIRUN in a file asks for a sweep; add -m" in refused.err) == (2, True)
+    answer = bakeoff(*flag, "-m", "experiment=three", *IRIS)
     assert (answer.status, seeds(answer)) == (0, ["seed=1", "seed=2", "seed=3"])
     assert all("majority" in job for job in jobs(answer))
     assert not (bakeoff.folder / "outputs" / "mlflow.db").exists()

@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from bakeoff.pipeline.boolean_words import WORDS, read_boolean
+from bakeoff.pipeline.config.booleans import find_boolean_parameters, settle_booleans
 from bakeoff.pipeline.config.options import CONF
-from bakeoff.pipeline.config.words.booleans import find_boolean_parameters, settle_booleans
 from bakeoff.pipeline.errors import UserError
 
 LEFT_TO_OTHERS = {

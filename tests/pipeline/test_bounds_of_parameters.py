@@ -14,7 +14,6 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from bakeoff.pipeline import machine_memory, parameter_sizes, processes
 from bakeoff.pipeline.config.limits.reference_bounds import require_bounded_references
-from bakeoff.pipeline.config.words.word_bounds import MAX_WORD_CHARACTERS, require_bounded_words
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.parameter_sizes import list_demands
 from bakeoff.pipeline.processes import describe_limit, limit_processes
@@ -117,12 +116,6 @@ def test_interpolations_are_measured_as_they_resolve() -> None:
 def test_interpolations_without_bound_are_refused(values: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
         require_bounded_references(OmegaConf.create(values))
-
-
-def test_a_word_of_a_million_characters_is_refused() -> None:
-    with pytest.raises(UserError, match=r"learner\.x is given 1,000,010 characters"):
-        require_bounded_words(["learner.x=" + "a" * 1_000_000])
-    require_bounded_words(["x=" + "a" * (MAX_WORD_CHARACTERS - 2)])
 
 
 def test_a_polynomial_of_a_great_degree_is_counted_at_once() -> None:

@@ -1,0 +1,229 @@
+"""From Hydra's and OmegaConf's exceptions to sentences that name the key, and the nearest valid name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from hydra.errors import MissingConfigException, OverrideParseException
+from omegaconf import DictConfig
+from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException, ValidationError
+from yaml import YAMLError
+
+from bakeoff.pipeline.config.options import GROUPS, read_options
+from bakeoff.pipeline.config.own_options import explain_yaml_error, list_own_names
+from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.text.terminal import show_in_line
+
+ALLOWED = {
+    "seed": "a whole number from 0 to 4294967295",
+    "n_jobs": "a number of processes, or -1 for as many as there are cores",
+    "workers": "a number of processes from 1",
+    "timeout": "a positive number of seconds, or null",
+    "on_error": "continue, stop, or stop_after:N",
+    "on_invalid": "stop or skip",
+    "trust": "a list of packages, such as trust=[mine]",
+    "figures": "all, none, or a list of names such as [roc,confusion_matrix]",
+}
+"""Keys whose type is declared, and what each takes."""
+FUNCTIONS = (
+    "choice(a,b,c)", "range(START,STOP,STEP)", "interval(START,END)", "glob(PATTERN,exclude=PATTERN)",
+    "tag(log,interval(START,END))", "sort(a,b,reverse=true)", "shuffle(a,b,c)", "int(NUMBER)", "float(NUMBER)",
+    "str(TEXT)", "bool(VALUE)",
+)  # fmt: skip
+"""How the functions of Hydra's grammar are called."""
+KEY = re.compile(r"(\+\+?|~)?[A-Za-z_][\w$/-]*(\.[\w$/-]+)*(@[\w.]+)?", re.ASCII)
+"""A key with its prefix."""
+CALL = re.compile(r"\w+ while evaluating '(?P<name>\w+)\(.*': (?P<reason>[^\n]*)", re.DOTALL)
+UNDELETED = re.compile(r"Could not delete from config\. '(.*?)' does not exist")
+OTHER_VALUE = re.compile(r"Could not delete from config\. The value of '(.*?)' is (.*?) and not (.*?)\.$")
+AMBIGUOUS = re.compile(r"Ambiguous value for argument '(.*?)'\s+1\. To use it as a list", re.DOTALL)
+NO_GROUP = re.compile(r"Could not (?:override|delete) '(.*?)'|config group '(.*?)' does not exist")
+NO_REFERENCE = re.compile(r"Interpolation key '(.*?)' not found")
+NEWEST_REASON = re.compile(r"raised while resolving interpolation: [\"']?(?P<reason>.*?)[\"']?$")
+SEARCH_PATH = "\nConfig search path"
+"""How the lines of Hydra's messages begin that list folders."""
+MAX_SHOWN_CHARACTERS = 200
+"""Of a word that a message repeats."""
+DATASET_GROUP = "dataset"
+ROOT_FILE = "config"
+"""The file of which Hydra says that it names the options of the command line."""
+SPACE_PREFIX = "space."
+LISTS_OF_OWN = {"metric": "evaluation.metrics", "figure": "figures"}
+"""Groups of the user's options alone -> the key whose list takes their names."""
+
+
+def explain_error(error: Exception, words: Sequence[str] = ()) -> UserError:
+    """Translate an exception that was raised while a configuration was composed.
+
+    Parameters
+    ----------
+    error : Exception
+        Of Hydra or OmegaConf; a `UserError` is returned unchanged.
+    words : sequence of str
+        The overrides of which it was composed.
+
+    Returns
+    -------
+    UserError
+    """
+    if isinstance(error, UserError):
+        return error
+    if isinstance(error, MissingConfigException) and error.missing_cfg_file:
+        return UserError(_explain_missing_option(error))
+    if isinstance(error, YAMLError):
+        return UserError(explain_yaml_error(error))
+    if isinstance(error, OverrideParseException):
+        return UserError(explain_syntax(error.override, str(error)))
+    # Hydra wraps OmegaConf's exceptions, and only the wrapped one knows the key.
+    cause = error.__cause__ or error
+    if isinstance(cause, ConfigKeyError | ConfigAttributeError) and isinstance(cause.parent_node, DictConfig):
+        return UserError(_explain_unknown_key(str(cause.full_key), str(cause.key), cause.parent_node))
+    if isinstance(cause, OmegaConfBaseException) and cause.full_key:
+        return UserError(_explain_value(cause, words))
+    if isinstance(error, OSError) and error.filename is not None:
+        reason = error.strerror or type(error).__name__
+        return UserError(
+            f"{str(error.filename)!r} cannot be used: {reason}; run the command in a folder that can be written."
+        )
+    return UserError(_explain_message(str(error).split(SEARCH_PATH)[0]))
+
+
+def explain_syntax(word: str, problem: str) -> str:
+    """Return a sentence about a word that Hydra's grammar does not read, with the cure.
+
+    Parameters
+    ----------
+    word : str
+    problem : str
+        The message of Hydra's parser.
+
+    Examples
+    --------
+    >>> explain_syntax("seed", "missing EQUAL at '<EOF>'")
+    "'seed' has no value; write seed=VALUE."
+    """
+    key, equals, value = word.partition("=")
+    call = CALL.search(problem)
+    if call is not None:
+        reason = call["reason"].rstrip(".")
+        return f"{show(word)}: {reason}; functions are {', '.join(FUNCTIONS)}. A text is quoted: {_quote(key, value)}."
+    if not KEY.fullmatch(key):
+        without_spaces = "".join(word.split())
+        cure = f"write {show(without_spaces)}" if KEY.match(without_spaces) else "write KEY=VALUE, as in learner=knn"
+        return f"{show(word)!r}: {show(key)!r} is not the name of a key, which has neither spaces nor signs; {cure}."
+    if not equals:
+        return f"{word!r} has no value; write {key}=VALUE."
+    if value.startswith("="):
+        return f"{show(word)} has two equality signs; write {key}={value.lstrip('=')}."
+    return (
+        f"{show(word)}: brackets must be closed, and no value beside a comma is empty; a text with commas, brackets or "
+        f"other signs is quoted: {_quote(key, value)}."
+    )
+
+
+def explain_reference(error: OmegaConfBaseException, composed: DictConfig) -> str:
+    """Return a sentence about a reference such as ``${seed}`` that cannot be resolved.
+
+    Parameters
+    ----------
+    error : OmegaConfBaseException
+    composed : DictConfig
+        The configuration with the reference.
+    """
+    key = str(error.full_key)
+    reason = str(error).splitlines()[0]
+    missing = NO_REFERENCE.search(reason)
+    if missing is not None:
+        suggestion = did_you_mean(missing[1], [str(known) for known in composed])
+        return f"{key} refers to {missing[1]}, which is not a key. {suggestion}"
+    newest = NEWEST_REASON.search(reason)
+    return f"{key}: {newest['reason'] if newest else reason}; a reference is ${{KEY}} or ${{oc.env:NAME}}."
+
+
+def show(text: str) -> str:
+    """Return a word in one line, without characters that a terminal cannot show, and not longer than a message."""
+    shown = show_in_line(text)
+    return shown if len(shown) <= MAX_SHOWN_CHARACTERS else f"{shown[:MAX_SHOWN_CHARACTERS]}…"
+
+
+def _quote(key: str, value: str) -> str:
+    """Return a word whose value is a text in quotes, as it is written in a shell."""
+    value = show(value)
+    quote, shell = ("'", '"') if "'" in value else ('"', "'")
+    escaped = value.replace(quote, f"\\{quote}")
+    return f"{shell}{key}={quote}{escaped}{quote}{shell}"
+
+
+def _explain_missing_option(error: MissingConfigException) -> str:
+    """Name the nearest option of a group, or the keys of a file that was given in place of one."""
+    given = str(error.missing_cfg_file)
+    group, _, option = given.partition("/")
+    if group == DATASET_GROUP and (Path(option).suffix or Path(option).is_file()):
+        return (
+            f"{group}={option} is not an option; a file is given by dataset=file dataset.path={option} "
+            "dataset.target=COLUMN."
+        )
+    group, _, option = given.rpartition("/")
+    place = re.match(r"In '(.*?)': ", str(error))
+    file = place[0] if place and place[1] != ROOT_FILE else ""
+    options = error.options or [*read_options(group), *list_own_names(group)]
+    return f"{file}{group}={option} is not an option. {did_you_mean(option, options)}"
+
+
+def _explain_unknown_key(full_key: str, key: str, parent: DictConfig) -> str:
+    known = [str(name) for name in parent if name != "_target_"]
+    part = full_key.rpartition(".")[0]
+    if part in GROUPS and not known:
+        return f"{full_key} is not a key, because the option of {part} has none; choose another one with {part}=NAME."
+    return f"{full_key} is not a key. {did_you_mean(key, known)}"
+
+
+def _explain_value(error: OmegaConfBaseException, words: Sequence[str]) -> str:
+    """Return a sentence about a value that does not suit its key; one of the words may have given it."""
+    key = str(error.full_key)
+    given = _find_word(key, words)
+    if key in ALLOWED and isinstance(error, ValidationError):
+        value = "" if given else f" (given in a file: {show(str(error.value))})"
+        return f"{given or key} must be {ALLOWED[key]}{value}."
+    reason = str(error).splitlines()[0].rstrip(".")
+    return f"{f'{given}: ' if given else ''}{key}: {reason}."
+
+
+def _find_word(key: str, words: Sequence[str]) -> str:
+    """Return the last word that gives a key or one below it a value; empty if none does."""
+    for word in reversed(words):
+        name = word.lstrip("+~").partition("=")[0]
+        if name == key or name.startswith(f"{key}."):
+            return show(word)
+    return ""
+
+
+def _explain_message(message: str) -> str:
+    """Translate an error of which Hydra gives nothing but a message."""
+    if deleted := UNDELETED.match(message):
+        key = deleted[1]
+        cure = "write ~default_space.PARAMETER" if key.startswith(SPACE_PREFIX) else "`bakeoff --cfg job` shows the keys"
+        return f"~{key}: {key} is not a key or is null already, so that nothing is left out; remove the word, or {cure}."
+    if other := OTHER_VALUE.match(message):
+        return f"~{other[1]}={other[3]}: {other[1]} is {other[2]}; ~{other[1]} leaves it out."
+    if ambiguous := AMBIGUOUS.match(message):
+        key, _, value = ambiguous[1].partition("=")
+        return (
+            f"{ambiguous[1]} gives {key} several values; add -m for a job with each, or write a list, "
+            f"{key}=[{value}], or a text in quotes, {_quote(key, value)}."
+        )
+    if group := NO_GROUP.search(message):
+        return _explain_group(group[1] or group[2])
+    return " ".join(message.split())
+
+
+def _explain_group(given: str) -> str:
+    """Say of a word that it chooses no group of options, and name the nearest one."""
+    name, _, option = given.partition("=")
+    if name in LISTS_OF_OWN:
+        return f"{name}= is not a key; name your {name} in the list {LISTS_OF_OWN[name]}=[NAME]."
+    if name in GROUPS:
+        return f"~{given}: {name}={option} is not chosen; leave the word out."
+    return f"{given}: there is no such group of options. {did_you_mean(name, GROUPS)}"

@@ -1,1 +1,0 @@
-"""From exceptions of Hydra and OmegaConf to sentences."""

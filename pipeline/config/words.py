@@ -1,0 +1,122 @@
+"""The words of a command line: those of Hydra with a meaning here, and those that choose no option.
+
+A word that Hydra's grammar does not read is refused when it is composed. This module loads nothing of Hydra, so that
+the usual mistakes are answered at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from bakeoff.pipeline.config.options import CONF, GROUPS
+from bakeoff.pipeline.errors import UserError
+
+SWEEP_WORD = "hydra.mode=MULTIRUN"
+RUN_WORD = "hydra.mode=RUN"
+"""Asks for a single run, even if a file describes a sweep."""
+HYDRA_SWEEP_KEYS = re.compile(r"hydra[./](sweep|sweeper|launcher)([./]|$)")
+"""Hydra's keys that have an effect in a sweep only."""
+HYDRA_RUN_KEYS = re.compile(r"hydra\.run\.")
+"""Hydra's keys that have an effect in a single run only."""
+HYDRA_PREFIX = "hydra/"
+FILES_GROUP = "experiment"
+"""The group of which a job may read no file, one, or several one after the other."""
+REMOVABLE_GROUPS = (FILES_GROUP, "space")
+NO_NAME = re.compile(r"null|true|false|[\d.]+|''|\"\"|", re.IGNORECASE)
+"""A value that names no option."""
+PATTERN_AMONG_NAMES = re.compile(r".*,\s*glob\(|glob\([^)]*\)\s*,")
+FLAG_PREFIX = "-"
+INTERPOLATION = "${"
+
+
+def list_overrides(words: Sequence[str]) -> list[str]:
+    """Return the overrides of a command line, whose flags stand at its end with their values."""
+    first_flag = next((place for place, word in enumerate(words) if word.startswith(FLAG_PREFIX)), len(words))
+    return list(words[:first_flag])
+
+
+def check_overrides(words: Iterable[str]) -> None:
+    """Reject words that choose no option of a group: Hydra would drop some of them, and answer others without a key.
+
+    Parameters
+    ----------
+    words : iterable of str
+        Overrides; flags are left alone.
+
+    Raises
+    ------
+    UserError
+
+    Examples
+    --------
+    >>> check_overrides(["learner=knn", "dataset=iris,wine", "experiment=[a,b]", "learner={p: 1}"])
+    >>> check_overrides(["~audit"])
+    Traceback (most recent call last):
+    bakeoff.pipeline.errors.UserError: ~audit: audit cannot be removed, because every job needs it; write audit=none \
+for no audit, or audit=NAME; `bakeoff list audit` shows the names.
+    """
+    for word in words:
+        key, equals, value = word.partition("=")
+        if equals and not key.strip("+~ "):
+            raise UserError(f"{word!r} has no key; write KEY=VALUE.")
+        group, _, package = key.lstrip("+~").partition("@")
+        is_option = group in GROUPS or group.startswith(HYDRA_PREFIX)
+        if is_option and word.startswith("~"):
+            _require_removable(word, group)
+        elif is_option and equals:
+            _require_names(word, group, value.strip())
+            is_set = word.startswith("+") and not package and not value.startswith("{")
+            if is_set and group in GROUPS:
+                raise UserError(f"{word}: {group} has an option already; write {word.lstrip('+')}.")
+
+
+def _require_removable(word: str, group: str) -> None:
+    if group not in REMOVABLE_GROUPS:
+        raise UserError(f"{word}: {group} cannot be removed, because every job needs it; {_describe_choice(group)}.")
+
+
+def _require_names(word: str, group: str, value: str) -> None:
+    """Reject a value that names no option, or several where a job takes one."""
+    if PATTERN_AMONG_NAMES.match(value):
+        raise UserError(f"{word}: glob(...) stands alone; write {group}=glob(PATTERN), or the names {group}=A,B.")
+    names = [value] if value.startswith(("{", "[")) else value.split(",")
+    is_empty = not value.strip("{}[] ") or any(NO_NAME.fullmatch(name.strip()) for name in names)
+    # {KEY: VALUE} sets keys of the chosen option, and a list of files is read one after the other.
+    is_lost = value.startswith("{" if group == FILES_GROUP else "[")
+    if is_lost and not is_empty and group in GROUPS:
+        raise UserError(
+            f"{word}: {group} takes one option, and this is a list; {_describe_choice(group)}. With -m, {group}=A,B "
+            "runs a job for each."
+        )
+    if is_lost or is_empty:
+        raise UserError(f"{word} names no option; {_describe_choice(group)}.")
+
+
+def _describe_choice(group: str) -> str:
+    """Return how an option of a group is chosen."""
+    if group.startswith(HYDRA_PREFIX):
+        return f"write {group}=NAME"
+    has_none = (CONF / group / "none.yaml").is_file()
+    none = f"write {group}=none for no {group}, or" if has_none else "write"
+    return f"{none} {group}=NAME; `bakeoff list {group}` shows the names"
+
+
+def require_readable_folder(folder: Path) -> None:
+    """Reject a current folder whose name Hydra would interpolate: it would write elsewhere.
+
+    Parameters
+    ----------
+    folder : Path
+        Absolute.
+
+    Raises
+    ------
+    UserError
+    """
+    if INTERPOLATION in str(folder):
+        raise UserError(
+            f"the current folder {str(folder)!r} has {INTERPOLATION} in its name, which Hydra takes for a value to be "
+            "filled in; rename the folder, or start in another one."
+        )

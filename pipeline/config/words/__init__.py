@@ -1,1 +1,0 @@
-"""The words of a command line, read one by one before anything is composed."""
