@@ -204,8 +204,12 @@ def _explain_message(message: str) -> str:
     """Translate an error of which Hydra gives nothing but a message."""
     if deleted := UNDELETED.match(message):
         key = deleted[1]
-        cure = "write ~default_space.PARAMETER" if key.startswith(SPACE_PREFIX) else "`bakeoff --cfg job` shows the keys"
-        return f"~{key}: {key} is not a key or is null already, so that nothing is left out; remove the word, or {cure}."
+        cure = (
+            "write ~default_space.PARAMETER" if key.startswith(SPACE_PREFIX) else "`bakeoff --cfg job` shows the keys"
+        )
+        return (
+            f"~{key}: {key} is not a key or is null already, so that nothing is left out; remove the word, or {cure}."
+        )
     if other := OTHER_VALUE.match(message):
         return f"~{other[1]}={other[3]}: {other[1]} is {other[2]}; ~{other[1]} leaves it out."
     if ambiguous := AMBIGUOUS.match(message):
