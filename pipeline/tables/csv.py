@@ -7,10 +7,15 @@ the text back, whatever it was.
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from bakeoff.pipeline.tables.table import Table
+from bakeoff.pipeline.text.words import count_nouns, join_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,6 +74,15 @@ def write_csv(table: pd.DataFrame, target: Any, *, separator: str = ",", has_ind
     escaped.to_csv(target, sep=separator, index=has_index)
 
 
+def render_csv(table: Table) -> str:
+    """Return a table of texts as CSV."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    for row in (table.columns, *table.rows):
+        writer.writerow(escape_text(cell.text) for cell in row)
+    return text.getvalue()
+
+
 def escape_table(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table with its cells and the names of its columns escaped; the one given stays as it is.
 
@@ -109,12 +123,12 @@ def describe_escapes(table: pd.DataFrame) -> str:
     what = [f"the names of columns {', '.join(names)}"] if names else []
     n_cells = sum(counts)
     if n_cells:
-        what.append(f"{n_cells} cell{'s' if n_cells > 1 else ''} of {', '.join(columns)}")
+        what.append(f"{count_nouns(n_cells, 'cell')} of {', '.join(columns)}")
     if not what:
         return ""
     is_one = n_cells == 1 and not names
     verbs = "begins with {} and is no number" if is_one else "begin with {} and are no numbers"
-    return f"{' and '.join(what)} {verbs.format(SIGNS)}; {_describe_mark('it' if is_one else 'them')}"
+    return f"{join_words(what)} {verbs.format(SIGNS)}; {_describe_mark('it' if is_one else 'them')}"
 
 
 def describe_escaped_names(names: Iterable[str]) -> str:

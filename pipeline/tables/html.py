@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parent
+MAX_INLINE_COLUMNS = 6
+"""In wider tables, notes stand below what they belong to."""
 NO_FILTERS: Mapping[str, Callable[[Any], str]] = {}
 
 
@@ -19,7 +21,8 @@ def render_template(
     Parameters
     ----------
     file : Path
-        The template; it may insert ``style``, ``script`` and the filter ``breakable``.
+        The template; it may insert ``style`` and ``script``, use the filters ``breakable`` and ``typeset``, and
+        import the macro ``table`` of ``table.html``, which shows a `Table`.
     values : mapping of str to object
     filters : mapping of str to callable
         Further filters.
@@ -27,14 +30,15 @@ def render_template(
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
-        loader=FileSystemLoader(file.parent),
+        loader=FileSystemLoader([file.parent, FOLDER]),
         # Names of users may hold any letters; nothing but what a template declares safe is inserted as it is.
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["breakable"] = make_breakable
+    environment.filters |= {"breakable": make_breakable, "typeset": typeset}
+    environment.globals["max_inline_columns"] = MAX_INLINE_COLUMNS
     environment.filters |= dict(filters)
     style = (FOLDER / "page.css").read_text(encoding="utf-8")
     script = (FOLDER / "sort.js").read_text(encoding="utf-8")
@@ -48,3 +52,14 @@ def make_breakable(text: str) -> Any:
     pieces = re.split(r"(?<=[_=/])(?=\w)", text)
     # Each piece is escaped, so that the joined text holds no markup but the breaks.
     return Markup("<wbr>").join(escape(piece) for piece in pieces)
+
+
+def typeset(number: str) -> str:
+    """Return a number as text, with the sign of a minus for its hyphens.
+
+    Examples
+    --------
+    >>> typeset("-0.5000")
+    '−0.5000'
+    """
+    return number.replace("-", "−")

@@ -6,11 +6,11 @@ for (const heading of document.querySelectorAll("thead th")) {
     const body = heading.closest("table").tBodies[0];
     const column = heading.cellIndex;
     const descending = heading.getAttribute("aria-sort") === "ascending";
-    const units = { "µs": 1e-6, ms: 1e-3, min: 60 };
+    const units = { "µs": 1e-6, ms: 1e-3, min: 60, h: 3600 };
     const value = (row) => {
-      const text = row.cells[column].textContent.trim().replace("−", "-").replace("< ", "").replaceAll(",", "");
+      const text = row.cells[column].textContent.trim().replaceAll("−", "-").replace("< ", "").replaceAll(",", "");
       const number = parseFloat(text);
-      const unit = text.match(/^[\d.e+-]+ (µs|ms|min)$/);
+      const unit = text.match(/^[\d.e+-]+ (µs|ms|min|h)$/);
       return Number.isNaN(number) ? text : number * (unit ? units[unit[1]] : 1);
     };
     const compare = (first, second) => {
