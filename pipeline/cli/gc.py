@@ -38,6 +38,6 @@ def collect_garbage(words: Sequence[str]) -> int:
     from bakeoff.pipeline.tracking.store import open_store
 
     store = open_store(values.get("tracking.uri"), EXPERIMENT, create=False)
-    removal = plan_collection(read_inventory(store, "gc"), is_registered_included)
+    removal = plan_collection(store, read_inventory(store, "gc"), is_registered_included)
     carry_out(store, removal, is_dry=is_dry)
     return 0

@@ -51,7 +51,7 @@ def remove_runs(words: Sequence[str]) -> int:
 
     store = open_store(values.get("tracking.uri"), values.get("tracking.experiment", "bakeoff"), create=False)
     inventory = read_inventory(store, "rm")
-    removal = plan_runs(inventory, _find_run_ids(store, arguments, values), is_registered_included)
+    removal = plan_runs(store, inventory, _find_run_ids(store, arguments, values), is_registered_included)
     carry_out(store, removal, is_dry=is_dry)
     return EXIT_KEPT if removal.kept else 0
 

@@ -5,13 +5,11 @@ MLflow's search does not return what was deleted, and reads all metrics of what 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.tracking.addresses import local_path
 from bakeoff.pipeline.tracking.history import has_lost_process
 from bakeoff.pipeline.tracking.registry import RegisteredVersion, list_versions
 from bakeoff.pipeline.tracking.run_form import find_fault, tidy_name
@@ -88,16 +86,6 @@ class Inventory:
     locations: Mapping[str, str]
     deleted_experiments: Sequence[str]
 
-    def find_folder(self, item: InventoryRun | InventoryModel) -> Path | None:
-        """Return the folder with the files of a run or a model; None if they are not below that of its experiment.
-
-        Other files belong to another store, of which this one is a copy, or are on a server.
-        """
-        folder = local_path(item.address)
-        location = local_path(self.locations.get(item.experiment_id) or "")
-        is_own = folder is not None and location is not None and location in folder.parents
-        return folder if is_own else None
-
 
 def read_inventory(store: Store, verb: str) -> Inventory:
     """Return everything that a store holds.
@@ -145,12 +133,6 @@ def read_inventory(store: Store, verb: str) -> Inventory:
 def get_backend(store: Store) -> Any:
     """Return MLflow's access to the database, which has more methods than its client."""
     return store.client._tracking_client.store
-
-
-def list_folders(inventory: Inventory, items: Iterable[InventoryRun | InventoryModel]) -> list[Path]:
-    """Return the folders with the files of runs and models, as far as they are this store's and exist."""
-    found = (inventory.find_folder(item) for item in items)
-    return [folder for folder in found if folder is not None and folder.is_dir()]
 
 
 def _make_run(store: Store, row: Any) -> InventoryRun:

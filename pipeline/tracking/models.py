@@ -17,7 +17,7 @@ from bakeoff.pipeline.model.estimator_file import UnreadableEstimator, read_revi
 from bakeoff.pipeline.model.own_code import MissingCode
 from bakeoff.pipeline.tracking import model_file
 from bakeoff.pipeline.tracking.addresses import local_path
-from bakeoff.pipeline.tracking.delete_model import delete_model
+from bakeoff.pipeline.tracking.deletion import delete_model
 from bakeoff.pipeline.tracking.folder_size import measure_folder
 from bakeoff.pipeline.tracking.store import Store
 

@@ -9,7 +9,7 @@ from typing import Any
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.model import TrainingRecord
 from bakeoff.pipeline.model.allowed_types import UntrustedType
-from bakeoff.pipeline.tracking.delete_model import delete_model
+from bakeoff.pipeline.tracking.deletion import delete_model
 from bakeoff.pipeline.tracking.models import log_model
 from bakeoff.pipeline.tracking.registry import ModelName, RegisteredVersion, register_version
 from bakeoff.pipeline.tracking.store import Store

@@ -6,17 +6,16 @@ bytes.
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
 from collections.abc import Collection, Iterable, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from bakeoff.pipeline.tracking.addresses import local_path
-from bakeoff.pipeline.tracking.delete_model import delete_version
+from bakeoff.pipeline.terminal_text import show_in_line
+from bakeoff.pipeline.tracking.deletion import delete_folder, delete_version, find_own_folder, find_sweep_lists
 from bakeoff.pipeline.tracking.folder_size import measure_folder
-from bakeoff.pipeline.tracking.inventory import Inventory, InventoryModel, InventoryRun, get_backend, list_folders
+from bakeoff.pipeline.tracking.inventory import Inventory, InventoryModel, InventoryRun, get_backend
 from bakeoff.pipeline.tracking.registry import RegisteredVersion
 from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX, sqlite_path
 from bakeoff.pipeline.tracking.store import Store
@@ -64,21 +63,22 @@ class Removal:
         return not (self.runs or self.models or self.experiments)
 
 
-def plan_runs(inventory: Inventory, run_ids: Iterable[str], is_registered_included: bool) -> Removal:
+def plan_runs(store: Store, inventory: Inventory, run_ids: Iterable[str], is_registered_included: bool) -> Removal:
     """Return what the deletion of some runs deletes.
 
     Parameters
     ----------
+    store : Store
     inventory : Inventory
     run_ids : iterable of str
     is_registered_included : bool
         Whether to delete registered versions as well; otherwise their runs stay.
     """
     runs = [inventory.runs[run_id] for run_id in dict.fromkeys(run_ids)]
-    return _plan(inventory, runs, [], is_registered_included)
+    return _plan(store, inventory, runs, [], is_registered_included)
 
 
-def plan_collection(inventory: Inventory, is_registered_included: bool) -> Removal:
+def plan_collection(store: Store, inventory: Inventory, is_registered_included: bool) -> Removal:
     """Return what nothing names any more: deleted runs and models, and models whose run is not there.
 
     The arguments are those of `plan_runs`.
@@ -89,12 +89,14 @@ def plan_collection(inventory: Inventory, is_registered_included: bool) -> Remov
         for model in inventory.models.values()
         if model.is_deleted or (model.run_id and model.run_id not in inventory.runs)
     ]
-    removal = _plan(inventory, runs, models, is_registered_included)
+    removal = _plan(store, inventory, runs, models, is_registered_included)
     kept = set(inventory.runs) - {run.run_id for run in removal.runs}
     filled = {inventory.runs[run_id].experiment_id for run_id in kept}
     filled |= {model.experiment_id for model in inventory.models.values() if model not in removal.models}
     empty = tuple(name for name in inventory.deleted_experiments if name not in filled)
-    folders = [*removal.folders, *_list_experiment_folders(inventory, empty)]
+    # The lists of sweeps belong to no run.
+    lists = [find_sweep_lists(store, inventory.locations[name]) for name in empty]
+    folders = [*removal.folders, *(folder for folder in lists if folder is not None)]
     return Removal(
         removal.runs,
         removal.models,
@@ -115,9 +117,7 @@ def remove(store: Store, removal: Removal) -> None:
     removal : Removal
     """
     for folder in removal.folders:
-        shutil.rmtree(folder, ignore_errors=True)
-        with suppress(OSError):  # other files are there
-            folder.parent.rmdir()
+        delete_folder(folder)
     for version in removal.versions:
         delete_version(store, version)
     backend = get_backend(store)
@@ -152,7 +152,11 @@ def shrink_database(store: Store) -> str:
 
 
 def _plan(
-    inventory: Inventory, runs: Sequence[InventoryRun], models: Sequence[InventoryModel], is_registered_included: bool
+    store: Store,
+    inventory: Inventory,
+    runs: Sequence[InventoryRun],
+    models: Sequence[InventoryModel],
+    is_registered_included: bool,
 ) -> Removal:
     """Return what is deleted with some runs and models, less what must stay."""
     of_runs = {run.run_id for run in runs}
@@ -174,16 +178,19 @@ def _plan(
     deleted_models = [
         model for model in all_models if model.run_id not in kept_runs and model.model_id not in kept_models
     ]
-    foreign = _count_foreign(inventory, [*deleted_runs, *deleted_models])
     sentences = [f"{run}: {kept_runs[run.run_id]}" for run in runs if run.run_id in kept_runs]
     sentences += [
         f"model {model.model_id}: {kept_models[model.model_id]}"
         for model in all_models
         if model.model_id in kept_models and model.run_id not in of_runs
     ]
+    addresses = {run.run_id: run.address for run in deleted_runs}
+    addresses |= {model.model_id: model.address for model in deleted_models}
+    found = {owner: find_own_folder(store, address, owner) for owner, address in addresses.items()}
+    foreign = [addresses[owner] for owner, folder in found.items() if folder is None]
     if foreign:
-        sentences.append(f"the files of {foreign} runs and models, which are not in the folder of this store")
-    folders = list_folders(inventory, [*deleted_runs, *deleted_models])
+        sentences.append(_describe_foreign(foreign))
+    folders = [folder for folder in found.values() if folder is not None and folder.is_dir()]
     return Removal(
         tuple(deleted_runs),
         tuple(deleted_models),
@@ -206,11 +213,6 @@ def _describe_version(version: RegisteredVersion) -> str:
     return f"version {version.version} of {version.name}{aliases}"
 
 
-def _count_foreign(inventory: Inventory, items: Sequence[InventoryRun | InventoryModel]) -> int:
-    return sum(inventory.find_folder(item) is None for item in items)
-
-
-def _list_experiment_folders(inventory: Inventory, experiments: Sequence[str]) -> list[Path]:
-    """Return the folders of the lists of sweeps of deleted experiments, which belong to no run."""
-    found = (local_path(inventory.locations[each]) for each in experiments)
-    return [folder / "sweeps" for folder in found if folder is not None and (folder / "sweeps").is_dir()]
+def _describe_foreign(addresses: Sequence[str]) -> str:
+    places = ", ".join(map(show_in_line, addresses))
+    return f"the files of {len(addresses)} runs and models, which are not in the folder of this store: {places}"

@@ -70,6 +70,11 @@ class Store:
     is_copy: bool = False
 
     @property
+    def folder(self) -> Path | None:
+        """The folder of a store in a SQLite file, in which its artifacts are; other stores have none."""
+        return sqlite_path(self.uri).parent if self.uri.startswith(SQLITE_PREFIX) else None
+
+    @property
     def calls(self) -> LimitedCalls:
         """The limits of time, for calls that are not those of the client."""
         return find_calls(self.client, self.uri)

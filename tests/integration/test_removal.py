@@ -182,6 +182,59 @@ def test_a_deleted_experiment_goes_with_all_that_is_in_it(stored: Bakeoff) -> No
     assert not list((artifacts(stored) / "other").rglob("*.*"))
 
 
+EVERYTHING = ("rm", "filter=params.learner != ''", "registered=true")
+DELETED_RUNS = ("UPDATE runs SET lifecycle_stage = 'deleted'", "UPDATE logged_models SET lifecycle_stage = 'deleted'")
+DELETED_EXPERIMENTS = (*DELETED_RUNS, "UPDATE experiments SET lifecycle_stage = 'deleted' WHERE name = 'bakeoff'")
+
+
+@pytest.mark.parametrize(
+    ("statements", "words"),
+    [
+        ((), EVERYTHING),
+        (DELETED_RUNS, ("gc", "registered=true")),
+        (DELETED_EXPERIMENTS, ("gc", "registered=true")),
+    ],
+    ids=["rm", "gc of runs", "gc of experiments"],
+)
+@pytest.mark.parametrize("place", ["home", "outputs/precious", "outputs/artifacts/precious", "outputs/artifacts/link"])
+def test_folders_that_the_rows_of_others_name_are_left(
+    place: str, statements: tuple[str, ...], words: tuple[str, ...], stored: Bakeoff
+) -> None:
+    precious = stored.folder / ("home" if place.endswith("link") else place)
+    for name in ("Documents/letter.txt", "Models/artifacts/letter.txt", "sweeps/photo.jpg"):
+        (precious / name).parent.mkdir(parents=True, exist_ok=True)
+        (precious / name).touch()
+    if place.endswith("link"):
+        (stored.folder / place).symlink_to(precious)
+    before = sorted(precious.rglob("*"))
+    address = (stored.folder / place).as_uri()
+    with closing(sqlite3.connect(stored.folder / "outputs" / "mlflow.db")) as database, database:
+        database.execute("UPDATE experiments SET artifact_location = ?", (address,))
+        database.execute("UPDATE runs SET artifact_uri = ?", (f"{address}/Documents",))
+        database.execute("UPDATE logged_models SET artifact_location = ?", (f"{address}/Models/artifacts",))
+        database.execute("UPDATE model_versions SET source = ?", (f"{address}/Models/artifacts",))
+        for statement in statements:
+            database.execute(statement)
+    answer = stored(*words)
+    assert "not in the folder of this store" in answer.err
+    assert f"{address}/Documents" in answer.err
+    assert sorted(precious.rglob("*")) == before
+    assert count_rows(stored, "runs") == 0
+
+
+def test_the_folder_of_a_run_that_leads_elsewhere_is_left(stored: Bakeoff) -> None:
+    run_id = find_run(stored, "knn")
+    elsewhere = stored.folder / "home" / run_id / "artifacts"
+    elsewhere.mkdir(parents=True)
+    (elsewhere / "letter.txt").touch()
+    files = artifacts(stored) / "bakeoff" / run_id
+    shutil.rmtree(files)
+    files.symlink_to(elsewhere.parent)
+    answer = stored("rm", run_id)
+    assert "kept: the files of 1 runs and models, which are not in the folder of this store" in answer.err
+    assert (elsewhere / "letter.txt").exists()
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

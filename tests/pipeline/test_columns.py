@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Sequence
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,9 @@ from bakeoff.pipeline.stages.dataset import (
     Roles,
     convert_columns,
     convert_like,
+    load_frame,
     make_dataset,
+    read_table,
 )
 from bakeoff.pipeline.stages.dataset.column import TARGET
 from bakeoff.pipeline.stages.dataset.column_record import format_columns, parse_columns
@@ -257,6 +260,39 @@ def test_whole_numbers_that_float64_does_not_tell_apart_are_different_values() -
     assert np.unique(groups).size == 3
     in_order = column_of(dataset_of(x=[2**60 + row for row in range(40)]))
     assert in_order.kind == "identifier"
+
+
+@pytest.mark.parametrize("first", [2**53, -(2**53) - 1, 2**63 - 2])
+@pytest.mark.parametrize("source", ["csv", "json", "parquet", "arrow", "frame", "frame with missing cells", "objects"])
+def test_neighbours_beyond_the_integers_of_float64_stay_different(source: str, first: int, tmp_path: Path) -> None:
+    codes = [first + row % 2 for row in range(40)]
+    if "missing" in source:
+        codes[0] = None  # type: ignore[call-overload]
+    dtype = object if source == "objects" else "Int64" if "missing" in source else "int64"
+    frame = pd.DataFrame(
+        {"x": pd.Series(codes, dtype=dtype), "y": [row % 2 for row in range(40)], "z": [row % 3 for row in range(40)]}
+    )
+    writers = {
+        "csv": lambda path: frame.to_csv(path, index=False),
+        "json": lambda path: frame.to_json(path, orient="records"),
+        "parquet": frame.to_parquet,
+        "arrow": frame.to_feather,
+    }
+    if source in writers:
+        writers[source](tmp_path / f"table.{source}")
+
+    def load(target: str, **keys: Any) -> Dataset:
+        if source in writers:
+            return read_table(str(tmp_path / f"table.{source}"), target, **keys)
+        return load_frame(frame, target, **keys)
+
+    expected = {str(first), str(first + 1)}
+    nominal = load("y", nominal=["x"]).columns[0]
+    assert set(nominal.values) == expected
+    if codes[0] is not None:
+        assert np.unique(load("y", groups="x").groups).size == 2
+    classes = load("x", task="classification", drop_missing_target=True).classes
+    assert {str(label) for label in classes} == expected
 
 
 @pytest.mark.parametrize("cells", [[0, 1, 2, 1], [0.0, 1.0, 2.0, 1.0], ["0", "1", "2", "1"], ["0", "1.0", "2.00", "1"]])

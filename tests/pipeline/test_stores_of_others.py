@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 import math
 import os
+import shutil
 import sqlite3
+import threading
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,6 +25,7 @@ from written_runs import write_run
 from bakeoff.pipeline.audit import describe_audit
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.claims import Claims
+from bakeoff.pipeline.tracking.addresses import COLUMNS
 from bakeoff.pipeline.tracking.run_form import TAG_FORMS, find_fault, tidy_name
 from bakeoff.pipeline.tracking.sqlite_file import create_sqlite
 from bakeoff.pipeline.tracking.store import Store, open_store
@@ -143,6 +148,90 @@ def test_the_tables_of_another_program_are_left_alone(bakeoff: Bakeoff) -> None:
         assert "belongs to another program: it has the tables customers, and none of MLflow's" in answer.err
     assert path.read_bytes() == before
     assert list_tables(path) == ["customers"]
+
+
+class Listener(BaseHTTPRequestHandler):
+    """A server that keeps what it is asked."""
+
+    def do_GET(self) -> None:
+        self.server.headers.append(dict(self.headers))  # type: ignore[attr-defined]
+        self.send_error(404)
+
+    def log_message(self, *_: Any) -> None:
+        """Print nothing."""
+
+
+@pytest.fixture(scope="module")
+def listener() -> Iterator[Any]:
+    server: Any = ThreadingHTTPServer(("127.0.0.1", 0), Listener)
+    server.headers = []
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture(scope="module")
+def shipped(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a store with a run and a registered model."""
+    folder = tmp_path_factory.mktemp("shipped")
+    with command_in(folder) as bakeoff:
+        assert bakeoff("dataset=iris", "learner=majority").status == 0
+        assert bakeoff("ship", "latest", "as=flowers").status == 0
+    return folder / "outputs"
+
+
+@pytest.mark.parametrize("scheme", ["http", "mlflow-artifacts"])
+@pytest.mark.parametrize(("table", "column"), COLUMNS)
+def test_a_server_that_a_row_names_is_not_asked(
+    table: str,
+    column: str,
+    scheme: str,
+    shipped: Path,
+    listener: Any,
+    bakeoff: Bakeoff,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_TOKEN", "my-token")
+    shutil.copytree(shipped, bakeoff.folder / "outputs")
+    port = listener.server_address[1]
+    address = f"{scheme}://127.0.0.1:{port}/api/2.0/mlflow-artifacts/artifacts/a"
+    with closing(sqlite3.connect(bakeoff.folder / "outputs" / "mlflow.db")) as database, database:
+        database.execute(f"UPDATE {table} SET {column} = ?", (address,))
+    (bakeoff.folder / "rows.csv").write_text("a\n1\n")
+    for words in (("predict", "flowers", "rows.csv"), ("replay", "latest"), ("dataset=iris",), ("gc",)):
+        answer = bakeoff(*words)
+        assert answer.status == 2
+        assert f"keeps artifacts at {address} ({table}.{column})" in answer.err
+    assert listener.headers == []
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TRIGGER later AFTER INSERT ON runs BEGIN UPDATE experiments SET artifact_location = 'http://h'; END",
+        "CREATE VIEW shown AS SELECT 'http://h' AS artifact_location",
+    ],
+)
+def test_tables_that_could_show_another_address_later_are_refused(statement: str, tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    open_store(str(path), "bakeoff")
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute(statement)
+    with pytest.raises(UserError, match="which MLflow's tables do not have"):
+        open_store(str(path), "bakeoff")
+
+
+@pytest.mark.parametrize("address", ["mlflow-artifacts:/3", "models:/m-1", "/tmp/a", "file://localhost/a", "REDACTED"])
+def test_an_address_without_a_server_is_none(address: str, tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    client = open_store(str(path), "bakeoff").client
+    client.create_experiment("made on MLflow's pages", artifact_location="/tmp/a")
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("UPDATE experiments SET artifact_location = ? WHERE name LIKE 'made%'", (address,))
+    assert open_store(str(path), "bakeoff").experiment_id
 
 
 @pytest.mark.parametrize(

@@ -205,6 +205,16 @@ def test_a_part_stands_where_it_belongs() -> None:
         require_name("bakeoff.learners.SVC", "tracking._target_", [])
 
 
+GRID_SEARCH = {
+    "_target_": "sklearn.model_selection.GridSearchCV",
+    "estimator": {"_target_": "sklearn.pipeline.Pipeline", "steps": []},
+}
+SEARCH_IN_A_MAPPING = {
+    "_target_": "sklearn.model_selection.RandomizedSearchCV",
+    "param_distributions": {"outer": {"inner": [{"a__b__memory": {"deep": ["cache"]}}]}},
+}
+
+
 @pytest.mark.parametrize(
     "spec",
     [
@@ -214,6 +224,9 @@ def test_a_part_stands_where_it_belongs() -> None:
         {"tuning": {"space": [{"estimator__memory": ["cache"]}]}},
         {"figures": [{"variants": {"a": {"learner__memory": "cache"}}}]},
         {"figures": [{"parameter": "estimator__memory", "values": ["cache"]}]},
+        {"learner": {**GRID_SEARCH, "param_grid": {"memory": ["cache"]}}},
+        {"learner": {**GRID_SEARCH, "param_grid": [{"C": [1]}, {"pipe__memory": [None, "cache"]}]}},
+        {"learner": {"_target_": "sklearn.pipeline.Pipeline", "steps": [["search", SEARCH_IN_A_MAPPING]]}},
     ],
 )
 def test_a_folder_of_pickles_is_no_parameter(spec: Any) -> None:
@@ -229,6 +242,7 @@ def test_a_folder_of_pickles_is_no_parameter(spec: Any) -> None:
         {"preprocessing": {"ordered": {"memory": ["small", "large"]}}},
         {"dataset": {"nominal": {"memory": ["a", "b"]}}},
         {"learner": {"_target_": "sklearn.pipeline.Pipeline", "memory": None}},
+        {"learner": {**GRID_SEARCH, "param_grid": {"memory": [None], "memory_size": ["small"]}}},
         {"figures": [{"labels": {"memory": "Memory in GB"}}]},
     ],
 )

@@ -54,8 +54,8 @@ def require_names(node: Any, key: str, trust: Sequence[str]) -> None:
         target = mapping.get(TARGET_KEY)
         if target is not None:
             require_name(target, _join(inner_key, TARGET_KEY), trust)
-        if SCIKIT_LEARN not in trust:
-            _require_no_cache(mapping, inner_key)
+    if SCIKIT_LEARN not in trust:
+        _require_no_cache(node, key, False)
 
 
 def require_name(target: Any, key: str, trust: Sequence[str]) -> None:
@@ -115,18 +115,27 @@ def _join(key: str, name: Any) -> str:
     return f"{key}.{name}" if key else str(name)
 
 
-def _require_no_cache(mapping: Mapping[Any, Any], key: str) -> None:
-    """Reject a folder of pickles, as a parameter of an estimator of scikit-learn or among the values to try for one."""
-    is_of_sklearn = str(mapping.get(TARGET_KEY)).startswith(f"{SCIKIT_LEARN}.")
+def _require_no_cache(node: Any, key: str, is_below_sklearn: bool) -> None:
+    """Reject a folder of pickles, as a parameter below an estimator of scikit-learn or among the values to try for one.
+
+    A search of scikit-learn has the parameters of its estimator as keys, in grids and in lists of grids.
+    """
+    if isinstance(node, list | tuple):
+        for position, child in enumerate(node):
+            _require_no_cache(child, f"{key}[{position}]", is_below_sklearn)
+    if not isinstance(node, Mapping):
+        return
+    is_below = is_below_sklearn or str(node.get(TARGET_KEY)).startswith(f"{SCIKIT_LEARN}.")
     is_tried = bool(set(KEY_PARTS.findall(key)) & TRIED_KEYS)
-    for name, value in mapping.items():
+    for name, value in node.items():
         is_named = name == PARAMETER_KEY and _is_cache(value)
-        is_given = (is_of_sklearn or is_tried) and _is_cache(name) and _holds_text(value)
+        is_given = (is_below or is_tried) and _is_cache(name) and _holds_text(value)
         if is_named or is_given:
             raise UserError(
                 f"{_join(key, name)}={value!r} would load Python objects from a folder, which may run any code; remove "
                 "it, or add trust=[sklearn] if the folder is yours."
             )
+        _require_no_cache(value, _join(key, name), is_below)
 
 
 def _is_cache(parameter: Any) -> bool:
@@ -135,6 +144,8 @@ def _is_cache(parameter: Any) -> bool:
 
 
 def _holds_text(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        value = list(value.values())
     if isinstance(value, list | tuple):
         return any(_holds_text(child) for child in value)
     return isinstance(value, str)

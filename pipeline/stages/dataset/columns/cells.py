@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import cached_property
+from numbers import Integral
 from typing import Any
 from uuid import UUID
 
@@ -162,9 +163,9 @@ def _choose_form(column: pd.Series) -> dict[str, Any]:
 
 
 def _read_typed_numbers(column: pd.Series) -> dict[str, Any]:
-    numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    if column.dtype.kind in "iu" and (np.abs(numbers) > MAX_EXACT_INTEGER).any():
+    if column.dtype.kind in "iu" and _has_long_integer([column.min(), column.max()]):
         return {"text": _spell_objects(column)}  # as float64, different codes would be equal
+    numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
     if str(column.dtype).lower() in SHORT_FLOATS:
         # 0.1 in 32 bits is another number than 0.1 in a text file; its shortest spelling is the same.
         short = numbers.astype(str(column.dtype).lower())  # (n,)
@@ -193,7 +194,7 @@ def _read_objects(column: pd.Series) -> dict[str, Any]:
     if types and all(issubclass(each, bool | np.bool_) for each in types):
         return {"text": _spell_objects(column), "is_boolean": True}
     if types and all(issubclass(each, NUMBER_TYPES) and each is not bool for each in types):
-        if any(isinstance(cell, int) and abs(cell) > MAX_EXACT_INTEGER for cell in present):
+        if _has_long_integer(present):
             return {"text": _spell_objects(column)}
         return {"numbers": np.array([np.nan if pd.isna(cell) else float(cell) for cell in column])}
     if types and all(issubclass(each, timedelta) for each in types):
@@ -201,6 +202,11 @@ def _read_objects(column: pd.Series) -> dict[str, Any]:
     if types and all(issubclass(each, DATE_TYPES) for each in types):
         return {"dates": _to_plain_dates(pd.to_datetime(column, utc=True))}
     return {"text": _spell_objects(column)}
+
+
+def _has_long_integer(cells: Iterable[Any]) -> bool:
+    """Whether there is a whole number that float64 may not hold; it is compared before it is converted."""
+    return any(isinstance(cell, Integral) and abs(int(cell)) > MAX_EXACT_INTEGER for cell in cells)
 
 
 def _spell_objects(column: pd.Series) -> pa.Array:

@@ -112,7 +112,7 @@ def _judge_numbers(cells: Cells) -> Kind | None:
     present = values[~np.isnan(values)]
     if present.size == 0:
         return Kind(CONSTANT, "every cell is missing")
-    if np.abs(present).max() > MAX_EXACT_INTEGER and cells.text is not None:
+    if np.abs(present).max() >= MAX_EXACT_INTEGER and cells.text is not None:
         return _judge_long_numbers(cells)
     if present.size == values.size >= MIN_JUDGED_CELLS and (present == present[0]).all():
         return Kind(CONSTANT, f"every cell is {present[0]:g}")

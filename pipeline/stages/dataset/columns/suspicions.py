@@ -71,7 +71,7 @@ def _suspect_numbers(cells: Cells, is_chosen: bool) -> Iterator[str]:
             f"{cells.name}: cells such as {power!r} are read as powers of ten. {nominal} keeps codes as they are "
             "spelled."
         )
-    if (np.abs(present) > MAX_EXACT_INTEGER).any():
+    if (np.abs(present) >= MAX_EXACT_INTEGER).any():
         yield (f"{cells.name}: numbers beyond 2**53 lose their last digits. {nominal} keeps codes as they are spelled.")
     if present.size >= MIN_JUDGED_CELLS and all(DAY_NUMBER.fullmatch(f"{number:.0f}") for number in present):
         yield (

@@ -30,9 +30,9 @@ def read_values(cells: Cells) -> pd.Series:
     cells : Cells
     """
     reading = cells.reading
-    # As float64, different long codes would be equal.
+    # As float64, different long codes would be equal, the first of them to 2**53 itself.
     finite = reading.values[np.isfinite(reading.values)]
-    is_long = cells.text is not None and bool((np.abs(finite) > MAX_EXACT_INTEGER).any())
+    is_long = cells.text is not None and bool((np.abs(finite) >= MAX_EXACT_INTEGER).any())
     is_code = bool(cells.leading_zero) or is_long or cells.is_boolean or cells.dates is not None
     is_numeric = reading.is_complete and not reading.missing_spellings and not is_code
     if not is_numeric:

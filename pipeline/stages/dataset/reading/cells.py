@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time
 from decimal import Decimal
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 from uuid import UUID
 
@@ -75,10 +75,10 @@ def spell_cell(cell: Any) -> str:
 
 
 def _spell_number(cell: Real) -> str:
+    if isinstance(cell, Integral):  # as a float it may be another number
+        return str(int(cell))
     number = float(cell)
-    if number.is_integer() and abs(number) <= EXACT_INTEGERS:
-        return str(int(number))
-    return str(cell) if isinstance(cell, int | np.integer) else repr(number)
+    return str(int(number)) if number.is_integer() and abs(number) <= EXACT_INTEGERS else repr(number)
 
 
 def _spell_decimal(cell: Decimal) -> str:
@@ -160,8 +160,12 @@ def _to_integers(column: pd.Series) -> tuple[pd.Series, str]:
 
 def _to_numbers(column: pd.Series) -> tuple[pd.Series, str]:
     """Return whole and other numbers as floats, or as they are spelled if floats would merge two of them."""
-    is_code = column.map(lambda cell: abs(cell) > EXACT_INTEGERS and cell == cell // 1, na_action="ignore")
+    is_code = column.map(_is_long_integer, na_action="ignore")
     return _to_spelled(column) if is_code.fillna(False).any() else _to_floats(column)
+
+
+def _is_long_integer(cell: Any) -> bool:
+    return not isinstance(cell, float | np.floating) and abs(cell) > EXACT_INTEGERS and cell == cell // 1
 
 
 def _to_floats(column: pd.Series) -> tuple[pd.Series, str]:
@@ -202,7 +206,7 @@ CONVERTERS: Mapping[str, Callable[[pd.Series], tuple[pd.Series, str]]] = {
     "boolean": _to_booleans,
     "integer": _to_integers,
     "floating": _to_floats,
-    "mixed-integer-float": _to_floats,
+    "mixed-integer-float": _to_numbers,
     "decimal": _to_numbers,
     "string": _to_text,
     "date": _to_dates,
