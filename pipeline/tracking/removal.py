@@ -12,7 +12,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from bakeoff.pipeline.terminal_text import show_in_line
+from bakeoff.pipeline.text.terminal import show_in_line
 from bakeoff.pipeline.tracking.deletion import delete_folder, delete_version, find_own_folder, find_sweep_lists
 from bakeoff.pipeline.tracking.folder_size import measure_folder
 from bakeoff.pipeline.tracking.inventory import Inventory, InventoryModel, InventoryRun, get_backend

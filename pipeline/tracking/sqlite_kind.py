@@ -17,8 +17,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.secret_values import strip_secrets
-from bakeoff.pipeline.terminal_text import show_in_line
+from bakeoff.pipeline.text.secrets import strip_secrets
+from bakeoff.pipeline.text.terminal import show_in_line
 from bakeoff.pipeline.tracking.addresses import COLUMNS
 
 STORE_TABLES = frozenset({"experiments", "runs", "metrics", "params", "tags"})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -272,7 +272,7 @@ def test_neighbours_beyond_the_integers_of_float64_stay_different(source: str, f
     frame = pd.DataFrame(
         {"x": pd.Series(codes, dtype=dtype), "y": [row % 2 for row in range(40)], "z": [row % 3 for row in range(40)]}
     )
-    writers = {
+    writers: dict[str, Callable[[Path], Any]] = {
         "csv": lambda path: frame.to_csv(path, index=False),
         "json": lambda path: frame.to_json(path, orient="records"),
         "parquet": frame.to_parquet,
@@ -290,7 +290,9 @@ def test_neighbours_beyond_the_integers_of_float64_stay_different(source: str, f
     nominal = load("y", nominal=["x"]).columns[0]
     assert set(nominal.values) == expected
     if codes[0] is not None:
-        assert np.unique(load("y", groups="x").groups).size == 2
+        groups = load("y", groups="x").groups
+        assert groups is not None
+        assert np.unique(groups).size == 2
     classes = load("x", task="classification", drop_missing_target=True).classes
     assert {str(label) for label in classes} == expected
 
