@@ -94,7 +94,7 @@ def take_explanation() -> None:
         for words in (
             [*dataset, "learner=random_forest", "evaluation=kfold"],
             ["ship", "latest", "as=titanic@champion"],
-            ["explain", "titanic@champion", "row=5", "output=page.html"],
+            ["explain", "titanic@champion", "output=page.html"],
         ):
             subprocess.run([sys.executable, "-m", "bakeoff", *words], cwd=folder, check=True)
         page.goto((Path(folder) / "page.html").as_uri())

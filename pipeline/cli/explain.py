@@ -1,10 +1,9 @@
-"""``bakeoff explain``: why a model predicts what it does, over all rows and for one."""
+"""``bakeoff explain``: why a model predicts what it does."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
 FILE_KEYS = (*LAYOUT_KEYS, NA_VALUES)
 KEYS = (
-    "row",
     "columns",
     "output",
     "trust",
@@ -39,29 +37,13 @@ PAGE_SUFFIXES = (".html", ".htm")
 VERB = "explain"
 
 
-@dataclass(frozen=True)
-class Request:
-    """What is to be explained besides the model as a whole.
-
-    Attributes
-    ----------
-    row : int or None
-        The number of the row.
-    columns : tuple of str
-        Those whose partial dependence is shown; none for the most important ones.
-    """
-
-    row: int | None
-    columns: tuple[str, ...]
-
-
 def explain_model(words: Sequence[str]) -> int:
     """Print why a model predicts what it does, and write a page of it.
 
     Parameters
     ----------
     words : sequence of str
-        ``MODEL [FILE]``, then ``row=N``, ``columns=[COLUMN,...]``, ``output=FILE.html`` or ``output=none``,
+        ``MODEL [FILE]``, then ``columns=[COLUMN,...]``, ``output=FILE.html`` or ``output=none``,
         ``trust=[PACKAGE]``, ``dataset=NAME``, ``dataset.path=FILE``, ``tracking.uri=URI`` and
         ``tracking.experiment=NAME``; keys of the file as in ``conf/dataset/file.yaml``. MODEL is a run or the name of a
         registered model. Without a FILE, it is explained on the rows of its dataset.
@@ -69,12 +51,12 @@ def explain_model(words: Sequence[str]) -> int:
     Raises
     ------
     UserError
-        There is no such model, file, row or column, the dataset has changed, or the page cannot be written.
+        There is no such model, file or column, the dataset has changed, or the page cannot be written.
     """
     (word, *files), values = parse_arguments(VERB, words, ["MODEL"], KEYS, rest="FILE")
     _require_files(files, values)
     _require_page(values, files)
-    request = Request(_read_row(values.get("row")), tuple(read_list(values.get("columns", ""))))
+    columns = tuple(read_list(values.get("columns", "")))
 
     from bakeoff.pipeline.cli.explanation_report import print_explanation
     from bakeoff.pipeline.explanation import explain_model as explain
@@ -85,10 +67,10 @@ def explain_model(words: Sequence[str]) -> int:
         values.get("tracking.uri"), values.get("tracking.experiment", "bakeoff"), create=False, read_only=True
     )
     if files:
-        subject = _find_file_subject(store, word, expand_home(files[0]), values, request)
+        subject = _find_file_subject(store, word, expand_home(files[0]), values, columns)
     else:
-        subject = _find_subject(store, word, values, request)
-    explanation = explain(subject, request.columns)
+        subject = _find_subject(store, word, values, columns)
+    explanation = explain(subject, columns)
     print_explanation(explanation)
     if values.get("output") != NO_PAGE:
         target = expand_home(values.get("output", f"{name_file(subject.file_stem)}.explanation.html"))
@@ -116,19 +98,10 @@ def _require_page(values: Mapping[str, str], files: Sequence[str]) -> None:
     require_output(VERB, target, [expand_home(file) for file in files], values.get("tracking.uri"))
 
 
-def _read_row(given: str | None) -> int | None:
-    if given is None:
-        return None
-    # Other digits, such as superscript ones, are digits for isdigit as well.
-    if not (given.isascii() and given.isdigit()):
-        raise UserError(f"{VERB}: row={given!r} must be the number of a row, from 0 as in predictions.csv.")
-    return int(given)
-
-
-def _find_subject(store: Store, word: str, values: Mapping[str, str], request: Request) -> Subject:
+def _find_subject(store: Store, word: str, values: Mapping[str, str], columns: Sequence[str]) -> Subject:
     """Fit the folds of a run again, and return it or the registered model that comes from it."""
     from bakeoff.pipeline.cli.screen import Screen
-    from bakeoff.pipeline.explanation import check_row, make_run_subject, make_version_subject, require_columns
+    from bakeoff.pipeline.explanation import make_run_subject, make_version_subject, require_columns
     from bakeoff.pipeline.refit import load_run, refit_run
     from bakeoff.pipeline.tracking.find_run import find_run_and_version
 
@@ -136,27 +109,28 @@ def _find_subject(store: Store, word: str, values: Mapping[str, str], request: R
     run_id, version = find_run_and_version(store, word, VERB, values.get("dataset", ""))
     run = load_run(store, run_id, trust, values.get("dataset.path"))
     # Whatever can be refused is refused before the folds are fitted, which may take long.
-    check_row(run.experiment, request.row)
-    require_columns(request.columns, [str(name) for name in run.experiment.dataset.X.columns])
+    require_columns(columns, [str(name) for name in run.experiment.dataset.X.columns])
     model = None if version is None else _load_model(word, values)
     print(f"fitting run {run.stored.run_id} ({run.stored.name}) again", file=sys.stderr)
     folds, run_model = refit_run(run, Screen().track_folds)
     if model is None:
-        return make_run_subject(run, folds, run_model, request.row)
+        return make_run_subject(run, folds, run_model)
     _print_notes(model.notes)
-    return make_version_subject(model, run, folds, request.row)
+    return make_version_subject(model, run, folds)
 
 
-def _find_file_subject(store: Store, word: str, file: Path, values: Mapping[str, str], request: Request) -> Subject:
+def _find_file_subject(
+    store: Store, word: str, file: Path, values: Mapping[str, str], columns: Sequence[str]
+) -> Subject:
     """Load a stored model and the rows of a file."""
     from bakeoff.pipeline.explanation import make_file_subject, require_columns
 
     model = _load_model(word, values)
-    require_columns(request.columns, model.record.features)
+    require_columns(columns, model.record.features)
     run, reason = _find_run(store, model, values)
     rows, notes = _read_file(model, file, values, model.record.target)
     _print_notes([*model.notes, *notes])
-    return make_file_subject(model, rows, run, reason, request.row)
+    return make_file_subject(model, rows, run, reason)
 
 
 def _load_model(word: str, values: Mapping[str, str]) -> Model:

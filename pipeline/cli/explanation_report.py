@@ -1,4 +1,4 @@
-"""What ``bakeoff explain`` prints: importances, partial dependence, what the learner says of itself, and one row."""
+"""What ``bakeoff explain`` prints: importances, partial dependence, and what the learner says of itself."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from bakeoff.pipeline.explanation.importances import Importances
 from bakeoff.pipeline.explanation.learner_parts import Coefficients, Impurities, LearnerParts
 from bakeoff.pipeline.explanation.numbers import format_change, format_coefficient, format_output
 from bakeoff.pipeline.explanation.outputs import ModelOutputs
-from bakeoff.pipeline.explanation.row_explanation import RowExplanation
 from bakeoff.pipeline.explanation.tree_rules import TreeRules
 from bakeoff.pipeline.text.terminal import escape
 
@@ -48,8 +47,6 @@ def print_explanation(explanation: Explanation) -> None:
         _print_importances(console, explanation.importances, explanation.importance_rows)
     _print_dependences(console, explanation)
     _print_parts(console, explanation.parts)
-    if explanation.row is not None:
-        _print_row(console, explanation.row, explanation.outputs, explanation.background)
 
 
 def _print_line(console: Console, text: str) -> None:
@@ -239,29 +236,3 @@ def _print_impurities(console: Console, impurities: Impurities) -> None:
         table.add_row(escape(name), format_output(share))
     console.print(table)
     _print_rest(console, len(impurities.shares), "columns")
-
-
-def _print_row(console: Console, row: RowExplanation, outputs: ModelOutputs, background: str) -> None:
-    truth = f", true is {row.truth}" if row.truth else ""
-    _print_heading(console, "One row", f"{row.name}, {row.standing}: predicted {row.prediction}{truth}")
-    table = _make_table(("", outputs.describe(row.main), "±" if not row.is_exact else ""), 2)
-    table.add_row(f"mean of {row.background} {escape(background)}", format_output(row.means[row.main]), "")
-    n_shown = _count_shown(row)
-    for each in row.contributions[:n_shown]:
-        error = "" if row.is_exact else format_output(each.errors[row.main])
-        table.add_row(escape(f"{each.column} = {each.cell}"), format_change(each.values[row.main]), error)
-    rest = row.contributions[n_shown:]
-    if rest:
-        total = sum(each.values[row.main] for each in rest)
-        columns = "1 further column" if len(rest) == 1 else f"{len(rest)} further columns"
-        table.add_row(columns, format_change(total), "")
-    table.add_row("[bold]this row[/]", f"[bold]{format_output(row.outputs[row.main])}[/]", "")
-    console.print(table)
-    for step in row.path:
-        _print_line(console, f"  {escape(step.conditions[0])} → {escape(step.outcome)}")
-
-
-def _count_shown(row: RowExplanation) -> int:
-    """Return how many contributions are printed: those that are not rounded to zero."""
-    is_seen = [format_output(each.values[row.main]).strip("−0.") != "" for each in row.contributions]
-    return min(sum(is_seen), MAX_LINES)

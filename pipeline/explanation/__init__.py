@@ -1,7 +1,7 @@
-"""Why a model predicts what it does: over all rows by columns, and for one row by contributions.
+"""Why a model predicts what it does, by columns, over all rows.
 
 Importances are measured on test rows with the models that were fitted without them. Everything else describes one
-model: partial dependence, what its learner says of itself, and the contributions of the columns to one prediction.
+model: partial dependence, and what its learner says of itself.
 """
 
 from bakeoff.pipeline.explanation.explain_model import Scoring, Subject, explain_model, require_columns
@@ -9,7 +9,6 @@ from bakeoff.pipeline.explanation.explanation import Explanation
 from bakeoff.pipeline.explanation.file_rows import FileRows, convert_file_rows
 from bakeoff.pipeline.explanation.page import render_page, write_page
 from bakeoff.pipeline.explanation.subjects import (
-    check_row,
     make_file_subject,
     make_run_subject,
     make_version_subject,
@@ -20,7 +19,6 @@ __all__ = [
     "FileRows",
     "Scoring",
     "Subject",
-    "check_row",
     "convert_file_rows",
     "explain_model",
     "make_file_subject",

@@ -15,7 +15,6 @@ from bakeoff.pipeline.explanation.explanation import Explanation
 from bakeoff.pipeline.explanation.importances import Importances, Score, ScoredPart, measure_importances
 from bakeoff.pipeline.explanation.learner_parts import describe_learner
 from bakeoff.pipeline.explanation.outputs import DECISION, PREDICTION, ModelOutputs, find_outputs
-from bakeoff.pipeline.explanation.row_explanation import RowOfInterest, explain_row
 
 MAX_DEPENDENCES = 8
 """Partial dependences are shown of as many columns, unless columns are named."""
@@ -57,7 +56,6 @@ class Subject:
     seed : int
     background : DataFrame of shape (b, d)
         Rows that the model was fitted on.
-    background_words : str
     rows : DataFrame of shape (m, d)
         Those of partial dependence.
     rows_words : str
@@ -71,7 +69,6 @@ class Subject:
         Further sentences.
     file_stem : str
         Of the file of the page.
-    row : RowOfInterest or None
     """
 
     name: str
@@ -82,7 +79,6 @@ class Subject:
     positive: str
     seed: int
     background: pd.DataFrame
-    background_words: str
     rows: pd.DataFrame
     rows_words: str
     parts: Sequence[ScoredPart]
@@ -90,7 +86,6 @@ class Subject:
     scoring: Scoring | None = None
     facts: tuple[str, ...] = ()
     file_stem: str = "model"
-    row: RowOfInterest | None = None
 
 
 def explain_model(subject: Subject, columns: Sequence[str] = ()) -> Explanation:
@@ -118,10 +113,6 @@ def explain_model(subject: Subject, columns: Sequence[str] = ()) -> Explanation:
     ranked = known if importances is None else [each.columns[0] for each in importances.columns]
     shown, note = _compute_dependences(subject, outputs, columns or ranked, has_choice=not columns)
     parts = describe_learner(subject.model, subject.background, subject.target)
-    row = None
-    if subject.row is not None:
-        seed = derive_seed(subject.seed, "explanation row")
-        row = explain_row(subject.row, outputs, subject.background, parts.tree, seed)
     return Explanation(
         name=subject.name,
         facts=(*_state_facts(subject, outputs, parts.learner), *subject.facts),
@@ -132,8 +123,6 @@ def explain_model(subject: Subject, columns: Sequence[str] = ()) -> Explanation:
         dependence_rows=_describe_rows(subject),
         dependence_note=note,
         parts=parts,
-        background=subject.background_words,
-        row=row,
     )
 
 

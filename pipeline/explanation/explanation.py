@@ -8,7 +8,6 @@ from bakeoff.pipeline.explanation.dependence import Dependence
 from bakeoff.pipeline.explanation.importances import Importances
 from bakeoff.pipeline.explanation.learner_parts import LearnerParts
 from bakeoff.pipeline.explanation.outputs import ModelOutputs
-from bakeoff.pipeline.explanation.row_explanation import RowExplanation
 
 
 @dataclass(frozen=True)
@@ -32,9 +31,6 @@ class Explanation:
     dependence_note : str
         Which columns are not shown; empty if all are.
     parts : LearnerParts
-    background : str
-        The rows that the explained row is compared with.
-    row : RowExplanation or None
     """
 
     name: str
@@ -46,5 +42,3 @@ class Explanation:
     dependence_rows: str
     dependence_note: str
     parts: LearnerParts
-    background: str = ""
-    row: RowExplanation | None = None

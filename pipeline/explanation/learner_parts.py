@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 from bakeoff.pipeline.explanation.origins import Origin
 from bakeoff.pipeline.explanation.trace_steps import sum_by_column, trace_features
 from bakeoff.pipeline.explanation.tree_paths import is_tree
-from bakeoff.pipeline.explanation.tree_rules import ReadTree, TreeRules, list_rules, read_tree
+from bakeoff.pipeline.explanation.tree_rules import TreeRules, list_rules, read_tree
 
 IMPURITY = "impurity"
 GAIN = "gain"
@@ -93,8 +93,6 @@ class LearnerParts:
     learner : str
         The name of its class.
     rules : TreeRules or None
-    tree : ReadTree or None
-        The tree of the rules, for the path of a row.
     coefficients : Coefficients or None
     impurities : Impurities or None
     notes : tuple of str
@@ -103,7 +101,6 @@ class LearnerParts:
 
     learner: str
     rules: TreeRules | None = None
-    tree: ReadTree | None = None
     coefficients: Coefficients | None = None
     impurities: Impurities | None = None
     notes: tuple[str, ...] = ()
@@ -184,7 +181,7 @@ def describe_learner(model: Any, X: pd.DataFrame, target: str) -> LearnerParts:
     name = type(learner).__name__
     if is_tree(learner):
         tree = read_tree(inner.pipeline, origins, X, inner.restore_target)
-        return LearnerParts(name, list_rules(tree, target), tree, notes=tuple(notes))
+        return LearnerParts(name, list_rules(tree, target), notes=tuple(notes))
     if getattr(learner, "coef_", None) is not None:
         coefficients = list_coefficients(learner, origins, target)
         return LearnerParts(name, coefficients=coefficients, notes=tuple(notes))

@@ -85,12 +85,6 @@ class ModelOutputs:
             scores = np.column_stack([-scores, scores])
         return scores[:, list(self.codes)]
 
-    def predict_label(self, X: pd.DataFrame) -> str:
-        """Return the prediction for the only row of X as text."""
-        classes = get_classes(self.model) if self.is_of_classes else None
-        (label,) = predict_values(self.model, X, classes)
-        return f"{float(label):.6g}" if not self.is_of_classes else str(label)
-
 
 def find_outputs(model: Any, target: str, positive: str, trial: pd.DataFrame) -> ModelOutputs:
     """Choose what of a model is explained: probabilities if it has them, else decision values, else predictions.

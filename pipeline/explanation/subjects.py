@@ -8,24 +8,20 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.explanation.explain_model import Subject
 from bakeoff.pipeline.explanation.file_rows import FileRows
 from bakeoff.pipeline.explanation.importances import ScoredPart
-from bakeoff.pipeline.explanation.row_explanation import RowOfInterest
 from bakeoff.pipeline.explanation.scored_parts import list_scored_parts, make_scoring
 from bakeoff.pipeline.model import Model, make_training_record
 from bakeoff.pipeline.refit import LoadedRun
-from bakeoff.pipeline.stages.splitting import Split
 
 SHOWN_LETTERS = 8
 """Of the id of a run; as many name it on the command line."""
 FITTED_ROWS = "rows that the model was fitted on"
-MADE_FROM = "a row that the model was fitted on, or chosen by"
 
 
-def make_run_subject(run: LoadedRun, folds: Sequence[FoldResult], model: FittedModel, number: int | None) -> Subject:
+def make_run_subject(run: LoadedRun, folds: Sequence[FoldResult], model: FittedModel) -> Subject:
     """Return a run, fitted again, as what is explained.
 
     Parameters
@@ -34,18 +30,10 @@ def make_run_subject(run: LoadedRun, folds: Sequence[FoldResult], model: FittedM
     folds : sequence of FoldResult
     model : FittedModel
         The run's own.
-    number : int or None
-        Of the row to explain.
-
-    Raises
-    ------
-    UserError
-        There is no such row.
     """
     experiment = run.experiment
     dataset = experiment.dataset
     record = make_training_record(experiment, model)
-    row = None if number is None else select_row(experiment, number, _describe_standing(number, model.split))
     parts, parts_words = list_scored_parts(experiment, folds)
     fitted = dataset.X.iloc[np.unique(model.split.train)]
     return Subject(
@@ -57,18 +45,16 @@ def make_run_subject(run: LoadedRun, folds: Sequence[FoldResult], model: FittedM
         positive=record.positive or "",
         seed=experiment.seed,
         background=fitted,
-        background_words=FITTED_ROWS,
         rows=fitted,
         rows_words=f"the {len(fitted):,} {FITTED_ROWS}",
         parts=parts,
         parts_words=parts_words,
         scoring=make_scoring(experiment),
         file_stem=run.stored.run_id[:SHOWN_LETTERS],
-        row=row,
     )
 
 
-def make_version_subject(model: Model, run: LoadedRun, folds: Sequence[FoldResult], number: int | None) -> Subject:
+def make_version_subject(model: Model, run: LoadedRun, folds: Sequence[FoldResult]) -> Subject:
     """Return a registered model as what is explained, with the importances of the run that it comes from.
 
     Parameters
@@ -77,19 +63,11 @@ def make_version_subject(model: Model, run: LoadedRun, folds: Sequence[FoldResul
         Fitted on all rows, or all but a validation part, so that no rows are left to measure importances on.
     run : LoadedRun
     folds : sequence of FoldResult
-    number : int or None
-        Of the row to explain.
-
-    Raises
-    ------
-    UserError
-        There is no such row.
     """
     experiment = run.experiment
     dataset = experiment.dataset
     record = model.record
     words = FITTED_ROWS if record.is_fitted_on_all_rows else f"rows of {dataset.name}, from which the model was made"
-    standing = "a row that the model was fitted on" if record.is_fitted_on_all_rows else MADE_FROM
     parts, parts_words = list_scored_parts(experiment, folds)
     run_word = f"run {run.stored.run_id[:SHOWN_LETTERS]}"
     return Subject(
@@ -101,7 +79,6 @@ def make_version_subject(model: Model, run: LoadedRun, folds: Sequence[FoldResul
         positive=record.positive or "",
         seed=experiment.seed,
         background=dataset.X,
-        background_words=words,
         rows=dataset.X,
         rows_words=f"the {len(dataset.X):,} {words}",
         parts=parts,
@@ -112,11 +89,10 @@ def make_version_subject(model: Model, run: LoadedRun, folds: Sequence[FoldResul
             "Everything else is of the model itself.",
         ),
         file_stem=model.name.replace(", version ", "-"),
-        row=None if number is None else select_row(experiment, number, standing),
     )
 
 
-def make_file_subject(model: Model, rows: FileRows, run: LoadedRun | None, reason: str, number: int | None) -> Subject:
+def make_file_subject(model: Model, rows: FileRows, run: LoadedRun | None, reason: str) -> Subject:
     """Return a stored model as what is explained, on the rows of a file.
 
     Parameters
@@ -127,13 +103,6 @@ def make_file_subject(model: Model, rows: FileRows, run: LoadedRun | None, reaso
         The run that the model comes from; None if its dataset is not there.
     reason : str
         Why it is not there.
-    number : int or None
-        Of the row of the file to explain.
-
-    Raises
-    ------
-    UserError
-        There is no such row.
     """
     record = model.record
     m = len(rows.X)
@@ -149,7 +118,6 @@ def make_file_subject(model: Model, rows: FileRows, run: LoadedRun | None, reaso
         positive=record.positive or "",
         seed=0 if experiment is None else experiment.seed,
         background=rows.X,
-        background_words=words,
         rows=rows.X,
         rows_words=f"the {m:,} {words}",
         parts=parts,
@@ -157,19 +125,15 @@ def make_file_subject(model: Model, rows: FileRows, run: LoadedRun | None, reaso
         scoring=None if experiment is None else make_scoring(experiment),
         facts=(f"Explained on the {m:,} {words}.",),
         file_stem=rows.name.rpartition(".")[0] or rows.name,
-        row=None if number is None else _select_file_row(rows, number),
     )
     if run is None:
         note = f"The rows that the model was fitted on are not there; those of the file stand for them. {reason}"
         return replace(subject, facts=(*subject.facts, note))
     dataset = run.experiment.dataset
-    # Which rows a registered model gave up for pruning or calibration is not stored.
-    is_partly_known = bool(model.name) and not record.is_fitted_on_all_rows
     return replace(
         subject,
         positive=record.positive or ("" if dataset.positive is None else str(dataset.positive)),
         background=_select_fitted_rows(model, run),
-        background_words=f"rows of {dataset.name}" if is_partly_known else FITTED_ROWS,
         facts=(*subject.facts, *_describe_copies(rows, run.experiment)),
     )
 
@@ -218,63 +182,3 @@ def _list_parts(model: Model, rows: FileRows, experiment: Experiment | None) -> 
     truth = rows.truth[is_known].astype(labels_type)
     rest = f" whose {target} the model knows, of {len(rows.X):,}" if n_known < len(rows.X) else ""
     return [ScoredPart(model.estimator, rows.X[is_known], truth)], f"the {n_known:,} rows of {rows.name}{rest}"
-
-
-def check_row(experiment: Experiment, number: int | None) -> None:
-    """Raise UserError if a dataset has no row of this number; None stands for no row."""
-    if number is not None:
-        _require_row(number, len(experiment.dataset.y), experiment.dataset.name)
-
-
-def select_row(experiment: Experiment, number: int, standing: str) -> RowOfInterest:
-    """Return a row of the dataset of a run.
-
-    Parameters
-    ----------
-    experiment : Experiment
-    number : int
-        From 0, as in predictions.csv.
-    standing : str
-        Whether the model was fitted on it.
-
-    Raises
-    ------
-    UserError
-        There is no such row.
-    """
-    dataset = experiment.dataset
-    _require_row(number, len(dataset.y), dataset.name)
-    truth = dataset.y[number]
-    return RowOfInterest(
-        X=dataset.X.iloc[[number]],
-        name=f"row {number} of {dataset.name}",
-        standing=standing,
-        truth=str(truth) if dataset.is_classification else f"{float(truth):.6g}",
-    )
-
-
-def _select_file_row(rows: FileRows, number: int) -> RowOfInterest:
-    _require_row(number, len(rows.X), rows.name)
-    truth = None if rows.truth is None else rows.truth[number]
-    is_known = truth is not None and not pd.isna(truth)
-    return RowOfInterest(
-        X=rows.X.iloc[[number]],
-        name=f"row {number} of {rows.name}",
-        standing="a row of the file",
-        truth=str(truth) if is_known else "",
-    )
-
-
-def _require_row(number: int, n: int, name: str) -> None:
-    if not 0 <= number < n:
-        raise UserError(f"explain: row={number} is not a row of {name}, which has the rows 0 to {n - 1}.")
-
-
-def _describe_standing(number: int, split: Split) -> str:
-    if number in split.test:
-        return "a test row, which the model has not seen"
-    if number in split.validation:
-        return "a validation row, which the model was chosen on and not fitted on"
-    if number in split.train:
-        return "a row that the model was fitted on"
-    return "a row that is in no part of the split"

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 from command import Answer, Bakeoff, command_in, enter
 from html_page import Page
-from sklearn.datasets import load_diabetes
 from wheel_data import wheel_frame
 
 TITANIC = ("dataset=file", "dataset.path=titanic.csv", "dataset.target=survived", "dataset.drop=[boat,body]")
@@ -52,17 +51,16 @@ def find_run(store: Bakeoff, dataset: str) -> Any:
 
 def test_a_tree_is_explained_in_the_terminal_and_on_a_page(store: Bakeoff) -> None:
     run = find_run(store, "titanic")
-    answer = explain(store, run.info.run_id, "row=0", "output=tree.html")
+    answer = explain(store, run.info.run_id, "output=tree.html")
     assert "fitted on 785 of 1,309 rows (262 for validation, 262 for the test)" in answer.out
     assert f"accuracy {run.data.metrics['test_accuracy']:.3f} before. On the 262 test rows of the run" in answer.out
     assert "if sex = male and age < " in answer.out
-    assert "One row: row 0 of titanic" in answer.out
     html = (store.folder / "tree.html").read_text()
     page = Page(html)
     assert page.open == []
     assert page.get("src") == []
     assert all(link.startswith("#") for link in page.get("href"))
-    for text in ("One row", "Importance of the columns", "Partial dependence", "What DecisionTreeClassifier says"):
+    for text in ("Importance of the columns", "Partial dependence", "What DecisionTreeClassifier says"):
         assert text in page.text
     leaves = int(run.data.metrics["pruning/leaves_after"])
     assert len([value for tag, name, value in page.attributes if (tag, name) == ("li", "value")]) == leaves
@@ -82,7 +80,7 @@ def test_a_regression_over_folds_has_coefficients_and_importances_of_its_folds(s
 
 
 def test_a_learner_without_probabilities_says_what_is_explained_instead(store: Bakeoff) -> None:
-    answer = explain(store, "latest", "row=0")
+    answer = explain(store, "latest")
     assert "SVC gives no probabilities: explained are its decision values" in answer.out
     assert "the test rows of all 30 folds together" in answer.out
     assert "decision value of" in answer.out
@@ -93,28 +91,19 @@ def test_a_learner_without_probabilities_says_what_is_explained_instead(store: B
 def test_a_registered_model_is_explained_itself_with_the_importances_of_its_run(store: Bakeoff) -> None:
     run = find_run(store, "diabetes")
     assert store("ship", run.info.run_id, "as=sugar@champion").status == 0
-    answer = explain(store, "sugar@champion", "row=4", "columns=[bmi]")
+    answer = explain(store, "sugar@champion", "columns=[bmi]")
     assert answer.out.startswith("sugar, version 1 (run ")
     assert "fitted on all 442 rows" in answer.out
     assert f"importances are those of run {run.info.run_id[:8]}" in answer.out
     assert f"{run.data.metrics['test_r2']:.3f} before" in answer.out
-    assert "a row that the model was fitted on" in answer.out
-    load_diabetes(as_frame=True).data.to_csv(store.folder / "diabetes.csv", index=False)
-    assert store("predict", "sugar@champion", "diabetes.csv", "output=sugar.csv").status == 0
-    predicted = pd.read_csv(store.folder / "sugar.csv")["prediction"][4]
-    assert find_line(answer.out, "this row").split() == ["this", "row", f"{predicted:.4g}"]
     assert "Importance of the columns" in (store.folder / "sugar-1.explanation.html").read_text()
 
 
 def test_rows_of_a_file_are_explained_by_the_stored_model(store: Bakeoff) -> None:
     run_id = find_run(store, "titanic").info.run_id
-    answer = explain(store, run_id, "unlabelled.csv", "row=3", "output=file.html")
+    answer = explain(store, run_id, "unlabelled.csv", "output=file.html")
     assert "not measured: unlabelled.csv has no column 'survived'" in answer.out
     assert "200 rows of the file are equal to rows of titanic" in answer.out
-    assert store("predict", run_id, "unlabelled.csv", "output=predicted.csv").status == 0
-    predicted = pd.read_csv(store.folder / "predicted.csv").iloc[3]
-    assert f"row 3 of unlabelled.csv, a row of the file: predicted {predicted['prediction']:.0f}" in answer.out
-    assert f"this row  {predicted['probability_1']:.3f}".split() == find_line(answer.out, "this row").split()
 
 
 def test_the_targets_of_a_file_are_scored(store: Bakeoff) -> None:
@@ -135,13 +124,12 @@ def test_a_file_is_explained_without_the_training_rows(store: Bakeoff, tmp_path:
     source = store.folder / "titanic.csv"
     source.rename(tmp_path / "moved.csv")
     try:
-        answer = explain(store, run_id, "unlabelled.csv", "row=3", "output=none")
+        answer = explain(store, run_id, "unlabelled.csv", "output=none")
         refused = store("explain", run_id, "output=none")
         cured = explain(store, run_id, f"dataset.path={tmp_path / 'moved.csv'}", "output=none")
     finally:
         (tmp_path / "moved.csv").rename(source)
     assert "those of the file stand for them" in answer.out
-    assert "mean of 200 rows of unlabelled.csv" in answer.out
     assert refused.status == 2
     assert "On the 262 test rows of the run" in cured.out
 
@@ -149,14 +137,7 @@ def test_a_file_is_explained_without_the_training_rows(store: Bakeoff, tmp_path:
 def test_what_is_refused_leaves_no_page(store: Bakeoff) -> None:
     (store.folder / "page.html").write_text("mine")
     before = {path: path.read_bytes() for path in store.folder.glob("*.*") if path.is_file()}
-    answer = store("explain", "latest", "row=1000", "output=page.html")
-    assert (answer.status, answer.err) == (
-        2, "refused: explain: row=1000 is not a row of outlier, which has the rows 0 to 29.\n"
-    )  # fmt: skip
+    answer = store("explain", "latest", "columns=[sizes]", "output=page.html")
+    assert answer.status == 2
+    assert answer.err.startswith("refused: explain: columns='sizes' is not a column of the model.")
     assert {path: path.read_bytes() for path in store.folder.glob("*.*") if path.is_file()} == before
-
-
-def find_line(text: str, start: str) -> str:
-    """Return the only line that begins with a text."""
-    (line,) = (line for line in text.splitlines() if line.startswith(start))
-    return line

@@ -130,7 +130,7 @@ def test_names_run_in_no_page_or_picture(tmp_path: Path) -> None:
         commands = (
             ["-m", *dataset, "evaluation.folds=2", "learner=knn,naive_bayes", f"tracking.experiment='{IMAGE}'"],
             ["compare", "sweep=latest", "to=html", "output=comparison.html"],
-            ["explain", "latest", "row=1", "output=explanation.html"],
+            ["explain", "latest", "output=explanation.html"],
             ["inspect", f"./{name}", "target=target", "output=inspection.html"],
         )
         for command in commands:
@@ -161,7 +161,7 @@ def test_names_give_the_terminal_no_commands(tmp_path: Path) -> None:
         ["-m", *dataset, "learner=knn,majority"],
         [*dataset, "learner=decision_tree"],
         ["compare", "sweep=latest"],
-        ["explain", "latest", "row=1"],
+        ["explain", "latest"],
         ["inspect", "t.csv", "target=y"],
         ["predict", "latest", "t.csv"],
         ["predict", "latest", "new.csv"],

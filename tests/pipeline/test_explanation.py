@@ -29,7 +29,6 @@ from bakeoff.pipeline.explanation.importances import MAX_ROWS, Importance, Score
 from bakeoff.pipeline.explanation.learner_parts import describe_learner
 from bakeoff.pipeline.explanation.outputs import DECISION, PREDICTION, PROBABILITY, find_outputs
 from bakeoff.pipeline.explanation.related_columns import find_related_columns
-from bakeoff.pipeline.explanation.row_explanation import RowOfInterest
 from bakeoff.pipeline.explanation.scored_parts import list_scored_parts, make_scoring
 from bakeoff.pipeline.stages.calibration import Calibration
 from bakeoff.pipeline.stages.dataset import load_bundled, load_lecture_table
@@ -290,7 +289,7 @@ def test_boosting_says_what_its_shares_are_of(package: str, name: str, measure: 
         assert impurities.measure == expected
 
 
-def explain(number: int, **changes: Any) -> Explanation:
+def explain(**changes: Any) -> Explanation:
     """Return the explanation of a small tree, with one row."""
     experiment = replace(
         make_experiment(CANCER, learners.DecisionTreeClassifier(max_depth=3), splitter=KFold(folds=2)), **changes
@@ -309,57 +308,18 @@ def explain(number: int, **changes: Any) -> Explanation:
             positive=str(CANCER.positive),
             seed=0,
             background=X,
-            background_words="rows that the model was fitted on",
             rows=X,
             rows_words="the 569 rows",
             parts=[],
             parts_words="this test needs none",
-            row=RowOfInterest(X.iloc[[number]], f"row {number}", "a row of this test", str(CANCER.y[number])),
         ),
         columns=[str(X.columns[0])],
     )
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [{}, {"threshold": GivenThreshold(0.3)}, {"calibration": Calibration("platt", 3)}],
-    ids=["tree", "threshold", "calibrated"],
-)
-def test_contributions_to_a_row_lead_from_the_mean_to_its_probability(changes: dict[str, Any]) -> None:
-    explanation = explain(7, **changes)
-    row = explanation.row
-    assert row is not None
-    model = explanation.outputs.model
-    code = list(model.classes_).index(CANCER.positive)
-    assert row.outputs == pytest.approx([model.predict_proba(CANCER.X.iloc[[7]])[0, code]])
-    assert row.means == pytest.approx([model.predict_proba(CANCER.X)[:, code].mean()])
-    total = sum(each.values[0] for each in row.contributions)
-    assert total == pytest.approx(row.outputs[0] - row.means[0], abs=1e-12)
-    assert row.prediction == str(model.predict(CANCER.X.iloc[[7]])[0])
-    assert row.truth == str(CANCER.y[7])
-    sizes = [abs(each.values[0]) for each in row.contributions]
-    assert sizes == sorted(sizes, reverse=True)
-
-
-def test_the_path_of_a_row_ends_in_the_rule_that_holds_for_it() -> None:
-    explanation = explain(7)
-    assert explanation.row is not None
-    assert explanation.parts.tree is not None
-    assert explanation.parts.rules is not None
-    path = explanation.row.path
-    tree = explanation.parts.tree
-    (node,) = tree.learner.apply(CANCER.X.iloc[[7]])
-    rule = tree.make_rule(int(node))
-    assert rule in explanation.parts.rules.rules
-    assert (path[-1].prediction, path[-1].n_rows, path[-1].share) == (rule.prediction, rule.n_rows, rule.share)
-    counts = [step.n_rows for step in path]
-    assert counts == sorted(counts, reverse=True)
-    assert len(path) == len(tree.nodes.list_answers(int(node)))
-
-
 def test_what_is_done_to_the_output_of_a_learner_is_said_beside_its_rules() -> None:
-    assert "before the run's threshold" in explain(0, threshold=GivenThreshold(0.3)).parts.notes[0]
-    assert "before its probabilities are calibrated" in explain(0, calibration=Calibration("platt", 3)).parts.notes[0]
+    assert "before the run's threshold" in explain(threshold=GivenThreshold(0.3)).parts.notes[0]
+    assert "before its probabilities are calibrated" in explain(calibration=Calibration("platt", 3)).parts.notes[0]
 
 
 def test_a_misspelled_column_is_refused() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from bakeoff.pipeline.explanation.explanation import Explanation
@@ -17,33 +16,14 @@ from bakeoff.pipeline.explanation.page.charts import (
     draw_curve,
     draw_importances,
 )
-from bakeoff.pipeline.explanation.page.waterfall import Step, draw_waterfall
 from bakeoff.pipeline.explanation.tree_rules import TreeRules
 from bakeoff.pipeline.tables.html import render_template
 
 TEMPLATE = Path(__file__).parent / "page.html"
 MAX_RULES = 1000
 """Of more leaves, those with most rows are listed."""
-MAX_STEPS = 20
-"""Of more columns, the smallest contributions are one step."""
-MAX_ALL_CLASSES = 12
-"""Of more classes, the contributions to the predicted one alone are shown."""
 
 FILTERS = {"number": format_output, "change": format_change, "per_unit": format_coefficient}
-
-
-@dataclass(frozen=True)
-class Waterfall:
-    """The way from the mean to the prediction of a row, for one output.
-
-    Attributes
-    ----------
-    title : str
-    steps : sequence of Step
-    """
-
-    title: str
-    steps: Sequence[Step]
 
 
 def write_page(explanation: Explanation, path: Path) -> None:
@@ -70,8 +50,6 @@ def render_page(explanation: Explanation) -> str:
         "curves": _draw_curves(explanation),
         "legend": _list_legend(explanation.outputs.names),
         "rules": [] if rules is None else _choose_rules(rules),
-        "row": explanation.row,
-        "waterfalls": _draw_waterfalls(explanation),
     }
     return render_template(TEMPLATE, values, FILTERS)
 
@@ -107,18 +85,3 @@ def _choose_rules(rules: TreeRules) -> list[tuple[int, str]]:
         largest = sorted(numbered, key=lambda item: -item[1].n_rows)[:MAX_RULES]
         numbered = sorted(largest, key=lambda item: item[0])
     return [(number, rule.words) for number, rule in numbered]
-
-
-def _draw_waterfalls(explanation: Explanation) -> list[Waterfall]:
-    """Return a waterfall for each output, that of the predicted class first."""
-    row = explanation.row
-    if row is None:
-        return []
-    outputs = explanation.outputs
-    order = [row.main, *(code for code in range(len(outputs.names)) if code != row.main)]
-    if len(order) > MAX_ALL_CLASSES:
-        order = order[:1]
-    return [
-        Waterfall(outputs.describe(code), draw_waterfall(row, code, explanation.background, MAX_STEPS))
-        for code in order
-    ]
