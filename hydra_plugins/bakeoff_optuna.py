@@ -8,14 +8,18 @@ there.
 
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hydra.core.config_store import ConfigStore
-from hydra.plugins.sweeper import Sweeper
-from hydra.types import HydraContext, TaskFunction
-from omegaconf import DictConfig
 
 from bakeoff.pipeline.errors import UserError
+
+if TYPE_CHECKING:
+    from hydra.types import HydraContext
+    from omegaconf import DictConfig
+
+    from bakeoff.pipeline.sweep.report import SweepReport
+    from bakeoff.pipeline.sweep.request import SweepRequest
 
 
 @dataclass
@@ -41,7 +45,7 @@ class StudySchema:
 ConfigStore.instance().store(group="schema", name="study", node=StudySchema, provider="bakeoff")
 
 
-class OptunaSweeper(Sweeper):
+class OptunaSweeper:
     """Lets Optuna choose the jobs of a sweep.
 
     Parameters
@@ -53,26 +57,14 @@ class OptunaSweeper(Sweeper):
     def __init__(self, **settings: Any) -> None:
         self._settings = settings
 
-    def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
-        """Store the arguments of Hydra; the task function is a `bakeoff.pipeline.cli.hydra_task.HydraTask`."""
-        self._context = hydra_context
-        self._task = task_function
-        self._config = config
-
-    def sweep(self, arguments: list[str]) -> None:
-        """Run a study and store the outcomes of its jobs in the task."""
+    def run(self, request: "SweepRequest", context: "HydraContext", master: "DictConfig") -> "SweepReport":
+        """Run the study of a request, whose words are those of the jobs."""
         if find_spec("optuna") is None:
             raise UserError(
                 "hydra/sweeper=optuna needs Optuna, which is not installed; "
                 'in a checkout of bakeoff: pip install ".[optuna]".'
             )
-        from bakeoff.pipeline.cli.hydra_task import HydraTask
         from bakeoff.pipeline.study.settings import StudySettings
         from bakeoff.pipeline.study.sweeper import run_study
 
-        task = self._task
-        assert isinstance(task, HydraTask)
-        task.skips_invalid = self._config.on_invalid == "skip"
-        settings = StudySettings(**self._settings)
-        sweep_input = task.get_sweep_input(arguments)
-        task.outcomes += run_study(settings, self._context, sweep_input, self._config)
+        return run_study(StudySettings(**self._settings), request, context, master)

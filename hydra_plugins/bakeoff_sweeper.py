@@ -7,11 +7,16 @@ there.
 """
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from hydra.core.config_store import ConfigStore
-from hydra.plugins.sweeper import Sweeper
-from hydra.types import HydraContext, TaskFunction
-from omegaconf import DictConfig
+
+if TYPE_CHECKING:
+    from hydra.types import HydraContext
+    from omegaconf import DictConfig
+
+    from bakeoff.pipeline.sweep.report import SweepReport
+    from bakeoff.pipeline.sweep.request import SweepRequest
 
 
 @dataclass
@@ -22,7 +27,7 @@ class SweeperConf:
     params: dict[str, str] | None = field(default_factory=dict)
 
 
-class PlanningSweeper(Sweeper):
+class PlanningSweeper:
     """Checks all jobs of a sweep before the first one runs, and runs each once.
 
     Parameters
@@ -32,26 +37,13 @@ class PlanningSweeper(Sweeper):
     """
 
     def __init__(self, params: dict[str, str] | None = None) -> None:
-        self._params = dict(params or {})
+        self._words = [f"{key}={value}" for key, value in (params or {}).items()]
 
-    def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
-        """Store the arguments of Hydra; the task function is a `bakeoff.pipeline.cli.hydra_task.HydraTask`."""
-        self._context = hydra_context
-        self._task = task_function
-        self._config = config
-
-    def sweep(self, arguments: list[str]) -> None:
-        """Run the sweep and store the outcomes of its jobs in the task."""
-        from bakeoff.pipeline.cli.hydra_task import HydraTask
+    def run(self, request: "SweepRequest", context: "HydraContext", master: "DictConfig") -> "SweepReport":
+        """Run the sweep of a request, whose words are those of the jobs."""
         from bakeoff.pipeline.sweep.plugin import run_hydra_sweep
 
-        task = self._task
-        assert isinstance(task, HydraTask)
-        task.skips_invalid = self._config.on_invalid == "skip"
-        params = [f"{key}={value}" for key, value in self._params.items()]
-        report = run_hydra_sweep(params, self._context, task.get_sweep_input(arguments), self._config)
-        task.outcomes += report.outcomes
-        task.report = report
+        return run_hydra_sweep(self._words, request, context, master)
 
 
 ConfigStore.instance().store(group="hydra/sweeper", name="bakeoff", node=SweeperConf, provider="bakeoff")

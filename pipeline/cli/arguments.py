@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Sequence
-from datetime import datetime
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.paths import expand_home
@@ -97,9 +95,3 @@ def read_list(text: str) -> list[str]:
     """
     items = [item.strip() for item in text.strip().removeprefix("[").removesuffix("]").split(",")]
     return [item.strip("'\"") for item in items if item]
-
-
-def name_sweep() -> tuple[str, str]:
-    """Return a new name of a sweep, and the word that gives it to a sweep whose jobs are looked for afterwards."""
-    name = f"{datetime.now():%Y-%m-%d_%H-%M-%S-%f}_{secrets.token_hex(2)}"
-    return name, f"hydra.sweep.dir=outputs/sweeps/{name}"

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bakeoff.pipeline.cli.arguments import MULTIRUN_FLAGS, name_sweep, reject_repeated_keys
+from bakeoff.pipeline.cli.arguments import MULTIRUN_FLAGS, reject_repeated_keys
 from bakeoff.pipeline.cli.output_file import require_output
 from bakeoff.pipeline.comparison.request_words import check_values
 from bakeoff.pipeline.errors import UserError, did_you_mean
@@ -138,12 +138,10 @@ def run_missing_jobs(words: Sequence[str]) -> tuple[int, str]:
 
     from bakeoff.pipeline.cli.run import run_experiments
 
-    # The sweep gets its name here, so that its jobs are found afterwards.
-    name, folder_word = name_sweep()
-    names = [name]
+    names = [""]
     with redirect_stdout(sys.stderr):
         # A sweep with the jobs of an earlier one continues it, and has its name.
-        status = run_experiments([*words, folder_word], on_report=lambda report: names.append(report.name or name))
+        status = run_experiments(words, on_report=lambda report: names.append(report.name))
     return status, names[-1]
 
 

@@ -100,9 +100,9 @@ def _require_page(values: Mapping[str, str], files: Sequence[str]) -> None:
 
 def _find_subject(store: Store, word: str, values: Mapping[str, str], columns: Sequence[str]) -> Subject:
     """Fit the folds of a run again, and return it or the registered model that comes from it."""
-    from bakeoff.pipeline.cli.screen import Screen
     from bakeoff.pipeline.explanation import make_run_subject, make_version_subject, require_columns
     from bakeoff.pipeline.refit import load_run, refit_run
+    from bakeoff.pipeline.sweep.run_screen import RunScreen
     from bakeoff.pipeline.tracking.find_run import find_run_and_version
 
     trust = read_trust(values.get("trust", ""))
@@ -112,7 +112,7 @@ def _find_subject(store: Store, word: str, values: Mapping[str, str], columns: S
     require_columns(columns, [str(name) for name in run.experiment.dataset.X.columns])
     model = None if version is None else _load_model(word, values)
     print(f"fitting run {run.stored.run_id} ({run.stored.name}) again", file=sys.stderr)
-    folds, run_model = refit_run(run, Screen().track_folds)
+    folds, run_model = refit_run(run, RunScreen().track_folds)
     if model is None:
         return make_run_subject(run, folds, run_model)
     _print_notes(model.notes)

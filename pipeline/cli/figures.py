@@ -96,15 +96,15 @@ def _find_target(output: str | None, store: str | None) -> Path | None:
 
 def _draw_into(folder: Path, run: LoadedRun, choice: FigureChoice) -> list[Path]:
     """Fit the run again, draw its figures into a folder, and return the files."""
-    from bakeoff.pipeline.cli.screen import Screen
     from bakeoff.pipeline.refit import refit_run
+    from bakeoff.pipeline.sweep.run_screen import RunScreen
 
     if not choice.figures:
         raise UserError(f"figures: no figure applies to run {run.stored.run_id}.")
     n_folds = len(run.splits.folds)
     folds_text = f"{n_folds} folds" if n_folds > 1 else "one split"
     print(f"fitting run {run.stored.run_id} ({run.stored.name}, {folds_text}) again", file=sys.stderr)
-    folds, model = refit_run(run, Screen().track_folds)
+    folds, model = refit_run(run, RunScreen().track_folds)
     for figure in choice.figures:
         figure.save(folder, run.experiment, folds, model)
     return sorted(folder.iterdir())

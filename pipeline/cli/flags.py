@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import os
+from argparse import Namespace
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
+if TYPE_CHECKING:
+    from bakeoff.pipeline.config.engine import ConfigSource
+
 FLAG_PREFIX = "-"
 VERSION_FLAG = "--version"
+FILE_SUFFIXES = (".yaml", ".yml")
 NO_VALUE_PREFIXES = (FLAG_PREFIX, "~", "+")
 
 
-def order_words(words: Sequence[str]) -> list[str]:
-    """Return the overrides, followed by the flags with their values: after a flag, Hydra's parser takes no overrides.
+def split_flags(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Split a command line into its overrides, and its flags with their values.
 
     Parameters
     ----------
@@ -26,8 +32,8 @@ def order_words(words: Sequence[str]) -> list[str]:
 
     Examples
     --------
-    >>> order_words(["learner=knn", "--cfg", "job", "dataset=iris"])
-    ['learner=knn', 'dataset=iris', '--cfg', 'job']
+    >>> split_flags(["learner=knn", "--cfg", "job", "dataset=iris"])
+    (['learner=knn', 'dataset=iris'], ['--cfg', 'job'])
     """
     flags: list[str] = []
     overrides: list[str] = []
@@ -39,7 +45,61 @@ def order_words(words: Sequence[str]) -> list[str]:
             flags.append(word)
         else:
             overrides.append(word)
-    return [*overrides, *flags]
+    return overrides, flags
+
+
+def read_flags(flags: Sequence[str], overrides: Sequence[str]) -> Namespace:
+    """Return the flags of a command.
+
+    Parameters
+    ----------
+    flags, overrides : sequence of str
+        As from `split_flags`.
+
+    Raises
+    ------
+    UserError
+        A flag would read a pickle, or have no effect.
+    """
+    from bakeoff.pipeline.config.engine import make_flag_parser
+
+    arguments = make_flag_parser().parse_args([*overrides, *flags])  # after a flag it takes no overrides
+    if arguments.experimental_rerun is not None:
+        raise UserError(
+            "--experimental-rerun reads a pickle, which may run code; `bakeoff rerun --failed` runs stored jobs again, "
+            "and `bakeoff replay RUN` repeats a run."
+        )
+    is_shown = arguments.cfg or arguments.help
+    if arguments.resolve and not is_shown:
+        raise UserError("--resolve has no effect without --cfg or --help; add --cfg job, or leave it out.")
+    return arguments
+
+
+def find_source(arguments: Namespace, trust: Sequence[str]) -> ConfigSource:
+    """Return the files that the flags name.
+
+    Parameters
+    ----------
+    arguments : Namespace
+    trust : sequence of str
+        Packages whose code may run: a folder in a package would import it.
+
+    Raises
+    ------
+    UserError
+        A folder cannot be read, or is in a package that is not trusted.
+    """
+    from bakeoff.pipeline.config.engine import ROOT_NAME, ConfigSource
+    from bakeoff.pipeline.config.trust.search_path import PACKAGE_SCHEME, require_trusted_folder
+
+    root = arguments.config_path or ""
+    if root.endswith(FILE_SUFFIXES):
+        raise UserError(f"--config-path={root} is a file; name its folder, and the file by --config-name.")
+    if root:
+        require_trusted_folder("--config-path", root, tuple(trust))
+    if root and not root.startswith(PACKAGE_SCHEME):
+        root = os.path.abspath(root)
+    return ConfigSource(root, arguments.config_name or ROOT_NAME, arguments.config_dir)
 
 
 def _takes_value(flag: str, following: str) -> bool:
@@ -60,7 +120,7 @@ def _require_flag(word: str) -> None:
 
 def _list_flags() -> Mapping[str, Any]:
     """Return the flags of Hydra, with what its parser knows of each."""
-    from hydra._internal.utils import get_args_parser
+    from bakeoff.pipeline.config.engine import make_flag_parser
 
-    flags: Mapping[str, Any] = get_args_parser()._option_string_actions
+    flags: Mapping[str, Any] = make_flag_parser()._option_string_actions
     return flags

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bakeoff.pipeline.cli.arguments import names_file, reject_repeated_keys
 from bakeoff.pipeline.cli.output_file import list_dataset_files, name_file, replace_file, require_output
-from bakeoff.pipeline.cli.passwords import reject_passwords
+from bakeoff.pipeline.config.passwords import reject_passwords
 from bakeoff.pipeline.config.trust.trusted_packages import add_trust_of_environment
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.hydra_text import quote_text

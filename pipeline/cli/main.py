@@ -23,11 +23,11 @@ import bakeoff
 from bakeoff.pipeline.cli.completion import complete_verbs, is_query
 from bakeoff.pipeline.cli.flags import VERSION_FLAG
 from bakeoff.pipeline.cli.lasting_output import prepare_streams
-from bakeoff.pipeline.cli.passwords import conceal_passwords, reject_passwords
 from bakeoff.pipeline.cli.verb_help import format_help, wants_help
 from bakeoff.pipeline.cli.verbs import VERBS, load_verb
+from bakeoff.pipeline.config.passwords import conceal_passwords, reject_passwords
 from bakeoff.pipeline.errors import STORE_THREAD, StoreError, UserError
-from bakeoff.pipeline.text.secrets import describe_error, hide_secrets
+from bakeoff.pipeline.text.secrets import describe_error, format_traceback, hide_secrets
 from bakeoff.pipeline.text.terminal import show_controls
 
 EXIT_FAILED = 1
@@ -108,7 +108,7 @@ def run_words(words: Sequence[str]) -> int:
     if VERSION_FLAG in words:
         print(f"bakeoff {bakeoff.__version__}")
         return 0
-    shows_tracebacks = os.environ.get(TRACEBACK_VARIABLE) == "1"  # Hydra's variable, which a run sets itself
+    shows_tracebacks = os.environ.get(TRACEBACK_VARIABLE) == "1"  # Hydra's variable
     try:
         _search_current_folder_last()
         reject_passwords(words)
@@ -125,6 +125,8 @@ def run_words(words: Sequence[str]) -> int:
 
         return run_experiments(words)
     except UserError as error:
+        if shows_tracebacks and error.__context__ is not None:
+            print(format_traceback(error.__context__), file=sys.stderr)
         print(f"refused: {show_controls(str(error))}", file=sys.stderr)
         return EXIT_REFUSED
     except StoreError as error:

@@ -9,28 +9,26 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bakeoff.pipeline.cli.flags import order_words
-from bakeoff.pipeline.cli.sweep_mode import note_repeated_keys, print_notes, read_mode
+from bakeoff.pipeline.cli.flags import find_source, read_flags, split_flags
+from bakeoff.pipeline.cli.shown_configuration import show, shows_only
 from bakeoff.pipeline.cli.verbs import VERBS
-from bakeoff.pipeline.config.trust.trusted_packages import add_trust_of_environment
-from bakeoff.pipeline.config.words import (
-    RUN_WORD,
-    check_overrides,
-    list_overrides,
-    require_readable_folder,
-)
+from bakeoff.pipeline.config.compose_job import check_words
+from bakeoff.pipeline.config.trust.trusted_packages import add_trust_of_environment, is_trust_word, read_trust
+from bakeoff.pipeline.config.words import RUN_WORD, SWEEP_WORD, require_readable_folder
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.text.secrets import conceal_words
 from bakeoff.pipeline.text.terminal import show_controls
 
 if TYPE_CHECKING:
+    from bakeoff.pipeline.config.engine import ConfigSource
     from bakeoff.pipeline.sweep.report import SweepReport
 
-THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 RUN_VERB = "run"
 """A verb that other programs have."""
 OPTION_PREFIXES = ("-", "~", "+")
 """First characters of flags and of overrides that delete or add a key."""
+TRACEBACK_VARIABLE = "HYDRA_FULL_ERROR"
+"""Of the environment; 1 shows the tracebacks of errors that no message explains."""
 
 
 def run_experiments(
@@ -38,7 +36,7 @@ def run_experiments(
     jobs: Sequence[Sequence[str]] | None = None,
     on_report: Callable[[SweepReport], object] = bool,
 ) -> int:
-    """Compose and run the experiment or the sweep that a command line describes, and return the exit code.
+    """Run the experiment or the sweep that a command line describes, and return the exit code.
 
     Parameters
     ----------
@@ -46,7 +44,6 @@ def run_experiments(
         Flags and overrides.
     jobs : sequence of sequence of str, optional
         The overrides of each job of a sweep; by default they are made from `words`.
-
     on_report : callable
         Called with what a sweep has done.
 
@@ -56,49 +53,72 @@ def run_experiments(
         The command line is invalid, or none of its jobs can run.
     """
     _require_option(words)
-    jobs = None if jobs is None else [conceal_words(job)[0] for job in jobs]
     require_readable_folder(Path.cwd())
-    words = order_words(words)
-    check_overrides(list_overrides(words))
-    words = add_trust_of_environment(words)
-    is_single = RUN_WORD in {word.lstrip("+") for word in words}
-    words, is_sweep = read_mode(words)
-    print_notes(note_repeated_keys(words))
+    overrides, flags = split_flags(words)
+    check_words(overrides)
+    overrides = add_trust_of_environment(overrides)
+    arguments = read_flags(flags, overrides)
+    is_sweep = _read_mode(overrides, arguments.multirun)
+    overrides = [word for word in overrides if word.lstrip("+") != SWEEP_WORD]
+    source = find_source(arguments, _read_trust(overrides))
+    from bakeoff.pipeline.config.invocation import note_repeated_keys
+
+    for sentence in note_repeated_keys(overrides):
+        print(f"note: {sentence}", file=sys.stderr)
+    if shows_only(arguments):
+        show(arguments, source)
+        return 0
     if is_sweep:
-        # Jobs, not matrix products, share the processors. NumPy reads the variables when it is loaded.
-        set_single_threads()
-
-    from bakeoff.pipeline.cli.hydra_task import HydraTask, run_hydra
-    from bakeoff.pipeline.config.invocation import split_sweep_words
-    from bakeoff.pipeline.config.schema import register_schema
-    from bakeoff.pipeline.config.unread_keys import reject_added_hydra_keys
-    from bakeoff.pipeline.sweep.jobs import SKIPPED, exit_code
-    from bakeoff.pipeline.sweep.sweep_input import SweepInput
-
-    reject_added_hydra_keys(words)
-    register_schema()
-    tracebacks = os.environ.get("HYDRA_FULL_ERROR") == "1"
-    if not is_sweep:
-        task = HydraTask(tracebacks, is_single=is_single)
-        run_hydra(task, words)
-        for outcome in task.outcomes:
-            if outcome.reason and outcome.kind != SKIPPED:
-                print(f"{outcome.kind}: {show_controls(outcome.reason)}", file=sys.stderr)
-        return exit_code(task.outcomes)
-
-    # Hydra composes the sweep itself from some of the words; the others vary from job to job.
-    sweep_words, job_words = split_sweep_words(words)
-    task = HydraTask(tracebacks, SweepInput(job_words, jobs, tracebacks))
-    run_hydra(task, sweep_words)
-    if task.report is not None:
-        on_report(task.report)
-    return exit_code(task.outcomes, task.skips_invalid)
+        return _run_sweep(overrides, source, jobs, on_report)
+    return _run_one(overrides, source)
 
 
-def set_single_threads() -> None:
-    """Let matrix products use one thread, in processes that load NumPy from now on, unless the user decided it."""
-    for variable in THREAD_VARIABLES:
-        os.environ.setdefault(variable, "1")
+def _run_one(overrides: Sequence[str], source: ConfigSource) -> int:
+    from bakeoff.pipeline.sweep.single_run import RunFailed, RunRequest, run_experiment
+
+    try:
+        run_experiment(RunRequest(tuple(overrides), source, is_command=True))
+    except RunFailed as failure:
+        if _shows_tracebacks():
+            print(failure.trace, file=sys.stderr)
+        print(f"failed: {show_controls(str(failure))}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _run_sweep(
+    overrides: Sequence[str],
+    source: ConfigSource,
+    jobs: Sequence[Sequence[str]] | None,
+    on_report: Callable[[SweepReport], object],
+) -> int:
+    from bakeoff.pipeline.sweep.jobs import exit_code
+    from bakeoff.pipeline.sweep.request import SweepRequest, run_requested_sweep, set_single_threads
+
+    # Jobs, not matrix products, share the processors. NumPy reads the variables when it is loaded.
+    set_single_threads()
+    jobs = None if jobs is None else tuple(tuple(conceal_words(job)[0]) for job in jobs)
+    report = run_requested_sweep(SweepRequest(tuple(overrides), source, jobs, tracebacks=_shows_tracebacks()))
+    on_report(report)
+    return exit_code(report.outcomes, report.skips_invalid)
+
+
+def _shows_tracebacks() -> bool:
+    return os.environ.get(TRACEBACK_VARIABLE) == "1"
+
+
+def _read_mode(overrides: Sequence[str], has_flag: bool) -> bool:
+    """Return whether the words request a sweep; reject those that request a single run as well."""
+    modes = {word.lstrip("+") for word in overrides}
+    is_sweep = has_flag or SWEEP_WORD in modes
+    if is_sweep and RUN_WORD in modes:
+        raise UserError(f"{RUN_WORD} asks for a single run, and -m for a sweep; give one of the two.")
+    return is_sweep
+
+
+def _read_trust(overrides: Sequence[str]) -> tuple[str, ...]:
+    given = [word.partition("=")[2] for word in overrides if is_trust_word(word)]
+    return read_trust(given[-1] if given else "")
 
 
 def _require_option(words: Sequence[str]) -> None:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+import os
+from argparse import Namespace
 from contextlib import redirect_stdout
 from io import StringIO
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.secrets import hide_secrets
 
+if TYPE_CHECKING:
+    from bakeoff.pipeline.config.engine import ConfigSource
+
 ACTIONS = ("run", "multirun", "cfg", "info", "shell_completion")
 """Flags of which a command has one at most."""
+RAISING_VARIABLE = "HYDRA_FULL_ERROR"
+"""With 1, Hydra raises its errors instead of printing them."""
 
 
 def shows_only(arguments: Namespace) -> bool:
@@ -20,45 +26,57 @@ def shows_only(arguments: Namespace) -> bool:
     return bool(is_help or arguments.cfg or arguments.info is not None or arguments.shell_completion)
 
 
-def show(engine: Any, root: str, parser: ArgumentParser, arguments: Namespace) -> None:
+def show(arguments: Namespace, source: ConfigSource) -> None:
     """Print what the flags ask for.
 
     Parameters
     ----------
-    engine : Hydra
-    root : str
-        The name of the root file.
-    parser : ArgumentParser
-        Hydra's, whose flags its help lists.
     arguments : Namespace
         The flags and overrides.
+    source : ConfigSource
+        The files.
 
     Raises
     ------
     UserError
-        The flags ask for several things.
+        The flags ask for several things, or the configuration is invalid.
     """
+    from bakeoff.pipeline.config.engine import make_flag_parser, open_engine
+    from bakeoff.pipeline.config.messages import explain_error
+    from bakeoff.pipeline.config.schema import register_schema
+
     words = arguments.overrides
     given = [name for name in ACTIONS if getattr(arguments, name) not in (False, None)]
     if len(given) > 1:
         flags = " and ".join(f"--{name.replace('_', '-')}" for name in given)
         raise UserError(f"{flags} cannot be given together; give one of them.")
-    if arguments.help:
-        engine.app_help(config_name=root, args_parser=parser, args=arguments)
-    elif arguments.hydra_help:
-        engine.hydra_help(config_name=root, args_parser=parser, args=arguments)
-    elif arguments.cfg:
-        # With --resolve, values take the place of references.
-        with redirect_stdout(StringIO()) as shown:
-            engine.show_cfg(
-                config_name=root,
-                overrides=words,
-                cfg_type=arguments.cfg,
-                package=arguments.package,
-                resolve=arguments.resolve,
-            )
-        print(hide_secrets(shown.getvalue(), " ".join(words)), end="")
-    elif arguments.shell_completion:
-        engine.shell_completion(config_name=root, overrides=words)
-    else:
-        engine.show_info(arguments.info, config_name=root, overrides=words)
+    register_schema()
+    os.environ[RAISING_VARIABLE] = "1"
+    root = source.root
+    try:
+        with open_engine(source) as engine:
+            if arguments.help:
+                engine.app_help(config_name=root, args_parser=make_flag_parser(), args=arguments)
+            elif arguments.hydra_help:
+                engine.hydra_help(config_name=root, args_parser=make_flag_parser(), args=arguments)
+            elif arguments.cfg:
+                _show_configuration(engine, root, arguments)
+            elif arguments.shell_completion:
+                engine.shell_completion(config_name=root, overrides=words)
+            else:
+                engine.show_info(arguments.info, config_name=root, overrides=words)
+    except Exception as error:
+        raise explain_error(error, words) from None
+
+
+def _show_configuration(engine: Any, root: str, arguments: Namespace) -> None:
+    # With --resolve, values take the place of references.
+    with redirect_stdout(StringIO()) as shown:
+        engine.show_cfg(
+            config_name=root,
+            overrides=arguments.overrides,
+            cfg_type=arguments.cfg,
+            package=arguments.package,
+            resolve=arguments.resolve,
+        )
+    print(hide_secrets(shown.getvalue(), " ".join(arguments.overrides)), end="")

@@ -1,59 +1,153 @@
-"""Composing one job without running it through Hydra: no folder is created, and no log is configured."""
+"""Composing one job: from its words to the settled configuration, without running anything."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager, nullcontext
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bakeoff.pipeline.config.invocation import (
-    Invocation,
-    read_invocation,
-    reject_sweep_values,
-    reject_unread_space,
-)
-from bakeoff.pipeline.config.messages import explain_error
-from bakeoff.pipeline.config.schema import register_schema
-from bakeoff.pipeline.config.settle import resolve_config, settle_choices, settle_config
 from bakeoff.pipeline.config.words import RUN_WORD, check_overrides
+from bakeoff.pipeline.errors import UserError
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
+    from bakeoff.pipeline.config.engine import ConfigSource
+    from bakeoff.pipeline.config.invocation import Invocation
+
+PRIVATE_MODE = 0o600
+"""Of files that hold a command as it was given."""
 
 
-def compose_job(words: Sequence[str]) -> tuple[dict[str, Any], Invocation]:
-    """Return the settled configuration of a job, and its invocation.
+class ComposedRun(NamedTuple):
+    """A single job as its words describe it.
+
+    Attributes
+    ----------
+    spec : dict
+        The settled configuration.
+    invocation : Invocation
+    composed : DictConfig
+        What Hydra composed, without its own part.
+    own : DictConfig
+        Hydra's own part, under the key ``hydra``.
+    """
+
+    spec: dict[str, Any]
+    invocation: Invocation
+    composed: DictConfig
+    own: DictConfig
+
+
+def check_words(words: Sequence[str]) -> None:
+    """Reject overrides that are wrong by themselves, whatever they compose.
+
+    Parameters
+    ----------
+    words : sequence of str
+
+    Raises
+    ------
+    UserError
+    """
+    check_overrides(words)
+    # Loads Hydra, after the words that need none to be refused.
+    from bakeoff.pipeline.config.unread_keys import reject_added_hydra_keys
+
+    reject_added_hydra_keys(words)
+
+
+def compose_job(words: Sequence[str], source: ConfigSource | None = None) -> ComposedRun:
+    """Compose a single job and settle it.
 
     Parameters
     ----------
     words : sequence of str
         Overrides.
+    source : ConfigSource, optional
+        The files; by default those of bakeoff, and ``conf/`` of the current folder.
 
     Raises
     ------
     UserError
-        An override is invalid, or a mandatory value is missing.
+        An override is invalid, a mandatory value is missing, or a file describes a sweep.
     """
+    check_words(words)
     from hydra.core.hydra_config import HydraConfig
     from hydra.types import RunMode
-    from omegaconf import open_dict
+    from omegaconf import open_dict, read_write
 
-    from bakeoff.pipeline.config.engine import ROOT_NAME, open_engine
+    from bakeoff.pipeline.config.engine import SHIPPED_FILES, open_engine
+    from bakeoff.pipeline.config.invocation import read_invocation, reject_sweep_values, reject_unread_space
+    from bakeoff.pipeline.config.messages import explain_error
+    from bakeoff.pipeline.config.schema import register_schema
+    from bakeoff.pipeline.config.settle import resolve_config, settle_choices, settle_config
 
+    source = source or SHIPPED_FILES
     register_schema()
-    check_overrides(words)
     try:
-        with open_engine() as engine:
-            composed = engine.compose_config(ROOT_NAME, list(words), RunMode.RUN)
-            HydraConfig.instance().set_config(composed)
-            if RUN_WORD not in words:
-                reject_sweep_values()
-            invocation = read_invocation()
-            with open_dict(composed):
-                del composed["hydra"]
-            settled = settle_config(resolve_config(composed))
-            reject_unread_space(invocation.overrides, [settled])
+        with open_engine(source) as engine:
+            composed = engine.compose_config(source.root, list(words), RunMode.RUN, with_log_configuration=True)
+        if RUN_WORD not in {word.lstrip("+") for word in words}:
+            reject_sweep_values(composed.hydra)
+        with read_write(composed.hydra), open_dict(composed.hydra):
+            composed.hydra.mode = RunMode.RUN
+            composed.hydra.runtime.output_dir = os.path.abspath(str(composed.hydra.run.dir))
+        # Values of the configuration may refer to Hydra's own part.
+        HydraConfig.instance().set_config(composed)
+        invocation = read_invocation(composed.hydra)
+        with open_dict(composed):
+            del composed["hydra"]
+        settled = settle_config(resolve_config(composed))
+        reject_unread_space(invocation.overrides, [settled])
     except Exception as error:
         raise explain_error(error, words) from None
-    return settled, replace(invocation, choices=settle_choices(settled, invocation.choices))
+    invocation = replace(invocation, choices=settle_choices(settled, invocation.choices))
+    own: Any = HydraConfig.instance().cfg
+    return ComposedRun(settled, invocation, composed, own)
+
+
+@contextmanager
+def job_environment(run: ComposedRun) -> Iterator[None]:
+    """Set the environment variables that the command gives a job by ``hydra.job.env_set`` for as long as a block."""
+    from hydra.core.utils import env_override
+
+    with env_override(run.own.hydra.job.env_set):
+        yield
+
+
+@contextmanager
+def run_folder(run: ComposedRun) -> Iterator[None]:
+    """Write the folder of a run as Hydra does, and give the block the log and the current folder that Hydra would.
+
+    What the run was composed of may be read by nobody else.
+
+    Raises
+    ------
+    UserError
+        The folder cannot be written.
+    """
+    from hydra.core.utils import configure_log
+    from omegaconf import OmegaConf
+
+    own = run.own.hydra
+    folder = Path(own.runtime.output_dir)
+    files = {"config.yaml": run.composed, "hydra.yaml": run.own, "overrides.yaml": own.overrides.task}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        configure_log(own.job_logging, own.verbose)
+        for name, content in files.items() if own.output_subdir is not None else ():
+            file = folder / own.output_subdir / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.touch(mode=PRIVATE_MODE)
+            file.write_text(OmegaConf.to_yaml(content), encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"the folder of the run, {str(folder)!r}, cannot be written: {error.strerror}.") from None
+    with chdir(folder) if own.job.chdir else nullcontext():
+        yield
 
 
 @contextmanager

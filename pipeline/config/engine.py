@@ -7,14 +7,16 @@ calls any function of the program. So the check is a part of the loader that com
 from __future__ import annotations
 
 import os
+from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, final
 
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra._internal.config_repository import CachingConfigRepository
 from hydra.core.override_parser.types import Override
-from hydra.types import RunMode
+from hydra.types import HydraContext, RunMode
 from omegaconf import DictConfig
 
 from bakeoff.pipeline.config.options import CONF
@@ -75,21 +77,40 @@ class GuardedLoader(ConfigLoaderImpl):
         super()._process_config_searchpath(config_name, parsed_overrides, repo)
 
 
+@dataclass(frozen=True)
+class ConfigSource:
+    """The files that a configuration is composed from.
+
+    Attributes
+    ----------
+    root_folder : str
+        The folder of the root file; empty for that of bakeoff.
+    root : str
+        The name of the root file.
+    folder : str or None
+        A folder with options of the user, beside those of the root folder.
+    """
+
+    root_folder: str = ""
+    root: str = ROOT_NAME
+    folder: str | None = None
+
+
+SHIPPED_FILES = ConfigSource()
+
+
 @contextmanager
-def open_engine(root: str = "", more: str | None = None) -> Iterator[Any]:
+def open_engine(source: ConfigSource = SHIPPED_FILES) -> Iterator[Any]:
     """Give Hydra's engine, and afterwards bring back the one that was there before.
 
     Parameters
     ----------
-    root : str
-        The folder of the root file; by default bakeoff's.
-    more : str, optional
-        A folder with options of the user, as ``--config-dir`` names it.
+    source : ConfigSource
 
     Raises
     ------
     SearchPathException
-        There is no such folder.
+        The folder of the user does not exist.
     """
     from hydra import version
     from hydra._internal.hydra import Hydra
@@ -102,9 +123,9 @@ def open_engine(root: str = "", more: str | None = None) -> Iterator[Any]:
     leave_out_current_folder()
     backup = get_gh_backup()
     version.setbase(VERSION_BASE)
-    search_path = create_config_search_path(root or str(CONF))
-    if more is not None:
-        folder = os.path.abspath(more)
+    search_path = create_config_search_path(source.root_folder or str(CONF))
+    if source.folder is not None:
+        folder = os.path.abspath(source.folder)
         if not os.path.isdir(folder):
             raise SearchPathException(f"Additional config directory '{folder}' not found")
         search_path.prepend("command-line", f"file://{folder}", SearchPathQuery(provider="schema"))
@@ -114,6 +135,20 @@ def open_engine(root: str = "", more: str | None = None) -> Iterator[Any]:
         yield engine
     finally:
         restore_gh_from_backup(backup)
+
+
+def make_flag_parser() -> ArgumentParser:
+    """Return Hydra's parser of the flags of a command line."""
+    from hydra._internal.utils import get_args_parser
+
+    return get_args_parser()
+
+
+def make_context(engine: Any) -> HydraContext:
+    """Return what Hydra's launchers are given of an engine; bakeoff has no callbacks."""
+    from hydra._internal.callbacks import Callbacks
+
+    return HydraContext(engine.config_loader, Callbacks())
 
 
 def compose_plainly(words: Sequence[str]) -> DictConfig:

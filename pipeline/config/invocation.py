@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bakeoff.pipeline.config.schema import SWEEP_KEYS
-from bakeoff.pipeline.config.words import HYDRA_RUN_KEYS, HYDRA_SWEEP_KEYS
+from bakeoff.pipeline.config.words import HYDRA_RUN_KEYS, HYDRA_SWEEP_KEYS, RUN_WORD
 from bakeoff.pipeline.errors import UserError
 
-HYDRA_FILES = ("config.yaml", "hydra.yaml", "overrides.yaml")
-PRIVATE_MODE = 0o600
-RUN_FOLDER = "outputs/runs/"
-"""Where the folders of single runs are, unless the user names another."""
-RUN_FOLDER_KEY = "hydra.run.dir"
+DELETING_PREFIX = "~"
 
 
 @dataclass(frozen=True)
@@ -49,11 +44,13 @@ class Invocation:
     study: str | None = None
 
 
-def read_invocation(swept: Sequence[str] = ()) -> Invocation:
-    """Return the invocation of the job that Hydra is running.
+def read_invocation(own: Any, swept: Sequence[str] = ()) -> Invocation:
+    """Return the invocation of a job.
 
     Parameters
     ----------
+    own : DictConfig
+        Hydra's own part of the configuration of the job.
     swept : sequence of str
         Keys that vary over the sweep.
 
@@ -62,22 +59,20 @@ def read_invocation(swept: Sequence[str] = ()) -> Invocation:
     UserError
         A single run was given a key that only a sweep has.
     """
-    from hydra.core.hydra_config import HydraConfig
     from hydra.types import RunMode
 
-    current = HydraConfig.get()
-    choices = {str(group): str(option) for group, option in current.runtime.choices.items()}
-    overrides = tuple(list_words(current.overrides.task))
-    keys = tuple(word.lstrip("+~").split("=")[0] for word in overrides)
-    if current.mode != RunMode.RUN:
+    choices = {str(group): str(option) for group, option in own.runtime.choices.items()}
+    overrides = tuple(list_words(own.overrides.task))
+    keys = tuple(_find_key(word) for word in overrides)
+    if own.mode != RunMode.RUN:
         return Invocation(
             choices,
             varying=tuple(key for key in swept if key in keys),
-            sweep=Path(str(current.sweep.dir)).name,
-            number=int(current.job.num),
+            sweep=Path(str(own.sweep.dir)).name,
+            number=int(own.job.num),
             overrides=overrides,
         )
-    hydra_keys = (word.lstrip("+~").split("=")[0] for word in list_words(current.overrides.hydra))
+    hydra_keys = (_find_key(word) for word in list_words(own.overrides.hydra))
     sweep_keys = [key for key in keys if key.split(".")[0] in SWEEP_KEYS]
     sweep_keys += [key for key in hydra_keys if HYDRA_SWEEP_KEYS.match(key)]
     for key in sweep_keys:
@@ -98,22 +93,28 @@ def list_words(overrides: Any) -> list[str]:
     return [str(word) for word in words]
 
 
-def reject_sweep_values() -> None:
-    """Reject a single run of a file that gives a key several values, one for each job of a sweep.
+def reject_sweep_values(own: Any) -> None:
+    """Reject a single run of a file that describes a sweep.
+
+    Parameters
+    ----------
+    own : DictConfig
+        Hydra's own part of the configuration.
 
     Raises
     ------
     UserError
-        ``hydra.sweeper.params`` is not empty.
+        ``hydra.mode`` asks for a sweep, or ``hydra.sweeper.params`` is not empty.
     """
-    from hydra.core.hydra_config import HydraConfig
+    from hydra.types import RunMode
 
-    params = HydraConfig.get().sweeper.get("params")
+    if own.mode == RunMode.MULTIRUN:
+        raise UserError(f"hydra.mode: MULTIRUN in a file asks for a sweep; add -m. {RUN_WORD} runs one job of it.")
+    params = own.sweeper.get("params")
     if params:
         keys = ", ".join(str(key) for key in params)
         raise UserError(
-            f"hydra.sweeper.params gives {keys} the values of a sweep; add -m. "
-            "hydra.mode=RUN runs one job without them."
+            f"hydra.sweeper.params gives {keys} the values of a sweep; add -m. {RUN_WORD} runs one job without them."
         )
 
 
@@ -162,17 +163,38 @@ def note_tuned_keys(words: Iterable[str], settled: Sequence[Mapping[str, Any]]) 
     )
 
 
-def split_sweep_words(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Split a sweep's command line into the words that Hydra composes the sweep from, and those of the jobs.
+def note_repeated_keys(words: Iterable[str]) -> list[str]:
+    """Return a sentence for each key that is given several values one after the other, of which the last one counts.
 
-    A learner's keys are unknown until the learner is chosen, and each job chooses its own. So Hydra gets its own
-    keys, those of the sweep, and ``experiment``, whose file may set both; the jobs get the others, and ``experiment``
-    too.
+    Parameters
+    ----------
+    words : iterable of str
+        Overrides.
+
+    Examples
+    --------
+    >>> note_repeated_keys(["seed=1", "dataset=iris", "seed=2"])
+    ['seed is given 2 times (seed=1 seed=2), and the last one counts.']
+    """
+    given = [word for word in words if "=" in word and not word.startswith(DELETING_PREFIX)]
+    sentences = []
+    for key, count in Counter(map(_find_key, given)).items():
+        same = [word for word in given if _find_key(word) == key]
+        if len(set(same)) > 1:
+            sentences.append(f"{key} is given {count} times ({' '.join(same)}), and the last one counts.")
+    return sentences
+
+
+def split_sweep_words(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Split the overrides of a sweep into those that the sweep itself is composed from, and those of the jobs.
+
+    A learner's keys are unknown until the learner is chosen, and each job chooses its own. So the sweep gets Hydra's
+    keys, its own, and ``experiment``, whose file may set both; the jobs get the others, and ``experiment`` too.
 
     Parameters
     ----------
     words : sequence of str
-        Arguments of the command, options such as ``-m`` included.
+        Overrides.
 
     Returns
     -------
@@ -183,65 +205,15 @@ def split_sweep_words(words: Sequence[str]) -> tuple[list[str], list[str]]:
     UserError
         A key has an effect in single runs only.
     """
-    from hydra._internal.utils import get_args_parser
-
-    overrides = get_args_parser().parse_args(list(words)).overrides
-    for word in overrides:
+    for word in words:
         if HYDRA_RUN_KEYS.match(word.lstrip("+~")):
             raise UserError(f"{word}: hydra.run is for single runs; the folder of a sweep is hydra.sweep.dir.")
-    keys = {word: re.split(r"[=@./]", word.lstrip("+~"))[0] for word in overrides}
-    job_words = [word for word in overrides if keys[word] not in ("hydra", *SWEEP_KEYS)]
+    keys = {word: re.split(r"[=@./]", word.lstrip("+~"))[0] for word in words}
+    job_words = [word for word in words if keys[word] not in ("hydra", *SWEEP_KEYS)]
     shared = {word for word in job_words if keys[word] == "experiment" and "," not in word}
     sweep_words = [word for word in words if word not in job_words or word in shared]
     return sweep_words, job_words
 
 
-def protect_output_files() -> None:
-    """Let nobody but the user read the files that Hydra wrote: they hold the command as it was given."""
-    for file in _list_output_files():
-        if file.is_file():
-            file.chmod(PRIVATE_MODE)
-
-
-def discard_output_folder(new_parents: Sequence[Path] = ()) -> None:
-    """Remove the folder that Hydra created for a rejected job, unless it holds other files.
-
-    Parameters
-    ----------
-    new_parents : sequence of Path
-        As `find_new_parents` returned them before Hydra began.
-    """
-    from hydra.core.hydra_config import HydraConfig
-
-    folder = Path(HydraConfig.get().runtime.output_dir)
-    files = _list_output_files()
-    for file in files:
-        file.unlink(missing_ok=True)
-    config_folder = files[0].parent
-    for empty in (config_folder, folder, *new_parents):
-        with suppress(OSError):  # the folder contains other files, which must stay
-            empty.rmdir()
-
-
-def _list_output_files() -> list[Path]:
-    """Return the paths of the files that Hydra writes into the folder of a job."""
-    from hydra.core.hydra_config import HydraConfig
-
-    current = HydraConfig.get()
-    config_folder = Path(current.runtime.output_dir) / str(current.output_subdir)
-    return [config_folder / name for name in HYDRA_FILES]
-
-
-def find_new_parents(words: Iterable[str]) -> tuple[Path, ...]:
-    """Return the folders, the lowest first, that Hydra will create above that of a single run.
-
-    Parameters
-    ----------
-    words : iterable of str
-        Overrides.
-    """
-    given = [word.partition("=")[2] for word in words if word.lstrip("+").startswith(f"{RUN_FOLDER_KEY}=")]
-    # What follows a reference, such as the time of the run, is the lowest folder.
-    known = (given[-1] if given else RUN_FOLDER).partition("${")[0]
-    lowest = Path(os.path.abspath(known or "."))
-    return tuple(folder for folder in (lowest, *lowest.parents) if not folder.exists())
+def _find_key(word: str) -> str:
+    return word.lstrip("+~").partition("=")[0]

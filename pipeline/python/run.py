@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Sequence
 from os import PathLike
 from typing import Any
 
-from bakeoff.pipeline.cli.passwords import reject_passwords
-from bakeoff.pipeline.cli.screen import Screen
-from bakeoff.pipeline.cli.single_run import open_shown_job, run_shown_job
-from bakeoff.pipeline.cli.sweep_mode import note_repeated_keys
-from bakeoff.pipeline.config.compose_job import compose_job
-from bakeoff.pipeline.config.invocation import note_tuned_keys
+from bakeoff.pipeline.config.invocation import note_repeated_keys, note_tuned_keys
+from bakeoff.pipeline.config.passwords import reject_passwords
 from bakeoff.pipeline.config.trust.trusted_packages import add_trust_of_environment
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.identity import require_current_code
 from bakeoff.pipeline.job import JobResult, PreparedJob
 from bakeoff.pipeline.model import Model, make_training_record
 from bakeoff.pipeline.python.data import GivenData, open_data
@@ -24,9 +18,10 @@ from bakeoff.pipeline.python.keywords import reject_misspelled_keywords
 from bakeoff.pipeline.python.notes import warn_of
 from bakeoff.pipeline.python.process_state import own_process_state
 from bakeoff.pipeline.python.run_result import RunResult, tabulate_folds, tabulate_scores
-from bakeoff.pipeline.python.words import add_config_folder, check_words, make_words
+from bakeoff.pipeline.python.words import check_words, find_source, make_words, write_command
 from bakeoff.pipeline.report import summarize_folds, tabulate_predictions
 from bakeoff.pipeline.run_lines import describe_run_lines
+from bakeoff.pipeline.sweep.single_run import FinishedRun, RunFailed, RunRequest, run_experiment
 from bakeoff.pipeline.text.secrets import conceal_words
 from bakeoff.pipeline.tracking.provenance import read_versions
 
@@ -92,27 +87,26 @@ def run(
     own_words = add_trust_of_environment([*check_words(words), *make_words(keys)])
     reject_passwords(own_words)
     own_words, _ = conceal_words(own_words)
+    source = find_source(config_dir)
     with own_process_state(), open_data(given, own_words) as data:
-        all_words = [*data.words, *own_words]
-        result = _run_words(add_config_folder(all_words, config_dir), verbose, data.notes)
+        request = RunRequest((*data.words, *own_words), source, quiet=not verbose)
+        result = _make_result(_run(request), request, data.notes)
     if not verbose:
         warn_of([*note_repeated_keys(own_words), *result.notes])
     return result
 
 
-def _run_words(words: Sequence[str], verbose: bool, notes: Sequence[str]) -> RunResult:
-    """Run the experiment of a command line; the notes are those of the table."""
+def _run(request: RunRequest) -> FinishedRun:
+    """Run an experiment; errors are those of the code that raised them, and cures are those of Python."""
     try:
-        spec, invocation = compose_job(words)
-        require_current_code(spec)
+        return run_experiment(request)
     except UserError as error:
         raise _translate(error) from None
-    try:
-        prepared, tracker = open_shown_job(spec, invocation)
-        result = run_shown_job(prepared, tracker, Screen(quiet=not verbose))
-    except SystemExit as error:  # it would end the program that called, without a word
-        raise RuntimeError(f"SystemExit: the learner called sys.exit({error.code!r})") from error
-    return _make_result(prepared, result, words, notes)
+    except RunFailed as failure:
+        cause = failure.error
+        if isinstance(cause, SystemExit):  # it would end the program that called, without a word
+            raise RuntimeError(f"SystemExit: the learner called sys.exit({cause.code!r})") from cause
+        raise cause from None
 
 
 def _translate(error: UserError) -> UserError:
@@ -120,7 +114,11 @@ def _translate(error: UserError) -> UserError:
     return UserError(re.sub(r"; add -m(?=\.| for )", "; use bakeoff.sweep", str(error)))
 
 
-def _make_result(prepared: PreparedJob, result: JobResult, words: Sequence[str], notes: Sequence[str]) -> RunResult:
+def _make_result(finished: FinishedRun, request: RunRequest, notes: Sequence[str]) -> RunResult:
+    """Return the result of a run; the notes are those of the table that was given."""
+    prepared = finished.prepared
+    result = finished.result
+    assert result is not None, "only commands store what was kept"
     experiment = result.experiment
     folds = result.folds
     warnings = dict.fromkeys(warning for fold in folds for warning in fold.model.warnings)
@@ -134,7 +132,7 @@ def _make_result(prepared: PreparedJob, result: JobResult, words: Sequence[str],
         model=_make_model(prepared, result),
         notes=(
             *notes,
-            *note_tuned_keys(words, [prepared.spec]),
+            *note_tuned_keys(request.words, [prepared.spec]),
             *experiment.dataset.remarks,
             *prepared.audit_verdict.warnings,
             *describe_run_lines(experiment, folds, result.model),
@@ -142,7 +140,7 @@ def _make_result(prepared: PreparedJob, result: JobResult, words: Sequence[str],
         ),
         config=prepared.spec,
         config_hash=prepared.description.tags["config_hash"],
-        command=shlex.join(["bakeoff", *words]),
+        command=write_command(request.words, request.source),
     )
 
 

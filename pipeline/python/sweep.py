@@ -4,31 +4,24 @@ from __future__ import annotations
 
 import importlib
 import os
-import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
 from typing import Any
 
-from bakeoff.pipeline.cli.arguments import name_sweep
-from bakeoff.pipeline.cli.hydra_task import HydraTask, run_hydra
-from bakeoff.pipeline.cli.passwords import reject_passwords
-from bakeoff.pipeline.cli.run import THREAD_VARIABLES, set_single_threads
-from bakeoff.pipeline.cli.sweep_mode import note_repeated_keys
-from bakeoff.pipeline.config.invocation import split_sweep_words
-from bakeoff.pipeline.config.schema import register_schema
+from bakeoff.pipeline.config.invocation import note_repeated_keys
+from bakeoff.pipeline.config.passwords import reject_passwords
 from bakeoff.pipeline.config.trust.trusted_packages import add_trust_of_environment
-from bakeoff.pipeline.config.words import check_overrides
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.python.data import GivenData, open_data
 from bakeoff.pipeline.python.keywords import reject_misspelled_keywords
 from bakeoff.pipeline.python.notes import warn_of
 from bakeoff.pipeline.python.process_state import own_process_state
 from bakeoff.pipeline.python.sweep_result import SweepResult, make_sweep_result
-from bakeoff.pipeline.python.words import add_config_folder, check_words, make_words
-from bakeoff.pipeline.sweep.jobs import REFUSED, JobOutcome
+from bakeoff.pipeline.python.words import check_words, find_source, make_words, write_command
+from bakeoff.pipeline.sweep.jobs import REFUSED
 from bakeoff.pipeline.sweep.report import SweepReport
-from bakeoff.pipeline.sweep.sweep_input import SweepInput
+from bakeoff.pipeline.sweep.request import THREAD_VARIABLES, SweepRequest, run_requested_sweep, set_single_threads
 from bakeoff.pipeline.text.secrets import conceal_words
 
 MAX_SHOWN_REASONS = 3
@@ -85,41 +78,29 @@ def sweep(
     own_words = add_trust_of_environment([*check_words(words), *make_words(keys, is_sweep=True)])
     reject_passwords(own_words)
     own_words, _ = conceal_words(own_words)
+    source = find_source(config_dir)
     with own_process_state(), open_data(given, own_words) as data, _single_threads():
-        all_words = add_config_folder([*data.words, *own_words], config_dir)
-        result = _run_words(all_words, verbose, data.notes)
+        all_words = (*data.words, *own_words)
+        report = run_requested_sweep(SweepRequest(all_words, source, quiet=not verbose))
+        if not report.is_dry_run:
+            _require_start(report)
+        result = make_sweep_result(report, data.notes, write_command(all_words, source, "-m"))
     if not verbose:
         warn_of([*note_repeated_keys(own_words), *result.notes, *result.failures])
     return result
 
 
-def _run_words(words: Sequence[str], verbose: bool, notes: Sequence[str]) -> SweepResult:
-    """Run the sweep of a command line; the notes are those of the tables."""
-    register_schema()
-    check_overrides(words)
-    sweep_words, job_words = split_sweep_words(words)
-    name, folder_word = name_sweep()
-    task = HydraTask(tracebacks=False, sweep_input=SweepInput(job_words, quiet=not verbose))
-    run_hydra(task, [*sweep_words, folder_word])
-    report = task.report
-    if report is None or not report.is_dry_run:
-        _require_start(task.outcomes, report)
-    command = shlex.join(["bakeoff", "-m", *words])
-    return make_sweep_result(name, task.outcomes, report, notes, command)
-
-
-def _require_start(outcomes: Sequence[JobOutcome], report: SweepReport | None) -> None:
+def _require_start(report: SweepReport) -> None:
     """Raise one error, with each reason once, if no job was started because some cannot work."""
-    is_refused = bool(outcomes) and all(outcome.kind == REFUSED for outcome in outcomes)
-    was_stopped = report is not None and not report.results
-    if not is_refused and not was_stopped:
+    outcomes = report.outcomes
+    if not outcomes or any(outcome.kind != REFUSED for outcome in outcomes):
         return
     reasons = list(dict.fromkeys(outcome.reason for outcome in outcomes))
     n_jobs = "1 job" if len(outcomes) == 1 else f"{len(outcomes)} jobs"
     shown = "; ".join(reasons[:MAX_SHOWN_REASONS])
     n_more = len(reasons) - MAX_SHOWN_REASONS
     more = f"; and {n_more} other reasons" if n_more > 0 else ""
-    has_others = report is not None and len(outcomes) < len(report.plan.entries)
+    has_others = len(outcomes) < len(report.plan.entries)
     cure = " on_invalid='skip' runs the others." if has_others else ""
     raise UserError(f"{n_jobs} cannot work, so none was started: {shown}{more}{cure}")
 

@@ -14,7 +14,7 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.jobs import FINISHED, SKIPPED, STOPPED, JobOutcome
 from bakeoff.pipeline.sweep.planning import PlanEntry
 from bakeoff.pipeline.sweep.report import SweepReport
-from bakeoff.pipeline.sweep.result_table import ResultTable, make_tables
+from bakeoff.pipeline.sweep.result_table import ResultTable
 from bakeoff.pipeline.tables.html import render_template
 from bakeoff.pipeline.tracking.run_record import SERIES_PREFIXES
 
@@ -147,29 +147,21 @@ class SweepResult:
         return "expected_seconds" in self.runs.columns
 
 
-def make_sweep_result(
-    name: str, outcomes: Sequence[JobOutcome], report: SweepReport | None, notes: Sequence[str], command: str
-) -> SweepResult:
+def make_sweep_result(report: SweepReport, notes: Sequence[str], command: str) -> SweepResult:
     """Return the result of a sweep.
 
     Parameters
     ----------
-    name : str
-    outcomes : sequence of JobOutcome
-    report : SweepReport or None
-        None for a study, which knows its jobs one by one.
+    report : SweepReport
     notes : sequence of str
         Those of the tables that were given.
     command : str
     """
-    if report is None:
-        tables = make_tables(outcomes)
-        return SweepResult(name, _tabulate_jobs(outcomes), _to_frames(tables), tuple(notes), command, {}, tables)
     results = report.results
-    runs = _tabulate_jobs(results) if results else _tabulate_plan(report.plan.entries)
+    entries = report.plan.entries
     return SweepResult(
-        name=report.name or name,
-        runs=runs,
+        name=report.name,
+        runs=_tabulate_plan(entries) if entries and not results else _tabulate_jobs(results),
         tables=_to_frames(report.tables),
         notes=(*notes, *report.notes),
         command=command,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from bakeoff.pipeline.config.engine import SHIPPED_FILES, ConfigSource
 from bakeoff.pipeline.config.options import GROUPS
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.paths import expand_home
@@ -138,13 +140,13 @@ def _is_list(value: Any) -> bool:
     return isinstance(value, list | tuple | range | np.ndarray)
 
 
-def add_config_folder(words: Sequence[str], folder: str | os.PathLike[str] | None) -> list[str]:
-    """Return the words of a call with a folder of the user's own options.
+def find_source(folder: str | os.PathLike[str] | None) -> ConfigSource:
+    """Return the files that a call composes from.
 
     Parameters
     ----------
-    words : sequence of str
     folder : path or None
+        That of the user's own options.
 
     Raises
     ------
@@ -152,8 +154,14 @@ def add_config_folder(words: Sequence[str], folder: str | os.PathLike[str] | Non
         There is no such folder.
     """
     if folder is None:
-        return list(words)
+        return SHIPPED_FILES
     path = expand_home(folder).absolute()
     if not path.is_dir():
         raise UserError(f"config_dir={str(folder)!r} is not a folder (looked in {Path.cwd()}).")
-    return [*words, f"hydra.searchpath=[{override_text(path.as_uri())}]"]
+    return ConfigSource(folder=str(path))
+
+
+def write_command(words: Sequence[str], source: ConfigSource, *flags: str) -> str:
+    """Return the command that does the same as a call."""
+    folder = () if source.folder is None else (CONFIG_FLAGS[0], source.folder)
+    return shlex.join(["bakeoff", *folder, *flags, *words])

@@ -26,23 +26,23 @@ from bakeoff.pipeline.sweep.jobs import FAILED, JobOutcome
 from bakeoff.pipeline.sweep.learner_pattern import LEARNER_KEY, find_learner_pattern
 from bakeoff.pipeline.sweep.planning import Plan, Planner
 from bakeoff.pipeline.sweep.plugin import SweepCommand, reject_sweep_params
-from bakeoff.pipeline.sweep.sweep_input import SweepInput
+from bakeoff.pipeline.sweep.report import SweepReport
+from bakeoff.pipeline.sweep.request import SweepRequest
 from bakeoff.pipeline.tracking import history
 from bakeoff.pipeline.tracking.heartbeat import Heartbeat
 from bakeoff.pipeline.tracking.process_signs import HEARTBEAT_SECONDS
 from bakeoff.pipeline.tracking.trackers import get_tracker
 
 
-def run_study(
-    settings: StudySettings, context: HydraContext, sweep_input: SweepInput, master: DictConfig
-) -> list[JobOutcome]:
+def run_study(settings: StudySettings, request: SweepRequest, context: HydraContext, master: DictConfig) -> SweepReport:
     """Run trials until the study has ``n_trials`` finished ones, and show and write the best.
 
     Parameters
     ----------
     settings : StudySettings
+    request : SweepRequest
+        Its words are those of the jobs.
     context : HydraContext
-    sweep_input : SweepInput
     master : DictConfig
         The configuration of the sweep itself.
 
@@ -51,13 +51,13 @@ def run_study(
     UserError
         The command is invalid, and nothing was run.
     """
-    if sweep_input.jobs is not None:
+    if request.jobs is not None:
         raise UserError(
             "rerun runs given jobs, but the jobs of a study are chosen by Optuna; leave out hydra/sweeper=optuna."
         )
-    command = _read_command(settings, context, sweep_input, master)
+    command = _read_command(settings, request, context, master)
     options = command.options
-    runner = make_job_runner(options, command.launch, sweep_input.tracebacks)
+    runner = make_job_runner(options, command.launch, request.tracebacks)
     command = _expand_learner_pattern(command, runner)
     space = parse_space(
         command.overrides,
@@ -71,26 +71,27 @@ def run_study(
     SweepDisplay(0, command.quiet).show_datasets(runner.resources.datasets)
     if refused and (options.on_invalid == "stop" or not edge_plan.jobs):
         SweepDisplay(0, command.quiet).show_invalid(edge_plan)
-        return refused
+        return SweepReport(refused, command.folder.name)
     key = make_study_key(space, edge_plan.jobs, runner, settings)
     if options.dry_run:
         _show_plan(settings, key, space, edge_plan, results.open_console(command.quiet))
-        return []
+        return SweepReport([], command.folder.name, is_dry_run=True)
     outcomes = _run_trials(settings, key, space, command, runner)
     command.write_record()
-    return outcomes
+    skips_invalid = options.on_invalid == "skip"
+    return SweepReport(outcomes, command.folder.name, results=outcomes, skips_invalid=skips_invalid)
 
 
 def _read_command(
-    settings: StudySettings, context: HydraContext, sweep_input: SweepInput, master: DictConfig
+    settings: StudySettings, request: SweepRequest, context: HydraContext, master: DictConfig
 ) -> SweepCommand:
     params = format_params(settings.params)
     reject_sweep_params(params)
-    words = [*params, *sweep_input.overrides]
+    words = [*params, *request.words]
     command = SweepCommand.read(words, context, master, combines=False)
     settings.require_few_trials(command.options.max_jobs)
     workers = settings.n_jobs or command.options.workers
-    return replace(command, options=replace(command.options, workers=workers), quiet=sweep_input.quiet)
+    return replace(command, options=replace(command.options, workers=workers), quiet=request.quiet)
 
 
 def _expand_learner_pattern(command: SweepCommand, runner: JobRunner) -> SweepCommand:

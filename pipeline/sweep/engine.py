@@ -79,6 +79,8 @@ def run_sweep(
     except KeyboardInterrupt:
         SweepDisplay(0, quiet).show_unplanned(len(composed_jobs))
         raise
+    name = plan.sweep or folder.name
+    skips_invalid = options.on_invalid == "skip"
     refused = refused_outcomes(plan)
     display = SweepDisplay(len(plan.jobs), quiet)
     display.show_left_out(left_out)
@@ -92,18 +94,17 @@ def run_sweep(
     if options.dry_run:
         plan = planner.add_estimates(plan)
         display.show_plan(plan, options.workers)
-        return SweepReport(refused, plan, notes=notes, is_dry_run=True)
+        return SweepReport(refused, name, plan, notes=notes, is_dry_run=True, skips_invalid=skips_invalid)
     # An invalid job is often a mistake in the command, which then concerns the other jobs too.
-    if refused and options.on_invalid == "stop":
+    if refused and not skips_invalid:
         display.show_invalid(plan)
-        return SweepReport(refused, plan, notes=notes)
+        return SweepReport(refused, name, plan, notes=notes)
     # A store that cannot be written must be refused before the first job runs.
     for job in plan.jobs:
         get_tracker(runner.resources, job.spec).open_store()
     # Workers start before anything needs a thread, because a process with threads cannot be copied.
     with executor(runner, options, launch, len(plan.jobs)) as run_jobs:
         folder.mkdir(parents=True, exist_ok=True)
-        name = plan.sweep or folder.name
         problems = record_sweep(name, plan, runner)
         display.show_start(plan)
         if name != folder.name:
@@ -119,12 +120,12 @@ def run_sweep(
         except KeyboardInterrupt:
             display.show_interrupted(loop.outcomes, len(plan.entries) - len(plan.with_state(DUPLICATE)))
             raise
-    display.show_end(loop.outcomes, len(plan.entries), options.on_invalid == "skip")
+    display.show_end(loop.outcomes, len(plan.entries), skips_invalid)
     if loop.has_lost_store:  # the scores of earlier jobs cannot be read
         results, settings = loop.outcomes, list[Mapping[str, Any]]()
     else:
         results, settings = collect_results(loop.outcomes, plan, runner)
-    report = SweepReport(loop.outcomes, plan, results, settings, (*notes, *problems))
+    report = SweepReport(loop.outcomes, name, plan, results, settings, (*notes, *problems), skips_invalid=skips_invalid)
     display.show_tables(report.tables, name, settings)
     return report
 

@@ -15,12 +15,8 @@ from hydra.types import HydraContext
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
 from bakeoff.pipeline.boolean_words import read_boolean
-from bakeoff.pipeline.config.invocation import (
-    PRIVATE_MODE,
-    list_words,
-    note_tuned_keys,
-    reject_unread_space,
-)
+from bakeoff.pipeline.config.compose_job import PRIVATE_MODE
+from bakeoff.pipeline.config.invocation import list_words, note_tuned_keys, reject_unread_space
 from bakeoff.pipeline.config.schema import SWEEP_KEYS
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.compose import Composer, expand_overrides, varying_keys
@@ -28,7 +24,7 @@ from bakeoff.pipeline.sweep.experiment_keys import reject_lost_keys
 from bakeoff.pipeline.sweep.job_count import require_few_jobs
 from bakeoff.pipeline.sweep.options import SweepOptions
 from bakeoff.pipeline.sweep.remote import RemoteLauncher
-from bakeoff.pipeline.sweep.sweep_input import SweepInput
+from bakeoff.pipeline.sweep.request import SweepRequest
 from bakeoff.pipeline.sweep.sweep_values import check_values
 
 if TYPE_CHECKING:
@@ -128,7 +124,7 @@ class SweepCommand:
 
 
 def run_hydra_sweep(
-    params: Sequence[str], context: HydraContext, sweep_input: SweepInput, master: DictConfig
+    params: Sequence[str], request: SweepRequest, context: HydraContext, master: DictConfig
 ) -> SweepReport:
     """Compose all jobs of a sweep, let the engine run them, and return what it has done.
 
@@ -136,8 +132,9 @@ def run_hydra_sweep(
     ----------
     params : sequence of str
         Overrides in the configuration of the sweeper; those of the command line take precedence.
+    request : SweepRequest
+        Its words are those of the jobs.
     context : HydraContext
-    sweep_input : SweepInput
     master : DictConfig
         The configuration of the sweep itself.
 
@@ -148,10 +145,10 @@ def run_hydra_sweep(
     """
     # Otherwise each combination would have both values of a key, of which the last one counts, many times over.
     reject_sweep_params(params)
-    given = {word.lstrip("+~").partition("=")[0] for word in sweep_input.overrides}
+    given = {word.lstrip("+~").partition("=")[0] for word in request.words}
     remaining = [word for word in params if word.partition("=")[0] not in given]
-    command = SweepCommand.read([*remaining, *sweep_input.overrides], context, master)
-    jobs = sweep_input.jobs
+    command = SweepCommand.read([*remaining, *request.words], context, master)
+    jobs = request.jobs
     is_expanded = jobs is None
     if jobs is None:
         jobs = expand_overrides(command.overrides, command.options, command.composer)
@@ -172,9 +169,9 @@ def run_hydra_sweep(
         command.options,
         command.folder,
         command.launch,
-        sweep_input.tracebacks,
+        request.tracebacks,
         learner_pattern=pattern,
-        quiet=sweep_input.quiet,
+        quiet=request.quiet,
         notes=note_tuned_keys(command.words, settled),
     )
     command.write_record()

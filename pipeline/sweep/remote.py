@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from hydra.core.hydra_config import HydraConfig
 from hydra.core.plugins import Plugins
 from hydra.core.utils import JobReturn
 from hydra.types import HydraContext
@@ -91,7 +92,7 @@ class RemoteTask:
 
         # The launcher composed the job from its overrides; settling it gives the same job as in the sweep's process.
         spec = settle_config(resolve_config(composed))
-        read = read_invocation(self.varying)
+        read = read_invocation(HydraConfig.get(), self.varying)
         invocation = replace(read, study=self.study, sweep=self.sweep or read.sweep)
         runner = JobRunner(self.resume, self.timeout)
         job = runner.identify_job(0, spec, invocation, has_store_query=False)

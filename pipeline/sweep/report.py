@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from bakeoff.pipeline.sweep.job_runner import JobRunner
@@ -22,7 +22,10 @@ class SweepReport:
     ----------
     outcomes : list of JobOutcome
         Of the jobs that ended, were done before, or were refused.
+    name : str
+        The name of the sweep, which is that of an earlier one if it was continued.
     plan : Plan
+        Without entries for a study, which knows its jobs one by one.
     results : list of JobOutcome
         Of all jobs, with the stored scores of those that were done before; empty if nothing was to run.
     settings : list of mapping
@@ -31,19 +34,18 @@ class SweepReport:
         What may be wrong with the data, and what went wrong without stopping the sweep.
     is_dry_run : bool
         Whether only the plan was asked for.
+    skips_invalid : bool
+        Whether invalid jobs were to be left out.
     """
 
     outcomes: list[JobOutcome]
-    plan: Plan
+    name: str
+    plan: Plan = field(default_factory=lambda: Plan(()))
     results: Sequence[JobOutcome] = ()
     settings: Sequence[Mapping[str, Any]] = ()
     notes: tuple[str, ...] = ()
     is_dry_run: bool = False
-
-    @property
-    def name(self) -> str | None:
-        """The name of the sweep, which is that of an earlier one if it was continued; None without a job."""
-        return self.plan.sweep
+    skips_invalid: bool = False
 
     @property
     def tables(self) -> list[ResultTable]:

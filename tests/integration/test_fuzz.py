@@ -84,8 +84,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def check(words: tuple[str, ...], resources: PartCache) -> str:
     """Compose and prepare a job as a run does, without a fit; return the refusal, empty if there is none."""
     try:
-        spec, invocation = compose_job(words)
-        prepare_job(spec, invocation, resources)
+        job = compose_job(words)
+        prepare_job(job.spec, job.invocation, resources)
     except UserError as error:
         return str(error)
     return ""
@@ -116,7 +116,8 @@ def prepare(spec: Mapping[str, Any], invocation: Invocation) -> tuple[PreparedJo
 def composed(folder: Path) -> dict[str, tuple[dict[str, Any], Invocation]]:
     """Return a job for each learner, on a file that each example writes."""
     words = ("dataset=file", f"dataset.path={TABLE}", "dataset.target=y", "tracking=none")
-    return {name: compose_job((*words, f"learner={name}")) for name in LEARNERS}
+    jobs = {name: compose_job((*words, f"learner={name}")) for name in LEARNERS}
+    return {name: (job.spec, job.invocation) for name, job in jobs.items()}
 
 
 TEXTS = st.text(

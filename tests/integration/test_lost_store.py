@@ -124,7 +124,7 @@ def test_the_same_command_stores_what_had_finished_and_does_not_run_again(
     faulty.fail_from(FIRST_RESULTS, HANGS)
     assert bakeoff(*JOB).status == 1
     faulty.fail_always(None)
-    monkeypatch.setattr("bakeoff.pipeline.cli.single_run.run_shown_job", None)
+    monkeypatch.setattr("bakeoff.pipeline.job.execute_job", None)
     stored = bakeoff(*JOB)
     assert stored.status == 0, stored.err
     assert "had finished when its store was lost" in stored.out

@@ -10,7 +10,7 @@ import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.python.words import add_config_folder, check_words, make_words
+from bakeoff.pipeline.python.words import check_words, find_source, make_words
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_an_empty_list_of_jobs_is_refused() -> None:
 
 
 def test_a_folder_of_options_must_exist(tmp_path: Path) -> None:
-    assert add_config_folder(["a=1"], None) == ["a=1"]
-    assert add_config_folder([], tmp_path)[0].startswith("hydra.searchpath=[")
+    assert find_source(None).folder is None
+    assert find_source(tmp_path).folder == str(tmp_path)
     with pytest.raises(UserError, match="is not a folder"):
-        add_config_folder([], tmp_path / "none")
+        find_source(tmp_path / "none")

@@ -201,7 +201,7 @@ def test_yaml_files_of_the_user_count_with_their_values_and_variables_and_withou
         write(folder, "conf/learner/ours.yaml", text.format(comment=comment, k=k))
         monkeypatch.setenv("OURS_P", p)
         with own_hydra_state():
-            spec, _ = compose_job(["learner=ours", "dataset=iris"])
+            spec = compose_job(["learner=ours", "dataset=iris"]).spec
         return hash_config(spec, DIGEST)
 
     assert digest("One.", 3, "2") == digest("Another.", 3, "2")

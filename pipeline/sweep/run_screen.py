@@ -13,7 +13,7 @@ from rich.table import Table
 from bakeoff.pipeline.audit import AuditVerdict
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.figure_choice import FigureChoice
-from bakeoff.pipeline.job import PreparedJob
+from bakeoff.pipeline.job import JobResult, PreparedJob
 from bakeoff.pipeline.memory_check import note_memory
 from bakeoff.pipeline.model import count_rows
 from bakeoff.pipeline.report import TUNED_PREFIX, describe_choices, format_mean, get_tuned_params, summarize_folds
@@ -21,6 +21,7 @@ from bakeoff.pipeline.run_lines import describe_run_lines
 from bakeoff.pipeline.text.secrets import find_references, hide_secrets
 from bakeoff.pipeline.text.terminal import escape
 from bakeoff.pipeline.tracking import RunDescription
+from bakeoff.pipeline.tracking.history import read_metrics
 from bakeoff.pipeline.tracking.reading.looks import count_looks
 from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX
 from bakeoff.pipeline.tracking.store import Store
@@ -31,7 +32,7 @@ PIPE_COLUMNS = 160
 STORED_NOW = "This job had finished when its store was lost; its results are stored now, and it did not run again."
 
 
-class Screen:
+class RunScreen:
     """Prints scores to standard output, progress and warnings to standard error.
 
     Parameters
@@ -62,6 +63,23 @@ class Screen:
             for fold in folds:
                 progress.advance(task)
                 yield fold
+
+    def show_notes(self, sentences: Iterable[str]) -> None:
+        """Print sentences about the words of the run."""
+        for sentence in sentences:
+            self._err.print(f"note: {escape(sentence)}", soft_wrap=True)
+
+    def show_job(self, prepared: PreparedJob) -> None:
+        """Print what is run, before it is."""
+        self.show_experiment(prepared.description.name, prepared.experiment)
+        self.show_audit(prepared.audit_verdict)
+
+    def show_result(self, prepared: PreparedJob, result: JobResult, store: Store | None) -> None:
+        """Print the scores of a run, its figures, and where it is stored."""
+        self.show_scores(result.experiment, result.folds, result.model)
+        self.show_figures(prepared.figure_choice, is_kept=result.run_id is not None)
+        self.show_looks(prepared.description, store)
+        self.show_run(result.run_id, store, prepared.spec["tracking"])
 
     def show_experiment(self, name: str, experiment: Experiment) -> None:
         """Print the name of the run, its dataset with its columns, and what preprocessing=auto does."""
@@ -115,8 +133,9 @@ class Screen:
                 f"looks: {looks} configurations have been scored on these test rows, this one included", soft_wrap=True
             )
 
-    def show_kept_run(self, prepared: PreparedJob, scores: Mapping[str, float]) -> None:
+    def show_kept_run(self, prepared: PreparedJob, run_id: str, store: Store | None) -> None:
         """Print that the result of an earlier run is stored now, with its headline scores."""
+        scores = {} if store is None else read_metrics(store, run_id)
         headline = prepared.experiment.headline
         self._out.print(f"[bold]{escape(prepared.description.name)}[/]", soft_wrap=True)
         self._out.print(STORED_NOW, soft_wrap=True)
@@ -124,6 +143,7 @@ class Screen:
             if f"{part}_{headline}" in scores:
                 mean = format_mean(dict(scores), f"{part}_{headline}")
                 self._out.print(f"{part}_{headline}  {mean}", soft_wrap=True)
+        self.show_run(run_id, store, prepared.spec["tracking"])
 
     def show_run(self, run_id: str | None, store: Store | None, setting: Mapping[str, Any]) -> None:
         """Print the id of the run and the command that opens its experiment; nothing if the run is not kept.
