@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import gc
-import os
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-
-from rich.console import Console
 
 from bakeoff.pipeline.boolean_words import read_boolean
 from bakeoff.pipeline.cli.output_file import replace_file
@@ -26,7 +23,7 @@ from bakeoff.pipeline.comparison.reports import (
     render_markdown,
     render_terminal,
 )
-from bakeoff.pipeline.comparison.reports.terminal import PLAIN_WIDTH, print_terminal
+from bakeoff.pipeline.comparison.reports.terminal import print_terminal
 from bakeoff.pipeline.comparison.request import ComparisonRequest
 from bakeoff.pipeline.comparison.request_words import (
     DEFAULT_ALPHA,
@@ -38,7 +35,7 @@ from bakeoff.pipeline.comparison.request_words import (
 )
 from bakeoff.pipeline.paths import expand_home
 from bakeoff.pipeline.tables.csv import describe_escaped_names
-from bakeoff.pipeline.text.terminal import show_controls
+from bakeoff.pipeline.text.terminal import make_console, show_controls
 from bakeoff.pipeline.tracking.comparison_run import SUFFIX, ComparisonRecord, keep_comparison
 from bakeoff.pipeline.tracking.find_run import BEST, find_standard_run
 from bakeoff.pipeline.tracking.store import Store, open_store
@@ -186,9 +183,7 @@ def write_report(comparison: Comparison, to: str, output: str | None) -> None:
         The file cannot be written.
     """
     if output is None and to == TERMINAL:
-        # A pipe has no width of its own, and lines of 80 characters would split most tables.
-        has_width = sys.stdout.isatty() or "COLUMNS" in os.environ
-        print_terminal(comparison, Console(highlight=False, emoji=False, width=None if has_width else PLAIN_WIDTH))
+        print_terminal(comparison, make_console())
         return
     text = render_report(comparison, to)
     sentence = describe_escaped_names(_list_names(comparison)) if to == "csv" else ""

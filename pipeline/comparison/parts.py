@@ -32,6 +32,11 @@ class ComparedMetric:
     rope: float
     is_rope_relative: bool = False
 
+    @property
+    def direction(self) -> str:
+        """Whether a higher or a lower value is better."""
+        return "higher" if self.greater_is_better else "lower"
+
 
 @dataclass(frozen=True)
 class ComparedDataset:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -129,8 +129,7 @@ class ComparisonResult:
 
     def _repr_html_(self) -> str:
         table = tables.tabulate_scores(self.comparison, self._first)
-        values: Mapping[str, Any] = {"comparison": self.comparison, "table": table, "rows": list(table.iterate_rows())}
-        return render_template(TEMPLATE, values)
+        return render_template(TEMPLATE, {"comparison": self.comparison, "scores": table})
 
     @property
     def _first(self) -> MetricResult:

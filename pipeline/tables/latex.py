@@ -20,6 +20,8 @@ ESCAPED = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
+    "\N{NO-BREAK SPACE}": "~",
+    "µ": r"$\mu$",
     "±": r"$\pm$",
     "–": r"--",
     "−": r"$-$",

@@ -48,6 +48,10 @@ class Cell:
         return " ".join(part for part in parts if part)
 
 
+Row = list[str | Cell]
+"""What `make_table` takes; a text has the kind of its column."""
+
+
 @dataclass(frozen=True)
 class Table:
     """A table whose first column names its rows.

@@ -32,8 +32,12 @@ def print_table(table: Table, console: Console) -> None:
         for column in part.columns:
             # Names are folded where a line is too short for them, so that nothing is cut.
             width = console.width // 2 if column.kind == NAME else None
-            side = "right" if column.kind == NUMBER else "left"
-            drawing.add_column(escape(column.line), justify=side, overflow="fold", max_width=width)
+            drawing.add_column(
+                escape(column.line),
+                justify="right" if column.kind == NUMBER else "left",
+                overflow="fold",
+                max_width=width,
+            )
         for row in part.rows:
             drawing.add_row(*map(_write_cell, row))
         console.print(drawing, soft_wrap=False)

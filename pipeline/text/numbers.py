@@ -74,6 +74,11 @@ def format_deviation(deviation: float) -> str:
     return "" if math.isnan(deviation) else f"± {format_score(deviation)}"
 
 
+def format_statistic(value: float) -> str:
+    """Return a mean rank or the statistic of a test, with two decimals."""
+    return f"{value:.2f}" if math.isfinite(value) else ABSENT
+
+
 def format_p(p: float) -> str:
     """Return a p-value without the leading zero, with two significant digits.
 

@@ -14,10 +14,9 @@ from html_page import BROWSER, Page, read_in_browser
 
 from bakeoff.pipeline.comparison.comparison import Cell, Comparison, Configuration
 from bakeoff.pipeline.comparison.page import page as page_module
-from bakeoff.pipeline.comparison.page.numbers import format_score
-from bakeoff.pipeline.comparison.page.page import render_page
-from bakeoff.pipeline.comparison.page.pairs import MAX_LISTED_PAIRS, list_pairs_to_show
+from bakeoff.pipeline.comparison.page.page import MAX_LISTED_PAIRS, render_page
 from bakeoff.pipeline.comparison.page.pictures import MAX_TABLE_CONFIGURATIONS, write_picture_files
+from bakeoff.pipeline.text.numbers import format_score
 
 EVIL = '<script>alert("x")</script>&amp; \'$'
 DATASETS = ("iris", "wine", "breast_cancer", "digits", "monk-2", "vote")
@@ -92,20 +91,20 @@ def find_table(page: Page, first: str, *others: str) -> list[list[str]]:
 
 
 def test_every_mean_deviation_and_mark_stands_in_its_cell(page: Page, comparison: Comparison) -> None:
-    tables = [table for table in page.tables if table[0][1 : len(DATASETS) + 1] == list(DATASETS)]
+    tables = [table for table in page.tables if table[0][3:] == list(DATASETS)]
     assert len(tables) == len(comparison.results)
     for table, result in zip(tables, comparison.results, strict=True):
         rows = {row[0].removesuffix(" base"): row for row in table[1:]}
-        for column, dataset in enumerate(result.datasets, 1):
+        for column, dataset in enumerate(result.datasets, 3):
             for summary in dataset.summaries:
                 text = f"{format_score(summary.mean)}{summary.mark} ± {format_score(summary.std)}"
                 assert rows[summary.configuration][column] == text
-        assert rows["knn n_neighbors=5"][2] == "failed"
+        assert rows["knn n_neighbors=5"][4] == "failed"
         assert result.overall is not None
         for name, rank in result.overall.mean_ranks.items():
-            assert rows[name][-2] == f"{rank:.2f}"
+            assert rows[name][1] == f"{rank:.2f}"
         for count in result.overall.counts:
-            assert rows[count.configuration][-1] == f"{count.better}/{count.same}/{count.worse}"
+            assert rows[count.configuration][2] == f"{count.better}/{count.same}/{count.worse}"
 
 
 def test_the_base_is_named_and_the_best_of_each_dataset_is_bold(html: str, comparison: Comparison) -> None:
@@ -113,7 +112,7 @@ def test_the_base_is_named_and_the_best_of_each_dataset_is_bold(html: str, compa
         for dataset in result.datasets:
             for summary in dataset.summaries:
                 classes = "number best" if summary.is_best else "number"
-                assert re.search(rf'<td class="{classes}[^"]*">{format_score(summary.mean)}', html)
+                assert re.search(rf'<td class="{classes}[^"]*">(<b>)?{format_score(summary.mean)}', html)
     assert "<small>base</small>" in html
 
 
@@ -259,16 +258,16 @@ def test_configurations_that_a_row_stands_for_are_shown_with_their_scores_and_fo
 def test_pairs_that_are_left_out_are_counted() -> None:
     names = [f"knn n_neighbors={number}" for number in range(40)]
     comparison = make_comparison(["iris", "wine"], names, n_folds=2)
-    n_pairs = 2 * 40 * 39 // 2
-    assert n_pairs > MAX_LISTED_PAIRS
-    result = comparison.results[0]
-    shown, note = list_pairs_to_show(comparison, result)
-    assert [len(pairs) for _, pairs in shown] == [39, 39]
-    assert f"{n_pairs:,}" in note
-    everything = replace(comparison, settings=replace(comparison.settings, all_pairs=True))
-    shown, note = list_pairs_to_show(everything, result)
-    assert sum(len(pairs) for _, pairs in shown) == n_pairs
-    assert note == ""
+    n_pairs = 40 * 39 // 2
+    assert 2 * n_pairs > MAX_LISTED_PAIRS
+    with_the_best = Page(render_page(comparison))
+    assert [len(table) - 1 for table in with_the_best.tables if table[0][:2] == ["pair", "difference"]] == [39, 39]
+    assert f"pairs=all shows the {n_pairs - 39} others" in with_the_best.text
+    asked = replace(comparison, settings=replace(comparison.settings, all_pairs=True))
+    everything = Page(render_page(asked))
+    sizes = [len(table) - 1 for table in everything.tables if table[0][:2] == ["pair", "difference"]]
+    assert sizes == [n_pairs, n_pairs]
+    assert "pairs=all" not in everything.text
 
 
 @pytest.mark.external
@@ -276,13 +275,13 @@ def test_pairs_that_are_left_out_are_counted() -> None:
 def test_a_browser_without_a_network_shows_the_page_and_sorts_its_tables(
     html: str, comparison: Comparison, tmp_path: Path
 ) -> None:
-    click = '<script>document.querySelector("thead th:nth-child(2)").click()</script></body>'
+    click = '<script>document.querySelector("thead th:nth-child(4)").click()</script></body>'
     document, log = read_in_browser(html.replace("</body>", click), tmp_path)
     page = Page(document)
     assert comparison.verdict[0] in page.text
     assert "CONSOLE" not in log
-    table = next(table for table in page.tables if table[0][1].startswith("iris"))
-    means = [float(row[1].split("±")[0].strip(" v*")) for row in table[1:]]
+    table = next(table for table in page.tables if table[0][3:4] and table[0][3].startswith("iris"))
+    means = [float(row[3].split("±")[0].strip(" v*")) for row in table[1:]]
     assert means == sorted(means)
     summaries = comparison.results[0].datasets[0].summaries
     assert means == [float(format_score(mean)) for mean in sorted(summary.mean for summary in summaries)]

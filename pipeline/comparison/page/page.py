@@ -1,6 +1,6 @@
 """A comparison as one HTML file that holds everything it needs: no network, no other file, no script that must run.
 
-The template is in ``template``; `tables` and `pictures` prepare what it shows.
+The template is in ``template``; `reports.tables` and `pictures` prepare what it shows.
 """
 
 from __future__ import annotations
@@ -10,9 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bakeoff.pipeline.comparison.comparison import Comparison, MetricResult
-from bakeoff.pipeline.comparison.page.entries import Table
-from bakeoff.pipeline.comparison.page.numbers import format_p, format_rope
-from bakeoff.pipeline.comparison.page.pairs import list_pairs_to_show, tabulate_overall_pairs, tabulate_pairs
 from bakeoff.pipeline.comparison.page.pictures import (
     Picture,
     draw_costs,
@@ -22,16 +19,11 @@ from bakeoff.pipeline.comparison.page.pictures import (
     draw_probabilities,
     draw_ranks,
 )
-from bakeoff.pipeline.comparison.page.tables import (
-    list_empty_cells,
-    tabulate_choices,
-    tabulate_configurations,
-    tabulate_costs,
-    tabulate_datasets,
-    tabulate_others,
-    tabulate_scores,
-)
+from bakeoff.pipeline.comparison.reports import tables
+from bakeoff.pipeline.comparison.reports.pairs import tabulate_overall_pairs, tabulate_pairs
 from bakeoff.pipeline.tables.html import render_template
+from bakeoff.pipeline.tables.table import Table
+from bakeoff.pipeline.text.numbers import equate_p, format_statistic
 
 TEMPLATE = Path(__file__).parent / "template" / "page.html"
 MAX_OPEN_NOTES = 5
@@ -39,6 +31,10 @@ MAX_OPEN_NOTES = 5
 MAX_OPEN_PANELS = 12
 """Pictures with more panels are folded, so that the page can be read from top to bottom."""
 MAX_OPEN_PAIRS = 15
+MAX_LISTED_PAIRS = 1500
+"""With more pairs in all, only those with the best are listed, unless all are asked for."""
+MAX_COLUMN_DATASETS = 7
+"""With more datasets, they are the rows of the table of scores."""
 MAX_CURVE_DATASETS = 20
 """Of more datasets, the ROC and calibration curves are left out: a page must stay small enough to be sent."""
 
@@ -62,8 +58,6 @@ class Block:
     overall_pairs : Table or None
     pairs : sequence of (str, Table)
         Dataset and its pairs.
-    pairs_note : str
-        Which pairs are missing; empty if all are there.
     """
 
     result: MetricResult
@@ -79,7 +73,6 @@ class Block:
     posteriors: Picture | None
     overall_pairs: Table | None
     pairs: Sequence[tuple[str, Table]]
-    pairs_note: str
 
 
 def render_page(comparison: Comparison) -> str:
@@ -102,20 +95,20 @@ def render_page(comparison: Comparison) -> str:
         "comparison": comparison,
         "settings": comparison.settings,
         "blocks": blocks,
-        "empty_cells": list_empty_cells(comparison),
+        "empty_cells": tables.list_empty_cells(comparison),
         "probabilities": probabilities,
         "sections": _list_sections(blocks, bool(probabilities)),
         "created": _describe_time(comparison.created),
-        "configurations": tabulate_configurations(comparison),
-        "choices": tabulate_choices(comparison),
-        "others": tabulate_others(comparison, comparison.results[0]),
-        "datasets": tabulate_datasets(comparison),
+        "configurations": list(tables.describe_configurations(comparison)),
+        "choices": tables.tabulate_choices(comparison),
+        "others": tables.tabulate_members(comparison, comparison.results[0]),
+        "datasets": tables.tabulate_datasets(comparison),
         "max_curve_datasets": MAX_CURVE_DATASETS,
         "max_open_notes": MAX_OPEN_NOTES,
         "max_open_panels": MAX_OPEN_PANELS,
         "max_open_pairs": MAX_OPEN_PAIRS,
     }
-    return render_template(TEMPLATE, values, {"p_value": format_p})
+    return render_template(TEMPLATE, values, {"p_value": equate_p, "statistic": format_statistic})
 
 
 def _list_sections(blocks: Sequence[Block], has_probabilities: bool) -> list[tuple[str, str]]:
@@ -152,22 +145,35 @@ def _describe_time(created: str) -> str:
 def _make_block(comparison: Comparison, result: MetricResult) -> Block:
     """Return the tables and pictures by one metric."""
     metric = comparison.find_metric(result.metric)
-    shown, pairs_note = list_pairs_to_show(comparison, result)
+    n_pairs = sum(len(dataset.pairs) for dataset in result.datasets)
+    shows_all = comparison.settings.all_pairs or n_pairs <= MAX_LISTED_PAIRS
+    overall = result.overall
     # Time is a metric like others, but has no time of its own to be set against.
     is_first = result is comparison.results[0]
     return Block(
         result=result,
         label=metric.label,
-        direction="higher is better" if metric.greater_is_better else "lower is better",
-        rope=format_rope(metric.rope, metric.is_rope_relative),
-        scores=tabulate_scores(comparison, result),
+        direction=f"{metric.direction} is better",
+        rope=tables.describe_rope(metric),
+        scores=_tabulate_scores(comparison, result),
         map=draw_map(comparison, result) if is_first else None,
         ranks=draw_ranks(comparison, result),
         folds=draw_folds(comparison, result),
         costs_picture=draw_costs(comparison, result) if is_first else None,
-        costs=tabulate_costs(comparison, result) if is_first else None,
+        costs=tables.tabulate_costs(comparison, result) if is_first else None,
         posteriors=draw_posterior_bars(comparison, result),
-        overall_pairs=tabulate_overall_pairs(result),
-        pairs=[(dataset, tabulate_pairs(pairs)) for dataset, pairs in shown],
-        pairs_note=pairs_note,
+        overall_pairs=tabulate_overall_pairs(overall, shows_all=True) if overall and overall.pairs else None,
+        pairs=[
+            (dataset.dataset, tabulate_pairs(dataset, shows_all=shows_all))
+            for dataset in result.datasets
+            if dataset.pairs
+        ],
     )
+
+
+def _tabulate_scores(comparison: Comparison, result: MetricResult) -> Table:
+    """Return the table of scores, with a row for each dataset if there are many."""
+    table = tables.tabulate_scores(comparison, result)
+    if len(comparison.datasets) <= MAX_COLUMN_DATASETS:
+        return table
+    return table.transpose("dataset", tables.N_SUMMARY_COLUMNS)

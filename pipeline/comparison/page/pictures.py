@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bakeoff.pipeline.comparison.comparison import Cell, Comparison, DatasetResult, MetricResult
-from bakeoff.pipeline.comparison.page.numbers import format_rope
-from bakeoff.pipeline.comparison.page.pairs import find_posterior
+from bakeoff.pipeline.comparison.reports.pairs import find_posterior
+from bakeoff.pipeline.comparison.reports.tables import describe_rope
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.figures.comparison.probabilities import Probabilities
@@ -221,7 +221,7 @@ def draw_posterior_bars(comparison: Comparison, result: MetricResult) -> Picture
         return None
     figure = draw_posteriors([dataset.dataset for dataset in datasets], names, posteriors)
     metric = comparison.find_metric(result.metric)
-    rope = format_rope(metric.rope, metric.is_rope_relative)
+    rope = describe_rope(metric)
     caption = (
         f"The probability that a configuration is worse than {base}, equivalent to it (a difference below {rope}), "
         "or better, after these folds."
