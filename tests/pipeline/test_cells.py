@@ -14,6 +14,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as some
 
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.reading.cells import spell_cell, unify_types
 
 
@@ -66,7 +67,6 @@ def test_objects_of_several_kinds_are_text_in_one_spelling() -> None:
         ("Float64", [1.5, None], "float64"),
         ("boolean", [True, False], "bool"),
         ("float32", [0.5, 2], "float32"),
-        ("Sparse[int]", [0, 1], "int64"),
         (pd.ArrowDtype(pa.int64()), [1, None], "Int64"),
         (pd.ArrowDtype(pa.string()), ["a", None], "string"),
         (pd.ArrowDtype(pa.bool_()), [True, None], "boolean"),
@@ -108,13 +108,22 @@ def test_categories_that_are_spelled_alike_are_one_value() -> None:
         ([1 + 2j, "a"], "Column 'x': 1 of 2 cells hold values of type complex, which are not read; it is left out."),
         ([dt.timedelta(days=1)], "Column 'x': durations are read as seconds."),
         ([pd.Timestamp("2024-01-02", tz="Asia/Tokyo")], "Column 'x': times of other zones are read as times of UTC."),
-        ([pd.Period("2024-01", "M")], "Column 'x': each period is read as its first moment."),
     ],
 )
 def test_what_is_left_out_or_changes_its_meaning_is_said(cells: list[Any], note: str) -> None:
     frame, notes = unify_types(pd.DataFrame({"x": cells, "y": 1}))
     assert notes == (note,)
     assert ("x" in frame) == ("left out" not in note)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [[pd.Period("2024-01", "M")], pd.arrays.SparseArray([0, 1]), [pd.Interval(0, 1)]],
+    ids=["periods", "sparse", "intervals"],
+)
+def test_types_without_plain_cells_are_refused_with_the_cure(cells: Any) -> None:
+    with pytest.raises(UserError, match=r"column 'x' has the type .*, which is not read; convert it with column\."):
+        unify_types(pd.DataFrame({"x": cells}))
 
 
 def test_a_moment_is_the_same_moment_in_utc() -> None:

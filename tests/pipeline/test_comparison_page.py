@@ -15,7 +15,7 @@ from html_page import BROWSER, Page, read_in_browser
 from bakeoff.pipeline.comparison.comparison import Cell, Comparison, Configuration
 from bakeoff.pipeline.comparison.page import page as page_module
 from bakeoff.pipeline.comparison.page.page import MAX_LISTED_PAIRS, render_page
-from bakeoff.pipeline.comparison.page.pictures import MAX_TABLE_CONFIGURATIONS, write_picture_files
+from bakeoff.pipeline.comparison.page.pictures import write_picture_files
 from bakeoff.pipeline.text.numbers import format_score
 
 EVIL = '<script>alert("x")</script>&amp; \'$'
@@ -219,12 +219,6 @@ def test_a_page_of_many_datasets_leaves_out_their_curves_and_says_so(monkeypatch
     assert (sentence in pictured, sentence in tabled) == (False, True)
     assert ('id="probabilities"' in pictured, 'id="probabilities"' in tabled) == (True, False)
     assert 'id="folds"' in tabled
-
-
-def test_many_configurations_are_shown_as_a_map() -> None:
-    names = [f"knn n_neighbors={number}" for number in range(MAX_TABLE_CONFIGURATIONS + 1)]
-    labels = Page(render_page(make_comparison(["iris", "wine"], names, n_folds=2))).get("aria-label")
-    assert any(label.startswith("Mean accuracy of each configuration") for label in labels)
 
 
 def test_configurations_that_a_row_stands_for_are_shown_with_their_scores_and_folds() -> None:

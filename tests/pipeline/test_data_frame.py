@@ -51,9 +51,7 @@ def test_rows_keep_their_order_and_a_named_index_is_said() -> None:
     )
 
 
-MONTHS = pd.period_range("2024-01", periods=9, freq="M")
 STRANGE: dict[str, tuple[Any, dict[str, Any]]] = {
-    "periods": (MONTHS, {"dates": ["x"]}),
     "times": ([time(hour % 3, 30) for hour in range(9)], {}),
     "durations": (pd.to_timedelta([*range(8), None], unit="h"), {"keep": ["x"]}),
     "durations in objects": (pd.Series([timedelta(hours=n % 5) for n in range(9)], dtype=object), {"keep": ["x"]}),

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from itertools import combinations
-from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -17,7 +16,6 @@ from matplotlib.text import Annotation, Text
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
 from bakeoff.pipeline.figures.comparison.costs import draw_pareto
-from bakeoff.pipeline.figures.comparison.map import draw_score_map
 from bakeoff.pipeline.figures.comparison.posteriors import draw_posteriors
 from bakeoff.pipeline.figures.comparison.probabilities import MAX_CURVES, Probabilities, draw_probability_curves
 from bakeoff.pipeline.figures.comparison.ranks import draw_critical_difference
@@ -61,12 +59,6 @@ def draw_ranks(n: int) -> Figure:
     return draw_critical_difference(long_names(n), ranks, groups, critical_difference=1.4, note="Nemenyi, α = 0.05")
 
 
-def draw_map(n_datasets: int, n_configurations: int) -> Figure:
-    means = RANDOM.uniform(0.5, 1, (n_datasets, n_configurations))
-    means[0, 0] = np.nan
-    return draw_score_map(long_names(n_datasets), long_names(n_configurations), means, means / 10)
-
-
 def draw_curves(n: int) -> Figure:
     is_positive = np.arange(100) % 3 == 0
     rows = {name: Probabilities(is_positive, RANDOM.random(100)) for name in long_names(n)}
@@ -82,8 +74,6 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "posteriors of 5 by 6": lambda: draw_bars(5, 6),
     "costs of 1": lambda: draw_costs(1),
     "costs of 40": lambda: draw_costs(40),
-    "map of 2 by 3": lambda: draw_map(2, 3),
-    "map of 6 by 13": lambda: draw_map(6, 13),
     "curves of 1": lambda: draw_curves(1),
     "curves of 6": lambda: draw_curves(MAX_CURVES),
 }
@@ -166,7 +156,7 @@ def test_equal_figures_give_equal_bytes() -> None:
 
 def test_names_stand_in_svg_as_they_are() -> None:
     names = ['<b>&"knn"</b>', "$x$ --> \\alpha", "日本"]
-    svg = render_svg(draw_critical_difference(names, [1.0, 2.0, 2.5], []), "ranks", "")
+    svg = render_svg(draw_critical_difference(names, [1.0, 2.0, 2.5], [], critical_difference=0.9), "ranks", "")
     texts = {element.text for element in ElementTree.fromstring(svg).iter(f"{SVG}text")}
     assert set(names) <= texts
 
@@ -192,7 +182,7 @@ def test_dots_and_the_critical_difference_are_to_scale() -> None:
 
 
 def test_names_are_joined_to_their_own_rank() -> None:
-    figure = draw_critical_difference(DEMSAR_NAMES, DEMSAR_RANKS, [])
+    figure = draw_critical_difference(DEMSAR_NAMES, DEMSAR_RANKS, [], critical_difference=1.25)
     x = dict(zip(DEMSAR_NAMES, get_dots(figure), strict=True))
     elbows = [line for line in figure.axes[0].lines if len(np.asarray(line.get_xdata())) == 3]
     for name in DEMSAR_NAMES:
@@ -216,7 +206,7 @@ def test_bars_reach_over_their_groups_and_never_touch_on_one_level() -> None:
 
 
 def test_members_of_a_group_with_a_gap_are_dotted() -> None:
-    figure = draw_critical_difference(list("abc"), [1.0, 2.0, 3.0], [[0, 2]])
+    figure = draw_critical_difference(list("abc"), [1.0, 2.0, 3.0], [[0, 2]], critical_difference=0.9)
     dots = [line for line in figure.axes[0].lines if line.get_marker() == "o"]
     # On the axis all three, on the bar its two members.
     assert sorted(len(np.asarray(line.get_xdata())) for line in dots) == [2, 3]
@@ -315,22 +305,3 @@ def test_auc_and_brier_score_are_scikit_learns() -> None:
 def test_a_probability_a_float_above_one_is_drawn() -> None:
     rows = Probabilities(np.array([True, False]), np.array([np.nextafter(1, 2), 0.0]))
     assert draw_probability_curves("yes", {"knn": rows}).axes
-
-
-def read_cells(figure: Figure) -> Sequence[str]:
-    return [text.get_text() for text in figure.axes[0].texts]
-
-
-def test_the_map_shows_means_deviations_and_gaps() -> None:
-    means = np.array([[0.9, 0.8], [np.nan, 0.5]])
-    figure = draw_score_map(["iris", "wine"], ["knn", "svm"], means, np.array([[0.01, 0.02], [np.nan, np.nan]]))
-    assert read_cells(figure) == ["0.900", "±0.010", "0.800", "±0.020", "–", "0.500"]
-    bold = [text.get_text() for text in figure.axes[0].texts if text.get_fontweight() == "bold"]
-    assert bold == ["0.900", "0.500"]
-
-
-def test_the_map_of_a_loss_marks_the_lowest() -> None:
-    options: Any = {"greater_is_better": False}
-    figure = draw_score_map(["iris"], ["knn", "svm"], np.array([[0.9, 0.8]]), np.full((1, 2), np.nan), **options)
-    (bold,) = (text.get_text() for text in figure.axes[0].texts if text.get_fontweight() == "bold")
-    assert bold == "0.800"

@@ -9,9 +9,7 @@ from urllib.error import URLError
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse
 from openml_server import serve_openml
-from sklearn.utils import Bunch
 from wheel_data import OPENML_IDS, wheel_frame
 from written_tables import titanic
 
@@ -33,7 +31,7 @@ def load(folder: Path, patch: pytest.MonkeyPatch, number: int, **keys: Any) -> D
     return load_openml(**{"id": number, "data_home": str(folder), **keys})
 
 
-@pytest.mark.parametrize("name", ["titanic", "zoo", "krvskp", "penguins", "cpu", "iris", "australian"])
+@pytest.mark.parametrize("name", ["titanic", "zoo", "krvskp", "penguins", "cpu", "iris"])
 def test_every_cell_is_that_of_the_file(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     serve_openml(monkeypatch, OPENML_IDS[name])
     raw, target = read_openml(OpenmlQuery(id=OPENML_IDS[name], data_home=str(tmp_path)))
@@ -90,21 +88,10 @@ def test_another_column_can_be_the_target(tmp_path: Path, monkeypatch: pytest.Mo
     assert "The target that OpenML names is a column like the others: 'survived'." in by_sex.notes
 
 
-def test_nominal_columns_of_a_sparse_dataset_keep_their_values(monkeypatch: pytest.MonkeyPatch) -> None:
-    # The answer as scikit-learn gives it for sparse files: codes of values, and the values aside.
-    answer = Bunch(
-        data=scipy.sparse.csr_matrix([[0.0, 1.0], [2.5, 0.0]]),
-        target=np.array(["no", "yes"], dtype=object),
-        frame=None,
-        categories={"colour": ["red", "blue"]},
-        feature_names=["size", "colour"],
-        target_names=["bought"],
-        details={"name": "shop", "version": "1", "id": "7"},
-    )
-    monkeypatch.setattr("sklearn.datasets.fetch_openml", lambda **keys: answer)
-    raw, target = read_openml(OpenmlQuery(id=7))
-    assert raw.frame["colour"].astype(str).tolist() == ["blue", "red"]
-    assert (raw.frame["size"].tolist(), target) == ([0.0, 2.5], "bought")
+def test_a_sparse_dataset_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    serve_openml(monkeypatch, 292)
+    with pytest.raises(UserError, match="the dataset 'Australian' of OpenML is sparse, which is not read"):
+        read_openml(OpenmlQuery(id=292, data_home=str(tmp_path)))
 
 
 @pytest.mark.parametrize(

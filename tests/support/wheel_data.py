@@ -22,7 +22,6 @@ OPENML_IDS = {
     "cpu": 561,
     "iris": 61,
     "glass2": 40675,
-    "australian": 292,
 }
 """Our name for a dataset -> its number at OpenML."""
 TARGETS = {
@@ -33,7 +32,6 @@ TARGETS = {
     "cpu": "class",
     "iris": "class",
     "glass2": "class",
-    "australian": "Y",
 }
 """The column that each dataset is about."""
 
@@ -60,8 +58,7 @@ def wheel_text(name: str) -> str:
 def wheel_frame(name: str) -> pd.DataFrame:
     """Return the cells of a dataset as the file spells them, without quotes: shape (n, d).
 
-    A missing cell (``?`` without quotes) is missing; all others are text. The sparse file of `australian` gives the
-    zeros that it leaves out.
+    A missing cell (``?`` without quotes) is missing; all others are text.
     """
     import arff
 

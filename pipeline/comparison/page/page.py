@@ -14,7 +14,6 @@ from bakeoff.pipeline.comparison.page.pictures import (
     Picture,
     draw_costs,
     draw_folds,
-    draw_map,
     draw_posterior_bars,
     draw_probabilities,
     draw_ranks,
@@ -53,7 +52,7 @@ class Block:
     rope : str
         The half width of the region of practical equivalence.
     scores : Table
-    map, ranks, folds, costs_picture, posteriors : Picture or None
+    ranks, folds, costs_picture, posteriors : Picture or None
     costs : Table or None
     overall_pairs : Table or None
     pairs : sequence of (str, Table)
@@ -65,7 +64,6 @@ class Block:
     direction: str
     rope: str
     scores: Table
-    map: Picture | None
     ranks: Picture | None
     folds: Picture | None
     costs_picture: Picture | None
@@ -156,7 +154,6 @@ def _make_block(comparison: Comparison, result: MetricResult) -> Block:
         direction=f"{metric.direction} is better",
         rope=tables.describe_rope(metric),
         scores=_tabulate_scores(comparison, result),
-        map=draw_map(comparison, result) if is_first else None,
         ranks=draw_ranks(comparison, result),
         folds=draw_folds(comparison, result),
         costs_picture=draw_costs(comparison, result) if is_first else None,

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 MAX_DRAWN_CONFIGURATIONS = 20
 """Panels with a row per configuration show the first ones; the tables have all of them."""
-MAX_TABLE_CONFIGURATIONS = 12
-"""The scores of more configurations on several datasets are drawn as a map, and the table is folded."""
 MAX_PAGE_INCHES = 12
 SVG_DECLARATION = '<?xml version="1.0" encoding="utf-8"?>\n'
 PAGE_COLOURS = {
@@ -91,51 +89,26 @@ def write_picture_files(comparison: Comparison) -> dict[str, str]:
 
 
 def draw_ranks(comparison: Comparison, result: MetricResult) -> Picture | None:
-    """Return the critical-difference diagram; None if there are no mean ranks over datasets."""
+    """Return the critical-difference diagram; None if mean ranks were not tested."""
     from bakeoff.pipeline.figures.comparison.ranks import draw_critical_difference
 
     overall = result.overall
-    if overall is None or not overall.datasets or len(overall.mean_ranks) < 2:
+    if overall is None or len(overall.mean_ranks) < 2 or not math.isfinite(overall.critical_difference):
         return None
     names = list(overall.mean_ranks)
-    difference = overall.critical_difference
-    has_difference = math.isfinite(difference)
     figure = draw_critical_difference(
         names,
         list(overall.mean_ranks.values()),
         [[names.index(member) for member in group] for group in overall.groups],
-        critical_difference=difference if has_difference else None,
+        critical_difference=overall.critical_difference,
         note=f"Nemenyi, α = {comparison.settings.alpha:g}",
     )
     caption = f"Mean ranks by {comparison.find_metric(result.metric).label} over {len(overall.datasets)} datasets."
-    if has_difference and overall.groups:
+    if overall.groups:
         caption += " Configurations joined by a bar are not told apart."
-    elif has_difference:
-        caption += " All neighbours are told apart."
     else:
-        caption += " No test was made, so no bars are drawn."
+        caption += " All neighbours are told apart."
     return _render(figure, _name_picture(comparison, result, "ranks"), caption)
-
-
-def draw_map(comparison: Comparison, result: MetricResult) -> Picture | None:
-    """Return the map of mean scores; None if the table of scores is small enough to be read."""
-    from bakeoff.pipeline.figures.comparison.map import draw_score_map
-
-    names = [configuration.name for configuration in comparison.configurations]
-    if len(names) <= MAX_TABLE_CONFIGURATIONS or len(result.datasets) == 1:
-        return None
-    metric = comparison.find_metric(result.metric)
-    means = np.full((len(result.datasets), len(names)), np.nan)
-    stds = means.copy()
-    for row, dataset in enumerate(result.datasets):
-        for summary in dataset.summaries:
-            column = names.index(summary.configuration)
-            means[row, column] = summary.mean
-            stds[row, column] = summary.std
-    datasets = [dataset.dataset for dataset in result.datasets]
-    figure = draw_score_map(datasets, names, means, stds, greater_is_better=metric.greater_is_better)
-    caption = f"Mean {metric.label} of each configuration (columns) on each dataset (rows)."
-    return _render(figure, _name_picture(comparison, result, "map"), caption)
 
 
 def draw_folds(comparison: Comparison, result: MetricResult) -> Picture | None:

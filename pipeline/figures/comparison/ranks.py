@@ -1,7 +1,7 @@
 """The critical-difference diagram: mean ranks of configurations over datasets, and groups that are not told apart.
 
-It is drawn here and not by scikit-posthocs, whose diagram cuts long names, prints ranks to two digits, writes the
-critical difference over the ticks, and would be missing where that package is not installed.
+It is drawn here and not by scikit-posthocs, whose diagram cuts long names, prints ranks to two digits and writes the
+critical difference over the ticks.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def draw_critical_difference(
     mean_ranks: Sequence[float] | np.ndarray,
     groups: Sequence[Sequence[int]],
     *,
-    critical_difference: float | None = None,
+    critical_difference: float,
     note: str = "",
 ) -> Figure:
     """Draw mean ranks on an axis, the best on the left, and bars over the groups that are not told apart.
@@ -61,8 +61,8 @@ def draw_critical_difference(
         1 is best.
     groups : sequence of sequences of int
         Positions of configurations that are not told apart.
-    critical_difference : float, optional
-        Drawn as a bar above the axis, if it is given.
+    critical_difference : float
+        Drawn as a bar above the axis.
     note : str
         The test, written after the critical difference.
 
@@ -74,7 +74,7 @@ def draw_critical_difference(
     texts = [wrap_name(name) for name in names]
     left, right = _divide_names(ranks)
     scale, width = _scale_ranks(ranks, texts, left, right)
-    axis_y = _place_axis(has_bar=critical_difference is not None)
+    axis_y = MARGIN_INCHES + AXIS_TOP_INCHES + BAR_TOP_INCHES
     levels = _stack_bars([_find_ends(ranks, group, scale) for group in groups])
     # The height of the figure follows from the names, and these hang below the bars: so bars are placed first.
     names_y = axis_y + LEVEL_INCHES * (max(levels, default=-1) + 2) + LINE_INCHES
@@ -82,8 +82,7 @@ def draw_critical_difference(
     right_y, right_end = _place_rows(texts, right, names_y)
     figure, axes = _make_canvas(width, max(left_end, right_end) + MARGIN_INCHES)
     _draw_axis(axes, ranks, scale, axis_y)
-    if critical_difference is not None:
-        _draw_critical_bar(axes, scale, ranks.min(), critical_difference, note)
+    _draw_critical_bar(axes, scale, ranks.min(), critical_difference, note)
     heights = dict(zip([*left, *right], [*left_y, *right_y], strict=True))
     for position, y in heights.items():
         side = "left" if position in left else "right"
@@ -91,12 +90,6 @@ def draw_critical_difference(
     for group, level in zip(groups, levels, strict=True):
         _draw_group(axes, ranks, group, scale, axis_y + LEVEL_INCHES * (level + 1))
     return figure
-
-
-def _place_axis(has_bar: bool) -> float:
-    """Return the height of the axis, below its ticks and the bar of the critical difference, if there is one."""
-    axis_y = MARGIN_INCHES + AXIS_TOP_INCHES
-    return axis_y + BAR_TOP_INCHES if has_bar else axis_y
 
 
 def _divide_names(ranks: np.ndarray) -> tuple[list[int], list[int]]:

@@ -153,8 +153,6 @@ def _choose_form(column: pd.Series) -> dict[str, Any]:
         return {"numbers": column.dt.total_seconds().to_numpy(dtype=np.float64)}
     if is_datetime64_any_dtype(dtype):
         return {"dates": _to_plain_dates(column)}
-    if isinstance(dtype, pd.PeriodDtype):
-        return {"dates": _to_plain_dates(column.dt.to_timestamp())}
     if is_numeric_dtype(dtype):
         return _read_typed_numbers(column)
     if isinstance(dtype, pd.StringDtype):

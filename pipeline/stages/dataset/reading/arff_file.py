@@ -80,15 +80,12 @@ class ArffLines:
         Filled while the header is read.
     row_lines : list of int
         The number of the line of each row, from 1, filled while the rows are read.
-    sparse_lines : list of int
-        Those among them in which zeros are left out.
     """
 
     stream: IO[str]
     layout: FileLayout
     attributes: list[Attribute] = field(default_factory=list)
     row_lines: list[int] = field(default_factory=list)
-    sparse_lines: list[int] = field(default_factory=list)
 
     def __iter__(self) -> Iterator[str]:
         is_data = False
@@ -107,15 +104,8 @@ class ArffLines:
         if not line or line.startswith("%"):
             return
         self.row_lines.append(number)
-        if not line.startswith("{"):
-            return
-        self.sparse_lines.append(number)
-        texts = [attribute.name for attribute in self.attributes if attribute.type in ("string", DATE)]
-        if texts:
-            raise ValueError(
-                f"line {number} is a sparse row, which leaves zeros out, but column {texts[0]!r} holds text; write the "
-                "rows in full"
-            )
+        if line.startswith("{"):
+            raise ValueError(f"line {number} is a sparse row, which is not read; write the rows in full")
 
     def _rewrite_declaration(self, line: str, number: int) -> str:
         """Return a declaration that liac-arff understands."""
@@ -176,17 +166,7 @@ def read_arff(file: Path, layout: FileLayout) -> RawTable:
     }
     name = strip_compression(file).stem
     frame, _ = unify_types(pd.DataFrame(columns))
-    return RawTable(frame, name, str(file.resolve()), _describe_sparse(lines), declared)
-
-
-def _describe_sparse(lines: ArffLines) -> tuple[str, ...]:
-    """Return a sentence about rows that leave cells out, if there are any."""
-    if not lines.sparse_lines:
-        return ()
-    return (
-        f"Sparse rows: {len(lines.sparse_lines)}; a cell that they leave out is 0, or the first declared value of a "
-        "nominal column.",
-    )
+    return RawTable(frame, name, str(file.resolve()), (), declared)
 
 
 def _import_arff(file: Path) -> Any:

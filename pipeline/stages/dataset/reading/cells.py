@@ -18,10 +18,18 @@ import pandas as pd
 import pyarrow as pa
 from pandas.api.types import infer_dtype
 
+from bakeoff.pipeline.errors import UserError
+
 TEXT_TYPE = pd.StringDtype("pyarrow")
 SCALARS = (str, bool, np.bool_, Real, Decimal, date, time, pd.Timedelta, UUID)
 """What a cell may be; datetime and Timestamp are dates."""
 NAMES_OF_TYPES = {"list": "lists", "tuple": "lists", "ndarray": "lists", "dict": "nested objects", "bytes": "bytes"}
+CURES_OF_TYPES = {
+    pd.PeriodDtype: "column.dt.to_timestamp()",
+    pd.IntervalDtype: "column.astype(str)",
+    pd.SparseDtype: "column.sparse.to_dense()",
+}
+"""Types of pandas that are refused, and what makes a plain column of one."""
 EXACT_INTEGERS = 2**53
 """Up to here, every whole number is a float."""
 
@@ -41,10 +49,16 @@ def unify_types(frame: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
         ``string``, categories are text, and dates are datetime64 in UTC. A column of objects of several types is text.
     notes : tuple of str
         A sentence for each column that was left out or has another meaning now.
+
+    Raises
+    ------
+    UserError
+        A column holds periods, intervals or sparse values.
     """
     columns: dict[str, pd.Series] = {}
     notes: list[str] = []
     for name, column in frame.items():
+        _require_plain_type(str(name), column.dtype)
         unified, note = _unify_column(column.reset_index(drop=True))
         if unified is not None:
             columns[str(name)] = unified
@@ -86,20 +100,21 @@ def _spell_decimal(cell: Decimal) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def _require_plain_type(name: str, dtype: Any) -> None:
+    """Reject the types of pandas that have no cells of their own."""
+    for type_, cure in CURES_OF_TYPES.items():
+        if isinstance(dtype, type_):
+            raise UserError(f"column {name!r} has the type {dtype}, which is not read; convert it with {cure}.")
+
+
 def _unify_column(column: pd.Series) -> tuple[pd.Series | None, str]:
     """Return a column of one of the few types, or None if it has no such cells; and a note about it, or nothing."""
     dtype = column.dtype
     if isinstance(dtype, pd.ArrowDtype):
         return _unify_column(arrow_to_column(pa.chunked_array(pa.array(column))))
-    if isinstance(dtype, pd.SparseDtype):
-        return _unify_column(column.astype(dtype.subtype))
     if isinstance(dtype, pd.CategoricalDtype):
         return _spell_categories(column), ""
     if isinstance(dtype, pd.StringDtype):
-        return column.astype(TEXT_TYPE), ""
-    if isinstance(dtype, pd.PeriodDtype):
-        return column.dt.to_timestamp(), "each period is read as its first moment."
-    if isinstance(dtype, pd.IntervalDtype):
         return column.astype(TEXT_TYPE), ""
     if dtype.kind == "O":
         return _unify_objects(column)

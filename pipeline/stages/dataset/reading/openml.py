@@ -6,7 +6,6 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.errors import UserError
@@ -14,9 +13,6 @@ from bakeoff.pipeline.stages.dataset.reading.arrow_file import find_categories
 from bakeoff.pipeline.stages.dataset.reading.cells import unify_types
 from bakeoff.pipeline.stages.dataset.reading.raw_table import RawTable
 from bakeoff.pipeline.stages.dataset.reading.targets import choose_target
-
-MAX_CELLS = 10**8
-"""How many cells a sparse dataset may have when its zeros are written out."""
 
 
 @dataclass(frozen=True)
@@ -68,12 +64,13 @@ def read_openml(query: OpenmlQuery, target: str | None = None) -> tuple[RawTable
     Raises
     ------
     UserError
-        There is no such dataset, OpenML cannot be reached, or the target is to be chosen.
+        There is no such dataset, it is sparse, OpenML cannot be reached, or the target is to be chosen.
     """
     bunch, warned = _fetch(query)
     details = bunch["details"]
-    frame = bunch["frame"] if bunch["frame"] is not None else _write_zeros(bunch)
-    frame, target, target_notes = choose_target(frame, bunch["target_names"], target, "OpenML")
+    if bunch["frame"] is None:
+        raise UserError(f"the dataset {details['name']!r} of OpenML is sparse, which is not read.")
+    frame, target, target_notes = choose_target(bunch["frame"], bunch["target_names"], target, "OpenML")
     unified, notes = unify_types(_restore_integers(frame))
     name = f"{details['name']}, version {details['version']}, id {details['id']}"
     all_notes = (*_describe_version(query, details), *warned, *_describe_ignored(details), *target_notes, *notes)
@@ -110,20 +107,6 @@ def _fetch(query: OpenmlQuery) -> tuple[Any, tuple[str, ...]]:
             ) from error
     sentences = (" ".join(str(warning.message).split()) for warning in caught)
     return bunch, tuple(dict.fromkeys(sentence.partition(" Available versions")[0] for sentence in sentences))
-
-
-def _write_zeros(bunch: Any) -> pd.DataFrame:
-    """Return the table of a sparse answer, with its target."""
-    matrix = bunch["data"]
-    n, d = matrix.shape
-    if n * d > MAX_CELLS:
-        raise UserError(f"the dataset is sparse and has {n} x {d} cells, more than the {MAX_CELLS} that are read.")
-    frame = pd.DataFrame(matrix.toarray(), columns=bunch["feature_names"])
-    for name, values in (bunch["categories"] or {}).items():
-        codes = frame[name].to_numpy(dtype=np.int64)
-        frame[name] = pd.Categorical.from_codes(codes, categories=values)
-    targets = pd.DataFrame(np.asarray(bunch["target"], dtype=object).reshape(n, -1), columns=bunch["target_names"])
-    return pd.concat([frame, targets], axis=1)
 
 
 def _restore_integers(frame: pd.DataFrame) -> pd.DataFrame:
