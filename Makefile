@@ -1,7 +1,8 @@
 # `make run` and `make test` work in a fresh clone: they make .venv and install what they need.
 PYTHON ?= python3
-VENV := .venv
-# What is installed: EXTRAS=dev,stats,ray,slurm,postgres,optuna also tests the engines of many machines, and studies.
+VENV ?= .venv
+# What is installed. VENV=.venv-extras EXTRAS=dev,stats,ray,slurm,postgres,optuna also tests the engines of many machines,
+# and studies, and leaves the environment of `make test` as it is.
 EXTRAS ?= dev,stats
 INSTALLED := $(VENV)/installed-$(EXTRAS)
 BIN := $(VENV)/bin
@@ -10,7 +11,7 @@ BIN := $(VENV)/bin
 PROCESSES ?= 3
 PYTEST := SCIPY_ARRAY_API=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(PROCESSES)
 
-.PHONY: run check lint unit test coverage figures docs site clean
+.PHONY: run check lint unit test fuzz coverage figures docs site clean
 
 run: $(INSTALLED)
 	$(BIN)/bakeoff $(ARGS)
@@ -24,9 +25,14 @@ lint: $(INSTALLED)
 unit: $(INSTALLED)
 	$(PYTEST) --dist worksteal -m "not slow and not external" --ignore=tests/integration $(ARGS)
 
-# Everything, with what the machine has: servers, databases, clusters, a browser.
+# Everything that the environment and the machine have packages and servers for; each test that is skipped says what it
+# needs. Properties are tried on the same examples each time.
 test: $(INSTALLED)
 	$(PYTEST) --dist loadscope --no-loadscope-reorder $(ARGS)
+
+# Properties on random examples, other ones at each call and ten times as many.
+fuzz: $(INSTALLED)
+	$(PYTEST) --dist worksteal -m hypothesis --hypothesis-profile=random $(ARGS)
 
 coverage: $(INSTALLED)
 	$(PYTEST) --dist loadscope --no-loadscope-reorder --cov --cov-report=term:skip-covered --cov-report=html $(ARGS)
@@ -47,4 +53,4 @@ $(INSTALLED): pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) site build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage* htmlcov
+	rm -rf $(VENV) .venv-extras site build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage* htmlcov

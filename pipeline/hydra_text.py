@@ -7,6 +7,8 @@ import re
 OPENING = "${"
 INTERPOLATION = re.compile(r"(\\*)\$\{")
 """The beginning of an interpolation, and the backslashes before it, which would escape it."""
+MISSING_VALUE = "???"
+"""OmegaConf's sign of a value that must be given."""
 QUOTE = re.compile(r"(\\*)('|\Z)")
 """A quotation mark or the end, and the backslashes before it, which Hydra would take for escapes."""
 
@@ -18,7 +20,11 @@ def escape_text(text: str) -> str:
     --------
     >>> print(escape_text("${x}/a.csv"))
     \${x}/a.csv
+    >>> print(escape_text("???"))
+    ${oc.decode:???}
     """
+    if text == MISSING_VALUE:
+        return f"${{oc.decode:{text}}}"  # no escape makes it text, but a resolver may return it
     return INTERPOLATION.sub(lambda found: f"{2 * found.group(1)}\\{OPENING}", text)
 
 

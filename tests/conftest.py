@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
+import extras
 import mlflow_server
 import pytest
 import subprocess_sweep
@@ -22,7 +24,8 @@ from bakeoff.pipeline.tracking.store import quiet_mlflow
 
 quiet_mlflow()  # MLflow asks when it is imported, which a test may do before any command does
 register_profiles()
-
+# A script that starts the tests in the background has them ignore Ctrl-C, which the commands that they start inherit.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SHARED_FILES = (
     "test_ui.py",
@@ -48,6 +51,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Let parallel processes start with the long tests."""
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: not (item.get_closest_marker("external") or item.get_closest_marker("slow")))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what needs an extra that is not installed."""
+    extras.skip_without(item)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from doubles import composed
+from extras import mark_learners
 from omegaconf import OmegaConf
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import ParameterGrid
@@ -56,8 +57,6 @@ def _compose_learner(name: str) -> dict[str, Any]:
 
 
 def learner(name: str) -> BaseEstimator:
-    if name.split("_")[0] in EXTRAS:
-        pytest.importorskip(name.split("_")[0])
     made: BaseEstimator = build_object(spec(name), "learner", [])
     return made
 
@@ -104,7 +103,7 @@ def test_a_preset_names_a_class_of_the_registry_and_each_parameter_with_a_value_
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", YAMLS)
+@pytest.mark.parametrize("name", mark_learners(YAMLS))
 def test_every_yaml_builds_a_learner_whose_parameters_hold(name: str) -> None:
     made = learner(name)
     check_parameters(made, "learner")
@@ -130,7 +129,7 @@ def test_every_learner_of_ours_has_its_counterpart_with_the_parameters_that_both
     assert shared <= set(given)
 
 
-@pytest.mark.parametrize("name", ADDITIONS)
+@pytest.mark.parametrize("name", mark_learners(ADDITIONS))
 def test_an_addition_has_the_defaults_of_its_library_and_one_seed(name: str) -> None:
     given = spec(name)
     expected = defaults(type(learner(name)))
@@ -181,7 +180,7 @@ def test_every_learner_that_has_something_to_choose_has_a_space() -> None:
     assert set(SPACES) == set(YAMLS) - FLOORS
 
 
-@pytest.mark.parametrize("name", SPACES)
+@pytest.mark.parametrize("name", mark_learners(SPACES))
 def test_a_space_names_parameters_that_exist_and_values_that_hold(name: str) -> None:
     space: Any = OmegaConf.to_container(OmegaConf.load(CONF / "space" / f"{name}.yaml"))
     made = learner(name)

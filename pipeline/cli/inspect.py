@@ -11,7 +11,7 @@ from bakeoff.pipeline.cli.output_file import list_dataset_files, name_file, repl
 from bakeoff.pipeline.config.passwords import reject_passwords
 from bakeoff.pipeline.config.trust.trusted_packages import add_trust_of_environment
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.hydra_text import quote_text
+from bakeoff.pipeline.hydra_text import MISSING_VALUE, quote_text
 from bakeoff.pipeline.paths import expand_home
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ USAGE = "bakeoff inspect FILE [target=COLUMN] [KEY=VALUE ...], or bakeoff inspec
 OWN_KEYS = ("output",)
 COMPOSED_KEYS = ("dataset", "trust", "experiment")
 """Keys that are not those of the dataset; all other keys without a dot are."""
-MISSING_VALUE = "???"
 NO_PAGE = "none"
 
 

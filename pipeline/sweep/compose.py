@@ -18,6 +18,7 @@ from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.config.messages import explain_error
 from bakeoff.pipeline.config.settle import resolve_config, settle_choices, settle_config
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.hydra_text import MISSING_VALUE, escape_text
 from bakeoff.pipeline.sweep import search
 from bakeoff.pipeline.sweep.config_files import ConfigFiles
 from bakeoff.pipeline.sweep.job_count import describe_excess
@@ -265,5 +266,7 @@ def override_text(value: Any) -> str:
 def _quote_text(value: Any) -> Any:
     if not isinstance(value, str):
         return value
+    if value == MISSING_VALUE:
+        value = escape_text(value)
     is_plain = value.isidentifier() and value.lower() not in YAML_WORDS
     return value if is_plain else QuotedString(value, Quote.single)

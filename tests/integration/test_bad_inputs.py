@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 MAX_LINES = 2
 """Of a refusal: the sentence, and at most one more."""
 ROWS = read_bad_inputs()
-REFUSED = [row for row in ROWS if row.message is not None and not row.before and not row.marks]
+REFUSED = [row for row in ROWS if row.message is not None and not (row.before or row.marks or row.extra)]
 N_REAL_COMMANDS = 40
 IN_PROCESSES = [REFUSED[len(REFUSED) * number // N_REAL_COMMANDS] for number in range(N_REAL_COMMANDS)]
 """Rows of all areas that are refused by the command in a process of its own, as a user starts it."""
@@ -31,6 +31,8 @@ def parameters() -> list[ParameterSet]:
     made: list[ParameterSet] = []
     for row in ROWS:
         marks = [getattr(pytest.mark, mark) for mark in row.marks]
+        if row.extra:
+            marks.append(pytest.mark.extra(row.extra))
         made.append(pytest.param(row, marks=marks, id=f"{row.area}: {row.cause}"))
     return made
 

@@ -7,22 +7,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 from command import Bakeoff
 from sklearn.datasets import load_breast_cancer, load_diabetes
-
-from bakeoff.pipeline.config.absent_parts import NULL_PARTS
 
 SVM = ("dataset=breast_cancer", "learner=svm", "preprocessing=standardize")
 
 
 def write_table(file: Path, frame: pd.DataFrame) -> None:
     frame.to_csv(file, index=False)
-
-
-def stored_config(bakeoff: Bakeoff, run_id: str) -> Path:
-    (file,) = bakeoff.folder.glob(f"outputs/**/{run_id}/artifacts/config.yaml")
-    return file
 
 
 def test_a_calibrated_learner_with_a_threshold_is_stored_predicts_and_is_replayed(bakeoff: Bakeoff) -> None:
@@ -95,16 +87,6 @@ def test_a_column_of_weights_counts_in_fits_and_scores(bakeoff: Bakeoff) -> None
     assert plain == pytest.approx(max(n_yes, 120 - n_yes) / 120, abs=0.01)
 
 
-def test_runs_that_were_stored_without_these_groups_are_replayed_and_drawn(bakeoff: Bakeoff) -> None:
-    assert bakeoff("dataset=iris", "learner=knn", "evaluation=kfold").status == 0
-    (run,) = bakeoff.runs()
-    file = stored_config(bakeoff, run.info.run_id)
-    spec = yaml.safe_load(file.read_text())
-    file.write_text(yaml.safe_dump({key: value for key, value in spec.items() if key not in NULL_PARTS}))
-    assert "identical" in bakeoff("replay", "latest").out
-    assert bakeoff("figures", "latest", "confusion_matrix").status == 0
-
-
 def test_runs_in_a_comparison_are_named_by_what_they_do(bakeoff: Bakeoff) -> None:
     words = ("dataset=iris", "learner=naive_bayes", "calibration=none,platt", "evaluation=kfold")
     answer = bakeoff("compare", "-m", *words, "metrics=accuracy")
@@ -112,6 +94,7 @@ def test_runs_in_a_comparison_are_named_by_what_they_do(bakeoff: Bakeoff) -> Non
     assert "naive_bayes calibration=platt" in answer.out
 
 
+@pytest.mark.extra("optuna")
 def test_a_study_does_not_choose_by_rows_that_a_threshold_uses(bakeoff: Bakeoff) -> None:
     words = ("hydra/sweeper=optuna", "dataset=breast_cancer", "learner=knn", "learner.n_neighbors=int(interval(1,5))")
     answer = bakeoff("-m", *words, "threshold=tuned", "hydra.sweeper.n_trials=2")

@@ -53,8 +53,8 @@ def test_a_missing_engine_is_rejected_with_the_cure(
     assert len(answer.err.splitlines()) == 1
 
 
+@pytest.mark.extra("slurm")
 def test_a_machine_that_cannot_submit_is_rejected(bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("submitit", reason='no submitit: pip install ".[slurm]"')
     monkeypatch.setenv("PATH", "")
     answer = bakeoff(*SWEEP, "hydra/launcher=submitit_slurm")
     assert answer.status == 2

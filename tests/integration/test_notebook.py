@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import os
 import shutil
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ import pytest
 ROOT = Path(__file__).parents[2]
 NOTEBOOK = ROOT / "examples" / "notebook.ipynb"
 TIMEOUT_SECONDS = 400
-pytestmark = pytest.mark.skipif(find_spec("nbclient") is None, reason="nbclient is not installed")
 
 
 @pytest.fixture

@@ -13,9 +13,11 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import extras
 import mlflow_server
 import pytest
 from command import Answer, Bakeoff
@@ -27,10 +29,11 @@ from warm_process import OUTPUT, Start
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.study.objectives import Objective, choose_objectives
 
-optuna = pytest.importorskip("optuna", reason='no Optuna: pip install ".[optuna]"')
-dimension_module = pytest.importorskip("bakeoff.pipeline.study.dimension")
-space_module = pytest.importorskip("bakeoff.pipeline.study.space")
-parse_space = pytest.importorskip("bakeoff.pipeline.study.parse_space")
+optuna: Any = extras.load("optuna")
+dimension_module = import_module("bakeoff.pipeline.study.dimension")
+space_module = import_module("bakeoff.pipeline.study.space")
+parse_space = import_module("bakeoff.pipeline.study.parse_space")
+pytestmark = pytest.mark.extra("optuna")
 
 DOCS = Path(__file__).parents[2] / "docs" / "optuna.md"
 STUDY = ("-m", "hydra/sweeper=optuna", "dataset=iris", "tracking=none")

@@ -12,8 +12,8 @@ import pytest
 import subprocess_sweep
 from mlflow_server import Server
 
-pytest.importorskip("ray", reason='no Ray: pip install ".[ray]"')
 pytestmark = [
+    pytest.mark.extra("ray"),
     pytest.mark.external,
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning"),
 ]

@@ -22,8 +22,6 @@ from page_commands import ROOT, list_pages, read_page
 from bakeoff.learners import REGISTRY
 from bakeoff.pipeline.config.options import CONF, GROUPS, read_options
 
-pytest.importorskip("mkdocs", reason='the site needs the extra docs: pip install ".[docs]"')
-
 LOADING_TAGS = {"script", "link", "img", "iframe", "source", "video", "audio", "embed", "object"}
 BUILD_SECONDS = 300
 PHONE_PIXELS = 420
@@ -80,6 +78,7 @@ def list_options() -> Iterator[tuple[str, str, str]]:
 
 
 @pytest.mark.slow
+@pytest.mark.extra("docs")
 def test_every_option_is_in_the_reference_with_its_sentence(site: Path) -> None:
     pages = {group: read_reference(site, f"options/{group}") for group in GROUPS}
     absent = [
@@ -91,6 +90,7 @@ def test_every_option_is_in_the_reference_with_its_sentence(site: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.extra("docs")
 def test_every_key_of_an_option_is_in_the_reference_with_its_comment(site: Path) -> None:
     comments = 0
     for group in ("dataset", "evaluation", "tuning", "threshold", "audit", "tracking"):
@@ -107,6 +107,7 @@ def test_every_key_of_an_option_is_in_the_reference_with_its_comment(site: Path)
 
 
 @pytest.mark.slow
+@pytest.mark.extra("docs")
 def test_each_learner_has_a_page_with_its_docstring_and_its_search_space(site: Path) -> None:
     for name, learner in REGISTRY.items():
         page = read_reference(site, f"learners/{name}")
@@ -127,6 +128,7 @@ def test_the_navigation_and_the_table_of_tasks_list_a_page_once() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.extra("docs")
 def test_pages_load_nothing_from_outside(site: Path) -> None:
     addresses = []
     for page in site.rglob("*.html"):
@@ -140,6 +142,7 @@ def test_pages_load_nothing_from_outside(site: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.extra("docs")
 def test_every_file_that_a_page_loads_or_links_to_is_there(site: Path) -> None:
     missing = set()
     for page in site.rglob("*.html"):
@@ -154,6 +157,7 @@ def test_every_file_that_a_page_loads_or_links_to_is_there(site: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.extra("docs")
 @pytest.mark.external
 @pytest.mark.skipif(bool(browser.missing()), reason=browser.missing() or "there is a browser")
 def test_the_search_finds_pages_without_a_network_and_pages_fit_a_phone(site: Path) -> None:

@@ -13,7 +13,7 @@ import slurm_cluster
 import subprocess_sweep
 from mlflow_server import Server
 
-pytest.importorskip("submitit", reason='no submitit: pip install ".[slurm]"')
+pytestmark = pytest.mark.extra("slurm")
 real = pytest.mark.skipif(bool(slurm_cluster.missing()), reason=slurm_cluster.missing())
 QUICK = """
 from bakeoff.pipeline.cli import main as cli

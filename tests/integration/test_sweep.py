@@ -449,8 +449,8 @@ def test_a_sweep_that_is_interrupted_before_its_first_job_says_so(bakeoff: Bakeo
     assert "none of 2 jobs was started; they were still being checked." in answer.err
 
 
+@pytest.mark.extra("optuna")
 def test_a_study_that_is_interrupted_says_how_it_goes_on(bakeoff: Bakeoff) -> None:
-    pytest.importorskip("optuna")
     study = ("hydra/sweeper=optuna", "hydra.sweeper.n_trials=3", "evaluation.validation=0.2", "seed=1,2,3")
     answer = bakeoff("-m", *TRUST, "learner._target_=failing.Interrupting", *study)
     assert (answer.status, states(bakeoff)) == (130, {"KILLED": 1}), answer.err
@@ -579,8 +579,8 @@ def test_the_data_of_a_pattern_that_cannot_be_read_are_refused_with_their_own_re
     assert "none.csv" in answer.err
 
 
+@pytest.mark.extra("optuna")
 def test_a_study_searches_the_learners_of_a_pattern_that_are_of_the_task(bakeoff: Bakeoff) -> None:
-    pytest.importorskip("optuna")
     words = ("hydra/sweeper=optuna", "learner=glob([majority,mean,naive_bayes])", "dataset=iris", "pruning=none")
     answer = bakeoff("plan", *words)
     assert answer.status == 0, answer.err

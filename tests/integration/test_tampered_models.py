@@ -22,6 +22,7 @@ import pandas as pd
 import pytest
 import yaml
 from command import Answer, Bakeoff, command_in, enter
+from extras import mark_learners
 
 import bakeoff as package
 from bakeoff.pipeline.errors import UserError
@@ -295,9 +296,8 @@ def test_a_stored_configuration_runs_and_grants_nothing(victim: Victim, words: l
     assert "trust=[intruder]" in answer.err
 
 
-@pytest.mark.parametrize("learner", ["xgboost", "lightgbm"])
+@pytest.mark.parametrize("learner", mark_learners(["xgboost", "lightgbm"]))
 def test_broken_bytes_of_boosted_trees_are_refused(bakeoff: Bakeoff, learner: str) -> None:
-    pytest.importorskip(learner)
     answer = bakeoff("dataset=iris", f"learner={learner}", "learner.n_estimators=3")
     assert answer.status == 0, answer.err
     (file,) = bakeoff.folder.rglob("model.skops")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import extras
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,8 +17,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from bakeoff.learners.boosting import LightGBMClassifier, LightGBMRegressor, XGBoostClassifier, XGBoostRegressor
 from bakeoff.pipeline.model.allowed_types import trusted_types
 
-xgboost = pytest.importorskip("xgboost")
-lightgbm = pytest.importorskip("lightgbm")
+xgboost = extras.load("xgboost")
+lightgbm = extras.load("lightgbm")
+pytestmark = pytest.mark.extra("xgboost", "lightgbm")
 
 CLASSES: list[Any] = [XGBoostClassifier, XGBoostRegressor, LightGBMClassifier, LightGBMRegressor]
 LABELS = np.array(["a", "b", "c"])

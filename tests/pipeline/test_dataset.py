@@ -217,7 +217,6 @@ def test_groups_are_no_feature_and_separators_are_free(tmp_path: Path) -> None:
 
 
 def test_parquet_is_read_like_text(people: str, tmp_path: Path) -> None:
-    pytest.importorskip("pyarrow")
     text = read_table(people, "bought", nominal=["code"])
     frame = read_file(Path(people), FileLayout()).frame
     frame.to_parquet(tmp_path / "people.parquet")

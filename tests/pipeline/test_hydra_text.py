@@ -19,6 +19,7 @@ SIGNS = ["\\", "'", '"', "$", "{", "}", "[", "]", ",", "=", ":", "(", ")", " ", 
 @example("\\${x")
 @example("it's \\' \\\\")
 @example("a\\b\\")
+@example("???")
 def test_hydra_reads_the_text_that_is_quoted(text: str) -> None:
     override = OverridesParser.create().parse_override(f"key={quote_text(text)}")
     read = OmegaConf.create({"key": override.value()})
@@ -30,7 +31,8 @@ def test_hydra_reads_the_text_that_is_quoted(text: str) -> None:
 @example("${oc.env:HOME}")
 @example("???")
 def test_resolving_gives_back_the_text_that_is_escaped(text: str) -> None:
-    resolved = OmegaConf.to_container(OmegaConf.create({"key": [escape_text(text)]}), resolve=True)
+    escaped = OmegaConf.create({"key": [escape_text(text)]})
+    resolved = OmegaConf.to_container(escaped, resolve=True, throw_on_missing=True)
     assert resolved == {"key": [text]}
 
 

@@ -7,6 +7,7 @@ import math
 import os
 from pathlib import Path
 
+import openpyxl
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -47,7 +48,6 @@ def test_what_is_written_is_read_again(tmp_path: Path, extension: str) -> None:
 
 
 def test_text_in_a_workbook_is_never_a_formula_or_an_error(tmp_path: Path) -> None:
-    openpyxl = pytest.importorskip("openpyxl")
     texts = ["=1+1", "#N/A", "+1+1", "-5", "@x"]
     write_table("predict", pd.DataFrame({"=name": texts}), tmp_path / "out.xlsx")
     column = openpyxl.load_workbook(tmp_path / "out.xlsx").active["A"]

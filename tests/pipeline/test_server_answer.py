@@ -82,8 +82,8 @@ def test_a_proxy_without_a_server_is_asked_once() -> None:
         assert asked == ["/health"]
 
 
+@pytest.mark.extra("postgres")
 def test_a_database_that_is_not_there_is_refused_without_its_password() -> None:
-    pytest.importorskip("psycopg")
     with pytest.raises(UserError, match="refused") as refusal:
         require_answer(f"postgresql://me:secret@127.0.0.1:{mlflow_server.free_port()}/runs")
     assert "secret" not in str(refusal.value)

@@ -12,6 +12,7 @@ import pytest
 import skops.io
 from command import Bakeoff
 from doubles import check_and_split, experiment
+from extras import mark_learners
 from omegaconf import OmegaConf
 from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier
 from sklearn.neighbors import KNeighborsClassifier
@@ -104,13 +105,11 @@ def check(checked: Experiment, trust: tuple[str, ...] = (__name__.split(".")[0],
 
 def build(name: str) -> Any:
     node = OmegaConf.load(CONF / "learner" / f"{name}.yaml")
-    if name.split("_")[0] in EXTRAS:
-        pytest.importorskip(name.split("_")[0])
     spec: Any = OmegaConf.to_container(OmegaConf.create({"seed": 3, "learner": node}), resolve=True)
     return build_object(spec["learner"], "learner", [])
 
 
-@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("name", mark_learners(OPTIONS))
 def test_a_known_learner_is_stored_and_predicts_the_same(name: str) -> None:
     learner = build(name)
     if "n_estimators" in learner.get_params():

@@ -260,8 +260,8 @@ def test_checking_names_imports_no_library() -> None:
     assert answer.stdout.strip() == "[]"
 
 
+@pytest.mark.extra("optuna")
 def test_samplers_and_pruners_of_optuna_need_no_trust_in_their_place() -> None:
-    pytest.importorskip("optuna")
     for name, key in (("samplers", "hydra.sweeper.sampler"), ("pruners", "hydra.sweeper.pruner")):
         module = import_module(f"optuna.{name}")
         classes = [each for each in module.__all__ if re.fullmatch(r"[A-Z]\w+(Sampler|Pruner)", each)]
@@ -272,7 +272,6 @@ def test_samplers_and_pruners_of_optuna_need_no_trust_in_their_place() -> None:
 
 
 def test_samplers_of_imbalanced_learn_need_no_trust_in_their_place() -> None:
-    pytest.importorskip("imblearn")
     for name in ("over_sampling", "under_sampling", "combine"):
         for each in import_module(f"imblearn.{name}").__all__:
             assert find_target(f"imblearn.{name}.{each}", "balance.sampler._target_", [])

@@ -14,7 +14,8 @@ from wheel_data import wheel_frame
 
 TABLES = Path(__file__).parents[1] / "bad_inputs"
 ROW_KEYS = {
-    "cause", "file", "files", "columns", "before", "command", "words", "message", "line", "key", "cure", "marks"
+    "cause", "file", "files", "columns", "before", "command", "words", "message", "line", "key", "cure", "marks",
+    "extra",
 }  # fmt: skip
 TABLE_KEYS = {"words", "rows"}
 TEXT = "table.csv"
@@ -47,6 +48,8 @@ class BadInput:
         Words with which the command succeeds and is silent about the cause.
     marks : sequence of str
         Of pytest.
+    extra : str or None
+        The extra that the command needs.
     """
 
     area: str
@@ -59,6 +62,7 @@ class BadInput:
     key: str | None
     cure: Sequence[str]
     marks: Sequence[str]
+    extra: str | None
 
     @property
     def said(self) -> str:
@@ -108,6 +112,7 @@ def make_row(file: Path, shared_words: str, row: Mapping[str, Any]) -> BadInput:
         key=row.get("key"),
         cure=shlex.split(row.get("cure", "")),
         marks=row.get("marks", ()),
+        extra=row.get("extra"),
     )
 
 

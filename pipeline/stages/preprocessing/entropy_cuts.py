@@ -9,7 +9,8 @@ largest, the cut is accepted if
 
     Gain > (log2(N - 1) + log2(3^k - 2) - [k E(S) - k1 E(S1) - k2 E(S2)]) / N,
 
-and both sides are then cut in the same way.
+and both sides are then cut in the same way. Gains that differ by at most 1e-12 bits are equal, since rounding may part
+them: of cuts of equal gain, the lowest is taken.
 
 Cost: O(n log n) to sort n rows, and O(u c) for each level of cuts between u distinct values of c classes.
 
@@ -20,6 +21,9 @@ classification learning", IJCAI 1993.
 from __future__ import annotations
 
 import numpy as np
+
+EQUAL_BITS = 1e-12
+"""Information gains that differ by at most so much are equal."""
 
 
 def find_cuts(cells: np.ndarray, codes: np.ndarray) -> np.ndarray:
@@ -68,10 +72,10 @@ def _find_best_cut(counts: np.ndarray) -> int | None:
     n = total.sum()
     shares = below.sum(axis=1) / n  # (u - 1,)
     remaining = shares * compute_entropy(below) + (1 - shares) * compute_entropy(above)  # (u - 1,)
-    best = int(remaining.argmin())
+    best = int((remaining <= remaining.min() + EQUAL_BITS).argmax())
     gain = compute_entropy(total) - remaining[best]
     threshold = _compute_threshold(total, below[best], above[best])
-    return best + 1 if gain > threshold else None
+    return best + 1 if gain > threshold + EQUAL_BITS else None
 
 
 def _compute_threshold(total: np.ndarray, below: np.ndarray, above: np.ndarray) -> float:
