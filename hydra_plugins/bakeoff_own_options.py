@@ -1,7 +1,7 @@
 """The folder ``conf/`` of the user, wherever bakeoff composes a configuration.
 
 Hydra looks for its plugins in this folder only; what the folder may hold is decided in
-`bakeoff.pipeline.config.own_options`.
+`bakeoff.pipeline.config.options`.
 """
 
 import sys
@@ -19,8 +19,7 @@ class OwnOptionsPlugin(SearchPathPlugin):
 
     def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
         """Append the folder of the user; other programs that use Hydra in the same environment are left alone."""
-        from bakeoff.pipeline.config.options import CONF
-        from bakeoff.pipeline.config.own_options import describe_ignored_folder, find_own_folder, require_own_names
+        from bakeoff.pipeline.config.options import CONF, describe_ignored_folder, find_own_folder, require_own_names
 
         paths = [str(element.path).removeprefix(FILE_SCHEME) for element in search_path.get_path()]
         if CONF not in map(Path, paths):

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bakeoff.pipeline.audit import AuditVerdict, make_audit_tags
-from bakeoff.pipeline.config.absent_parts import NULL_PARTS, is_null_part
 from bakeoff.pipeline.config.invocation import Invocation
-from bakeoff.pipeline.config.settle import to_yaml
+from bakeoff.pipeline.config.settle import NULL_PARTS, to_yaml
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.identity import DECISIVE_KEYS, hash_config, hash_config_code
 from bakeoff.pipeline.source_code import hash_text
@@ -58,7 +57,7 @@ def describe_run(
     choices["dataset"] = experiment.dataset.name
     choices["pruning"] = str(spec["pruning"].get("method", "none"))
     for part in OPTIONAL_PARTS:
-        if not is_null_part(part, spec[part]):
+        if spec[part].get("_target_") != NULL_PARTS[part]:
             choices[part] = invocation.choices.get(part, "custom")
     template = invocation.choices.get("experiment", "none")
     params = _make_params(spec, choices, template)

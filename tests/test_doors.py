@@ -30,7 +30,7 @@ LAYERS = (
     {"errors", "hydra_text", "paths", "tables", "whole_file"},
     {"module_syntax"},
     {"source_code"},
-    {"boolean_words", "code_surroundings", "machine_memory", "notebook_code", "yaml_bounds"},
+    {"code_surroundings", "machine_memory", "notebook_code", "yaml_bounds"},
     {"config", "identity", "stages"},
     {"processes"},
     {"experiment"},

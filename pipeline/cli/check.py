@@ -52,8 +52,7 @@ def check_files(words: Sequence[str]) -> int:
 
 def _find_files(word: str) -> list[Path]:
     """Return the files that a word names, each in a folder of its group."""
-    from bakeoff.pipeline.config.options import GROUPS
-    from bakeoff.pipeline.config.own_options import OWN_GROUPS
+    from bakeoff.pipeline.config.options import GROUPS, OWN_GROUPS
 
     groups = (*GROUPS, *OWN_GROUPS)
     path = expand_home(word)
@@ -111,8 +110,7 @@ def _print_finding(finding: Finding) -> None:
 
 def _read_part(file: Path, trust: tuple[str, ...]) -> Part:
     """Return the part that a file describes; raises UserError if it cannot be composed."""
-    from bakeoff.pipeline.config.options import CONF
-    from bakeoff.pipeline.config.own_options import find_own_folder, load_own_file
+    from bakeoff.pipeline.config.options import CONF, find_own_folder, load_own_file
     from bakeoff.pipeline.part_check import Part
 
     group = file.absolute().parent.name

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from bakeoff.pipeline.boolean_words import read_boolean
 from bakeoff.pipeline.cli.output_file import replace_file
 from bakeoff.pipeline.comparison.analysis.gate import check_gate
 from bakeoff.pipeline.comparison.compare_runs import compare_runs
@@ -33,6 +32,7 @@ from bakeoff.pipeline.comparison.request_words import (
     read_fraction,
     read_list,
 )
+from bakeoff.pipeline.config.booleans import read_boolean
 from bakeoff.pipeline.paths import expand_home
 from bakeoff.pipeline.tables.csv import describe_escaped_names
 from bakeoff.pipeline.text.terminal import make_console, show_controls

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bakeoff.pipeline.cli.arguments import parse_arguments
 from bakeoff.pipeline.cli.output_file import require_apart_from_store
-from bakeoff.pipeline.config.named_figures import ALL, settle_figures
+from bakeoff.pipeline.config.named_parts import ALL, settle_figures
 from bakeoff.pipeline.config.trust.trusted_packages import read_trust
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.paths import expand_home
@@ -128,8 +128,7 @@ def _keep_files(files: Sequence[Path], target: Path | None, store: Store, run_id
 
 def _find_space(run: LoadedRun) -> Any:
     """Return the search space of the run's learner: the one that it was tuned in, else that of its option."""
-    from bakeoff.pipeline.config.options import read_option
-    from bakeoff.pipeline.config.own_options import read_own_option
+    from bakeoff.pipeline.config.options import read_option, read_own_option
 
     tuned: Any = run.spec["tuning"].get("space")
     if tuned:

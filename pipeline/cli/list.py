@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 
-from bakeoff.pipeline.config.named_figures import list_figures
-from bakeoff.pipeline.config.options import GROUPS, read_options
-from bakeoff.pipeline.config.own_options import (
+from bakeoff.pipeline.config.named_parts import list_figures
+from bakeoff.pipeline.config.options import (
+    GROUPS,
     describe_ignored_folder,
     find_own_folder,
+    read_options,
     read_own_listing,
     require_own_names,
 )

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from bakeoff.pipeline.boolean_words import read_boolean
+from bakeoff.pipeline.config.booleans import read_boolean
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.tracking.removal import Removal

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bakeoff.pipeline.boolean_words import read_boolean
+from bakeoff.pipeline.config.booleans import read_boolean
 from bakeoff.pipeline.errors import UserError
 
 if TYPE_CHECKING:

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 from bakeoff.pipeline.cli.flags import find_source, read_flags, split_flags
 from bakeoff.pipeline.cli.shown_configuration import show, shows_only
 from bakeoff.pipeline.cli.verbs import VERBS
-from bakeoff.pipeline.config.compose_job import check_words
 from bakeoff.pipeline.config.trust.trusted_packages import add_trust_of_environment, is_trust_word, read_trust
-from bakeoff.pipeline.config.words import RUN_WORD, SWEEP_WORD, require_readable_folder
+from bakeoff.pipeline.config.words import RUN_WORD, SWEEP_WORD, check_overrides, require_readable_folder
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.text.secrets import conceal_words
 from bakeoff.pipeline.text.terminal import show_controls
@@ -55,7 +54,7 @@ def run_experiments(
     _require_option(words)
     require_readable_folder(Path.cwd())
     overrides, flags = split_flags(words)
-    check_words(overrides)
+    check_overrides(overrides)
     overrides = add_trust_of_environment(overrides)
     arguments = read_flags(flags, overrides)
     is_sweep = _read_mode(overrides, arguments.multirun)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bakeoff.pipeline.boolean_words import read_boolean
+from bakeoff.pipeline.config.booleans import read_boolean
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
 DEFAULT_ALPHA = 0.05

@@ -1,17 +1,27 @@
-"""Keys that are true or false, which the parameters of the called classes and functions say."""
+"""Values that are true or false, in the words that mean one of them wherever a value is one or the other.
+
+YAML 1.1 reads ``no`` as false in a file; on the command line it is a text, which Python would take for true. The
+parameters of the called classes and functions say which keys are true or false.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from functools import lru_cache
 from inspect import Parameter, signature
 from typing import Any
 
-from bakeoff.pipeline.boolean_words import read_boolean
 from bakeoff.pipeline.config.targets.import_target import import_target
 from bakeoff.pipeline.config.targets.target_names import TARGET_KEY
+from bakeoff.pipeline.config.walk import Path, name_key, walk
 from bakeoff.pipeline.errors import UserError
 
+WORDS: Mapping[str, bool] = {
+    "true": True, "yes": True, "on": True, "y": True, "1": True,
+    "false": False, "no": False, "off": False, "n": False, "0": False,
+}  # fmt: skip
+"""What a text in lower case means."""
 BOOLEAN_CONSTRAINT = "boolean"
 """What scikit-learn calls a Boolean among the constraints of a parameter."""
 DATASETS = "bakeoff.pipeline.stages.dataset."
@@ -22,15 +32,44 @@ ANNOTATIONS = {"bool": False, "bool | None": True}
 MAX_REMEMBERED_TARGETS = 1024
 
 
-def settle_booleans(node: Any, key: str, trust: Sequence[str]) -> Any:
+def read_boolean(key: str, value: Any) -> bool:
+    """Return the Boolean that a value means.
+
+    Parameters
+    ----------
+    key : str
+        For the message.
+    value : object
+        A Boolean, 0 or 1, or one of the words.
+
+    Raises
+    ------
+    UserError
+
+    Examples
+    --------
+    >>> [read_boolean("resume", value) for value in (True, "no", "OFF", 1)]
+    [True, False, False, True]
+    """
+    if isinstance(value, bool):
+        return value
+    is_number = isinstance(value, int) and value in (0, 1)
+    word = str(value).strip().lower() if is_number or isinstance(value, str) else ""
+    if word in WORDS:
+        return WORDS[word]
+    shown = "null" if value is None else repr(value)
+    raise UserError(f"{key}={shown} must be true or false; yes, no, on, off, 1 and 0 are read as well.")
+
+
+def settle_booleans(node: Any, path: Path, trust: Sequence[str]) -> Any:
     """Return a part of a configuration with a Boolean wherever a parameter takes nothing else.
 
     Parameters
     ----------
     node : object
         Nested mappings and lists; those with a ``_target_`` are calls, whose parameters say which keys are Booleans.
-    key : str
-        The key of the part, for messages; empty for a whole configuration.
+    path : tuple
+        Of the part, for messages; empty for a whole configuration.
     trust : sequence of str
         Further packages that may be imported.
 
@@ -39,18 +78,15 @@ def settle_booleans(node: Any, key: str, trust: Sequence[str]) -> Any:
     UserError
         Such a parameter is given a value that is neither true nor false.
     """
-    if isinstance(node, list):
-        return [settle_booleans(item, f"{key}[{place}]", trust) for place, item in enumerate(node)]
-    if not isinstance(node, Mapping):
-        return node
-    booleans = _find_booleans(node, trust)
-    settled = {}
-    for name, value in node.items():
-        inner = f"{key}.{name}" if key else str(name)
-        # A part that is called in turn, or null where the parameter takes it, is left to the parameter.
-        is_left = isinstance(value, Mapping) or (value is None and booleans.get(name, True))
-        is_read = name in booleans and not is_left
-        settled[name] = read_boolean(inner, value) if is_read else settle_booleans(value, inner, trust)
+    settled = deepcopy(node)
+    for place, inner in walk(settled, path):
+        booleans = _find_booleans(inner, trust) if isinstance(inner, dict) else {}
+        for name, allows_null in booleans.items():
+            value = inner.get(name)
+            # A part that is called in turn, or null where the parameter takes it, is left to the parameter.
+            is_left = name not in inner or isinstance(value, Mapping) or (value is None and allows_null)
+            if not is_left:
+                inner[name] = read_boolean(name_key((*place, name)), value)
     return settled
 
 
@@ -91,8 +127,11 @@ def find_boolean_parameters(target: str, trust: Sequence[str] = ()) -> dict[str,
         The name needs trust, or does not exist.
     """
     function = import_target(target, TARGET_KEY, trust)
-    found = _read_signature(function)
-    takes_more = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in _list_parameters(function))
+    parameters = _list_parameters(function)
+    constraints = getattr(function, "_parameter_constraints", {})
+    read = {each.name: _read_parameter(each, constraints.get(each.name)) for each in parameters}
+    found = {name: allows_null for name, allows_null in read.items() if allows_null is not None}
+    takes_more = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters)
     return found | FILE_KEYS if takes_more and target.startswith(DATASETS) else found
 
 
@@ -101,16 +140,6 @@ def _list_parameters(function: Callable[..., Any]) -> list[Parameter]:
         return list(signature(function).parameters.values())
     except (TypeError, ValueError):
         return []  # built-in classes and functions may have no signature
-
-
-def _read_signature(function: Callable[..., Any]) -> dict[str, bool]:
-    constraints = getattr(function, "_parameter_constraints", {})
-    found = {}
-    for parameter in _list_parameters(function):
-        allows_null = _read_parameter(parameter, constraints.get(parameter.name))
-        if allows_null is not None:
-            found[parameter.name] = allows_null
-    return found
 
 
 def _read_parameter(parameter: Parameter, constraint: Any) -> bool | None:

@@ -42,24 +42,6 @@ class ComposedRun(NamedTuple):
     own: DictConfig
 
 
-def check_words(words: Sequence[str]) -> None:
-    """Reject overrides that are wrong by themselves, whatever they compose.
-
-    Parameters
-    ----------
-    words : sequence of str
-
-    Raises
-    ------
-    UserError
-    """
-    check_overrides(words)
-    # Loads Hydra, after the words that need none to be refused.
-    from bakeoff.pipeline.config.unread_keys import reject_added_hydra_keys
-
-    reject_added_hydra_keys(words)
-
-
 def compose_job(words: Sequence[str], source: ConfigSource | None = None) -> ComposedRun:
     """Compose a single job and settle it.
 
@@ -75,7 +57,7 @@ def compose_job(words: Sequence[str], source: ConfigSource | None = None) -> Com
     UserError
         An override is invalid, a mandatory value is missing, or a file describes a sweep.
     """
-    check_words(words)
+    check_overrides(words)
     from hydra.core.hydra_config import HydraConfig
     from hydra.types import RunMode
     from omegaconf import open_dict, read_write
@@ -83,8 +65,9 @@ def compose_job(words: Sequence[str], source: ConfigSource | None = None) -> Com
     from bakeoff.pipeline.config.engine import SHIPPED_FILES, open_engine
     from bakeoff.pipeline.config.invocation import read_invocation, reject_sweep_values, reject_unread_space
     from bakeoff.pipeline.config.messages import explain_error
+    from bakeoff.pipeline.config.references import resolve_config
     from bakeoff.pipeline.config.schema import register_schema
-    from bakeoff.pipeline.config.settle import resolve_config, settle_choices, settle_config
+    from bakeoff.pipeline.config.settle import settle_choices, settle_config
 
     source = source or SHIPPED_FILES
     register_schema()

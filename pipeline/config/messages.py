@@ -11,10 +11,10 @@ from omegaconf import DictConfig
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException, ValidationError
 from yaml import YAMLError
 
-from bakeoff.pipeline.config.options import GROUPS, read_options
-from bakeoff.pipeline.config.own_options import explain_yaml_error, list_own_names
+from bakeoff.pipeline.config.options import GROUPS, explain_yaml_error, list_own_names, read_options
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.text.terminal import show_in_line
+from bakeoff.pipeline.text.words import cut_text
 
 ALLOWED = {
     "seed": "a whole number from 0 to 4294967295",
@@ -144,8 +144,7 @@ def explain_reference(error: OmegaConfBaseException, composed: DictConfig) -> st
 
 def show(text: str) -> str:
     """Return a word in one line, without characters that a terminal cannot show, and not longer than a message."""
-    shown = show_in_line(text)
-    return shown if len(shown) <= MAX_SHOWN_CHARACTERS else f"{shown[:MAX_SHOWN_CHARACTERS]}…"
+    return cut_text(show_in_line(text), MAX_SHOWN_CHARACTERS)
 
 
 def _quote(key: str, value: str) -> str:
@@ -204,12 +203,10 @@ def _explain_message(message: str) -> str:
     """Translate an error of which Hydra gives nothing but a message."""
     if deleted := UNDELETED.match(message):
         key = deleted[1]
-        cure = (
-            "write ~default_space.PARAMETER" if key.startswith(SPACE_PREFIX) else "`bakeoff --cfg job` shows the keys"
-        )
-        return (
-            f"~{key}: {key} is not a key or is null already, so that nothing is left out; remove the word, or {cure}."
-        )
+        is_space = key.startswith(SPACE_PREFIX)
+        cure = "write ~default_space.PARAMETER" if is_space else "`bakeoff --cfg job` shows the keys"
+        lost = f"{key} is not a key or is null already, so that nothing is left out"
+        return f"~{key}: {lost}; remove the word, or {cure}."
     if other := OTHER_VALUE.match(message):
         return f"~{other[1]}={other[3]}: {other[1]} is {other[2]}; ~{other[1]} leaves it out."
     if ambiguous := AMBIGUOUS.match(message):

@@ -1,7 +1,16 @@
-"""The options of each group of ``conf/``, with the sentence that describes each."""
+"""The options of each group: the files of ``conf/``, and those of the user.
+
+The YAML files in ``conf/`` of the current folder join those of bakeoff if the folder holds one that is named as a group
+of options, and is not bakeoff's own. With a file ``config.yaml`` it is that of another program that uses Hydra, and is
+left alone, which is said.
+
+Two groups are for options of the user alone: ``metric``, whose names stand in ``evaluation.metrics``, and ``figure``,
+whose names stand in ``figures``.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -9,12 +18,25 @@ from typing import Any
 import yaml
 
 import bakeoff
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.yaml_bounds import load_bounded_yaml
 
 CONF = Path(bakeoff.__file__).parent / "conf"
 GROUPS = (
     "dataset", "preprocessing", "learner", "space", "tuning", "pruning", "balance", "target", "calibration",
     "threshold", "evaluation", "audit", "tracking", "search", "experiment",
 )  # fmt: skip
+OWN_FOLDER = "conf"
+OWN_GROUPS = ("metric", "figure")
+"""Groups of which bakeoff has no files."""
+ALL_GROUPS = frozenset((*GROUPS, *OWN_GROUPS))
+ROOT_FILE = "config.yaml"
+CHECKOUT_MARK = "pipeline/errors.py"
+"""A file beside bakeoff's own folder."""
+ROOT_MARK = "schema/bakeoff@_here_"
+"""A line of bakeoff's own root file, which a checkout of another version has too."""
+SUFFIX = ".yaml"
+OTHER_SUFFIX = ".yml"
 
 
 def read_options(group: str) -> dict[str, str]:
@@ -52,3 +74,179 @@ def read_option(group: str, name: str) -> dict[str, Any]:
         return {}
     keys = yaml.safe_load(file.read_text())
     return keys if isinstance(keys, dict) else {}
+
+
+def find_own_folder() -> Path | None:
+    """Return the folder with the options of the user; None if the current folder has none."""
+    folder = Path.cwd() / OWN_FOLDER
+    if not _has_groups(folder) or _is_of_bakeoff(folder) or (folder / ROOT_FILE).is_file():
+        return None
+    return folder
+
+
+def describe_ignored_folder() -> str:
+    """Return why ``conf/`` of the current folder does not join although it has options; empty if there is no reason."""
+    folder = Path.cwd() / OWN_FOLDER
+    if not (folder / ROOT_FILE).is_file() or not _has_groups(folder) or _is_of_bakeoff(folder):
+        return ""
+    return (
+        f"{OWN_FOLDER}/ is not read, because {OWN_FOLDER}/{ROOT_FILE} makes it the folder of another program; if it is "
+        f"yours, put the keys of that file into {OWN_FOLDER}/experiment/NAME.yaml, and choose experiment=NAME."
+    )
+
+
+def require_own_names(folder: Path) -> None:
+    """Reject options of the user that could not be chosen, or would stand for two things.
+
+    Parameters
+    ----------
+    folder : Path
+        As `find_own_folder` returns it.
+
+    Raises
+    ------
+    UserError
+        A name is that of an option of bakeoff, or a file or folder is named so that nothing would read it.
+    """
+    for group in ALL_GROUPS:
+        plural = folder / f"{group}s"
+        if plural.is_dir():
+            raise UserError(f"{_show(plural)} is not the name of a group; call the folder {group}.")
+        for misnamed in (folder / group).glob(f"*{OTHER_SUFFIX}"):
+            raise UserError(f"{_show(misnamed)} is not read: names of options end in {SUFFIX}; rename the file.")
+    for file in sorted(folder.rglob(f"*{SUFFIX}")):
+        inner = file.relative_to(folder)
+        if len(inner.parts) > 1 and (CONF / inner).is_file():
+            raise UserError(f"{_show(file)} has the name of an option of bakeoff; give the file another name.")
+
+
+def list_own_files(group: str) -> list[Path]:
+    """Return the files of the user's options of a group, by name."""
+    folder = find_own_folder()
+    return [] if folder is None else sorted((folder / group).glob(f"*{SUFFIX}"))
+
+
+def list_own_names(group: str) -> list[str]:
+    """Return the names of the user's options of a group."""
+    return [file.stem for file in list_own_files(group)]
+
+
+def read_own_listing(group: str) -> dict[str, str]:
+    """Return the user's options of a group, each with its sentence, or with what is wrong with its file."""
+    files = list_own_files(group)
+    sentences = read_sentences(files)
+    for file in files:
+        try:
+            load_own_file(file)
+        except UserError as error:
+            sentences[file.stem] = str(error)
+    return sentences
+
+
+def read_own_option(group: str, name: str) -> dict[str, Any]:
+    """Return the keys of an option of the user as its file has them; empty if there is none of that name.
+
+    Raises
+    ------
+    UserError
+        The file is not YAML.
+    """
+    file = next((file for file in list_own_files(group) if file.stem == name), None)
+    return {} if file is None else load_own_file(file)
+
+
+def read_own_node(group: str, name: str) -> dict[str, Any] | None:
+    """Return the keys of a metric or figure of the user; None if there is none of that name.
+
+    Hydra does not compose these files, because lists name them.
+
+    Parameters
+    ----------
+    group : {"metric", "figure"}
+    name : str
+
+    Raises
+    ------
+    UserError
+        The file is not YAML, holds no ``_target_``, or needs to be composed.
+    """
+    if name not in list_own_names(group):
+        return None
+    keys = read_own_option(group, name)
+    file = f"{OWN_FOLDER}/{group}/{name}{SUFFIX}"
+    if "_target_" not in keys:
+        raise UserError(f"{file} has no _target_: it must name the class or function of the {group}.")
+    if "defaults" in keys or "${" in str(keys):
+        raise UserError(f"{file} must hold plain values: a {group} can refer neither to files nor to keys.")
+    return keys
+
+
+def load_own_file(file: Path) -> dict[str, Any]:
+    """Return the keys of a file of the user.
+
+    Parameters
+    ----------
+    file : Path
+
+    Raises
+    ------
+    UserError
+        It is not YAML, or not a mapping; the message names the line.
+    """
+    try:
+        keys = load_bounded_yaml(file.read_text(), _show(file))
+    except yaml.YAMLError as error:
+        raise UserError(explain_yaml_error(error, _show(file))) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{_show(file)} cannot be read: {error}") from error
+    if not isinstance(keys, dict):
+        raise UserError(f"{_show(file)} must hold keys with values, one on each line, such as _target_: mine.MyClass.")
+    return keys
+
+
+def explain_yaml_error(error: yaml.YAMLError, name: str = "") -> str:
+    """Return a sentence about an error of YAML, with the file and the line.
+
+    Parameters
+    ----------
+    error : yaml.YAMLError
+    name : str
+        Of the file; by default the one that the error holds.
+
+    Examples
+    --------
+    >>> try:
+    ...     yaml.safe_load("k: [1, 2")
+    ... except yaml.YAMLError as error:
+    ...     print(explain_yaml_error(error, "mine.yaml"))
+    mine.yaml, line 1: this is not YAML: expected ',' or ']', but got '<stream end>'.
+    """
+    mark = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None) or " ".join(str(error).split())
+    if mark is None:
+        return f"{name or 'a file of options'}: this is not YAML: {problem}."
+    file = name or _show(Path(str(mark.name)))
+    return f"{file}, line {mark.line + 1}: this is not YAML: {problem}."
+
+
+def _has_groups(folder: Path) -> bool:
+    """Return whether a folder exists and holds one that is named as a group of options."""
+    try:
+        with os.scandir(folder) as entries:
+            return any(entry.name in ALL_GROUPS and entry.is_dir() for entry in entries)
+    except OSError:
+        return False
+
+
+def _is_of_bakeoff(folder: Path) -> bool:
+    """Return whether a folder is bakeoff's own, or that of another checkout of it."""
+    if os.path.samefile(folder, CONF):
+        return True
+    root = folder / ROOT_FILE
+    return (folder.parent / CHECKOUT_MARK).is_file() and root.is_file() and ROOT_MARK in root.read_text()
+
+
+def _show(path: Path) -> str:
+    """Return a path as it is seen from the current folder."""
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)

@@ -1,15 +1,17 @@
-"""The types of the keys that the framework owns, and their registration with Hydra."""
+"""The keys that the framework owns: their types, their registration with Hydra, and keys that nothing would read."""
 
 from __future__ import annotations
 
+import re
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from hydra.core.config_store import ConfigStore
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
 from bakeoff.pipeline.config.limits.config_source import bound_config_files
+from bakeoff.pipeline.errors import UserError, did_you_mean
 
 
 @dataclass
@@ -48,6 +50,9 @@ class Schema:
 
 SWEEP_KEYS = ("search", "resume", "workers", "timeout", "on_error", "on_invalid", "dry_run", "max_jobs")
 """Keys that say how jobs are generated and run together; they are not part of any job."""
+KEYS = tuple(field.name for field in fields(Schema))
+REQUIRED_VALUES = ("seed", "trust")
+"""Keys that every job reads."""
 
 
 def register_schema() -> None:
@@ -58,3 +63,26 @@ def register_schema() -> None:
     OmegaConf.set_struct(schema.space, False)
     ConfigStore.instance().store(group="schema", name="bakeoff", node=schema)
     OmegaConf.register_new_resolver("bakeoff.token", lambda: secrets.token_hex(2), use_cache=True, replace=True)
+
+
+def check_keys(composed: DictConfig) -> None:
+    """Reject a composed configuration with a key that nothing reads, or without a value that every job has.
+
+    A key of the user's own is read if an interpolation refers to it, as in ``+k=3 learner.n_neighbors=${k}``.
+
+    Parameters
+    ----------
+    composed : DictConfig
+
+    Raises
+    ------
+    UserError
+    """
+    for key in REQUIRED_VALUES:
+        if key not in composed:
+            raise UserError(f"{key} cannot be removed, because every job needs it; leave ~{key} out.")
+    unknown = [str(key) for key in composed if key not in KEYS]
+    text = OmegaConf.to_yaml(composed) if unknown else ""
+    for key in unknown:
+        if not re.search(rf"\$\{{{re.escape(key)}[}}.\[]", text):
+            raise UserError(f"{key} is not a key. {did_you_mean(key, KEYS)}")

@@ -10,29 +10,27 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import yaml
-from omegaconf import DictConfig, read_write
-from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
-from bakeoff.pipeline.config.absent_parts import add_absent_parts
 from bakeoff.pipeline.config.booleans import settle_booleans
-from bakeoff.pipeline.config.kept_references import resolve_values
-from bakeoff.pipeline.config.limits.reference_bounds import require_bounded_references
 from bakeoff.pipeline.config.limits.size_limits import DEFAULT_MAX_CANDIDATES, require_few_candidates
-from bakeoff.pipeline.config.messages import explain_reference
-from bakeoff.pipeline.config.named_figures import settle_figures
+from bakeoff.pipeline.config.named_parts import settle_figures, settle_metrics
 from bakeoff.pipeline.config.options import read_option
-from bakeoff.pipeline.config.own_metrics import settle_metrics
 from bakeoff.pipeline.config.schema import SWEEP_KEYS
-from bakeoff.pipeline.config.settle_decision import settle_decision
 from bakeoff.pipeline.config.targets.import_target import import_target
 from bakeoff.pipeline.config.targets.target_names import TARGET_KEY, require_names
-from bakeoff.pipeline.config.unread_keys import check_keys, reject_further_keys
 from bakeoff.pipeline.errors import UserError
 
 DEFAULT_VALIDATION_FRACTION = 0.2
 DEFAULT_INNER_FOLDS = 5
-DEFAULT_AUDIT = "bakeoff.pipeline.audit.Audit"
-DEFAULT_SPACE_KEY = "default_space"
+NULL_PARTS = {
+    "balance": "bakeoff.pipeline.stages.balance.NoBalance",
+    "target": "bakeoff.pipeline.stages.target.NoTarget",
+    "calibration": "bakeoff.pipeline.stages.calibration.NoCalibration",
+    "threshold": "bakeoff.pipeline.stages.threshold.NoThreshold",
+}
+"""Each part that need not be given -> the class that does nothing in its place."""
+DEFAULT_PARTS = {**NULL_PARTS, "audit": "bakeoff.pipeline.audit.Audit"}
+DECISION_PARTS = ("calibration", "threshold")
 REQUIRED_PARTS = ("dataset", "preprocessing", "learner", "tuning", "pruning", "evaluation", "tracking")
 MAKE_PREPROCESSING = "bakeoff.pipeline.stages.preprocessing.make_preprocessing"
 AUTO_PREPROCESSING = "bakeoff.pipeline.stages.preprocessing.AutoPreprocessing"
@@ -44,32 +42,6 @@ STEP_KEYS = ("numeric", "nominal", "ordered", "dates", "text", "columns", "then"
 """The keys of preprocessing that hold steps."""
 PRUNING_METHODS_ON_ROWS = ("bottom_up", "best_first")
 """Methods that use validation rows to decide which nodes to prune."""
-
-
-def resolve_config(composed: DictConfig) -> dict[str, Any]:
-    """Return a composed configuration as plain dicts and lists, with its interpolations resolved.
-
-    References to environment variables stay in its texts.
-
-    What is written under ``space`` replaces the default space of the learner; a file that ``space=NAME`` chooses does
-    so, too.
-
-    Raises
-    ------
-    UserError
-        A mandatory value is missing, an interpolation refers to itself or to a key that does not exist, or nothing
-        reads a key.
-    """
-    require_bounded_references(composed)
-    try:
-        _choose_space(composed)
-        spec = resolve_values(composed)
-    except MissingMandatoryValue as error:
-        raise UserError(f"{error.full_key} must be given: add {error.full_key}=VALUE.") from error
-    except OmegaConfBaseException as error:
-        raise UserError(explain_reference(error, composed)) from error
-    check_keys(composed)
-    return {str(key): value for key, value in spec.items() if key != DEFAULT_SPACE_KEY}
 
 
 def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -112,10 +84,7 @@ def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
         for key, value in spec.items()
         if key not in ("space", *SWEEP_KEYS)
     }
-    settled = add_absent_parts(settled)
-    # A configuration that was stored before there were audits has none.
-    if not settled.get("audit"):
-        settled["audit"] = {"_target_": DEFAULT_AUDIT}
+    settled |= {part: {"_target_": target} for part, target in DEFAULT_PARTS.items() if not settled.get(part)}
     if "figures" in settled:
         settled["figures"] = settle_figures(settled["figures"], spec.get("space"), trust)
         require_names(settled["figures"], "figures", trust)
@@ -134,8 +103,8 @@ def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
     if evaluation.get("validation") is None:
         evaluation["validation"] = DEFAULT_VALIDATION_FRACTION if prunes_on_rows or tunes_on_rows else 0
     has_free_rows = bool(evaluation["validation"]) and not prunes_on_rows and not tunes_on_rows
-    decided = {**settled, **settle_decision(settled, has_free_rows=has_free_rows)}
-    return dict(settle_booleans(decided, "", spec.get("trust") or []))
+    settled |= _settle_decision(settled, has_free_rows)
+    return dict(settle_booleans(settled, (), trust))
 
 
 def _settle_tuning(tuning: Mapping[str, Any], prunes_on_rows: bool) -> dict[str, Any]:
@@ -151,6 +120,21 @@ def _settle_tuning(tuning: Mapping[str, Any], prunes_on_rows: bool) -> dict[str,
     if folds is None:
         folds = DEFAULT_INNER_FOLDS if prunes_on_rows else 0
     return {**tuning, "folds": folds}
+
+
+def _settle_decision(settled: Mapping[str, Any], has_free_rows: bool) -> dict[str, Any]:
+    """Return calibration and threshold with the inner folds that they learn on: none on a free validation part.
+
+    Both are learnt on the same rows: if one of them has ``folds``, the other gets the same.
+    """
+    parts = {part: dict(settled[part]) for part in DECISION_PARTS}
+    given = [node["folds"] for node in parts.values() if node.get("folds") is not None]
+    default = 0 if has_free_rows else DEFAULT_INNER_FOLDS
+    folds = given[0] if given else default
+    for node in parts.values():
+        if "folds" in node and node["folds"] is None:
+            node["folds"] = folds
+    return parts
 
 
 def settle_choices(settled: Mapping[str, Any], choices: Mapping[str, str]) -> dict[str, str]:
@@ -169,16 +153,6 @@ def settle_choices(settled: Mapping[str, Any], choices: Mapping[str, str]) -> di
     chosen = "auto" if node["_target_"] == AUTO_PREPROCESSING else "none"
     is_given = node["_target_"] not in (AUTO_PREPROCESSING, MAKE_PREPROCESSING) or any(map(node.get, STEP_KEYS))
     return {**choices, "preprocessing": "custom" if is_given else chosen}
-
-
-def _choose_space(composed: DictConfig) -> None:
-    """Let ``space`` refer to the default space of the learner if nothing is written there.
-
-    It is changed in place, because a copy would take longer than all other steps.
-    """
-    if DEFAULT_SPACE_KEY in composed and not composed.get("space"):
-        with read_write(composed):
-            composed.space = f"${{{DEFAULT_SPACE_KEY}}}"
 
 
 def to_yaml(spec: Mapping[str, Any]) -> str:
@@ -214,7 +188,12 @@ def _settle_pruning(spec: Mapping[str, Any], trust: Sequence[str]) -> dict[str, 
     pruning: dict[str, Any] = spec["pruning"]
     if pruning.get("method") != "auto":
         return pruning
-    reject_further_keys("pruning", "auto", pruning, ("method",))
+    further = [key for key in pruning if key != "method"]
+    if further:
+        raise UserError(
+            f"pruning.{further[0]} is not a key of pruning=auto, which takes none; choose another option, such as "
+            "pruning=best_first."
+        )
     has_rows = bool(spec["evaluation"].get("validation"))
     # A learner that prunes in its fit, as C4.5 does, is not pruned a second time by another method.
     prunes_itself = spec["learner"].get("pruning_confidence") is not None

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from pathlib import Path
 
 from bakeoff.pipeline.config.options import CONF, GROUPS
-from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.errors import UserError, did_you_mean
 
 SWEEP_WORD = "hydra.mode=MULTIRUN"
 RUN_WORD = "hydra.mode=RUN"
@@ -21,6 +22,7 @@ HYDRA_SWEEP_KEYS = re.compile(r"hydra[./](sweep|sweeper|launcher)([./]|$)")
 HYDRA_RUN_KEYS = re.compile(r"hydra\.run\.")
 """Hydra's keys that have an effect in a single run only."""
 HYDRA_PREFIX = "hydra/"
+ADDED_HYDRA_KEY = re.compile(r"\++hydra\.(\w+)")
 FILES_GROUP = "experiment"
 """The group of which a job may read no file, one, or several one after the other."""
 REMOVABLE_GROUPS = (FILES_GROUP, "space")
@@ -38,7 +40,7 @@ def list_overrides(words: Sequence[str]) -> list[str]:
 
 
 def check_overrides(words: Iterable[str]) -> None:
-    """Reject words that choose no option of a group: Hydra would drop some of them, and answer others without a key.
+    """Reject words that Hydra would drop, or answer without their key, such as those that choose no option.
 
     Parameters
     ----------
@@ -61,6 +63,8 @@ for no audit, or audit=NAME; `bakeoff list audit` shows the names.
         key, equals, value = word.partition("=")
         if equals and not key.strip("+~ "):
             raise UserError(f"{word!r} has no key; write KEY=VALUE.")
+        if added := ADDED_HYDRA_KEY.match(word):
+            _require_hydra_key(added[1])
         group, _, package = key.lstrip("+~").partition("@")
         is_option = group in GROUPS or group.startswith(HYDRA_PREFIX)
         if is_option and word.startswith("~"):
@@ -70,6 +74,15 @@ for no audit, or audit=NAME; `bakeoff list audit` shows the names.
             is_set = word.startswith("+") and not package and not value.startswith("{")
             if is_set and group in GROUPS:
                 raise UserError(f"{word}: {group} has an option already; write {word.lstrip('+')}.")
+
+
+def _require_hydra_key(name: str) -> None:
+    """Reject a key that is added to Hydra's own configuration where Hydra reads none."""
+    from hydra.conf import HydraConf
+
+    known = [field.name for field in fields(HydraConf)]
+    if name not in known:
+        raise UserError(f"hydra.{name} is not a key. {did_you_mean(name, known)}")
 
 
 def _require_removable(word: str, group: str) -> None:

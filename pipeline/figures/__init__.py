@@ -1,6 +1,6 @@
 """Figures of a finished run; ``figures: [NAME]`` or ``figures: [{_target_: bakeoff.pipeline.figures.X, ...}]``.
 
-The names are in `bakeoff.pipeline.config.named_figures`. `run_figure` holds the base classes, and `finished_run` the
+The names are in `bakeoff.pipeline.config.named_parts`. `run_figure` holds the base classes, and `finished_run` the
 data that figures are drawn from; each other module has one subject. The folder `drawing` holds what several of them are
 drawn with.
 

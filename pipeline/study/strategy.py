@@ -112,7 +112,7 @@ def _build_sampler(config: Mapping[str, Any], key: StudyKey, n_known: int) -> An
 def _build_optuna_object(config: Mapping[str, Any], key: str, trust: Sequence[str]) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-        return build_object(settle_booleans(config, key, trust), key, trust)
+        return build_object(settle_booleans(config, (key,), trust), key, trust)
 
 
 def _require_stoppable(objectives: Sequence[Objective], is_local: bool) -> None:

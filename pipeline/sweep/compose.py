@@ -16,7 +16,8 @@ from omegaconf import DictConfig, open_dict
 
 from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.config.messages import explain_error
-from bakeoff.pipeline.config.settle import resolve_config, settle_choices, settle_config
+from bakeoff.pipeline.config.references import resolve_config
+from bakeoff.pipeline.config.settle import settle_choices, settle_config
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.hydra_text import MISSING_VALUE, escape_text
 from bakeoff.pipeline.sweep import search

@@ -14,7 +14,7 @@ from hydra.core.override_parser.types import Override
 from hydra.types import HydraContext
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
-from bakeoff.pipeline.boolean_words import read_boolean
+from bakeoff.pipeline.config.booleans import read_boolean
 from bakeoff.pipeline.config.compose_job import PRIVATE_MODE
 from bakeoff.pipeline.config.invocation import list_words, note_tuned_keys, reject_unread_space
 from bakeoff.pipeline.config.schema import SWEEP_KEYS

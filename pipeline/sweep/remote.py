@@ -12,7 +12,8 @@ from hydra.types import HydraContext
 from omegaconf import DictConfig, open_dict, read_write
 
 from bakeoff.pipeline.config.invocation import list_words, read_invocation
-from bakeoff.pipeline.config.settle import resolve_config, settle_config
+from bakeoff.pipeline.config.references import resolve_config
+from bakeoff.pipeline.config.settle import settle_config
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.jobs import KILLED, REFUSED, Job, JobOutcome
 from bakeoff.pipeline.sweep.options import SweepOptions

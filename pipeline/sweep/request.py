@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from bakeoff.pipeline.config.compose_job import check_words
-from bakeoff.pipeline.config.words import SWEEP_WORD
+from bakeoff.pipeline.config.words import SWEEP_WORD, check_overrides
 from bakeoff.pipeline.errors import StoreError
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def run_requested_sweep(request: SweepRequest) -> SweepReport:
     StoreError
         The store was lost before a job ran.
     """
-    check_words(request.words)
+    check_overrides(request.words)
     from hydra.types import RunMode
     from hydra.utils import instantiate
 

@@ -8,8 +8,7 @@ import pytest
 from command import Bakeoff
 from own_parts_page import BLOCKS, COMMANDS, write_project
 
-from bakeoff.pipeline.config.options import GROUPS
-from bakeoff.pipeline.config.own_options import OWN_GROUPS
+from bakeoff.pipeline.config.options import GROUPS, OWN_GROUPS
 
 MAX_LINES = 10
 """Of Python for a part, without imports and empty lines."""

@@ -15,7 +15,8 @@ from installed_learners import list_installed_learners
 from warm_process import OUTPUT, Start
 
 from bakeoff.pipeline.config.invocation import Invocation
-from bakeoff.pipeline.config.settle import resolve_config, settle_config
+from bakeoff.pipeline.config.references import resolve_config
+from bakeoff.pipeline.config.settle import settle_config
 from bakeoff.pipeline.experiment.part_cache import PartCache
 from bakeoff.pipeline.job import execute_job, prepare_job
 from bakeoff.pipeline.replay.repeat import limit_threads

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from bakeoff.pipeline.boolean_words import WORDS, read_boolean
-from bakeoff.pipeline.config.booleans import find_boolean_parameters, settle_booleans
+from bakeoff.pipeline.config.booleans import WORDS, find_boolean_parameters, read_boolean, settle_booleans
 from bakeoff.pipeline.config.options import CONF
 from bakeoff.pipeline.errors import UserError
 
@@ -65,10 +64,10 @@ def test_other_values_are_refused_with_what_is_allowed(value: object) -> None:
 
 def test_a_callable_and_null_are_left_to_parameters_that_take_them() -> None:
     forest = {"_target_": "bakeoff.learners.RandomForestClassifier", "oob_score": {"_target_": "x"}, "bootstrap": "no"}
-    settled = settle_booleans({"learner": forest}, "", [])["learner"]
+    settled = settle_booleans({"learner": forest}, (), [])["learner"]
     assert (settled["oob_score"], settled["bootstrap"]) == ({"_target_": "x"}, False)
     table = {"_target_": "bakeoff.pipeline.stages.dataset.read_table", "header": None, "strip": "on"}
-    assert settle_booleans(table, "dataset", []) == {**table, "strip": True}
+    assert settle_booleans(table, ("dataset",), []) == {**table, "strip": True}
 
 
 def test_a_target_that_is_not_trusted_is_not_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,5 +75,5 @@ def test_a_target_that_is_not_trusted_is_not_imported(tmp_path: Path, monkeypatc
     (tmp_path / "untrusted_words.py").write_text(f"open({str(mark)!r}, 'w').close()\n")
     monkeypatch.syspath_prepend(tmp_path)
     node = {"_target_": "untrusted_words.Learner", "shuffle": "no"}
-    assert settle_booleans({"learner": node}, "", []) == {"learner": node}
+    assert settle_booleans({"learner": node}, (), []) == {"learner": node}
     assert not mark.exists()

@@ -8,7 +8,8 @@ import pytest
 from doubles import composed
 
 from bakeoff.learners import DecisionTreeClassifier
-from bakeoff.pipeline.config.settle import resolve_config, settle_config
+from bakeoff.pipeline.config.references import resolve_config
+from bakeoff.pipeline.config.settle import settle_config
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.experiment.builder import build_experiment
 from bakeoff.pipeline.experiment.part_cache import PartCache

@@ -14,7 +14,8 @@ from omegaconf import OmegaConf
 from bakeoff.learners import MajorityClassifier
 from bakeoff.pipeline.config.messages import explain_error
 from bakeoff.pipeline.config.options import CONF
-from bakeoff.pipeline.config.settle import resolve_config, settle_choices, settle_config, to_yaml
+from bakeoff.pipeline.config.references import resolve_config
+from bakeoff.pipeline.config.settle import settle_choices, settle_config, to_yaml
 from bakeoff.pipeline.config.targets.build import build_object
 from bakeoff.pipeline.description import PARTS
 from bakeoff.pipeline.errors import UserError

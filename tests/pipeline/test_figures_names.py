@@ -12,7 +12,7 @@ from doubles import experiment as make_experiment
 
 from bakeoff.learners import REGISTRY
 from bakeoff.pipeline import figures
-from bakeoff.pipeline.config.named_figures import FIGURES, settle_figures
+from bakeoff.pipeline.config.named_parts import FIGURES, settle_figures
 from bakeoff.pipeline.config.options import read_option
 from bakeoff.pipeline.config.settle import settle_config
 from bakeoff.pipeline.config.targets.build import build_object

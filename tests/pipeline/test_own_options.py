@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from bakeoff.pipeline.config.options import CONF
-from bakeoff.pipeline.config.own_options import (
+from bakeoff.pipeline.config.options import (
+    CONF,
     describe_ignored_folder,
     find_own_folder,
-    read_own_sentences,
+    read_own_listing,
     require_own_names,
 )
 from bakeoff.pipeline.errors import UserError
@@ -62,8 +62,8 @@ def test_a_folder_with_a_root_file_is_that_of_another_program_which_is_said(proj
 def test_the_first_comment_describes_an_option(project: Path) -> None:
     write(project, "learner/mine.yaml")
     write(project, "learner/other.yaml", "_target_: mine.Other\n")
-    assert read_own_sentences("learner") == {"mine": "A sentence.", "other": ""}
-    assert read_own_sentences("dataset") == {}
+    assert read_own_listing("learner") == {"mine": "A sentence.", "other": ""}
+    assert read_own_listing("dataset") == {}
 
 
 @pytest.mark.parametrize(

@@ -18,10 +18,10 @@ from sklearn.gaussian_process import kernels
 from sklearn.utils.discovery import all_displays, all_estimators, all_functions
 
 from bakeoff.learners import REGISTRY
-from bakeoff.pipeline.config.absent_parts import NULL_PARTS
-from bakeoff.pipeline.config.named_figures import DRAW_TREE, FIGURES
+from bakeoff.pipeline.config.named_parts import DRAW_TREE, FIGURES
 from bakeoff.pipeline.config.options import CONF
 from bakeoff.pipeline.config.schema import Schema
+from bakeoff.pipeline.config.settle import NULL_PARTS
 from bakeoff.pipeline.config.targets.import_target import TRUE_VALUES, find_target
 from bakeoff.pipeline.config.targets.known_targets import OWN_NAMES, PLACED_KEYS, is_known
 from bakeoff.pipeline.config.targets.target_names import CALL_KEYS, require_name, require_names

@@ -24,7 +24,8 @@ from bakeoff.learners import KNeighborsClassifier as KNeighbors
 from bakeoff.pipeline import preflight
 from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.config.options import CONF
-from bakeoff.pipeline.config.settle import resolve_config, settle_config
+from bakeoff.pipeline.config.references import resolve_config
+from bakeoff.pipeline.config.settle import settle_config
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import fit_model
 from bakeoff.pipeline.experiment.candidates import leave_out_candidates

@@ -13,8 +13,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, OneToOneFeatureMixin, T
 
 from bakeoff.pipeline import preflight
 from bakeoff.pipeline.config.options import CONF
+from bakeoff.pipeline.config.references import resolve_config
 from bakeoff.pipeline.config.schema import register_schema
-from bakeoff.pipeline.config.settle import resolve_config
 from bakeoff.pipeline.config.targets.build import build_object
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.stages.dataset import Dataset

@@ -1,8 +1,8 @@
-"""The figures that have a name, and the value of ``figures=``: ``all``, names, and nodes with a ``_target_``.
+"""The parts that lists name: ``figures=`` and ``evaluation.metrics``, with those of the user.
 
-A Hydra group of options would not do: it replaces its key by one mapping, and ``figures`` is a list to which
-experiments add nodes with arguments of their own. Names stand for such nodes, and settling replaces them, so that a
-stored configuration has nodes only.
+A Hydra group of options would not do: it replaces its key by one mapping, and these are lists to which experiments add
+nodes with arguments of their own. Names stand for such nodes, and settling replaces them, so that a stored
+configuration has nodes only, whose code is a part of the identity of a run.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bakeoff.pipeline.config.own_options import list_own_names, read_own_node
+from bakeoff.pipeline.config.options import list_own_names, read_own_node
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
 FIGURE_GROUP = "figure"
+METRIC_GROUP = "metric"
 ALL = "all"
 NONE = "none"
 
@@ -158,3 +159,29 @@ def _make_node(name: str, arguments: Mapping[str, Any], space: Any) -> dict[str,
     if figure.reads_space:
         node["space"] = space
     return {**node, **arguments}
+
+
+def settle_metrics(entries: Any) -> Any:
+    """Return ``evaluation.metrics`` with each metric of the user as a mapping with a ``_target_``.
+
+    Parameters
+    ----------
+    entries : list or None
+        Anything else is returned as it is: the choice of metrics rejects it.
+
+    Examples
+    --------
+    >>> settle_metrics(["accuracy", "mine.metrics.profit"])
+    ['accuracy', {'_target_': 'mine.metrics.profit'}]
+    """
+    if not isinstance(entries, list):
+        return entries
+    return [_settle_metric(entry) if isinstance(entry, str) else entry for entry in entries]
+
+
+def _settle_metric(name: str) -> Any:
+    """Return the mapping that a dotted name or the name of a file stands for; other names as they are."""
+    if "." in name:
+        return {"_target_": name}
+    own = read_own_node(METRIC_GROUP, name)
+    return name if own is None else {"name": name, **own}

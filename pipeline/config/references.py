@@ -1,0 +1,139 @@
+"""From a composed configuration to plain values, in which references to environment variables stay.
+
+So the values of the variables are neither stored nor hashed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import reduce
+from operator import getitem
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf, read_write
+from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
+from omegaconf.resolvers import oc
+
+from bakeoff.pipeline.config.limits.reference_bounds import require_bounded_references
+from bakeoff.pipeline.config.messages import explain_reference
+from bakeoff.pipeline.config.schema import check_keys
+from bakeoff.pipeline.config.walk import Path, name_key, walk
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.text.secrets import expand_references, find_secrets
+
+DEFAULT_SPACE_KEY = "default_space"
+RESOLVER = "oc.env"
+RESOLVED = re.compile(
+    r"(trust|search|space|default_space|figures|on_error|on_invalid|preprocessing\.method|pruning\.method|tuning\.space|"
+    r"threshold\.metric|tracking\.experiment|evaluation\.(metrics|costs|train_metrics))([.\[]|$)"
+)
+"""Keys that are read here, or that name what a run chooses or is called: texts in them are no secrets."""
+TARGET_NAME = "_target_"
+
+
+def resolve_config(composed: DictConfig) -> dict[str, Any]:
+    """Return a composed configuration as plain dicts and lists, with its interpolations resolved.
+
+    References to environment variables stay in its texts.
+
+    What is written under ``space`` replaces the default space of the learner; a file that ``space=NAME`` chooses does
+    so, too.
+
+    Raises
+    ------
+    UserError
+        A mandatory value is missing, an interpolation refers to itself or to a key that does not exist, or nothing
+        reads a key.
+    """
+    require_bounded_references(composed)
+    try:
+        _choose_space(composed)
+        spec = _resolve_values(composed)
+    except MissingMandatoryValue as error:
+        raise UserError(f"{error.full_key} must be given: add {error.full_key}=VALUE.") from error
+    except OmegaConfBaseException as error:
+        raise UserError(explain_reference(error, composed)) from error
+    check_keys(composed)
+    return {str(key): value for key, value in spec.items() if key != DEFAULT_SPACE_KEY}
+
+
+def _choose_space(composed: DictConfig) -> None:
+    """Let ``space`` refer to the default space of the learner if nothing is written there.
+
+    It is changed in place, because a copy would take longer than all other steps.
+    """
+    if DEFAULT_SPACE_KEY in composed and not composed.get("space"):
+        with read_write(composed):
+            composed.space = f"${{{DEFAULT_SPACE_KEY}}}"
+
+
+def _resolve_values(composed: DictConfig) -> dict[str, Any]:
+    """Return a composed configuration as plain dicts and lists.
+
+    Interpolations are resolved. A text that an environment variable is a part of has ``${oc.env:NAME}`` in the place of
+    its value; numbers and truth values, which decide results, are resolved.
+
+    Parameters
+    ----------
+    composed : DictConfig
+
+    Raises
+    ------
+    UserError
+        A text holds a password, or is made of the value of a variable in a way that cannot be repeated.
+    OmegaConfBaseException
+        An interpolation cannot be resolved.
+    """
+    read: list[str] = []
+
+    def record_variable(*arguments: Any) -> Any:
+        read.append(str(arguments[0]))
+        return oc.env(*arguments)
+
+    try:
+        OmegaConf.register_new_resolver(RESOLVER, record_variable, replace=True)
+        values: dict[str, Any] = OmegaConf.to_container(composed, resolve=True, throw_on_missing=True)  # type: ignore[assignment]
+        if read:
+            OmegaConf.register_new_resolver(RESOLVER, _keep_reference, replace=True)
+            _keep_references(values, composed)
+    finally:
+        OmegaConf.register_new_resolver(RESOLVER, oc.env, replace=True)
+    for path, value in walk(values):
+        if isinstance(value, str) and find_secrets(value):
+            raise UserError(
+                f"{name_key(path)} holds a password or a signature, which would be stored with the run; write "
+                "${oc.env:NAME} in its place, and export the environment variable NAME."
+            )
+    return values
+
+
+def _keep_reference(name: str, *default: Any) -> Any:
+    """Return the reference to a variable that is set, in place of its value."""
+    return f"${{oc.env:{name}}}" if name in os.environ else oc.env(name, *default)
+
+
+def _keep_references(values: dict[str, Any], composed: DictConfig) -> None:
+    """Put references into the texts of resolved values, as the composed configuration now gives them."""
+    for path, node in walk(values):
+        if isinstance(node, dict | list):
+            for name, child in node.items() if isinstance(node, dict) else enumerate(node):
+                if isinstance(child, str) and name != TARGET_NAME:
+                    node[name] = _keep_text(child, composed, (*path, name))
+
+
+def _keep_text(text: str, composed: DictConfig, path: Path) -> str:
+    """Return a text with references, unless it is read here or names what a run chooses."""
+    key = name_key(path)
+    if RESOLVED.match(key):
+        return text
+    try:
+        kept = reduce(getitem, path, composed)
+    except (OmegaConfBaseException, TypeError):
+        kept = None
+    if not isinstance(kept, str) or expand_references(kept) != text:
+        raise UserError(
+            f"{key} is made of the value of an environment variable, which would be stored with the run; write "
+            "${oc.env:NAME} where the value is to stand, and export the variable NAME with this value."
+        )
+    return kept
