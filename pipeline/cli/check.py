@@ -137,10 +137,9 @@ def _compose(group: str, name: str, folder: Path | None) -> dict[str, Any]:
     from bakeoff.pipeline.config.engine import compose_plainly
     from bakeoff.pipeline.config.messages import explain_error
     from bakeoff.pipeline.config.schema import register_schema
-    from bakeoff.pipeline.config.words import RUN_WORD
 
     register_schema()
-    overrides = [f"{group}={name}", RUN_WORD]
+    overrides = [f"{group}={name}"]
     if folder is not None:
         overrides.append(f"hydra.searchpath=['file://{folder}']")
     try:

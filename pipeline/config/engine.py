@@ -23,8 +23,6 @@ from bakeoff.pipeline.config.options import CONF
 from bakeoff.pipeline.config.trust.guard import Composition, require_own_values
 from bakeoff.pipeline.config.trust.plugin_folder import leave_out_current_folder
 from bakeoff.pipeline.config.trust.search_path import require_trusted_folders
-from bakeoff.pipeline.config.words import SWEEP_WORD
-from bakeoff.pipeline.errors import UserError
 
 JOB_NAME = "bakeoff"
 ROOT_NAME = "config"
@@ -58,15 +56,12 @@ class GuardedLoader(ConfigLoaderImpl):
         Raises
         ------
         UserError
-            A file says what only the command may say, or asks for a sweep where the command does not.
+            A file says what only the command may say.
         """
         composed = super().load_configuration(
             config_name, overrides, run_mode, from_shell=from_shell, validate_sweep_overrides=validate_sweep_overrides
         )
         require_own_values(Composition(self, config_name, tuple(overrides), run_mode, composed))
-        is_asked = SWEEP_WORD in overrides or run_mode == RunMode.MULTIRUN
-        if composed.hydra.mode == RunMode.MULTIRUN and not is_asked:
-            raise UserError("hydra.mode: MULTIRUN in a file asks for a sweep; add -m. hydra.mode=RUN runs one job.")
         return composed
 
     def _process_config_searchpath(
