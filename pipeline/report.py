@@ -17,6 +17,7 @@ from bakeoff.pipeline.stages.pruning import PruningPath
 from bakeoff.pipeline.stages.scoring import count_confusions
 from bakeoff.pipeline.stages.tuning import find_best_candidate
 from bakeoff.pipeline.tables.csv import write_csv
+from bakeoff.pipeline.text import numbers
 
 SCORE_PREFIXES = ("test_", "validation_", "train_")
 TUNED_PREFIX = "tuned."
@@ -65,12 +66,7 @@ def format_mean(summary: dict[str, float], name: str) -> str:
     """
     if name.startswith("train_") and name not in summary:
         return ""
-    mean = summary.get(name, float("nan"))
-    text = "undefined" if np.isnan(mean) else f"{mean:.4f}"
-    deviation = summary.get(f"{name}_std")
-    if deviation is None or np.isnan(deviation):
-        return text
-    return f"{text} ± {deviation:.4f}"
+    return numbers.format_mean(summary.get(name, np.nan), summary.get(f"{name}_std", np.nan))
 
 
 def get_pruning_path(model: FittedModel) -> dict[str, Any]:

@@ -15,7 +15,9 @@ from bakeoff.pipeline.sweep.jobs import FINISHED, SKIPPED, STOPPED, JobOutcome
 from bakeoff.pipeline.sweep.planning import PlanEntry
 from bakeoff.pipeline.sweep.report import SweepReport
 from bakeoff.pipeline.sweep.result_table import ResultTable
+from bakeoff.pipeline.sweep.table_layout import tabulate_results
 from bakeoff.pipeline.tables.html import render_template
+from bakeoff.pipeline.tables.terminal import render_text
 from bakeoff.pipeline.tracking.run_record import SERIES_PREFIXES
 
 TEMPLATE = Path(__file__).parent / "templates" / "sweep.html"
@@ -126,18 +128,13 @@ class SweepResult:
     def __rich__(self) -> Any:
         """Return the scores as tables for a terminal."""
         from rich.console import Group
-        from rich.table import Table
+        from rich.text import Text
 
-        drawn = []
-        for table in self.result_tables:
-            shown = Table("configuration", *table.datasets, title=table.metric, box=None, title_justify="left")
-            for name, cells in _write_rows(table):
-                shown.add_row(name, *(text for text, _ in cells))
-            drawn.append(shown)
+        drawn = [Text(f"{table.metric}\n{render_text(tabulate_results(table))}") for table in self.result_tables]
         return Group(repr(self), *drawn)
 
     def _repr_html_(self) -> str:
-        shown = [(table.metric, table.datasets, _write_rows(table)) for table in self.result_tables]
+        shown = [tabulate_results(table) for table in self.result_tables]
         values = {"headline": repr(self), "tables": shown, "notes": [*self.notes, *self.failures], "runs": self.runs}
         return render_template(TEMPLATE, values)
 
@@ -220,25 +217,3 @@ def _tabulate_plan(entries: Sequence[PlanEntry]) -> pd.DataFrame:
     ]
     numbers = pd.Index([entry.composed.number for entry in entries], name="job")
     return pd.DataFrame(rows, index=numbers)
-
-
-def _write_rows(table: ResultTable) -> list[tuple[str, list[tuple[str, bool]]]]:
-    """Return for each configuration its name, and for each dataset the score as text and whether it is the best."""
-    rows = []
-    for row, configuration in enumerate(table.configurations):
-        cells = [
-            (_write_cell(table, configuration, dataset), bool(table.is_best[row, column]))
-            for column, dataset in enumerate(table.datasets)
-        ]
-        rows.append((configuration, cells))
-    return rows
-
-
-def _write_cell(table: ResultTable, configuration: str, dataset: str) -> str:
-    result = table.results.get((configuration, dataset))
-    if result is None:
-        return ""
-    if result.failure:
-        return result.failure
-    deviation = "" if result.std is None else f" ± {result.std:.4f}"
-    return f"{result.mean:.4f}{deviation}"

@@ -7,16 +7,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.sweep.jobs import FINISHED, REFUSED, SKIPPED, STOPPED, JobOutcome
-from bakeoff.pipeline.sweep.plan_text import count_jobs, format_duration, summarize_plan
 from bakeoff.pipeline.sweep.planning import DONE, DUPLICATE, INVALID, TO_DO, Plan
 from bakeoff.pipeline.sweep.result_table import ResultTable
 from bakeoff.pipeline.sweep.table_layout import show_table
-from bakeoff.pipeline.text.terminal import escape
+from bakeoff.pipeline.text.numbers import format_seconds
+from bakeoff.pipeline.text.terminal import escape, make_console
+from bakeoff.pipeline.text.words import count_nouns
 
 MAX_FAILURES_SHOWN = 40
 """Failures in the table at the end; the store has the others."""
@@ -38,8 +38,8 @@ class SweepDisplay:
     """
 
     def __init__(self, total: int, quiet: bool = False) -> None:
-        self._out = Console(highlight=False, emoji=False, quiet=quiet)
-        self._err = Console(stderr=True, highlight=False, emoji=False, quiet=quiet)
+        self._out = make_console(quiet=quiet)
+        self._err = make_console(stderr=True, quiet=quiet)
         # The end of the bar shows the number of failures and the best job so far.
         columns = (
             BarColumn(),
@@ -69,18 +69,17 @@ class SweepDisplay:
         """Print how many jobs there are and how many will run."""
         longest = max((len(entry.name) for entry in plan.with_state(TO_DO)), default=0)
         self._name_width = min(max(longest, MIN_NAME_WIDTH), MAX_NAME_WIDTH)
-        self._out.print(summarize_plan(plan), soft_wrap=True)
+        self._out.print(_summarize_plan(plan))
         n_undrawn = sum(1 for entry in plan.with_state(DONE) if (entry.composed.spec or {}).get("figures"))
         if n_undrawn:
             self._out.print(
-                f"no figures of the {count_jobs(n_undrawn)} done before: `bakeoff figures RUN` draws them, or add "
-                "resume=false",
-                soft_wrap=True,
+                f"no figures of the {count_nouns(n_undrawn, 'job')} done before: `bakeoff figures RUN` draws them, or "
+                "add resume=false"
             )
 
     def show_continued(self, sweep: str) -> None:
         """Print the name of the earlier sweep with the same jobs, to which the runs will belong."""
-        self._out.print(f"continues sweep {escape(sweep)}", soft_wrap=True)
+        self._out.print(f"continues sweep {escape(sweep)}")
 
     def show_best(self, outcomes: Sequence[JobOutcome]) -> None:
         """Show the best of the jobs that were done before in the progress bar."""
@@ -90,18 +89,18 @@ class SweepDisplay:
     def show_left_out(self, sentence: str) -> None:
         """Print which learners of a pattern are not among the jobs; nothing if the sentence is empty."""
         if sentence:
-            self._out.print(escape(sentence), soft_wrap=True)
+            self._out.print(escape(sentence))
 
     def show_datasets(self, datasets: Sequence[Dataset]) -> None:
         """Print what may be wrong with the columns of each dataset, and which are left out."""
         for dataset in datasets:
             for remark in dataset.remarks:
-                self._err.print(f"[yellow]dataset {escape(dataset.name)}:[/] {escape(remark)}", soft_wrap=True)
+                self._err.print(f"[yellow]dataset {escape(dataset.name)}:[/] {escape(remark)}")
 
     def show_problems(self, problems: Sequence[str]) -> None:
         """Print what went wrong without stopping the sweep."""
         for problem in problems:
-            self._err.print(f"[yellow]warning:[/] {escape(problem)}", soft_wrap=True)
+            self._err.print(f"[yellow]warning:[/] {escape(problem)}")
 
     def show_outcome(self, outcome: JobOutcome) -> None:
         """Print the outcome of a job and advance the bar."""
@@ -114,15 +113,15 @@ class SweepDisplay:
         # On a terminal the bar must print the line itself, or the two would overwrite each other.
         has_bar = self._err.is_terminal and self._out.is_terminal
         console = self._bar.console if has_bar else self._out
-        console.print(_format_outcome(outcome, self._name_width), soft_wrap=True)
+        console.print(_format_outcome(outcome, self._name_width))
 
     def show_waiting(self, n_jobs: int) -> None:
         """Show in the progress bar that another process runs the remaining jobs."""
-        self._bar.update(self._task, best=f"waiting for {count_jobs(n_jobs)} that another process runs")
+        self._bar.update(self._task, best=f"waiting for {count_nouns(n_jobs, 'job')} that another process runs")
 
     def show_unplanned(self, n_jobs: int) -> None:
         """Print that a sweep was interrupted before its first job."""
-        self._err.print(f"none of {count_jobs(n_jobs)} was started; they were still being checked.", soft_wrap=True)
+        self._err.print(f"none of {count_nouns(n_jobs, 'job')} was started; they were still being checked.")
 
     def show_interrupted(self, outcomes: Sequence[JobOutcome], n_planned: int) -> None:
         """Print how many jobs are done when a sweep is interrupted, and how it goes on.
@@ -135,7 +134,7 @@ class SweepDisplay:
             The number of different jobs.
         """
         n_done = sum(outcome.kind in (FINISHED, SKIPPED) for outcome in outcomes)
-        self._err.print(f"{n_done} of {count_jobs(n_planned)} done; the same command runs the others.", soft_wrap=True)
+        self._err.print(f"{n_done} of {count_nouns(n_planned, 'job')} done; the same command runs the others.")
 
     def show_end(self, outcomes: Sequence[JobOutcome], n_planned: int, skips_invalid: bool = False) -> None:
         """Print what preprocessing=auto did, the warnings of the learners, and the jobs that did not finish.
@@ -148,16 +147,14 @@ class SweepDisplay:
             Whether the user asked to leave out invalid jobs, which are then counted by themselves.
         """
         for summary, n_jobs in self._preprocessing_counts.items():
-            self._out.print(f"preprocessing auto of {count_jobs(n_jobs)}: {escape(summary)}", soft_wrap=True)
+            self._out.print(f"preprocessing auto of {count_nouns(n_jobs, 'job')}: {escape(summary)}")
         # Many jobs give the same warning, so each is printed once with the number of jobs.
         shown = list(self._warning_counts.items())[:MAX_WARNINGS_SHOWN]
         for warning, n_jobs in shown:
-            self._err.print(f"[yellow]warning[/] of {count_jobs(n_jobs)}: {escape(warning)}", soft_wrap=True)
+            self._err.print(f"[yellow]warning[/] of {count_nouns(n_jobs, 'job')}: {escape(warning)}")
         n_hidden = len(self._warning_counts) - len(shown)
         if n_hidden:
-            self._err.print(
-                f"and {n_hidden} other warnings; the file warnings.txt of each run lists its own", soft_wrap=True
-            )
+            self._err.print(f"and {n_hidden} other warnings; the file warnings.txt of each run lists its own")
         self.show_unfinished(outcomes, n_planned, skips_invalid)
 
     def show_tables(self, tables: Sequence[ResultTable], sweep: str, settings: Sequence[Mapping[str, Any]]) -> None:
@@ -180,49 +177,49 @@ class SweepDisplay:
         for words in dict.fromkeys(_format_store(setting) for setting in settings):
             if has_choice:
                 command = " ".join(["bakeoff compare", f"sweep={shlex.quote(sweep)}", *words])
-                self._out.print(f"compare  {escape(command)}", soft_wrap=True)
+                self._out.print(f"compare  {escape(command)}")
             command = " ".join(["bakeoff ui", *words])
-            self._out.print(f"open     {escape(command)}", soft_wrap=True)
+            self._out.print(f"open     {escape(command)}")
 
     def show_unfinished(self, outcomes: Sequence[JobOutcome], n_planned: int, skips_invalid: bool = False) -> None:
         """Print the jobs that did not finish and why; the arguments are those of `show_end`."""
         left_out = [outcome for outcome in outcomes if outcome.kind == REFUSED] if skips_invalid else []
         if left_out:
-            self._err.print(f"{len(left_out)} of {count_jobs(n_planned)} skipped as invalid (on_invalid=skip):")
+            self._err.print(f"{len(left_out)} of {count_nouns(n_planned, 'job')} skipped as invalid (on_invalid=skip):")
             self._show_reasons(left_out)
         # A stopped job is not a failure: the study has decided that its score is not needed.
         others = [outcome for outcome in outcomes if outcome not in left_out]
         unfinished = [outcome for outcome in others if outcome.kind not in (FINISHED, SKIPPED, STOPPED)]
         if unfinished:
-            self._err.print(f"{len(unfinished)} of {count_jobs(n_planned)} did not finish:", soft_wrap=True)
+            self._err.print(f"{len(unfinished)} of {count_nouns(n_planned, 'job')} did not finish:")
             self._show_reasons(unfinished)
 
     def show_invalid(self, plan: Plan) -> None:
         """Print why a sweep does not start."""
         invalid = plan.with_state(INVALID)
-        n_jobs = count_jobs(len(plan.entries))
-        self._err.print(f"refused: {len(invalid)} of {n_jobs} cannot work, so none was started:", soft_wrap=True)
+        n_jobs = count_nouns(len(plan.entries), "job")
+        self._err.print(f"refused: {len(invalid)} of {n_jobs} cannot work, so none was started:")
         self._show_reasons([entry.to_outcome(REFUSED) for entry in invalid])
         if len(invalid) < len(plan.entries):
-            self._err.print("Correct them, or add on_invalid=skip to run the others.", soft_wrap=True)
+            self._err.print("Correct them, or add on_invalid=skip to run the others.")
 
     def show_plan(self, plan: Plan, workers: int) -> None:
         """Print all jobs, which are done or invalid and why, and how long the others may take."""
         name_width = max((len(entry.name) for entry in plan.entries), default=0)
         state_width = len(DUPLICATE)
         for entry in plan.entries:
-            hint = entry.reason if entry.seconds is None else f"about {entry.seconds:.1f} s"
+            hint = entry.reason if entry.seconds is None else f"about {format_seconds(entry.seconds, 2)}"
             number = f"#{entry.composed.number:<4}"
             line = f"{number} {entry.name:<{name_width}}  {entry.state:<{state_width}}  {hint}"
-            self._out.print(escape(line.rstrip()), soft_wrap=True)
-        self._out.print(summarize_plan(plan), soft_wrap=True)
+            self._out.print(escape(line.rstrip()))
+        self._out.print(_summarize_plan(plan))
         # The total is given only if some durations are known; jobs without one are counted apart.
         estimates = [entry.seconds for entry in plan.with_state(TO_DO) if entry.seconds is not None]
         if estimates:
             n_unknown = len(plan.with_state(TO_DO)) - len(estimates)
-            duration = format_duration(sum(estimates) / workers)
-            unknown = f", and {count_jobs(n_unknown)} of unknown duration" if n_unknown else ""
-            self._out.print(f"about {duration}{unknown}", soft_wrap=True)
+            duration = format_seconds(sum(estimates) / workers, 2)
+            unknown = f", and {count_nouns(n_unknown, 'job')} of unknown duration" if n_unknown else ""
+            self._out.print(f"about {duration}{unknown}")
 
     def _describe_best(self, outcome: JobOutcome) -> str:
         """Return the best job so far on the dataset of a job."""
@@ -242,17 +239,17 @@ class SweepDisplay:
             by_reason.setdefault(outcome.reason, []).append(outcome)
         for reason, sharing in by_reason.items():
             for outcome in sharing:
-                self._err.print(f"  {outcome.kind:<8} #{outcome.number} {escape(outcome.name)}", soft_wrap=True)
-            self._err.print(f"           {escape(reason)}", soft_wrap=True)
+                self._err.print(f"  {outcome.kind:<8} #{outcome.number} {escape(outcome.name)}")
+            self._err.print(f"           {escape(reason)}")
         n_hidden = len(outcomes) - MAX_FAILURES_SHOWN
         if n_hidden > 0:
-            self._err.print(f"  and {n_hidden} more", soft_wrap=True)
+            self._err.print(f"  and {n_hidden} more")
 
 
 def _format_outcome(outcome: JobOutcome, name_width: int) -> str:
     if outcome.kind == FINISHED:
         score = f"{outcome.headline} {outcome.value}"
-        text = f"{score}  {outcome.seconds:.2f} s  {outcome.run_id or ''}"
+        text = f"{score}  {format_seconds(outcome.seconds)}  {outcome.run_id or ''}"
     else:
         first_line = outcome.reason.partition("\n")[0]
         text = f"{outcome.kind}  {escape(first_line)}"
@@ -275,3 +272,11 @@ def _is_better(outcome: JobOutcome, best: JobOutcome | None) -> bool:
     if outcome.greater_is_better:
         return outcome.score > best.score
     return outcome.score < best.score
+
+
+def _summarize_plan(plan: Plan) -> str:
+    """Return how many jobs there are, and how many of each state: "to do" always, the others if there are any."""
+    words = {TO_DO: "to run", DONE: "already done", DUPLICATE: "given twice", INVALID: "invalid"}
+    counts = {state: len(plan.with_state(state)) for state in words}
+    shown = [f"{count} {words[state]}" for state, count in counts.items() if count or state == TO_DO]
+    return f"{count_nouns(len(plan.entries), 'job')}: {', '.join(shown)}"

@@ -121,7 +121,7 @@ def test_a_result_is_shown_as_text_as_a_table_and_as_html(compared: bakeoff.Comp
     assert repr(compared) == f"<ComparisonResult: {compared.verdict.splitlines()[0]}>"
     shown = compared._repr_html_()
     assert compared.verdict.splitlines()[0] in shown
-    assert "<b>•" in shown
+    assert "<b>0." in shown
     assert compared.html.startswith("<!DOCTYPE html>")
     with open(os.devnull, "w") as nowhere:
         console = Console(width=150, record=True, file=nowhere)
