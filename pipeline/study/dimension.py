@@ -13,6 +13,7 @@ from optuna.trial import Trial
 
 from bakeoff.pipeline.errors import UserError
 
+LOG_TAG = "log"
 Distribution: TypeAlias = CategoricalDistribution | FloatDistribution | IntDistribution
 
 
@@ -74,26 +75,38 @@ def parse_dimension(override: Override) -> Dimension:
     Raises
     ------
     UserError
-        The range is empty, or a logarithmic range is not positive.
+        The range is empty, a logarithmic range is not positive, or nothing reads a tag.
     """
     key = override.get_key_element()
     value = override.value()
+    _require_read_tags(override)
     try:
         if isinstance(value, IntervalSweep):
             assert value.start is not None
             assert value.end is not None
-            distribution = _make_number_distribution(value.start, value.end, None, "log" in value.tags)
+            distribution = _make_number_distribution(value.start, value.end, None, LOG_TAG in value.tags)
             return Dimension(key, key, distribution)
         if isinstance(value, RangeSweep) and not value.shuffle:
             assert value.start is not None
             assert value.stop is not None
-            distribution = _make_number_distribution(value.start, value.stop, value.step, "log" in value.tags)
+            distribution = _make_number_distribution(value.start, value.stop, value.step, LOG_TAG in value.tags)
             return Dimension(key, key, distribution)
     except ValueError as error:
         raise UserError(f"{override.input_line}: {error}") from error
     values = list(override.sweep_iterator())
     texts = tuple(override.sweep_string_iterator())
     return make_categorical(key, key, values, texts)
+
+
+def _require_read_tags(override: Override) -> None:
+    value = override.value()
+    read = {LOG_TAG} if isinstance(value, IntervalSweep | RangeSweep) else set()
+    unread = sorted({str(tag) for tag in getattr(value, "tags", ())} - read)
+    if unread:
+        raise UserError(
+            f"{override.input_line}: nothing reads the tag {unread[0]}; a study reads tag({LOG_TAG},...) of an "
+            "interval or a range."
+        )
 
 
 def make_categorical(key: str, name: str, values: Sequence[Any], value_texts: tuple[str, ...] = ()) -> Dimension:

@@ -14,7 +14,6 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.study.dimension import Dimension, format_value, make_categorical, parse_dimension
 from bakeoff.pipeline.study.space import LearnerSpace, SearchSpace
 from bakeoff.pipeline.sweep.compose import Composer
-from bakeoff.pipeline.sweep.sweep_values import check_tags
 
 SEARCH_METHODS = ("none", "grid")
 """The values of ``search`` with which Optuna chooses the jobs."""
@@ -129,7 +128,6 @@ def _parse_parameter(parameter: str, name: str, values: Any, parse: ParseOverrid
     override = parse(f"{key}={values}") if isinstance(values, str) else None
     if override is None or not override.is_sweep_override():
         raise UserError(f"space.{parameter}={values!r} must be a list of values, or a string such as range(1,9).")
-    check_tags(override)
     return replace(parse_dimension(override), name=name)
 
 

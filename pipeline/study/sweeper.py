@@ -24,8 +24,9 @@ from bakeoff.pipeline.sweep.engine import SweepLoop, executor, make_job_runner, 
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import FAILED, JobOutcome
 from bakeoff.pipeline.sweep.learner_pattern import LEARNER_KEY, find_learner_pattern
+from bakeoff.pipeline.sweep.options import reject_sweep_params
 from bakeoff.pipeline.sweep.planning import Plan, Planner
-from bakeoff.pipeline.sweep.plugin import SweepCommand, reject_sweep_params
+from bakeoff.pipeline.sweep.plugin import SweepCommand
 from bakeoff.pipeline.sweep.report import SweepReport
 from bakeoff.pipeline.sweep.request import SweepRequest
 from bakeoff.pipeline.tracking import history

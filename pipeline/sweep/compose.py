@@ -22,10 +22,9 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.hydra_text import MISSING_VALUE, escape_text
 from bakeoff.pipeline.sweep import search
 from bakeoff.pipeline.sweep.config_files import ConfigFiles
-from bakeoff.pipeline.sweep.job_count import describe_excess
 from bakeoff.pipeline.sweep.jobs import ComposedJob
 from bakeoff.pipeline.sweep.options import SweepOptions
-from bakeoff.pipeline.sweep.sweep_values import reject_tags
+from bakeoff.pipeline.sweep.values import describe_excess, reject_tags
 
 JobWords = tuple[str, ...]
 """The overrides of a job."""

@@ -1,13 +1,24 @@
-"""The keys of a sweep: they define how its jobs are made and run together, and are not part of any job."""
+"""The keys of a whole sweep: they define how its jobs are made and run together, and are not part of any job."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hydra.core.override_parser.types import Override
+from omegaconf import DictConfig, OmegaConf
+
+from bakeoff.pipeline.config.booleans import read_boolean
+from bakeoff.pipeline.config.invocation import list_words
+from bakeoff.pipeline.config.schema import SWEEP_KEYS
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
+BOOLEAN_KEYS = ("resume", "dry_run")
+EXPERIMENT_KEY = "experiment"
+HYDRA_KEYS = ("hydra.sweeper.params", "hydra.sweeper._target_", "hydra.launcher._target_")
+"""Keys of Hydra of the same kind."""
 SEARCH_METHODS = ("none", "zip", "grid", "random")
 ON_INVALID = ("stop", "skip")
 DEFAULT_MAX_JOBS = 100_000
@@ -45,6 +56,27 @@ class SweepOptions:
     search: Mapping[str, Any]
     max_jobs: int = DEFAULT_MAX_JOBS
 
+    @classmethod
+    def read(cls, master: DictConfig) -> SweepOptions:
+        """Return the options that the configuration of a sweep holds.
+
+        Parameters
+        ----------
+        master : DictConfig
+
+        Raises
+        ------
+        UserError
+            One of them is missing or invalid.
+        """
+        options: Any = OmegaConf.to_container(OmegaConf.masked_copy(master, list(SWEEP_KEYS)), resolve=True)
+        missing = [key for key in SWEEP_KEYS if key not in options]
+        if missing:
+            raise UserError(f"{missing[0]} cannot be removed, because every sweep needs it; leave ~{missing[0]} out.")
+        options["search"] = options["search"] or {"method": "none"}
+        options |= {key: read_boolean(key, options[key]) for key in BOOLEAN_KEYS}
+        return cls(**options)
+
     def __post_init__(self) -> None:
         if self.max_jobs < 1:
             raise UserError(f"max_jobs={self.max_jobs} must be a positive number of jobs.")
@@ -79,3 +111,78 @@ class SweepOptions:
         if word == "stop_after" and count.isdigit() and int(count) > 0:
             return int(count)
         raise UserError(f"on_error={self.on_error!r} must be continue, stop, or stop_after:N with N at least 1.")
+
+
+def require_one_value(override: Override) -> None:
+    """Reject several values of a key of the whole sweep."""
+    key = override.key_or_group
+    if override.is_sweep_override() and key.split(".")[0] in SWEEP_KEYS:
+        raise UserError(f"{override.input_line}: {key} is a key of the whole sweep; give it one value.")
+
+
+def reject_sweep_params(params: Sequence[str]) -> None:
+    """Reject keys of the whole sweep, and Hydra's own, among the overrides of its jobs: no job would read them.
+
+    Parameters
+    ----------
+    params : sequence of str
+        The overrides in the configuration of the sweeper.
+
+    Raises
+    ------
+    UserError
+    """
+    for word in params:
+        key = word.partition("=")[0]
+        part = re.split(r"[./@]", key)[0]
+        if part == "hydra" or part in SWEEP_KEYS:
+            raise UserError(
+                f"hydra.sweeper.params.{key}: {key} is a key of the whole sweep and not of its jobs; write it at the "
+                "top of the file, or on the command line."
+            )
+
+
+def reject_lost_keys(overrides: Sequence[Override], loader: Any, master: DictConfig) -> None:
+    """Reject experiments of one sweep whose files set keys of the whole sweep: none of them would be read.
+
+    Parameters
+    ----------
+    overrides : sequence of Override
+        Those of the jobs.
+    loader : ConfigLoader
+        Hydra's.
+    master : DictConfig
+        The configuration of the sweep itself, to which a single experiment belongs.
+
+    Raises
+    ------
+    UserError
+    """
+    words = [str(word) for word in _iterate_experiments(overrides)]
+    if len(words) < 2:
+        return
+    given = {word.lstrip("+~").partition("=")[0] for word in list_words(master.hydra.overrides.task)}
+    plain = loader.load_sweep_config(master, [])
+    for word in words:
+        composed = loader.load_sweep_config(master, [word])
+        for key in (*SWEEP_KEYS, *HYDRA_KEYS):
+            value = _read_value(composed, key)
+            is_lost = value not in (_read_value(plain, key), _read_value(master, key))
+            if is_lost and key not in given:
+                shown = key.removesuffix("._target_")
+                raise UserError(
+                    f"{word} sets {shown}, a key of the whole sweep, which several experiments in one sweep cannot "
+                    f"set; give it on the command line and take it out of the file, or run {word} by itself."
+                )
+
+
+def _iterate_experiments(overrides: Sequence[Override]) -> Iterator[str]:
+    for override in overrides:
+        if override.key_or_group == EXPERIMENT_KEY and override.is_discrete_sweep():
+            for value in override.sweep_string_iterator():
+                yield f"{EXPERIMENT_KEY}={value}"
+
+
+def _read_value(config: DictConfig, key: str) -> Any:
+    value = OmegaConf.select(config, key)
+    return OmegaConf.to_container(value, resolve=True) if OmegaConf.is_config(value) else value

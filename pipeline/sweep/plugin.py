@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,23 +13,17 @@ from hydra.core.override_parser.types import Override
 from hydra.types import HydraContext
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
-from bakeoff.pipeline.config.booleans import read_boolean
 from bakeoff.pipeline.config.compose_job import PRIVATE_MODE
 from bakeoff.pipeline.config.invocation import list_words, note_tuned_keys, reject_unread_space
-from bakeoff.pipeline.config.schema import SWEEP_KEYS
-from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.compose import Composer, expand_overrides, varying_keys
-from bakeoff.pipeline.sweep.experiment_keys import reject_lost_keys
-from bakeoff.pipeline.sweep.job_count import require_few_jobs
-from bakeoff.pipeline.sweep.options import SweepOptions
+from bakeoff.pipeline.sweep.options import SweepOptions, reject_lost_keys, reject_sweep_params, require_one_value
 from bakeoff.pipeline.sweep.remote import RemoteLauncher
 from bakeoff.pipeline.sweep.request import SweepRequest
-from bakeoff.pipeline.sweep.sweep_values import check_values
+from bakeoff.pipeline.sweep.values import check_values, require_few_jobs
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.sweep.report import SweepReport
 
-BOOLEAN_KEYS = ("resume", "dry_run")
 SEARCHING_METHODS = ("grid", "random")
 """The values of ``search.method`` that read the space of a learner."""
 BASIC_LAUNCHER = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
@@ -93,9 +86,9 @@ class SweepCommand:
         parser = OverridesParser.create(config_loader=context.config_loader)
         # These words set the options of the sweep itself, which cannot vary from job to job.
         for override in parser.parse_overrides(list_words(master.hydra.overrides.task)):
-            _require_one_value(override)
+            require_one_value(override)
         parsed = parser.parse_overrides(list(words))
-        options = _read_options(master)
+        options = SweepOptions.read(master)
         if combines:
             require_few_jobs(parsed, str(options.search["method"]), options.max_jobs)
         check_values(parsed)
@@ -176,46 +169,3 @@ def run_hydra_sweep(
     )
     command.write_record()
     return report
-
-
-def _require_one_value(override: Override) -> None:
-    """Reject several values of a key that belongs to the whole sweep."""
-    key = override.key_or_group
-    if override.is_sweep_override() and key.split(".")[0] in SWEEP_KEYS:
-        raise UserError(f"{override.input_line}: {key} is a key of the whole sweep; give it one value.")
-
-
-def reject_sweep_params(params: Sequence[str]) -> None:
-    """Reject keys of the whole sweep, and Hydra's own, among the overrides of its jobs: no job would read them.
-
-    Parameters
-    ----------
-    params : sequence of str
-        The overrides in the configuration of the sweeper.
-
-    Raises
-    ------
-    UserError
-    """
-    for word in params:
-        key = word.partition("=")[0]
-        part = re.split(r"[./@]", key)[0]
-        if part == "hydra" or part in SWEEP_KEYS:
-            raise UserError(
-                f"hydra.sweeper.params.{key}: {key} is a key of the whole sweep and not of its jobs; write it at the "
-                "top of the file, or on the command line."
-            )
-
-
-def _read_options(master: DictConfig) -> SweepOptions:
-    options = OmegaConf.to_container(OmegaConf.masked_copy(master, list(SWEEP_KEYS)), resolve=True)
-    assert isinstance(options, dict)
-    options["search"] = options["search"] or {"method": "none"}
-    options |= {key: read_boolean(key, options[key]) for key in BOOLEAN_KEYS if key in options}
-    try:
-        return SweepOptions(**{str(key): value for key, value in options.items()})
-    except TypeError:
-        missing = [key for key in SWEEP_KEYS if key not in options]
-        raise UserError(
-            f"{missing[0]} cannot be removed, because every sweep needs it; leave ~{missing[0]} out."
-        ) from None

@@ -26,7 +26,7 @@ from bakeoff.pipeline.config.targets.import_target import TRUE_VALUES, find_targ
 from bakeoff.pipeline.config.targets.known_targets import OWN_NAMES, PLACED_KEYS, is_known
 from bakeoff.pipeline.config.targets.target_names import CALL_KEYS, require_name, require_names
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.sweep.plugin import BOOLEAN_KEYS
+from bakeoff.pipeline.sweep.options import BOOLEAN_KEYS
 
 EXPERIMENTAL = {"IterativeImputer", "HalvingGridSearchCV", "HalvingRandomSearchCV"}
 """Estimators that scikit-learn gives only to those who import something else first."""

@@ -1,13 +1,73 @@
-"""The number of jobs that a command describes, by arithmetic: too many are refused before they are made."""
+"""The values of the keys that vary over a sweep: there is at least one, none is lost, and their jobs are few enough."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from hydra.core.override_parser.types import ChoiceSweep, Override, RangeSweep
+from hydra.core.override_parser.types import ChoiceSweep, Glob, Override, RangeSweep
+from hydra.errors import ConfigCompositionException
 
+from bakeoff.pipeline.config.options import GROUPS
 from bakeoff.pipeline.errors import UserError
+
+
+def check_values(overrides: Iterable[Override]) -> None:
+    """Reject keys that would vary over no value.
+
+    Parameters
+    ----------
+    overrides : iterable of Override
+
+    Raises
+    ------
+    UserError
+    """
+    for override in overrides:
+        value = override.value()
+        if isinstance(value, Glob):
+            _require_options(override)
+        elif isinstance(value, ChoiceSweep | RangeSweep):
+            _require_values(override, value)
+
+
+def reject_tags(override: Override) -> None:
+    """Reject tags in a sweep that lists its values, which reads none."""
+    value = override.value()
+    if isinstance(value, ChoiceSweep | RangeSweep) and value.tags:
+        tag = min(map(str, value.tags))
+        raise UserError(
+            f"{override.input_line}: the tag {tag} is for studies; leave it out, or add hydra/sweeper=optuna."
+        )
+
+
+def _require_values(override: Override, value: ChoiceSweep | RangeSweep) -> None:
+    """Require that a key varies over at least one value, which may be null."""
+    if count_values(override):
+        return
+    cure = "write at least one"
+    if isinstance(value, RangeSweep):
+        bounds = f"begins at {value.start} and ends before {value.stop}, in steps of {value.step}"
+        cure = f"range(START,STOP,STEP) {bounds}"
+    raise UserError(f"{override.input_line} has no values; {cure}.")
+
+
+def _require_options(override: Override) -> None:
+    """Require that a pattern names an option."""
+    word = str(override.input_line)
+    group = override.key_or_group
+    group_list = group if "/" in group else f"`bakeoff list {group}`"
+    if group not in GROUPS and "/" not in group:
+        raise UserError(
+            f"{word}: glob(...) names options of a group, such as learner, and {group} is none; write the values, as "
+            f"in {group}=1,2."
+        )
+    try:
+        names = list(override.sweep_iterator())
+    except ConfigCompositionException as error:
+        raise UserError(f"{word}: {' '.join(str(error).split())}") from error
+    if not names:
+        raise UserError(f"{word} names no option; {group_list} shows the names.")
 
 
 def require_few_jobs(overrides: Sequence[Override], method: str, max_jobs: int) -> None:
