@@ -41,7 +41,14 @@ PRESETS: dict[str, type[BaseEstimator]] = {
     "c45": DecisionTreeClassifier,
 }
 
+BUILT_ON: dict[str, tuple[str, ...]] = {
+    "decision_tree": ("trees",),
+    "random_forest": ("trees", "decision_tree"),
+}
+"""The folders whose code a family of learners runs, besides its own and ``base/``."""
+
 __all__ = [
+    "BUILT_ON",
     "PRESETS",
     "REGISTRY",
     "SVC",

@@ -11,8 +11,7 @@ from bakeoff.pipeline.audit import AuditVerdict, make_audit_tags
 from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.config.settle import NULL_PARTS, to_yaml
 from bakeoff.pipeline.experiment import Experiment
-from bakeoff.pipeline.identity import DECISIVE_KEYS, hash_config, hash_config_code
-from bakeoff.pipeline.source_code import hash_text
+from bakeoff.pipeline.identity import DECISIVE_KEYS, hash_config_code, hash_text
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.dataset.column_record import GUESSED_TAG
 from bakeoff.pipeline.stages.splitting import Splits
@@ -40,7 +39,12 @@ LEARNER_PREFIX = "learner."
 
 
 def describe_run(
-    spec: Mapping[str, Any], invocation: Invocation, experiment: Experiment, splits: Splits, audit: AuditVerdict
+    spec: Mapping[str, Any],
+    invocation: Invocation,
+    experiment: Experiment,
+    splits: Splits,
+    audit: AuditVerdict,
+    job_hash: str,
 ) -> RunDescription:
     """Return the run's name, params and tags.
 
@@ -52,6 +56,8 @@ def describe_run(
     experiment : Experiment
     splits : Splits
     audit : AuditVerdict
+    job_hash : str
+        The ``config_hash``.
     """
     choices = {part: invocation.choices.get(part, "custom") for part in PARTS}
     choices["dataset"] = experiment.dataset.name
@@ -67,6 +73,7 @@ def describe_run(
         name=name_run(choices | {"experiment": template}, spec, invocation.varying),
         params=params,
         tags={
+            "config_hash": job_hash,
             **_make_tags(spec, invocation, experiment.dataset.digest(), splits),
             **_make_remark_tags(experiment.dataset),
             **make_audit_tags(audit),
@@ -157,7 +164,6 @@ def _make_params(spec: Mapping[str, Any], choices: Mapping[str, str], experiment
 
 def _make_tags(spec: Mapping[str, Any], invocation: Invocation, dataset_digest: str, splits: Splits) -> dict[str, str]:
     tags = {
-        "config_hash": hash_config(spec, dataset_digest),
         "code_hash": hash_config_code(spec),
         "dataset_digest": dataset_digest,
         # By these two, a comparison pairs runs fold by fold, and corrects its tests for overlapping training parts.

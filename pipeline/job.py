@@ -23,6 +23,7 @@ from bakeoff.pipeline.experiment.builder import build_experiment
 from bakeoff.pipeline.experiment.candidates import leave_out_candidates
 from bakeoff.pipeline.experiment.part_cache import PartCache
 from bakeoff.pipeline.figure_choice import FigureChoice, choose_figures
+from bakeoff.pipeline.identity import hash_config
 from bakeoff.pipeline.job_secrets import hide_in_warnings
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.storage_check import check_models, uses_own_code
@@ -99,7 +100,12 @@ class JobResult:
 
 
 def prepare_job(
-    spec: Mapping[str, Any], invocation: Invocation, resources: PartCache, tries_own_code: bool = True
+    spec: Mapping[str, Any],
+    invocation: Invocation,
+    resources: PartCache,
+    *,
+    job_hash: str | None = None,
+    tries_own_code: bool = True,
 ) -> PreparedJob:
     """Build and check a job; nothing is stored, and nothing is fitted but the trials of some checks on a few rows.
 
@@ -109,6 +115,8 @@ def prepare_job(
         The settled configuration.
     invocation : Invocation
     resources : PartCache
+    job_hash : str, optional
+        The ``config_hash`` under which the job was planned.
     tries_own_code : bool
         Whether a learner of the user is among those that may be fitted on a few rows.
 
@@ -117,11 +125,11 @@ def prepare_job(
     UserError
     """
     with hiding_values(to_yaml(spec)):
-        return _prepare_job(spec, invocation, resources, tries_own_code)
+        return _prepare_job(spec, invocation, resources, job_hash, tries_own_code)
 
 
 def _prepare_job(
-    spec: Mapping[str, Any], invocation: Invocation, resources: PartCache, tries_own_code: bool
+    spec: Mapping[str, Any], invocation: Invocation, resources: PartCache, job_hash: str | None, tries_own_code: bool
 ) -> PreparedJob:
     experiment = build_experiment(spec, resources)
     preflight.check_experiment(experiment)
@@ -134,7 +142,8 @@ def _prepare_job(
     choice = choose_figures(spec.get("figures", []), experiment, splits, spec["trust"])
     audit = resources.build("audit", spec["audit"], spec["trust"])
     verdict = audit.check(experiment, splits)
-    description = describe_run(spec, invocation, experiment, splits, verdict)
+    job_hash = job_hash or hash_config(spec, experiment.dataset.digest())
+    description = describe_run(spec, invocation, experiment, splits, verdict, job_hash)
     return PreparedJob(spec, experiment, splits, choice, description, audit, verdict)
 
 

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from bakeoff.learners import trees
+from bakeoff.learners import BUILT_ON, trees
+from bakeoff.pipeline.identity.own_code import BASE, SHARED_PLACES
 
 ROOT = Path(__file__).parents[1]
 LEARNERS = sorted((ROOT / "learners").rglob("*.py"))
@@ -28,10 +29,8 @@ STAGES = (
 LAYERS = (
     {"text"},
     {"errors", "hydra_text", "paths", "tables", "whole_file"},
-    {"module_syntax"},
-    {"source_code"},
-    {"code_surroundings", "machine_memory", "notebook_code", "yaml_bounds"},
-    {"config", "identity", "stages"},
+    {"identity", "machine_memory", "yaml_bounds"},
+    {"config", "stages"},
     {"processes"},
     {"experiment"},
     {"model"},
@@ -50,6 +49,17 @@ LAYERS = (
     {"python"},
 )
 """The rooms of the pipeline, the lowest first: a room imports only from the layers below its own."""
+OUTSIDE = {
+    "bakeoff.pipeline.errors": "refusals, which end a run",
+    "bakeoff.pipeline.text": "spelling of what is shown, and names of secrets",
+    "bakeoff.pipeline.hydra_text": "spelling of keys in messages",
+    "bakeoff.pipeline.paths": "where a file lies; its content is in the digest of the data",
+    "bakeoff.pipeline.machine_memory": "tables that do not fit are refused",
+    "bakeoff.pipeline.processes": "how many processes share the folds, with the same results",
+    "bakeoff.pipeline.config.targets": "builds what the settled configuration names, with the arguments that it names",
+    "bakeoff.pipeline.config.options": "names of the user's own metrics, which are settled into the configuration",
+}
+"""What the code that decides a number may import besides itself, and why it decides none."""
 VALIDATION_HELPERS = ("sklearn.base", "sklearn.utils", "sklearn.exceptions")
 ONE_DOOR = {
     "mlflow": {"tracking"},
@@ -265,6 +275,22 @@ def imports_between_children(folder: Path) -> dict[str, set[str]]:
         named = {name.removeprefix(package).split(".")[0] for name in imports(file) if name.startswith(package)}
         found.setdefault(child, set()).update(named & children - {child})
     return found
+
+
+def test_the_code_that_decides_a_number_imports_nothing_else_of_bakeoff_that_decides_a_number() -> None:
+    own = {f"bakeoff.{place.replace('/', '.')}" for place in SHARED_PLACES}
+    files = [file for place in SHARED_PLACES for file in sorted((ROOT / place).rglob("*.py"))]
+    imported = {name for file in files for name in imports(file) if name.startswith("bakeoff.pipeline.")}
+    unlisted = {name for name in imported if not name.startswith((*own, *OUTSIDE))}
+    assert not unlisted
+    unused = {door for door in OUTSIDE if not any(name.startswith(door) for name in imported)}
+    assert not unused
+    assert not [file for file in files if any(name.startswith("bakeoff.learners") for name in imports(file))]
+
+
+def test_the_table_of_families_says_what_each_is_built_on() -> None:
+    for family, imported in imports_between_children(ROOT / "learners").items():
+        assert imported <= {BASE, *BUILT_ON.get(family, ())}, family
 
 
 @in_each(LEARNERS)

@@ -6,23 +6,19 @@ installed are stored beside it, with those of the modules that they import.
 
 from __future__ import annotations
 
-import ast
 import atexit
 import importlib
 import importlib.util
 import shutil
 import sys
-import sysconfig
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import mkdtemp
 
+from bakeoff.pipeline.identity.user_code import MAIN, follow_imports, list_modules
+
 CODE_FOLDER = "code"
 """The folder of the sources in the folder of a model; MLflow uses the same name."""
-INSTALLED_FOLDERS = ("stdlib", "platstdlib", "purelib", "platlib")
-OUR_PACKAGES = {"bakeoff", "hydra_plugins"}
-SITE_FOLDERS = ("site-packages", "dist-packages")
 
 
 class MissingCode(Exception):
@@ -49,17 +45,16 @@ def write_own_code(packages: Sequence[str], folder: Path) -> bool:
 
 def list_own_code(packages: Sequence[str]) -> dict[str, Path]:
     """Return the sources of packages, and of what they import, that are not installed: relative path -> file."""
-    files: dict[str, Path] = {}
-    visited: set[str] = set()
-    unvisited = set(packages) - OUR_PACKAGES
-    while unvisited:
-        package = unvisited.pop()
-        visited.add(package)
-        found = dict(_list_sources(package))
-        files |= found
-        imported = {name for file in found.values() for name in _list_imported_packages(file)}
-        unvisited |= imported - visited - OUR_PACKAGES
-    return files
+    # Nobody can import the file of a program elsewhere by the name __main__.
+    modules = {module for package in packages if package != MAIN for module in list_modules(package)}
+    files = {each.name: each.file for each in follow_imports(modules).values()}
+    return {_locate(name, file): file for name, file in files.items() if file.suffix == ".py"}
+
+
+def _locate(module: str, file: Path) -> str:
+    """Return the path of a module below the folder of imports."""
+    path = module.replace(".", "/")
+    return f"{path}/{file.name}" if file.stem == "__init__" else f"{path}.py"
 
 
 def make_importable(packages: Sequence[str], folder: Path) -> list[str]:
@@ -92,52 +87,6 @@ def make_importable(packages: Sequence[str], folder: Path) -> list[str]:
                 "with the model."
             )
     return notes
-
-
-def _list_sources(package: str) -> Iterator[tuple[str, Path]]:
-    """Yield the sources of a package or module that is not installed, by their path below the folder of imports."""
-    for root in _find_roots(package):
-        if root.is_file():
-            yield root.name, root
-            continue
-        for file in sorted(root.rglob("*.py")):
-            yield file.relative_to(root.parent).as_posix(), file
-
-
-def _find_roots(package: str) -> list[Path]:
-    """Return the file of a module, or the folders of a package; nothing if it is installed or has no source."""
-    try:
-        spec = importlib.util.find_spec(package)
-    except (ImportError, ValueError):  # __main__ has no source that could be imported elsewhere
-        return []
-    if spec is None:
-        return []
-    folders = [Path(folder) for folder in spec.submodule_search_locations or ()]
-    is_module = not folders and spec.origin is not None and spec.origin.endswith(".py")
-    roots = [Path(str(spec.origin))] if is_module else folders
-    return [root for root in roots if not _is_installed(root)]
-
-
-@cache
-def _list_installed_folders() -> tuple[Path, ...]:
-    return tuple(Path(sysconfig.get_paths()[name]).resolve() for name in INSTALLED_FOLDERS)
-
-
-def _is_installed(path: Path) -> bool:
-    resolved = path.resolve()
-    is_below = any(resolved.is_relative_to(folder) for folder in _list_installed_folders())
-    return is_below or any(part in SITE_FOLDERS for part in resolved.parts)
-
-
-def _list_imported_packages(file: Path) -> set[str]:
-    """Return the first parts of the names that a source imports, relative imports aside."""
-    names: set[str] = set()
-    for node in ast.walk(ast.parse(file.read_bytes())):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            names.add(node.module)
-    return {name.split(".")[0] for name in names}
 
 
 def _is_importable(package: str) -> bool:
@@ -177,12 +126,8 @@ def _list_links(folder: str, names: list[str]) -> list[str]:
 
 def _differs(stored: Path, package: str) -> bool:
     """Return whether the model stores code of a package that is not the code here."""
-    here = dict(_list_sources(package))
+    here = list_own_code([package])
     roots = (stored / f"{package}.py", stored / package)
     then = [file for root in roots for file in ([root] if root.is_file() else root.rglob("*.py"))]
     names = {file.relative_to(stored).as_posix(): file for file in then}
-    if not names:
-        return False
-    if names.keys() != here.keys():
-        return True
-    return any(file.read_bytes() != here[name].read_bytes() for name, file in names.items())
+    return any(name not in here or file.read_bytes() != here[name].read_bytes() for name, file in names.items())

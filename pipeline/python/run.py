@@ -11,6 +11,7 @@ from bakeoff.pipeline.config.invocation import note_repeated_keys, note_tuned_ke
 from bakeoff.pipeline.config.passwords import reject_passwords
 from bakeoff.pipeline.config.trust.trusted_packages import add_trust_of_environment
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.identity import describe_unidentified
 from bakeoff.pipeline.job import JobResult, PreparedJob
 from bakeoff.pipeline.model import Model, make_training_record
 from bakeoff.pipeline.python.data import GivenData, open_data
@@ -134,6 +135,7 @@ def _make_result(finished: FinishedRun, request: RunRequest, notes: Sequence[str
             *notes,
             *note_tuned_keys(request.words, [prepared.spec]),
             *experiment.dataset.remarks,
+            *describe_unidentified(prepared.spec),
             *prepared.audit_verdict.warnings,
             *describe_run_lines(experiment, folds, result.model),
             *warnings,

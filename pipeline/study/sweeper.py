@@ -70,6 +70,7 @@ def run_study(settings: StudySettings, request: SweepRequest, context: HydraCont
     edge_plan = _plan_edges(space, command, runner)
     refused = refused_outcomes(edge_plan)
     SweepDisplay(0, command.quiet).show_datasets(runner.resources.datasets)
+    SweepDisplay(0, command.quiet).show_problems(edge_plan.unidentified)
     if refused and (options.on_invalid == "stop" or not edge_plan.jobs):
         SweepDisplay(0, command.quiet).show_invalid(edge_plan)
         return SweepReport(refused, command.folder.name)

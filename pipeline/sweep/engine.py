@@ -89,6 +89,7 @@ def run_sweep(
         notes = (*notes, *describe_limit("workers", options.workers))
     most_jobs = max((job.spec.get("n_jobs", 1) for job in plan.jobs), default=1)
     notes = (*notes, *describe_limit("n_jobs", most_jobs))
+    notes = (*notes, *plan.unidentified)
     display.show_problems(notes)
     notes = (*notes, *_list_notes(runner, left_out))
     if options.dry_run:

@@ -125,7 +125,13 @@ class JobRunner:
             The job cannot run.
         """
         with self._refusing_errors(job.spec):
-            prepared = prepare_job(job.spec, job.invocation, self.resources, self.tries_own_code)
+            prepared = prepare_job(
+                job.spec,
+                job.invocation,
+                self.resources,
+                job_hash=job.hash,
+                tries_own_code=self.tries_own_code,
+            )
         n_bytes = prepared.splits.n_bytes
         if n_bytes <= self._free_bytes:
             self._free_bytes -= n_bytes
@@ -223,7 +229,7 @@ class JobRunner:
         kept_job, prepared = self._prepared.pop(job.number, (None, None))
         if prepared is not None and kept_job is job:
             return prepared
-        return prepare_job(job.spec, job.invocation, self.resources)
+        return prepare_job(job.spec, job.invocation, self.resources, job_hash=job.hash)
 
     def _continue_rule(self, job: Job) -> ContinueRule:
         """Return the rule that decides after each fold of a job whether to evaluate the next one."""

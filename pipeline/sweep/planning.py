@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.identity import require_current_code
+from bakeoff.pipeline.identity import describe_unidentified, require_current_code
 from bakeoff.pipeline.sweep.job_results import locate_result
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import ComposedJob, Job, JobCell, JobOutcome
@@ -102,6 +102,12 @@ class Plan:
         """The name of the sweep, which is that of an earlier one if it is continued; None without a job."""
         jobs = [entry.job for entry in self.entries if entry.job is not None]
         return jobs[0].invocation.sweep if jobs else None
+
+    @property
+    def unidentified(self) -> tuple[str, ...]:
+        """What may decide the results of the jobs and is not part of their identity, a sentence each."""
+        specs = [entry.job.spec for entry in self.entries if entry.job is not None]
+        return tuple(dict.fromkeys(sentence for spec in specs for sentence in describe_unidentified(spec)))
 
     @property
     def jobs(self) -> list[Job]:

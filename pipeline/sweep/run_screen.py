@@ -13,6 +13,7 @@ from rich.table import Table
 from bakeoff.pipeline.audit import AuditVerdict
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.figure_choice import FigureChoice
+from bakeoff.pipeline.identity import describe_unidentified
 from bakeoff.pipeline.job import JobResult, PreparedJob
 from bakeoff.pipeline.memory_check import note_memory
 from bakeoff.pipeline.model import count_rows
@@ -65,13 +66,14 @@ class RunScreen:
                 yield fold
 
     def show_notes(self, sentences: Iterable[str]) -> None:
-        """Print sentences about the words of the run."""
+        """Print sentences about the words of the run, or the code of the user."""
         for sentence in sentences:
             self._err.print(f"note: {escape(sentence)}", soft_wrap=True)
 
     def show_job(self, prepared: PreparedJob) -> None:
         """Print what is run, before it is."""
         self.show_experiment(prepared.description.name, prepared.experiment)
+        self.show_notes(describe_unidentified(prepared.spec))
         self.show_audit(prepared.audit_verdict)
 
     def show_result(self, prepared: PreparedJob, result: JobResult, store: Store | None) -> None:

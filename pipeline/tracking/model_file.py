@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import sklearn
 import yaml
 
-from bakeoff.pipeline.identity import LIBRARIES
+from bakeoff.pipeline.identity import DISTRIBUTIONS
 from bakeoff.pipeline.model.allowed_types import list_own_packages, trusted_types
 from bakeoff.pipeline.model.estimator_file import MODEL_FILE_NAME
 from bakeoff.pipeline.model.known_parts import list_required_packages
@@ -134,7 +134,7 @@ def environment_files(libraries: tuple[str, ...] = ()) -> Mapping[str, str]:
     """
     python = platform.python_version()
     tools = {name: requirement for name in TOOLS for requirement in pin_versions(name)}
-    distributions = [name for library in libraries for name in LIBRARIES[library]]
+    distributions = [name for library in libraries for name in DISTRIBUTIONS[library]]
     packages = list(pin_versions(*PACKAGES, *distributions))
     pip = tools.get("pip", "pip").replace("==", "<=")  # conda may offer an older one only
     conda = {

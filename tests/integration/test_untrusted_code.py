@@ -176,7 +176,7 @@ def test_a_folder_with_the_name_of_a_package_does_not_take_its_place(tmp_path: P
 def test_a_file_with_the_name_of_a_package_of_an_extra_is_not_imported(
     bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from bakeoff.pipeline.source_code import CACHED
+    from bakeoff.pipeline.identity.user_code import forget_code
 
     theirs = bakeoff.folder / "theirs"
     (theirs / "imblearn").mkdir(parents=True)
@@ -185,11 +185,9 @@ def test_a_file_with_the_name_of_a_package_of_an_extra_is_not_imported(
     monkeypatch.setattr(sys, "path", [str(theirs), *sys.path])
     for name in [name for name in sys.modules if name.split(".")[0] == "imblearn"]:
         monkeypatch.delitem(sys.modules, name)
-    for function in CACHED:
-        function.cache_clear()
+    forget_code()
     answer = bakeoff("learner=majority", *IRIS, "balance=smote")
-    for function in CACHED:
-        function.cache_clear()
+    forget_code()
     assert answer.status == 2
     assert "has its name; rename that file or folder" in answer.err
     assert not (bakeoff.folder / LEAK).exists()

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 
-from bakeoff.pipeline.code_surroundings import list_surroundings
 from bakeoff.pipeline.errors import MissingPackage, UserError
 from bakeoff.pipeline.text.secrets import (
     conceal_words,
@@ -142,15 +138,3 @@ def test_an_address_takes_variables_in_place_of_user_and_password(monkeypatch: p
     assert expand_address("${oc.env:ME}.db") == "someone.db"
     with pytest.raises(KeyError, match="NOT_SET"):
         expand_address("http://me:$NOT_SET@host")
-
-
-def test_code_that_reads_a_password_has_no_fingerprint_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "secretive.py").write_text(
-        "import os\nKEY = os.environ['SHOP_API_KEY']\nSCALE = os.environ['SHOP_SCALE']\n"
-    )
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setenv("SHOP_API_KEY", CANARY)
-    monkeypatch.setenv("SHOP_SCALE", "2")
-    lines = json.dumps(list_surroundings("secretive"))
-    assert "SHOP_SCALE" in lines
-    assert "SHOP_API_KEY" not in lines

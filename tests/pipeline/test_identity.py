@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bakeoff.pipeline import source_code
-from bakeoff.pipeline.identity import DECISIVE_KEYS, forget_code, hash_code, hash_config
-from bakeoff.pipeline.source_code import OWN_PACKAGE, collect_imports
+from bakeoff import learners
+from bakeoff.pipeline.identity import DECISIVE_KEYS, config_hash, hash_config, hash_config_code, own_code
+from bakeoff.pipeline.identity.own_code import hash_own_code, list_families
 from bakeoff.pipeline.stages.dataset import load_bundled
 
 SPEC: dict[str, Any] = {
@@ -26,6 +30,7 @@ SPEC: dict[str, Any] = {
     "seed": 0,
     "trust": [],
 }
+ROOT = Path(__file__).parents[2]
 DIGEST = "0123456789abcdef"
 
 
@@ -89,25 +94,99 @@ def test_every_part_is_decisive_or_stands_apart_on_purpose() -> None:
     assert set(SPEC) - set(DECISIVE_KEYS) == {"dataset", "tracking", "trust"}
 
 
-# Code counts
+# bakeoff's own code counts
 
 
-def test_code_of_another_learner_does_not_count() -> None:
-    one, other = (hash_code(frozenset({f"bakeoff.learners.{name}"})) for name in ("KNeighborsClassifier", "SVC"))
-    assert one != other
-    reached = collect_imports({"bakeoff.learners.knn.classifier"}, {OWN_PACKAGE})
-    assert not any(module.startswith("bakeoff.learners.svm") for module in reached)
+@pytest.fixture
+def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a copy of the code, whose digests are kept beside it."""
+    monkeypatch.setattr(own_code, "KEPT_FILE", tmp_path / "kept" / "digests.json")
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    monkeypatch.setattr(own_code, "hash_own_code", hash_own_code.__wrapped__)
+    for name in ("learners", "pipeline"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    return tmp_path
+
+
+def hash_learners(folder: Path) -> dict[str, str]:
+    """Return the digest of bakeoff's own part of a job of each learner, ours and one of scikit-learn."""
+    classes = {name: learner.__module__ for name, learner in learners.REGISTRY.items()} | {"sklearn": "sklearn.svm"}
+    return {name: own_code.hash_own_code(list_families([module]), folder) for name, module in classes.items()}
+
+
+def find_changed(folder: Path, file: str, old: str, new: str) -> set[str]:
+    """Return the learners whose digests an edit of a file changes."""
+    before = hash_learners(folder)
+    path = folder / file
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    after = hash_learners(folder)
+    return {name for name in before if before[name] != after[name]}
+
+
+def test_an_edit_of_a_learner_changes_its_hashes_and_those_of_no_other(copy: Path) -> None:
+    assert find_changed(copy, "learners/knn/classifier.py", "import", "import math, ") == {"knn", "knn_regressor"}
+    trees = {"decision_tree", "decision_tree_regressor", "random_forest", "random_forest_regressor"}
+    assert find_changed(copy, "learners/decision_tree/classifier.py", "import", "import math, ") == trees
+    assert find_changed(copy, "learners/majority.py", "import", "import math, ") == {"majority", "mean"}
+
+
+@pytest.mark.parametrize(
+    ("file", "n_changed"),
+    [
+        ("learners/base/estimator.py", len(learners.REGISTRY)),
+        ("pipeline/stages/pruning.py", len(learners.REGISTRY) + 1),
+        ("pipeline/experiment/seeds.py", len(learners.REGISTRY) + 1),
+        ("pipeline/text/secrets.py", 0),
+        ("pipeline/errors.py", 0),
+        ("pipeline/config/settle.py", 0),
+    ],
+)
+def test_code_that_decides_a_number_counts_and_no_other(copy: Path, file: str, n_changed: int) -> None:
+    assert len(find_changed(copy, file, "from __future__ import annotations\n", "import math\n")) == n_changed
+
+
+def test_comments_docstrings_and_formatting_do_not_count(copy: Path) -> None:
+    assert not find_changed(copy, "pipeline/stages/pruning.py", '"""', '"""Reworded. ')
+    assert not find_changed(copy, "learners/knn/classifier.py", "from __future__", "# A remark.\n\nfrom __future__")
+
+
+def test_what_was_parsed_is_kept_and_a_file_that_cannot_be_read_is_replaced(
+    copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = own_code.hash_own_code(frozenset({"base"}), copy)
+    for content in ("", "[1]", '{"pipeline/stages": 1}', '{"pipeline/stages": ["old", "other"]}'):
+        own_code.KEPT_FILE.write_text(content)
+        assert own_code.hash_own_code(frozenset({"base"}), copy) == expected
+    monkeypatch.setattr(own_code, "parse_source", None)
+    assert own_code.hash_own_code(frozenset({"base"}), copy) == expected
+    assert [path.name for path in own_code.KEPT_FILE.parent.iterdir()] == ["digests.json"]
+
+
+def test_nothing_is_kept_where_python_keeps_no_bytecode(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    own_code.hash_own_code(frozenset({"base"}), copy)
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    (copy / "file").touch()
+    monkeypatch.setattr(own_code, "KEPT_FILE", copy / "file" / "digests.json")
+    own_code.hash_own_code(frozenset({"base"}), copy)
+    assert not (copy / "kept").exists()
 
 
 def test_the_version_of_a_library_counts_for_the_learners_that_use_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    targets = frozenset({"bakeoff.learners.boosting.XGBoostClassifier"})
-    others = frozenset({"bakeoff.learners.MajorityClassifier"})
+    def read_version(name: str) -> str:
+        if name not in installed:
+            raise PackageNotFoundError(name)
+        return installed[name]
+
+    boosted = changed("learner._target_", "bakeoff.learners.boosting.XGBoostClassifier")
     hashes = []
     for version in ("3.0", "3.1"):
         installed = {"xgboost": version, "numpy": "2", "scikit-learn": "1.9"}
-        monkeypatch.setattr(source_code, "version", installed.__getitem__)
-        forget_code()
-        hashes.append((hash_code(targets), hash_code(others)))
-    forget_code()
+        monkeypatch.setattr(config_hash, "version", read_version)
+        config_hash.get_package_version.cache_clear()
+        hashes.append((hash_config_code(boosted), hash_config_code(SPEC)))
+    config_hash.get_package_version.cache_clear()
     assert hashes[0][0] != hashes[1][0]
     assert hashes[0][1] == hashes[1][1]

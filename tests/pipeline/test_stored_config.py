@@ -32,13 +32,21 @@ def store(kept: Bakeoff) -> Store:
 def test_the_configuration_that_is_read_builds_the_experiment_of_the_run(kept: Bakeoff, store: Store) -> None:
     from bakeoff.pipeline.audit import AuditVerdict
     from bakeoff.pipeline.config.invocation import Invocation
+    from bakeoff.pipeline.identity import hash_config
 
     run = kept.runs()[0]
     spec = read_stored_config(store, run.info.run_id)
     experiment = build_experiment(spec, PartCache())
     learner: Any = experiment.learner
     assert float("inf") == learner.C
-    described = describe_run(spec, Invocation({}), experiment, experiment.make_splits(), AuditVerdict())
+    described = describe_run(
+        spec,
+        Invocation({}),
+        experiment,
+        experiment.make_splits(),
+        AuditVerdict(),
+        hash_config(spec, experiment.dataset.digest()),
+    )
     assert described.tags["config_hash"] == run.data.tags["config_hash"]
 
 

@@ -1,4 +1,4 @@
-"""Identity of the user's code: all that it imports, reads or depends on counts, and an edit of it changes the hash."""
+"""Identity of the user's code: what it imports counts; what it reads or a notebook defines is named in a line."""
 
 from __future__ import annotations
 
@@ -12,10 +12,17 @@ from typing import Any
 
 import pytest
 
-from bakeoff.pipeline import identity, source_code
 from bakeoff.pipeline.config.compose_job import compose_job, own_hydra_state
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.identity import DECISIVE_KEYS, hash_code, hash_config, require_current_code
+from bakeoff.pipeline.identity import (
+    DECISIVE_KEYS,
+    config_hash,
+    describe_unidentified,
+    hash_config,
+    hash_config_code,
+    require_current_code,
+    user_code,
+)
 
 DIGEST = "0123456789abcdef"
 LEARNER = "class Floor:\n    pass\n"
@@ -31,8 +38,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         place.mkdir()
         (place / "__init__.py").touch()
     (package / "floor.py").write_text(LEARNER)
-    # Those of bakeoff count as well, and take long to read.
-    monkeypatch.setattr(identity, "CORE_MODULES", ())
+    # That of bakeoff counts as well, and takes long to read.
+    monkeypatch.setattr(config_hash, "hash_own_code", lambda families: " ".join(sorted(families)))
     yield tmp_path
     _forget()
 
@@ -47,13 +54,14 @@ def _forget() -> None:
     for name in [name for name in sys.modules if name.split(".")[0] in {"ours", "beside", "plugin"}]:
         del sys.modules[name]
     importlib.invalidate_caches()
-    identity.forget_code()
+    user_code.forget_code()
+    config_hash.get_package_version.cache_clear()
 
 
 def digest_of(target: str = "ours.floor.Floor") -> str:
     """Return the digest of the code of a learner, as a new process finds it."""
     _forget()
-    return hash_code(frozenset({target}))
+    return hash_config_code(describe_job(_target_=target))
 
 
 def write(folder: Path, file: str, text: str) -> None:
@@ -136,24 +144,41 @@ def test_code_in_other_modules_of_the_package_does_not_count(folder: Path) -> No
     assert digest_of() == before
 
 
-def test_files_whose_names_stand_in_the_code_count(folder: Path) -> None:
-    ways = [
-        "TABLE = 'words.txt'",
-        "from pathlib import Path\nTABLE = Path(__file__).parent / 'data' / 'words.txt'",
-        "import os\nTABLE = os.path.join(os.path.dirname(__file__), 'data', 'words.txt')",
-        "from pathlib import Path\nTABLE = Path(__file__).with_name('words.txt')",
-    ]
-    forgotten = []
-    for way in ways:
-        write(folder, "ours/floor.py", f"{way}\n{LEARNER}")
-        digests = set()
-        for words in ("one", "two"):
-            for place in ("words.txt", "ours/data/words.txt", "ours/words.txt"):
-                write(folder, place, words)
-            digests.add(digest_of())
-        if len(digests) == 1:
-            forgotten.append(way)
-    assert not forgotten
+READS = {
+    "TABLE = 'words.txt'": "words.txt",
+    "from pathlib import Path\nTABLE = Path(__file__).parent / 'data' / 'words.txt'": "data/words.txt",
+    "import os\nTABLE = os.path.join(os.path.dirname(__file__), 'data', 'words.txt')": "data/words.txt",
+    "from pathlib import Path\nTABLE = Path(__file__).with_name('words.txt')": "words.txt",
+    "import os\nSIZE = os.environ['OURS_SIZE']": "OURS_SIZE",
+    "import os\nSIZE = os.environ.get('OURS_SIZE', '1')": "OURS_SIZE",
+    "import os\nSIZE = os.getenv('OURS_SIZE')": "OURS_SIZE",
+    "from os import environ, getenv\nSIZE = environ['OURS_SIZE']": "OURS_SIZE",
+    "from os import getenv\nclass Other:\n    def fit(self):\n        return getenv('OURS_SIZE')": "OURS_SIZE",
+}
+"""A statement in the module of a learner, and what it reads."""
+
+
+@pytest.mark.parametrize(("statement", "name"), READS.items(), ids=range(len(READS)))
+def test_files_and_variables_that_the_code_reads_by_name_do_not_count_and_are_named(
+    folder: Path, statement: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(folder, "ours/floor.py", f"{statement}\n{LEARNER}")
+    digests = set()
+    for value in ("1", "2"):
+        monkeypatch.setenv("OURS_SIZE", value)
+        for place in ("words.txt", "ours/data/words.txt", "ours/words.txt"):
+            write(folder, place, value)
+        digests.add(digest_of())
+    assert len(digests) == 1
+    (sentence,) = describe_unidentified(describe_job(_target_="ours.floor.Floor"))
+    assert sentence.startswith(f"floor.py reads {name}, which is not part of a job's identity")
+
+
+def test_a_secret_and_a_file_that_is_not_there_have_no_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OURS_API_KEY", "hush")
+    write(folder, "ours/floor.py", f"import os\nKEY = os.environ['OURS_API_KEY']\nNAME = 'absent.txt'\n{LEARNER}")
+    digest_of()
+    assert describe_unidentified(describe_job(_target_="ours.floor.Floor")) == []
 
 
 def test_files_that_the_configuration_names_count_with_their_content(folder: Path) -> None:
@@ -166,30 +191,6 @@ def test_files_that_the_configuration_names_count_with_their_content(folder: Pat
     before = hash_config(describe_job(weights="uniform"), DIGEST)
     write(folder, "uniform", "the name of an option is not that of a file")
     assert hash_config(describe_job(weights="uniform"), DIGEST) == before
-
-
-def test_environment_variables_that_the_code_reads_by_name_count(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ways = [
-        "import os\nSIZE = os.environ['OURS_SIZE']",
-        "import os\nSIZE = os.environ.get('OURS_SIZE', '1')",
-        "import os\nSIZE = os.getenv('OURS_SIZE')",
-        "from os import environ, getenv\nSIZE = environ['OURS_SIZE']",
-        "from os import getenv\nclass Other:\n    def fit(self):\n        return getenv('OURS_SIZE')",
-    ]
-    monkeypatch.setenv("OURS_SIZE", "1")
-    forgotten = []
-    for way in ways:
-        write(folder, "ours/floor.py", f"{way}\n{LEARNER}")
-        digests = set()
-        for size in ("1", "2"):
-            monkeypatch.setenv("OURS_SIZE", size)
-            digests.add(digest_of())
-        if len(digests) == 1:
-            forgotten.append(way)
-    assert not forgotten
-    before = digest_of()
-    monkeypatch.setenv("OURS_OTHER", "1")
-    assert digest_of() == before
 
 
 def test_yaml_files_of_the_user_count_with_their_values_and_variables_and_without_their_comments(
@@ -208,27 +209,59 @@ def test_yaml_files_of_the_user_count_with_their_values_and_variables_and_withou
     assert len({digest("One.", k, p) for k in (3, 5) for p in ("1", "2")}) == 4
 
 
-@pytest.mark.parametrize("has_file", [True, False])
-def test_a_learner_that_a_script_or_a_notebook_defines_counts_with_what_it_uses(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, has_file: bool
+def define_main(monkeypatch: pytest.MonkeyPatch, text: str, file: Path | None = None) -> None:
+    """Define classes as a script does, or a notebook if there is no file."""
+    main = types.ModuleType("__main__")
+    exec(text, vars(main))
+    if file is not None:
+        file.write_text(text)
+        main.__file__ = str(file)
+    monkeypatch.setitem(sys.modules, "__main__", main)
+
+
+def test_the_file_of_a_script_that_defines_a_learner_counts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    digests = []
+    for half in ("0.5", "0.5", "0.25"):
+        define_main(monkeypatch, f"HALF = {half}\n{LEARNER}", folder / "script.py")
+        digests.append(digest_of("__main__.Floor"))
+    assert digests[0] == digests[1] != digests[2]
+
+
+def test_code_of_a_notebook_has_no_identity_which_a_line_says(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    define_main(monkeypatch, LEARNER)
+    spec = describe_job(_target_="__main__.Floor")
+    assert digest_of("__main__.Floor") != digest_of("__main__.Floor")
+    assert hash_config(spec, DIGEST) != hash_config(spec, DIGEST)
+    (sentence,) = describe_unidentified(spec)
+    assert sentence.startswith("Floor is defined in a notebook, and code of a notebook has no identity")
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("from bakeoff.learners import KNeighborsClassifier", {"base", "knn"}),
+        ("from bakeoff.learners import KNeighborsClassifier as Near, SVC", {"base", "knn", "svm"}),
+        ("from bakeoff.learners.random_forest import RandomForestClassifier", {"base", "trees", "decision_tree"}),
+        ("import bakeoff.learners", {"base", "knn", "majority", "naive_bayes"}),
+        ("import bakeoff", {"base", "knn", "majority", "naive_bayes"}),
+        ("from bakeoff.pipeline.errors import UserError", set()),
+    ],
+)
+def test_the_learners_that_code_of_the_user_imports_count(
+    folder: Path, statement: str, expected: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    code = "STEP = {step}\ndef half():\n    return {half} * STEP\n\ndef other():\n    return {other}\n\n"
-    code += "class Base:\n    def fit(self):\n        return half()\n\nclass Floor(Base):\n    size = {size}\n"
+    counted: list[str] = []
 
-    def digest(half: str, other: str, step: int = 1, size: int = 1) -> str:
-        main = types.ModuleType("__main__")
-        text = code.format(half=half, other=other, step=step, size=size)
-        exec(text, vars(main))
-        if has_file:
-            write(folder, "script.py", text)
-            main.__file__ = str(folder / "script.py")
-        monkeypatch.setitem(sys.modules, "__main__", main)
-        return digest_of("__main__.Floor")
+    def record(families: frozenset[str]) -> str:
+        counted.extend(families)
+        return ""
 
-    assert digest("0.5", "1") == digest("0.5", "1")
-    assert len({digest("0.5", "1"), digest("0.25", "1"), digest("0.5", "1", step=2), digest("0.5", "1", size=2)}) == 4
-    # Of a script the whole file counts.
-    assert (digest("0.5", "1") == digest("0.5", "2")) is not has_file
+    monkeypatch.setattr(config_hash, "hash_own_code", record)
+    write(folder, "ours/floor.py", f"{statement}\n{LEARNER}")
+    digest_of()
+    assert expected <= set(counted)
+    assert bool(expected) is bool(counted)
+    assert "definitions" not in counted
 
 
 def install_plugin(folder: Path, version: str, text: str = LEARNER) -> None:
@@ -263,15 +296,15 @@ def test_the_version_of_an_installed_plugin_counts_for_what_uses_it(
 
 
 def test_compiled_code_and_code_in_another_encoding_count(folder: Path) -> None:
-    write(folder, "ours/floor.py", f"from . import fast\n{LEARNER}")
     digests = set()
     for content in (b"\x7fELF one", b"\x7fELF two"):
         (folder / "ours" / "fast.abi3.so").write_bytes(content)
-        identity.forget_code()
-        digests.add(source_code.hash_module("ours.fast"))
+        user_code.forget_code()
+        digests.add(user_code.follow_imports({"ours.fast"})["ours.fast"].digest)
+    assert len(digests) == 2
     (folder / "ours" / "inner.py").write_bytes("# -*- coding: latin-1 -*-\nNAME = 'é'\n".encode("latin-1"))
     write(folder, "ours/floor.py", f"from . import inner\n{LEARNER}")
-    assert (len(digests), len(digest_of())) == (2, 16)
+    assert len(digest_of()) == 16
 
 
 def test_code_that_was_changed_after_it_was_loaded_is_refused_until_it_is_loaded_again(folder: Path) -> None:

@@ -1,0 +1,176 @@
+"""The hash of a job: two jobs with the same hash have the same scores.
+
+It covers the settled configuration without its cosmetic keys, the data, the seed, the versions of the numerical
+libraries, bakeoff's own code that decides a number, and the code of the user. So an edit of k nearest neighbours
+changes the hashes of its jobs and of no others.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sys
+from collections.abc import Iterator, Mapping, Set
+from contextlib import suppress
+from functools import cache
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
+from pathlib import Path
+from typing import Any
+
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.identity.digests import hash_file, hash_text, names_file
+from bakeoff.pipeline.identity.own_code import OWN_PACKAGE, hash_own_code, list_families
+from bakeoff.pipeline.identity.user_code import (
+    MAIN,
+    UserModule,
+    find_definition,
+    find_module,
+    find_modules,
+    find_source,
+    forget_code,
+    get_package,
+    is_of_user,
+    trace_targets,
+)
+from bakeoff.pipeline.text.secrets import expand_public_references
+
+DECISIVE_KEYS = (
+    "preprocessing", "learner", "tuning", "pruning", "balance", "target", "calibration", "threshold", "evaluation",
+    "seed",
+)  # fmt: skip
+"""Keys of the settled configuration that decide the result; the dataset is represented by its digest."""
+DISTRIBUTIONS = {
+    "numpy": ("numpy",),
+    "sklearn": ("scikit-learn",),
+    "xgboost": ("xgboost", "xgboost-cpu"),
+    "lightgbm": ("lightgbm",),
+}
+"""The packages that learners of bakeoff and of scikit-learn use, and the names under which they may be installed."""
+NUMERICAL_LIBRARIES = {"numpy", "sklearn"}
+"""Packages whose version counts for every job."""
+TARGET_KEY = "_target_"
+
+
+def hash_config(spec: Mapping[str, Any], dataset_digest: str) -> str:
+    """Return a digest of everything that decides a job's result: 16 hexadecimal digits.
+
+    Parameters
+    ----------
+    spec : mapping
+        The settled configuration; the order of its keys, and where the run is stored, do not count.
+    dataset_digest : str
+        Represents the data, wherever the file is.
+    """
+    decisive = {key: spec[key] for key in DECISIVE_KEYS}
+    decisive["dataset"] = dataset_digest
+    decisive["code"] = hash_config_code(spec)
+    # A setting that an environment variable has decides the result; a secret does not, and nobody can guess it.
+    return hash_text(expand_public_references(json.dumps(decisive, sort_keys=True, default=str)))
+
+
+def hash_config_code(spec: Mapping[str, Any]) -> str:
+    """Return a digest of the code that decides a job's result, and of the files that its configuration names.
+
+    Code of a notebook has no digest: the value is another one each time, so that no job is taken for one that is done.
+
+    Parameters
+    ----------
+    spec : mapping
+        The settled configuration.
+    """
+    targets = list_targets(spec)
+    if any(map(is_of_notebook, targets)):
+        return secrets.token_hex(8)
+    code = trace_targets(targets)
+    imported = {name for module in code for name in module.imports}
+    # ``import bakeoff`` may use every learner.
+    ours = {find_module(name) or OWN_PACKAGE for name in imported if get_package(name) == OWN_PACKAGE}
+    families = list_families(ours | find_modules(targets))
+    lines = [hash_own_code(families), *_list_versions(targets, imported)]
+    lines += [f"{module.name} {module.digest}" for module in code]
+    lines += sorted({f"file {name} {hash_file(Path(name))}" for name in _iter_files(_list_parts(spec))})
+    return hash_text("\n".join(lines))
+
+
+def require_current_code(spec: Mapping[str, Any]) -> None:
+    """Check, before jobs are planned, that the user's code that this process has loaded is the one in its files.
+
+    While jobs run the files may change, because modules are loaded once. Code that was loaded again is read again.
+
+    Parameters
+    ----------
+    spec : mapping
+        The settled configuration of a job.
+
+    Raises
+    ------
+    UserError
+        Code was changed and not loaded again: a run would be stored as one of code that did not run.
+    """
+    code = trace_targets(list_targets(spec))
+    now = [UserModule.read(module.name, module.file) for module in code]
+    changed = [(old, new) for old, new in zip(code, now, strict=True) if old.digest != new.digest]
+    stale = [old for old, new in changed if old.loaded_spec is not None and old.loaded_spec is new.loaded_spec]
+    if stale:
+        raise UserError(
+            f"{stale[0].file} was changed after this process had imported it; start the process again (restart "
+            "the kernel of a notebook), so that the code that runs is the code that is recorded."
+        )
+    if changed:
+        forget_code()
+
+
+def _list_versions(targets: Set[str], imported: Set[str]) -> list[str]:
+    """Return a line for each package whose version counts for a job."""
+    declared = [getattr(find_definition(target), "required_package", "") for target in targets]
+    required = {str(package) for package in declared if package}
+    used = set(map(get_package, targets | imported)) - {OWN_PACKAGE} - sys.stdlib_module_names
+    installed = {name for name in used if not is_of_user(name)}
+    return [f"{name}=={get_package_version(name)}" for name in sorted(NUMERICAL_LIBRARIES | required | installed)]
+
+
+def is_of_notebook(target: str) -> bool:
+    """Return whether a class or function is defined in no file, as in a notebook."""
+    return get_package(target) == MAIN and find_source(MAIN) is None
+
+
+def _list_parts(spec: Mapping[str, Any]) -> list[Any]:
+    return [spec[key] for key in DECISIVE_KEYS]
+
+
+def list_targets(spec: Mapping[str, Any]) -> frozenset[str]:
+    """Return every ``_target_`` of a configuration, at any depth."""
+    return frozenset(value for key, value in _iter_values(_list_parts(spec)) if key == TARGET_KEY)
+
+
+def _iter_files(parts: Any) -> Iterator[str]:
+    """Yield the values of a configuration that are paths of files."""
+    yield from (value for key, value in _iter_values(parts) if key != TARGET_KEY and names_file(value))
+
+
+def _iter_values(node: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the texts of a configuration, each with the name of its key."""
+    if isinstance(node, Mapping):
+        for name, child in node.items():
+            yield from _iter_values(child, str(name))
+    elif isinstance(node, list | tuple):
+        for child in node:
+            yield from _iter_values(child, key)
+    elif isinstance(node, str):
+        yield key, node
+
+
+@cache
+def get_package_version(package: str) -> str:
+    """Return the version of the distribution that a package belongs to; ``unknown`` if it belongs to none."""
+    names = DISTRIBUTIONS.get(package, (package,))
+    # To search all distributions takes long, and most packages have the name of theirs.
+    return _get_version(*names) or _get_version(*sorted(packages_distributions().get(package, []))) or "unknown"
+
+
+def _get_version(*distributions: str) -> str:
+    """Return the version of the first of some distributions that is installed; empty if none is."""
+    for name in distributions:
+        with suppress(PackageNotFoundError):
+            return version(name)
+    return ""

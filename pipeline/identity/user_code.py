@@ -1,0 +1,197 @@
+"""The code of the user that a job runs: the modules that its configuration names, followed through their imports.
+
+Code of the user is every module that is neither installed nor part of Python or bakeoff.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import inspect
+import sys
+from collections.abc import Iterator, Set
+from dataclasses import dataclass
+from functools import cache
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
+from typing import Any
+
+from bakeoff.pipeline.identity.digests import hash_bytes, hash_tree, parse_source
+from bakeoff.pipeline.identity.own_code import OWN_PACKAGE
+
+INSTALLED_FOLDERS = frozenset({"site-packages", "dist-packages"})
+IMPORT_FUNCTIONS = frozenset({"import_module", "__import__"})
+MAIN = "__main__"
+VERSIONED = frozenset({OWN_PACKAGE, "numpy", "sklearn", "imblearn", "xgboost", "lightgbm"})
+"""Packages that are identified by their version or otherwise, and are not followed."""
+
+
+@dataclass(frozen=True)
+class UserModule:
+    """A module of the user, as its file was when it was read.
+
+    Attributes
+    ----------
+    name : str
+    file : Path
+    digest : str
+        Of its syntax tree; of its bytes if it is compiled.
+    imports : frozenset of str
+        Dotted names; that of ``from a import b`` is a.b, whatever b is.
+    loaded_spec : object
+        Another one after the module was loaded again; None if it was not loaded.
+    """
+
+    name: str
+    file: Path
+    digest: str
+    imports: frozenset[str]
+    loaded_spec: Any
+
+    @classmethod
+    def read(cls, name: str, file: Path) -> UserModule:
+        """Return the module as its file is now."""
+        content = file.read_bytes() if file.is_file() else b""
+        loaded_spec = getattr(sys.modules.get(name), "__spec__", None)
+        if file.suffix != ".py":
+            return cls(name, file, hash_bytes(content), frozenset(), loaded_spec)
+        tree = parse_source(content)
+        package = name if file.stem == "__init__" else name.rpartition(".")[0]
+        return cls(name, file, hash_tree(tree), frozenset(_iter_imports(tree, package)), loaded_spec)
+
+
+def _iter_imports(tree: ast.Module, package: str) -> Iterator[str]:
+    """Yield the names that a module in a package imports, wherever the import stands."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")
+            start = above[: len(above) - node.level + 1] if node.level else []
+            source = [*start, *([node.module] if node.module else [])]
+            yield from (".".join([*source, alias.name]) for alias in node.names)
+        elif isinstance(node, ast.Call) and node.args:
+            function = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            named = getattr(node.args[0], "value", None)
+            if function in IMPORT_FUNCTIONS and isinstance(named, str):
+                yield named
+
+
+def trace_targets(targets: frozenset[str]) -> list[UserModule]:
+    """Return the code of the user that classes and functions depend on."""
+    followed = frozenset(name for name in find_modules(targets) if get_package(name) not in VERSIONED)
+    return list(_trace_modules(followed, frozenset(map(get_package, followed))).values())
+
+
+def find_modules(targets: Set[str]) -> set[str]:
+    """Return the modules that define classes and functions; those that cannot be imported have none."""
+    return {module for target in targets if (module := find_module(target)) is not None}
+
+
+def find_module(target: str) -> str | None:
+    """Return the module that defines a class or function, which need not be the one that it is imported from."""
+    found = find_definition(target)
+    if found is None:
+        return None
+    # The __module__ of an object that is neither, such as a scorer, is that of its class.
+    is_definition = inspect.isclass(found) or inspect.isroutine(found)
+    around = target.rpartition(".")[0]
+    return str(getattr(found, "__module__", around)) if is_definition else around
+
+
+def find_definition(target: str) -> Any:
+    """Return what a dotted name stands for; None if it cannot be imported, which building the object reports."""
+    module, _, name = target.rpartition(".")
+    try:
+        return getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError):
+        return None
+
+
+@cache
+def _trace_modules(modules: frozenset[str], packages: frozenset[str]) -> dict[str, UserModule]:
+    """Return the code that `follow_imports` finds; once per process, because modules are loaded once."""
+    return follow_imports(modules, packages)
+
+
+def follow_imports(modules: Set[str], packages: Set[str] = frozenset()) -> dict[str, UserModule]:
+    """Return the modules of the user among some modules, and those that they import at any depth, by their names.
+
+    The packages around a module belong to it, because Python runs their files first.
+
+    Parameters
+    ----------
+    modules : set of str
+    packages : set of str
+        Followed although they are installed.
+    """
+    followed: dict[str, UserModule] = {}
+    unvisited = set(modules)
+    while unvisited:
+        name = unvisited.pop()
+        if name in followed or not (get_package(name) in packages or is_of_user(name)):
+            continue
+        around = name.rpartition(".")[0]
+        unvisited |= {around} if around else set()
+        source = find_source(name)
+        if source is not None:
+            followed[name] = UserModule.read(name, source)
+            unvisited |= followed[name].imports
+    return dict(sorted(followed.items()))
+
+
+def list_modules(package: str) -> list[str]:
+    """Return a package of the user with all modules in its folders; nothing for other packages."""
+    spec = _find_spec(package)
+    if spec is None or not is_of_user(package):
+        return []
+    folders = [Path(folder) for folder in spec.submodule_search_locations or ()]
+    files = [file.relative_to(folder.parent) for folder in folders for file in folder.rglob("*.py")]
+    paths = [file.parent if file.stem == "__init__" else file.with_suffix("") for file in files]
+    return [package, *(".".join(path.parts) for path in paths)]
+
+
+def get_package(module: str) -> str:
+    """Return the first part of a dotted name."""
+    return module.split(".")[0]
+
+
+@cache
+def is_of_user(module: str) -> bool:
+    """Return whether a module is neither installed nor part of Python or bakeoff."""
+    package = get_package(module)
+    spec = None if package in {OWN_PACKAGE, *sys.stdlib_module_names} else _find_spec(package)
+    if spec is None:
+        return False
+    places = [spec.origin] if spec.has_location else list(spec.submodule_search_locations or ())
+    return bool(places) and not any(INSTALLED_FOLDERS & set(Path(str(place)).parts) for place in places)
+
+
+def find_source(module: str) -> Path | None:
+    """Return the file of a module, of Python or compiled; None if it has none, as a folder."""
+    spec = _find_spec(module)
+    return Path(spec.origin) if spec is not None and spec.has_location and spec.origin else None
+
+
+@cache
+def _find_spec(module: str) -> ModuleSpec | None:
+    """Find a module without importing the packages around it."""
+    package, _, _ = module.rpartition(".")
+    try:
+        if package:
+            around = _find_spec(package)
+            folders = None if around is None else around.submodule_search_locations
+            return None if folders is None else PathFinder.find_spec(module, list(folders))
+        script = getattr(sys.modules.get(module), "__file__", None) if module == MAIN else None
+        if script is not None:  # a script that calls bakeoff, and defines the learner itself
+            return importlib.util.spec_from_file_location(module, script)
+        return importlib.util.find_spec(module)
+    except (ImportError, ValueError):
+        return None
+
+
+def forget_code() -> None:
+    """Forget what was read of the code of the user, because some of it has changed."""
+    for function in (_trace_modules, is_of_user, _find_spec):
+        function.cache_clear()
