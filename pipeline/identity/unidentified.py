@@ -36,7 +36,7 @@ def describe_unidentified(spec: Mapping[str, Any]) -> list[str]:
         names = _list_read_names(module) if is_of_user(module.name) else []
         if names:
             sentences.append(
-                f"{module.file.name} reads {', '.join(names)}, which is not part of a job's identity: after a change "
+                f"{module.name} reads {', '.join(names)}, which is not part of a job's identity: after a change "
                 "of it, a job that is done does not run again; make it a key of the configuration, or use resume=false."
             )
     return sentences

@@ -171,7 +171,7 @@ def test_files_and_variables_that_the_code_reads_by_name_do_not_count_and_are_na
         digests.add(digest_of())
     assert len(digests) == 1
     (sentence,) = describe_unidentified(describe_job(_target_="ours.floor.Floor"))
-    assert sentence.startswith(f"floor.py reads {name}, which is not part of a job's identity")
+    assert sentence.startswith(f"ours.floor reads {name}, which is not part of a job's identity")
 
 
 def test_a_secret_and_a_file_that_is_not_there_have_no_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
