@@ -58,9 +58,9 @@ def explain_model(words: Sequence[str]) -> int:
     _require_page(values, files)
     columns = tuple(read_list(values.get("columns", "")))
 
-    from bakeoff.pipeline.cli.explanation_report import print_explanation
     from bakeoff.pipeline.explanation import explain_model as explain
     from bakeoff.pipeline.explanation import write_page
+    from bakeoff.pipeline.explanation.terminal import print_explanation
     from bakeoff.pipeline.tracking.store import open_store
 
     store = open_store(

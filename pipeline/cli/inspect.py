@@ -50,7 +50,7 @@ def inspect_data(words: Sequence[str]) -> int:
         require_output("inspect", str(output), list_dataset_files(node))
     profile = _inspect_node(node, trust)
 
-    from bakeoff.pipeline.cli.inspection_report import print_profile
+    from bakeoff.pipeline.inspection.terminal import print_profile
 
     print_profile(profile)
     if output != NO_PAGE:

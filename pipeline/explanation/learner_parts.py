@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,11 @@ class Coefficients:
     intercepts: tuple[float, ...]
     rows: tuple[Coefficient, ...]
     are_scaled: bool
+
+    def keep_outputs(self, n: int) -> Coefficients:
+        """Return the coefficients of the first n outputs."""
+        rows = tuple(replace(row, values=row.values[:n], per_unit=row.per_unit[:n]) for row in self.rows)
+        return replace(self, outputs=self.outputs[:n], intercepts=self.intercepts[:n], rows=rows)
 
 
 @dataclass(frozen=True)

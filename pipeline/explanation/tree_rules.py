@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
-from bakeoff.pipeline.explanation.numbers import format_number, format_output, format_threshold
+from bakeoff.pipeline.explanation.numbers import format_number, format_threshold
 from bakeoff.pipeline.explanation.origins import CODE, INDICATOR, NUMBER, Origin, join_values
 from bakeoff.pipeline.explanation.tree_paths import Answer, TreeNodes, read_nodes
+from bakeoff.pipeline.text.numbers import format_score
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ class ReadTree:
         n_rows = int(self.nodes.n_rows[node])
         conditions = self.list_conditions(self.nodes.list_answers(node))
         if not hasattr(self.learner, "classes_"):
-            return Rule(conditions, format_output(self.restore_target(float(value[0]))), n_rows)
+            return Rule(conditions, format_score(self.restore_target(float(value[0]))), n_rows)
         best = int(np.argmax(value))
         share = float(value[best] / value.sum())
         return Rule(conditions, str(self.learner.classes_[best]), n_rows, share)

@@ -166,7 +166,7 @@ def test_the_command_prints_a_row_for_each_column_and_a_line_for_each_suspicion(
     lines = answer.out.splitlines()
     assert lines[0] == "it's a file: 1309 rows, 14 columns, classification of survived"
     boat = next(line for line in lines if line.startswith("boat")).split()
-    assert boat[:5] == ["boat", "nominal", "823", "27", "0.90"]
+    assert boat[:5] == ["boat", "nominal", "823", "27", "0.9023"]
     assert sum(line.startswith("suspicion: Column 'bo") for line in lines) == 2
     assert not (bakeoff.folder / "outputs").exists()
 

@@ -56,7 +56,7 @@ def test_each_column_has_a_row_with_its_facts(page: Page) -> None:
         "sex": ["nominal 2 values", "0", "2"],
         "name left out": ["text 4.1 words in a cell", "0", "70"],
     }
-    assert [row[5] for row in rows] == ["", "0.25", "0.00", "0.12"]
+    assert [row[5] for row in rows] == ["", "0.2500", "0.0000", "0.1250"]
 
 
 def test_notes_and_suspicions_stand_above_the_columns(page: Page) -> None:

@@ -187,7 +187,7 @@ def test_no_line_is_wider_than_the_console_and_no_cell_is_lost(n_rows: int, n_co
 def test_more_datasets_than_fit_stand_below_one_another() -> None:
     lines = printed(random_table(10, 43)).splitlines()
     headings = [line.split()[1:] for line in lines if line.startswith("dataset  ")]
-    assert sum(headings, []) == [f"({number})" for number in range(1, 11)]
+    assert [number for heading in headings for number in heading] == [f"({number})" for number in range(1, 11)]
     assert lines[3].startswith("dataset_0 ")
     assert lines[46].startswith("mean rank")
     assert "(1) configuration_0  (2) configuration_1" in "\n".join(lines)

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from bakeoff.pipeline.explanation.dependence import Dependence
 from bakeoff.pipeline.explanation.importances import Importance
-from bakeoff.pipeline.explanation.numbers import format_output
+from bakeoff.pipeline.text.numbers import format_score
 
 BAR_WIDTH = 320.0
 """Of the room for the bars, in CSS pixels."""
@@ -205,8 +205,8 @@ def draw_curve(dependence: Dependence, names: Sequence[str], low: float, high: f
         baseline=CURVE_HEIGHT,
         lines=tuple(lines),
         counts=tuple(_draw_counts(dependence, places)),
-        least=format_output(low),
-        greatest=format_output(high),
+        least=format_score(low),
+        greatest=format_score(high),
         first=numbers[0].label if numbers else "",
         last=numbers[-1].label if numbers else "",
         labels=() if numbers else tuple((x, point.label) for x, point in zip(places, dependence.points, strict=True)),
@@ -226,7 +226,7 @@ def _draw_line(
         mean = point.means[output]
         y = round(CURVE_HEIGHT - SIDE - (mean - low) / span * room, 2)
         is_joined = point.position is not None
-        title = f"{point.label}: {format_output(mean)} ({point.n_rows} rows)"
+        title = f"{point.label}: {format_score(mean)} ({point.n_rows} rows)"
         marks.append(Mark(x, y, SMALL_RADIUS if is_joined else RADIUS, title))
         joined += [f"{x} {y}"] if is_joined else []
     dash = DASHES[output // len(COLOURS) % len(DASHES)]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from bakeoff.pipeline.explanation.explanation import Explanation
-from bakeoff.pipeline.explanation.numbers import format_change, format_coefficient, format_output
 from bakeoff.pipeline.explanation.page.charts import (
     COLOURS,
     DASHES,
@@ -16,14 +15,19 @@ from bakeoff.pipeline.explanation.page.charts import (
     draw_curve,
     draw_importances,
 )
+from bakeoff.pipeline.explanation.tables import tabulate_coefficients, tabulate_impurities
 from bakeoff.pipeline.explanation.tree_rules import TreeRules
-from bakeoff.pipeline.tables.html import render_template
+from bakeoff.pipeline.tables.html import render_template, typeset
+from bakeoff.pipeline.text.numbers import format_change, format_score
 
 TEMPLATE = Path(__file__).parent / "page.html"
 MAX_RULES = 1000
 """Of more leaves, those with most rows are listed."""
 
-FILTERS = {"number": format_output, "change": format_change, "per_unit": format_coefficient}
+FILTERS: Mapping[str, Callable[[float], str]] = {
+    "number": lambda value: typeset(format_score(value)),
+    "change": lambda value: typeset(format_change(value)),
+}
 
 
 def write_page(explanation: Explanation, path: Path) -> None:
@@ -40,12 +44,17 @@ def write_page(explanation: Explanation, path: Path) -> None:
 
 def render_page(explanation: Explanation) -> str:
     """Return the page of an explanation; equal explanations give equal pages."""
-    rules = explanation.parts.rules
+    parts = explanation.parts
+    rules = parts.rules
     values = {
         "explanation": explanation,
         "outputs": explanation.outputs,
-        "parts": explanation.parts,
+        "parts": parts,
         "importances": explanation.importances,
+        "coefficients": tabulate_coefficients(explanation.parts.coefficients)
+        if explanation.parts.coefficients
+        else None,
+        "impurities": tabulate_impurities(explanation.parts.impurities) if explanation.parts.impurities else None,
         "bars": _draw_bars(explanation),
         "curves": _draw_curves(explanation),
         "legend": _list_legend(explanation.outputs.names),

@@ -11,6 +11,7 @@ from bakeoff.pipeline.inspection.page.bars import Bars, draw_bars
 from bakeoff.pipeline.inspection.profile import ColumnProfile, Histogram, TableProfile
 from bakeoff.pipeline.stages.dataset.column import DROPPED, FEATURE, LEFT_OUT, TARGET
 from bakeoff.pipeline.tables.html import render_template
+from bakeoff.pipeline.text.numbers import format_count, format_percent, format_score
 
 TEMPLATE = Path(__file__).parent / "page.html"
 MAX_SHOWN_VALUES = 8
@@ -94,7 +95,7 @@ def _make_row(column_profile: ColumnProfile, n_rows: int) -> Row:
         missing=_describe_missing(column.n_missing, n_rows),
         n_distinct=column.n_distinct,
         values=_list_values(column.values, histogram),
-        association="" if association is None else f"{association:.2f}",
+        association="" if association is None else format_score(association),
         width=0.0 if association is None else round(100.0 * association, 1),
         bars=None if histogram is None else draw_bars(histogram),
     )
@@ -110,9 +111,7 @@ def _describe_missing(n_missing: int, n_rows: int) -> str:
     """
     if n_missing == 0:
         return "0"
-    percent = 100.0 * n_missing / n_rows
-    rounded = "< 1" if percent < 1.0 else f"{percent:.0f}"
-    return f"{n_missing} ({rounded} %)"
+    return f"{format_count(n_missing)} ({format_percent(n_missing / n_rows)})"
 
 
 def _list_values(values: Sequence[str], histogram: Histogram | None) -> str:
