@@ -11,7 +11,6 @@ are equally good is exact, by symmetry. The seed determines every number.
 from __future__ import annotations
 
 import argparse
-import gc
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -45,9 +44,6 @@ COLOURS = {"uncorrected t": "#D55E00", "corrected t": "#0072B2", "Bayesian, rope
 def main(words: Sequence[str] | None = None) -> None:
     """Measure all rates, print the tables, and write them into docs/statistics.md."""
     asked = _parse_arguments(words)
-    # Holm's correction in statsmodels collects garbage at each call, which takes longer than the comparison unless the
-    # imported modules are left out.
-    gc.freeze()
     measured = _measure_single_datasets(asked.comparisons, asked.seed)
     families = measure_families(asked.comparisons, asked.seed)
     equal = measure_datasets(asked.comparisons, asked.seed, gain=0.0)
@@ -67,7 +63,6 @@ def main(words: Sequence[str] | None = None) -> None:
             replace_part(name, text, PAGE)
     if asked.docs:
         draw_false_verdicts(measured, PICTURE)
-    gc.unfreeze()
 
 
 def format_single_datasets(measured: Iterable[Measured], kind: str) -> str:

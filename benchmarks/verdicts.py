@@ -9,13 +9,15 @@ from functools import cache
 import numpy as np
 from scipy import stats
 
-from bakeoff.pipeline.comparison.statistics import (
-    adjust_by_holm,
-    compare_pairs_over_datasets,
+from bakeoff.pipeline.comparison.statistics.fold_tests import (
     compute_corrected_t_test,
+    compute_posterior,
+)
+from bakeoff.pipeline.comparison.statistics.rank_tests import (
+    adjust_by_holm,
+    compare_two_over_datasets,
     compute_critical_difference,
     compute_friedman_test,
-    compute_posterior,
     list_pairs,
     rank_configurations,
 )
@@ -279,16 +281,16 @@ def judge_datasets(scores: np.ndarray, is_first_better: bool) -> dict[str, bool]
     friedman = compute_friedman_test(scores)
     mean_ranks = rank_configurations(scores).mean(axis=0)  # (L,)
     critical = _get_critical_difference(n_datasets, n_learners)
-    pairs = compare_pairs_over_datasets(scores)
-    p = np.array([test.p for test in pairs.tests])  # (L (L - 1) / 2,), the first of learners 0 and 1
+    tests = [compare_two_over_datasets(scores[:, i], scores[:, j]) for i, j in list_pairs(n_learners)]
+    p = np.array([test.p for test in tests])  # (L (L - 1) / 2,), the first of learners 0 and 1
+    p_holm = adjust_by_holm(p)
     if is_first_better:
         gap = mean_ranks[1] - mean_ranks[0]
-        is_won = pairs.tests[0].positive_ranks > pairs.tests[0].negative_ranks
+        is_won = tests[0].positive_ranks > tests[0].negative_ranks
         p = np.where(is_won, p, 1.0)[:1]
-        p_holm = np.where(is_won, pairs.p_holm, 1.0)[:1]
+        p_holm = np.where(is_won, p_holm, 1.0)[:1]
     else:
         gap = np.ptp(mean_ranks)
-        p_holm = pairs.p_holm
     return {
         "Friedman": friedman.p <= ALPHA,
         "Iman–Davenport": friedman.f_p <= ALPHA,

@@ -29,7 +29,7 @@ from bakeoff.pipeline.tracking.reading.looks import count_looks
 from bakeoff.pipeline.tracking.reading.stored_runs import read_series
 from bakeoff.pipeline.tracking.store import Store
 
-PACKAGES = ("numpy", "scipy", "scikit-learn", "scikit-posthocs", "statsmodels", "baycomp", "mlflow")
+PACKAGES = ("numpy", "scipy", "scikit-learn", "mlflow")
 MAX_REASONS = 3
 MAX_DATASETS_IN_VERDICT = 4
 """Up to this number of datasets, the verdict on each is a part of the whole one if tests over datasets are not."""

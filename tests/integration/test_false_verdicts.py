@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 
 from bakeoff.learners import KNeighborsClassifier, NaiveBayesClassifier
-from bakeoff.pipeline.comparison.statistics import compute_nemenyi_test, compute_posterior
+from bakeoff.pipeline.comparison.statistics.fold_tests import (
+    compute_posterior,
+)
+from bakeoff.pipeline.comparison.statistics.rank_tests import (
+    compute_nemenyi_test,
+)
 from benchmarks import false_verdicts
 from benchmarks.false_verdicts import draw_false_verdicts, format_single_datasets
 from benchmarks.simulated_tables import (

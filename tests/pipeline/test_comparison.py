@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import json
 import math
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,9 +17,11 @@ from bakeoff.pipeline.comparison.analysis.gate import check_gate
 from bakeoff.pipeline.comparison.compare_runs import compare_runs
 from bakeoff.pipeline.comparison.comparison import Comparison
 from bakeoff.pipeline.comparison.grid import selection as select
-from bakeoff.pipeline.comparison.reports import render_terminal
 from bakeoff.pipeline.comparison.request import ComparisonRequest
-from bakeoff.pipeline.comparison.statistics import compute_corrected_t_test, subtract_scores
+from bakeoff.pipeline.comparison.statistics.fold_tests import (
+    compute_corrected_t_test,
+    subtract_scores,
+)
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.store import Store, open_store
 
@@ -329,23 +330,3 @@ def test_a_base_without_a_common_dataset_is_refused(store: Store) -> None:
     comparison = compare_runs(selected.facts, (), store, "bakeoff", ComparisonRequest("", "", has_base_run=True))
     with pytest.raises(UserError, match="no dataset in common"):
         check_gate(comparison)
-
-
-# Without the extra
-
-
-def test_without_the_extra_the_table_and_the_corrected_test_work_and_the_cure_is_said(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for package in ("statsmodels", "statsmodels.stats.multitest", "scikit_posthocs", "baycomp"):
-        monkeypatch.setitem(sys.modules, package, None)
-    write_learners(store, ["a", "b", "c", "d", "e"], {"svm": 0.9, "knn": 0.8, "mlp": 0.85})
-    comparison = compare(store)
-    result = comparison.results[0]
-    assert [summary.mark for summary in result.datasets[0].summaries] == ["", "*", "*"]
-    assert result.overall is not None
-    assert result.overall.iman_davenport_p < 0.05
-    assert np.isnan(result.overall.critical_difference)
-    assert 'pip install ".[stats]"' in comparison.verdict[0]
-    assert 'pip install ".[stats]"' in result.datasets[0].verdict[0]
-    assert "nan" not in render_terminal(comparison)

@@ -5,20 +5,23 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import baycomp
 import numpy as np
 import pytest
 from published_scores import ANNEAL_DIFFERENCES, SONAR_J48, SONAR_NAIVE_BAYES
 from scipy import stats
 
-from bakeoff.pipeline.comparison.statistics import (
+from bakeoff.pipeline.comparison.statistics.fold_tests import (
     compute_corrected_t_test,
     compute_posterior,
+    compute_power,
+    count_repeats,
     estimate_mean,
     estimate_requirement,
+    find_effect,
     mark_difference,
     subtract_scores,
 )
-from bakeoff.pipeline.comparison.statistics.power import compute_power, count_repeats, find_effect
 
 BASE = np.array([0.80, 0.75, 0.81, 0.77, 0.79, 0.80, 0.74, 0.78, 0.80, 0.76])
 OTHER = np.array([0.82, 0.80, 0.80, 0.81, 0.82, 0.80, 0.80, 0.79, 0.82, 0.79])
@@ -169,7 +172,6 @@ def test_the_posterior_of_another_correlation_is_rs() -> None:
 @pytest.mark.parametrize("runs", [1, 5])
 @pytest.mark.parametrize("rope", [0.0, 0.02])
 def test_the_posterior_is_baycomps_where_its_ratio_is_the_actual_one(runs: int, rope: float) -> None:
-    baycomp = pytest.importorskip("baycomp")
     scores = np.random.default_rng(runs).normal(0.8, 0.05, (2, 20))  # (2, J)
     theirs = baycomp.two_on_single(scores[0], scores[1], rope=rope, runs=runs)
     n_folds = 20 // runs

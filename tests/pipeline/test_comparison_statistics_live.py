@@ -10,15 +10,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bakeoff.pipeline.comparison.statistics import (
+from bakeoff.pipeline.comparison.statistics.fold_tests import (
+    compute_corrected_t_test,
+    mark_difference,
+    subtract_scores,
+)
+from bakeoff.pipeline.comparison.statistics.rank_tests import (
     adjust_by_holm,
     compare_two_over_datasets,
-    compute_corrected_t_test,
     compute_friedman_test,
     compute_nemenyi_test,
     list_pairs,
-    mark_difference,
-    subtract_scores,
 )
 
 TESTER = Path(__file__).parents[1] / "support" / "PairedTester.java"

@@ -10,7 +10,7 @@ from bakeoff.pipeline.comparison.analysis.dataset_analysis import select_cells
 from bakeoff.pipeline.comparison.comparison import Cell, ComparedDataset, ComparedMetric, Configuration
 from bakeoff.pipeline.comparison.grid.pairing import CellKey
 from bakeoff.pipeline.comparison.grid.run_facts import BASE_WORD, RUN_KEY
-from bakeoff.pipeline.comparison.statistics import rank_configurations
+from bakeoff.pipeline.comparison.statistics.rank_tests import rank_configurations
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
 BEST_BASE = ""

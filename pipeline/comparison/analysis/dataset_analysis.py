@@ -10,18 +10,15 @@ import numpy as np
 
 from bakeoff.pipeline.comparison.comparison import Cell, ComparedDataset, ComparedMetric, Settings
 from bakeoff.pipeline.comparison.results import SAME, PairResult, Summary
-from bakeoff.pipeline.comparison.statistics import (
-    adjust_by_holm,
+from bakeoff.pipeline.comparison.statistics.fold_tests import (
     compute_corrected_t_test,
     compute_posterior,
     estimate_mean,
     estimate_requirement,
-    list_pairs,
     mark_difference,
-    rank_configurations,
     subtract_scores,
 )
-from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.comparison.statistics.rank_tests import adjust_by_holm, list_pairs, rank_configurations
 
 
 @dataclass(frozen=True)
@@ -112,16 +109,11 @@ def compare_all_pairs(scores: DatasetScores, settings: Settings) -> tuple[PairRe
 
 
 def adjust_p_values(p_values: Sequence[float]) -> np.ndarray:
-    """Return p-values adjusted by Holm; NaN where there was no test, or where statsmodels is not installed."""
+    """Return p-values adjusted by Holm; NaN where there was no test."""
     given = np.array(p_values, dtype=float)  # (m,)
     adjusted = np.full(len(given), math.nan)  # (m,)
     is_known = ~np.isnan(given)  # (m,)
-    if not is_known.any():
-        return adjusted
-    try:
-        adjusted[is_known] = adjust_by_holm(given[is_known])
-    except UserError:  # the report says that Holm's correction is missing
-        return adjusted
+    adjusted[is_known] = adjust_by_holm(given[is_known])
     return adjusted
 
 

@@ -11,8 +11,9 @@ import numpy as np
 from bakeoff.pipeline.comparison.analysis.dataset_analysis import adjust_p_values
 from bakeoff.pipeline.comparison.comparison import ComparedMetric, Settings
 from bakeoff.pipeline.comparison.results import BETTER, WORSE, DatasetResult, MarkCounts, OverallPair, OverallResult
-from bakeoff.pipeline.comparison.statistics import (
+from bakeoff.pipeline.comparison.statistics.rank_tests import (
     MIN_DATASETS,
+    MIN_FRIEDMAN_CONFIGURATIONS,
     NemenyiTest,
     Outcomes,
     compare_two_over_datasets,
@@ -22,10 +23,7 @@ from bakeoff.pipeline.comparison.statistics import (
     list_pairs,
     rank_configurations,
 )
-from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.words import join_words
-
-MIN_CONFIGURATIONS_OF_FRIEDMAN = 3
 
 
 @dataclass(frozen=True)
@@ -150,18 +148,11 @@ def _explain_too_few(n_datasets: int) -> str:
 
 def _test_ranks(means: MeanScores, alpha: float) -> RankTests:
     # The ranks of two configurations say no more than the counts of wins, so that pair has Wilcoxon's test alone.
-    if len(means.names) < MIN_CONFIGURATIONS_OF_FRIEDMAN:
+    if len(means.names) < MIN_FRIEDMAN_CONFIGURATIONS:
         return NO_TESTS
     test = compute_friedman_test(means.values)
-    return RankTests(test.chi2, test.p, test.f, test.f_p, _try_nemenyi(means, alpha))
-
-
-def _try_nemenyi(means: MeanScores, alpha: float) -> NemenyiTest | None:
-    """Return Nemenyi's test; None if the package that computes it is missing, which the report says."""
-    try:
-        return compute_nemenyi_test(means.values, means.metric.greater_is_better, alpha)
-    except UserError:
-        return None
+    nemenyi = compute_nemenyi_test(means.values, means.metric.greater_is_better, alpha)
+    return RankTests(test.chi2, test.p, test.f, test.f_p, nemenyi)
 
 
 def _name_groups(tests: RankTests, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
@@ -198,7 +189,7 @@ def _compare_pairs(
     p_holm = adjust_p_values(p_wilcoxon)
     pairs = []
     for (i, j), p, p_adjusted in zip(numbers, p_wilcoxon, p_holm, strict=True):
-        if len(names) >= MIN_CONFIGURATIONS_OF_FRIEDMAN:
+        if len(names) >= MIN_FRIEDMAN_CONFIGURATIONS:
             is_told_apart = tests.is_pair_told_apart(i, j, alpha)
         else:
             is_told_apart = p <= alpha

@@ -9,7 +9,7 @@ from itertools import combinations
 
 from bakeoff.pipeline.comparison.comparison import ComparedMetric, Settings
 from bakeoff.pipeline.comparison.results import OverallResult, PairResult, Summary
-from bakeoff.pipeline.comparison.statistics import count_datasets
+from bakeoff.pipeline.comparison.statistics.rank_tests import count_datasets
 from bakeoff.pipeline.text.numbers import equate_p, format_score
 from bakeoff.pipeline.text.words import count_nouns, join_words
 
@@ -74,8 +74,6 @@ def write_dataset_verdict(
             f"{best.configuration} has the best {metric.label} ({format_score(best.mean)}), but a single split "
             "says nothing about how sure that is: evaluation=repeated_kfold gives more scores.",
         )
-    if all(math.isnan(pair.p_holm) for pair in pairs):
-        return ('Pairs are not tested without Holm\'s correction, which needs: pip install ".[stats]".',)
     standing = _rank_by_means(summaries, pairs)
     sentences = [write_standing(standing)]
     sentences += _add_requirement(standing, pairs, settings)
@@ -99,10 +97,6 @@ def write_overall_verdict(result: OverallResult, metric: ComparedMetric, setting
     n_datasets = count_nouns(len(result.datasets), "dataset")
     if result.too_few:
         return (f"{order[0]} has the best {ranks} over {n_datasets}, which are too few for a test.",)
-    if len(order) > 2 and math.isnan(result.critical_difference):
-        return (
-            f'Over {n_datasets}, {order[0]} has the best mean rank; Nemenyi\'s test needs: pip install ".[stats]".',
-        )
     if len(order) > 2 and result.iman_davenport_p > settings.alpha:
         p = equate_p(result.iman_davenport_p)
         return (

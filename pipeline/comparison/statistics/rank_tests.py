@@ -1,0 +1,560 @@
+"""Tests of mean scores over several datasets: Friedman, Nemenyi, Wilcoxon, and the Bayesian signed-rank test.
+
+Each dataset counts once, by the ranks of the configurations. SciPy computes the distributions, but for the exact one of
+the Wilcoxon test: SciPy's holds without ties only, and with ties it tries all changes of signs up to 13 datasets, which
+takes a second for each pair. The exact distribution with ties is a sum over ranks, computed here in microseconds.
+
+References
+----------
+Benavoli, A., Corani, G., Mangili, F., Zaffalon, M. and Ruggeri, F. (2014). A Bayesian Wilcoxon signed-rank test based
+on the Dirichlet process. ICML 2014, 1026-1034.
+Demšar, J. (2006). Statistical comparisons of classifiers over multiple data sets. Journal of Machine Learning
+Research 7, 1-30.
+Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of Statistics 6, 65-70.
+Iman, R. L. and Davenport, J. M. (1980). Approximations of the critical region of the Friedman statistic. Communications
+in Statistics 9, 571-595.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from scipy import stats
+
+from bakeoff.pipeline.comparison.statistics.fold_tests import Posterior, require_rope, subtract_scores
+
+MIN_DATASETS = 5
+"""Below this number of datasets, tests over datasets have too little to go on."""
+MIN_FRIEDMAN_CONFIGURATIONS = 3
+"""Two configurations are compared by the Wilcoxon test."""
+MAX_DATASETS = 1_000_000
+"""More datasets than that are called "no number of datasets"."""
+MAX_EXACT_DATASETS = 50
+"""The exact distribution is used up to here, as R and SciPy do where there are no ties."""
+RANKED_DIGITS = 12
+"""Scores that agree in so many digits, relative to the largest of their dataset, are ties."""
+SIGNED_RANK_SAMPLES = 50_000
+"""Samples of the signed-rank posterior: a probability is known to about ± 0.004."""
+PRIOR_WEIGHT = 0.5
+"""Of the tie that the signed-rank posterior adds to the differences, in datasets."""
+
+
+@dataclass(frozen=True)
+class FriedmanTest:
+    """The Friedman test over N datasets and k configurations, corrected for ties.
+
+    Parameters
+    ----------
+    chi2, p : float
+        As SciPy and R compute them, with k - 1 degrees of freedom.
+    f : float
+        Iman and Davenport's statistic; infinite if all datasets rank alike.
+    f_p : float
+        With k - 1 and (k - 1)(N - 1) degrees of freedom. If all datasets rank alike, the exact probability of that.
+    """
+
+    chi2: float
+    p: float
+    f: float
+    f_p: float
+
+
+@dataclass(frozen=True)
+class NemenyiTest:
+    """Nemenyi's test of all pairs of mean ranks.
+
+    Parameters
+    ----------
+    mean_ranks : ndarray of shape (k,)
+        1 is the best.
+    p : ndarray of shape (k, k)
+        Corrected for all pairs; 1 on the diagonal.
+    alpha : float
+    critical_difference : float
+        Mean ranks that differ by less are not told apart at alpha.
+    cliques : tuple of tuple of int
+        The largest groups of configurations that are not told apart, each from best to worst: the bars of a
+        critical-difference diagram. A configuration may be in several groups, or in none.
+    """
+
+    mean_ranks: np.ndarray
+    p: np.ndarray
+    alpha: float
+    critical_difference: float
+    cliques: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class SignedRankTest:
+    """The Wilcoxon signed-rank test of two configurations over N datasets.
+
+    Parameters
+    ----------
+    positive_ranks, negative_ranks : float
+        Sums of the ranks of positive and negative differences. The ranks of zero differences are split evenly.
+    p : float
+        Two-sided.
+    method : {"exact", "normal", "all equal"}
+        How `p` was computed: from all changes of signs, or by the normal approximation above `MAX_EXACT_DATASETS`.
+    """
+
+    positive_ranks: float
+    negative_ranks: float
+    p: float
+    method: str
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """On how many datasets each configuration wins, ties and loses against each other one.
+
+    Parameters
+    ----------
+    wins, ties, losses : ndarray of shape (k, k)
+        Counts of row i against column j. Their diagonals hold N ties.
+    """
+
+    wins: np.ndarray
+    ties: np.ndarray
+    losses: np.ndarray
+
+
+def round_scores(scores: np.ndarray) -> np.ndarray:
+    """Round scores so that those that differ by rounding alone are equal.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (N, k)
+        Mean scores of k configurations on N datasets.
+
+    Returns
+    -------
+    rounded : ndarray of shape (N, k)
+        To `RANKED_DIGITS` digits of the largest score of each row.
+
+    Raises
+    ------
+    ValueError
+        If the array is not two-dimensional or a score is not finite.
+    """
+    scores = np.asarray(scores, dtype=float)  # (N, k)
+    if scores.ndim != 2 or scores.size == 0:
+        raise ValueError(f"scores of shape {scores.shape}: datasets as rows, configurations as columns are allowed")
+    wrong = np.argwhere(~np.isfinite(scores))
+    if len(wrong):
+        row, column = wrong[0]
+        message = f"the score of configuration {column} on dataset {row} is {scores[row, column]}"
+        raise ValueError(f"{message}: finite values are allowed")
+    largest = np.max(np.abs(scores), axis=1, keepdims=True)  # (N, 1)
+    _, exponent = np.frexp(largest)
+    # A power of two as the unit changes no digit of the scores that it divides.
+    unit = np.ldexp(1.0, exponent)  # (N, 1)
+    return np.round(scores / unit, RANKED_DIGITS) * unit
+
+
+def rank_configurations(scores: np.ndarray, greater_is_better: bool = True) -> np.ndarray:
+    """Rank the configurations on each dataset: 1 is the best, and ties share the mean of their ranks.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (N, k)
+    greater_is_better : bool, default True
+
+    Returns
+    -------
+    ranks : ndarray of shape (N, k)
+
+    Raises
+    ------
+    ValueError
+        As `round_scores`.
+    """
+    rounded = round_scores(scores)  # (N, k)
+    ordered = -rounded if greater_is_better else rounded
+    return np.asarray(stats.rankdata(ordered, method="average", axis=1))
+
+
+def list_pairs(n_configurations: int) -> list[tuple[int, int]]:
+    """List all pairs (i, j) with i < j of configurations by their numbers."""
+    return list(combinations(range(n_configurations), 2))
+
+
+def adjust_by_holm(p_values: np.ndarray) -> np.ndarray:
+    """Adjust p-values by Holm: the chance of any false rejection among all of them is then at most alpha.
+
+    Parameters
+    ----------
+    p_values : ndarray of shape (m,)
+        Of all tests that were made, whichever of them are shown.
+
+    Returns
+    -------
+    adjusted : ndarray of shape (m,)
+        To be compared with alpha.
+
+    Raises
+    ------
+    ValueError
+        If a p-value is not between 0 and 1. A test without a p-value is not one of the m.
+
+    Examples
+    --------
+    >>> adjust_by_holm(np.array([0.01, 0.04, 0.03])).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    p_values = np.asarray(p_values, dtype=float)  # (m,)
+    is_probability = (p_values >= 0) & (p_values <= 1)  # (m,), False for NaN
+    if not np.all(is_probability):
+        raise ValueError(f"p={p_values[~is_probability][0]}: values from 0 to 1 are allowed")
+    order = np.argsort(p_values)
+    raised = p_values[order] * np.arange(len(p_values), 0, -1)
+    adjusted = np.empty_like(p_values)
+    adjusted[order] = np.minimum(np.maximum.accumulate(raised), 1)
+    return adjusted
+
+
+def compute_friedman_test(scores: np.ndarray) -> FriedmanTest:
+    """Test whether all configurations have the same mean rank over the datasets.
+
+    The direction of the scores does not matter.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (N, k)
+        N >= 2 datasets, k >= 3 configurations.
+
+    Returns
+    -------
+    FriedmanTest
+
+    Raises
+    ------
+    ValueError
+        If there are fewer datasets or configurations, or as `round_scores`.
+
+    References
+    ----------
+    Demšar (2006), section 3.2.2. The correction for ties is that of Conover (1999), Practical nonparametric statistics,
+    section 5.8, which SciPy and R apply.
+    """
+    ranks = rank_configurations(scores)  # (N, k)
+    n_datasets, n_configurations = ranks.shape
+    if n_datasets < 2 or n_configurations < MIN_FRIEDMAN_CONFIGURATIONS:
+        given = f"{n_datasets} datasets and {n_configurations} configurations"
+        raise ValueError(f"{given}: the Friedman test needs at least 2 and {MIN_FRIEDMAN_CONFIGURATIONS}")
+    if np.all(ranks == ranks[0, 0]):  # all configurations tie on every dataset
+        chi2, p = 0.0, 1.0
+    else:
+        corrected = stats.friedmanchisquare(*ranks.T)
+        chi2, p = float(corrected.statistic), float(corrected.pvalue)
+    return FriedmanTest(chi2, p, *compute_iman_davenport(chi2, n_datasets, n_configurations))
+
+
+def compute_iman_davenport(chi2: float, n_datasets: int, n_configurations: int) -> tuple[float, float]:
+    """Compute Iman and Davenport's F from Friedman's chi-squared, and its p-value.
+
+    Parameters
+    ----------
+    chi2 : float
+    n_datasets, n_configurations : int
+        N and k.
+
+    Returns
+    -------
+    f : float
+        ``(N - 1) chi2 / (N (k - 1) - chi2)``; infinite if all datasets rank alike, where chi2 is N (k - 1).
+    p : float
+        With k - 1 and (k - 1)(N - 1) degrees of freedom. Where F is infinite, the exact probability that N datasets
+        rank k configurations alike by chance, ``k! ** (1 - N)``, because the approximation would say 0.
+    """
+    largest = n_datasets * (n_configurations - 1)
+    if math.isclose(chi2, largest, rel_tol=1e-12):
+        return math.inf, float(math.factorial(n_configurations)) ** (1 - n_datasets)
+    f = (n_datasets - 1) * chi2 / (largest - chi2)
+    numerator_df = n_configurations - 1
+    denominator_df = numerator_df * (n_datasets - 1)
+    return f, float(stats.f.sf(f, numerator_df, denominator_df))
+
+
+def count_outcomes(scores: np.ndarray, greater_is_better: bool = True) -> Outcomes:
+    """Count on how many datasets each configuration wins, ties and loses against each other one.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (N, k)
+    greater_is_better : bool, default True
+
+    Returns
+    -------
+    Outcomes
+
+    Raises
+    ------
+    ValueError
+        As `round_scores`.
+    """
+    ranks = rank_configurations(scores, greater_is_better)  # (N, k)
+    row_ranks = ranks[:, :, np.newaxis]  # (N, k, 1)
+    column_ranks = ranks[:, np.newaxis, :]  # (N, 1, k)
+    wins = np.sum(row_ranks < column_ranks, axis=0)  # (k, k)
+    ties = np.sum(row_ranks == column_ranks, axis=0)  # (k, k)
+    return Outcomes(wins=wins, ties=ties, losses=wins.T)
+
+
+def compute_nemenyi_test(scores: np.ndarray, greater_is_better: bool = True, alpha: float = 0.05) -> NemenyiTest:
+    """Test all pairs of configurations by their mean ranks over datasets.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (N, k)
+        Mean scores of k configurations on N datasets.
+    greater_is_better : bool, default True
+    alpha : float, default 0.05
+
+    Returns
+    -------
+    NemenyiTest
+
+    Raises
+    ------
+    ValueError
+        As `round_scores`.
+    """
+    ranks = rank_configurations(scores, greater_is_better)  # (N, k)
+    n_datasets, n_configurations = ranks.shape
+    mean_ranks = np.mean(ranks, axis=0)  # (k,)
+    p = np.ones((n_configurations, n_configurations))
+    rows, columns = np.triu_indices(n_configurations, 1)
+    gaps = np.abs(mean_ranks[rows] - mean_ranks[columns]) / compute_rank_error(n_datasets, n_configurations)
+    p[rows, columns] = stats.studentized_range.sf(gaps * math.sqrt(2), n_configurations, np.inf)
+    p[columns, rows] = p[rows, columns]
+    critical_difference = compute_critical_difference(n_datasets, n_configurations, alpha)
+    cliques = find_cliques(mean_ranks, critical_difference)
+    return NemenyiTest(mean_ranks, p, alpha, critical_difference, cliques)
+
+
+def compute_critical_difference(n_datasets: int, n_configurations: int, alpha: float = 0.05) -> float:
+    """Compute the difference of mean ranks from which Nemenyi's test tells two configurations apart.
+
+    Parameters
+    ----------
+    n_datasets, n_configurations : int
+        N and k.
+    alpha : float, default 0.05
+
+    Returns
+    -------
+    float
+        ``q sqrt(k (k + 1) / (6 N))``, q being the quantile of the studentized range of k groups with infinitely many
+        degrees of freedom, over the square root of 2.
+    """
+    quantile = float(stats.studentized_range.ppf(1 - alpha, n_configurations, np.inf)) / math.sqrt(2)
+    return quantile * compute_rank_error(n_datasets, n_configurations)
+
+
+def compute_rank_error(n_datasets: int, n_configurations: int) -> float:
+    """Return the standard error of the difference of two mean ranks if all are equal, ``sqrt(k (k + 1) / (6 N))``."""
+    k = n_configurations
+    return math.sqrt(k * (k + 1) / (6 * n_datasets))
+
+
+def find_cliques(mean_ranks: np.ndarray, critical_difference: float) -> tuple[tuple[int, ...], ...]:
+    """Find the largest groups of two or more configurations that are not told apart.
+
+    Parameters
+    ----------
+    mean_ranks : ndarray of shape (k,)
+    critical_difference : float
+        Mean ranks that differ by less than this are not told apart.
+
+    Returns
+    -------
+    cliques : tuple of tuple of int
+        The numbers of the configurations, best first, within groups and among them.
+    """
+    order = np.argsort(mean_ranks, kind="stable")  # (k,)
+    ordered = np.asarray(mean_ranks)[order]  # (k,)
+    found: list[tuple[int, ...]] = []
+    end_before = 0
+    for start in range(len(ordered)):
+        is_near = ordered - ordered[start] < critical_difference  # (k,)
+        end = int(np.count_nonzero(is_near))
+        # A group that ends where the one before it ends is a part of that one.
+        if end - start >= 2 and end > end_before:
+            found.append(tuple(int(number) for number in order[start:end]))
+        end_before = max(end_before, end)
+    return tuple(found)
+
+
+def count_datasets(rank_difference: float, n_configurations: int, alpha: float = 0.05) -> int | None:
+    """Count the datasets from which Nemenyi's critical difference is at most a difference of mean ranks.
+
+    Parameters
+    ----------
+    rank_difference : float
+        That was seen; assumed to stay the same on more datasets.
+    n_configurations : int
+    alpha : float, default 0.05
+
+    Returns
+    -------
+    int or None
+        None if the difference is 0, or would need more than `MAX_DATASETS`.
+    """
+    if rank_difference <= 0:
+        return None
+    of_one_dataset = compute_critical_difference(1, n_configurations, alpha)
+    n_datasets = math.ceil((of_one_dataset / rank_difference) ** 2)
+    return n_datasets if n_datasets <= MAX_DATASETS else None
+
+
+def compare_two_over_datasets(
+    scores: np.ndarray, base_scores: np.ndarray, greater_is_better: bool = True
+) -> SignedRankTest:
+    """Test by signed ranks whether two configurations differ over datasets.
+
+    Zero differences are ranked as the smallest, and their ranks split evenly between both sides (SciPy's ``zsplit``),
+    as Demšar does: datasets on which both score the same speak for their equality. Wilcoxon's own rule, which R
+    follows, drops them. The exact p-value is then that of Pratt's test, which leaves the zeros' ranks out of both sums.
+
+    Parameters
+    ----------
+    scores, base_scores : ndarray of shape (N,)
+        Mean scores on the same N datasets.
+    greater_is_better : bool, default True
+        False for errors: a smaller score is then a positive difference.
+
+    Returns
+    -------
+    SignedRankTest
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ, or as `round_scores`.
+
+    References
+    ----------
+    Demšar (2006), section 3.1.3.
+    """
+    differences = _subtract_rounded(scores, base_scores)  # (N,)
+    if not greater_is_better:
+        differences = -differences
+    sizes = stats.rankdata(np.abs(differences))  # (N,)
+    zero_ranks = float(np.sum(sizes[differences == 0]))
+    method = _choose_method(differences)
+    return SignedRankTest(
+        positive_ranks=float(np.sum(sizes[differences > 0])) + zero_ranks / 2,
+        negative_ranks=float(np.sum(sizes[differences < 0])) + zero_ranks / 2,
+        p=_compute_wilcoxon_p(differences, method),
+        method=method,
+    )
+
+
+def _subtract_rounded(scores: np.ndarray, base_scores: np.ndarray) -> np.ndarray:
+    """Return differences of shape (N,) among which those that differ by rounding alone are equal."""
+    if np.shape(scores) != np.shape(base_scores):
+        raise ValueError(f"shapes {np.shape(scores)} and {np.shape(base_scores)}: the datasets are not paired")
+    both = round_scores(np.column_stack([scores, base_scores]))  # (N, 2)
+    _, exponent = np.frexp(np.max(np.abs(both)))
+    unit = np.ldexp(1.0, exponent)
+    return np.asarray(np.round((both[:, 0] - both[:, 1]) / unit, RANKED_DIGITS) * unit)
+
+
+def _choose_method(differences: np.ndarray) -> str:
+    """Choose how the p-value of differences of shape (N,) is computed."""
+    if not np.any(differences):
+        return "all equal"
+    return "exact" if len(differences) <= MAX_EXACT_DATASETS else "normal"
+
+
+def _compute_wilcoxon_p(differences: np.ndarray, method: str) -> float:
+    """Return the two-sided p-value of the Wilcoxon test of differences of shape (N,)."""
+    if method == "all equal":
+        return 1.0
+    if method == "normal":
+        return float(stats.wilcoxon(differences, zero_method="zsplit", correction=False, method="asymptotic").pvalue)
+    ranks = stats.rankdata(np.abs(differences))  # (N,)
+    # The halves of the zeros' ranks are the same on both sides, whatever the signs are.
+    is_signed = differences != 0  # (N,)
+    observed = np.sum(ranks[differences > 0])
+    return _compute_exact_p(ranks[is_signed], observed)
+
+
+def _compute_exact_p(ranks: np.ndarray, observed: float) -> float:
+    """Return the two-sided p-value of a sum of positive ranks, among all signs of ranks of shape (m,)."""
+    # A rank that ties share is a multiple of 1/2, so that twice a rank counts steps.
+    steps = np.round(2 * ranks).astype(int)  # (m,)
+    probabilities = np.zeros(np.sum(steps) + 1)  # of twice the sum of positive ranks, from 0 on
+    probabilities[0] = 1
+    for step in steps:
+        shifted = np.zeros_like(probabilities)
+        shifted[step:] = probabilities[:-step]
+        probabilities = (probabilities + shifted) / 2
+    place = round(2 * observed)
+    below = np.sum(probabilities[: place + 1])
+    above = np.sum(probabilities[place:])
+    return float(min(1.0, 2 * min(below, above)))
+
+
+def compute_signed_rank_posterior(
+    scores: np.ndarray,
+    base_scores: np.ndarray,
+    rope: float = 0.0,
+    greater_is_better: bool = True,
+    seed: int = 0,
+) -> Posterior:
+    """Compute posterior probabilities over several datasets by the Bayesian signed-rank test.
+
+    The probabilities are fractions of samples of a Dirichlet process, so that their last digits depend on the seed.
+
+    Parameters
+    ----------
+    scores, base_scores : ndarray of shape (N,)
+        Mean scores on the same N datasets.
+    rope : float, default 0
+        Half the width of the region of practical equivalence, in units of the score.
+    greater_is_better : bool, default True
+    seed : int, default 0
+
+    Returns
+    -------
+    Posterior
+        Its location is the mean difference.
+
+    Raises
+    ------
+    ValueError
+        If the rope is negative, the shapes differ, or a score is not finite.
+
+    References
+    ----------
+    Benavoli et al. (2014).
+    """
+    require_rope(rope)
+    differences = subtract_scores(scores, base_scores)  # (N,)
+    location = float(np.mean(differences))
+    nan = float("nan")
+    if not np.any(differences):
+        return Posterior(0.0, 1.0, 0.0, rope, location, nan, 0, True, "")
+    with_prior = np.append(0.0, differences)  # (N + 1,)
+    sums = with_prior[:, np.newaxis] + with_prior  # (N + 1, N + 1)
+    weights = np.ones(len(with_prior))  # (N + 1,)
+    weights[0] = PRIOR_WEIGHT
+    samples = np.random.RandomState(seed).dirichlet(weights, SIGNED_RANK_SAMPLES)  # (s, N + 1)
+    # A sum on the border of the rope counts half on either side.
+    above = _weigh_pairs(samples, np.heaviside(sums - 2 * rope, 0.5))  # (s,)
+    below = _weigh_pairs(samples, np.heaviside(-sums - 2 * rope, 0.5))  # (s,)
+    winners = np.argmax([below, 1 - below - above, above], axis=0)  # (s,)
+    worse, equivalent, better = (np.bincount(winners, minlength=3) / SIGNED_RANK_SAMPLES).tolist()
+    if not greater_is_better:
+        worse, better = better, worse
+    return Posterior(worse, equivalent, better, rope, location, nan, 0, False, "")
+
+
+def _weigh_pairs(samples: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return the mean of values (N + 1, N + 1) of pairs under each of the weights (s, N + 1), shape (s,)."""
+    return np.asarray(np.sum(samples @ values * samples, axis=1))
