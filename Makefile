@@ -1,9 +1,9 @@
 # `make run` and `make test` work in a fresh clone: they make .venv and install what they need.
 PYTHON ?= python3
 VENV ?= .venv
-# What is installed. VENV=.venv-extras EXTRAS=dev,stats,ray,slurm,postgres,optuna also tests the engines of many machines,
+# What is installed. VENV=.venv-extras EXTRAS=dev,ray,slurm,postgres,optuna also tests the engines of many machines,
 # and studies, and leaves the environment of `make test` as it is.
-EXTRAS ?= dev,stats
+EXTRAS ?= dev
 INSTALLED := $(VENV)/installed-$(EXTRAS)
 BIN := $(VENV)/bin
 
