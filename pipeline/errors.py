@@ -68,6 +68,22 @@ def hiding_values(configuration: str) -> Iterator[None]:
         raise type(error)(shown) from None
 
 
+@contextmanager
+def placing_errors(verb: str) -> Iterator[None]:
+    """Put a verb before the messages of errors of the user in the block, unless they begin with it.
+
+    Parameters
+    ----------
+    verb : str
+    """
+    try:
+        yield
+    except UserError as error:
+        if str(error).startswith((f"{verb}: ", f"{verb} ")):
+            raise
+        raise type(error)(f"{verb}: {error}") from error
+
+
 def did_you_mean(given: str, allowed: Iterable[str]) -> str:
     """Suggest the most similar allowed word, or list all of them but Python's own, such as ``__file__``.
 

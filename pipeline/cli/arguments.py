@@ -1,76 +1,158 @@
-"""The arguments of verbs: positional words, and values as ``key=value`` like everywhere else."""
+"""The words after a verb, read into its request: words without a key in order, the others as ``KEY=VALUE``."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+import re
+import sys
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, fields
+from pathlib import Path
+from types import NoneType
+from typing import Any, TypeVar, get_args, get_type_hints
 
+from bakeoff.pipeline.config.booleans import read_boolean
+from bakeoff.pipeline.config.trust.trusted_packages import TRUST_KEY, read_trust
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.paths import expand_home
+from bakeoff.pipeline.text.terminal import show_controls
 
+R = TypeVar("R")
 MULTIRUN_FLAGS = ("-m", "--multirun")
+NULL = "null"
+SENTENCES = re.compile(r"^(\w[\w, ]*) : .*\n((?: +.+\n?)+)", re.MULTILINE)
+"""What a docstring says of fields: their names, and the indented lines after them."""
+HELP_COLUMNS = 110
+KEY_COLUMNS = 22
 
 
-def parse_arguments(
-    verb: str, words: Sequence[str], positions: Sequence[str], keys: Sequence[str], rest: str = ""
-) -> tuple[list[str], dict[str, str]]:
-    """Split the words of a verb into positional arguments and values by key.
+@dataclass(frozen=True)
+class Argument:
+    """A field of a request, as the command line has it.
+
+    Attributes
+    ----------
+    name : str
+        Of the field.
+    part : str
+        The key in the mapping that the field is; empty for other fields.
+    word : str
+        Its key, or the name of a word without a key.
+    kind : type
+        Of its value; None may be given beside it if ``may_be_null``.
+    has_key, is_required, may_be_null : bool
+    sentence : str
+        What the request says of it.
+    """
+
+    name: str
+    part: str
+    word: str
+    kind: Any
+    has_key: bool
+    is_required: bool
+    may_be_null: bool
+    sentence: str
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it takes several words."""
+        return not self.has_key and self.kind == tuple[str, ...]
+
+    def read(self, text: str) -> Any:
+        """Return the value that a text stands for.
+
+        Raises
+        ------
+        UserError
+        """
+        if self.may_be_null and text == NULL:
+            return None
+        if self.name == TRUST_KEY:
+            return read_trust(text)
+        if self.kind is bool:
+            return read_boolean(self.word, text)
+        try:
+            return READERS[self.kind](text)
+        except ValueError:
+            noun = "a whole number" if self.kind is int else "a number"
+            raise UserError(f"{self.word}={text!r} must be {noun}. {self.sentence}") from None
+
+
+def list_arguments(request: type) -> list[Argument]:
+    """Return the arguments of a verb: those without a key first, in order, and then its own keys before the others."""
+    hints = get_type_hints(request)
+    sentences = _read_sentences(request)
+    arguments = [
+        _make_argument(field, part, kind, sentences.get(field.name, ""))
+        for field in fields(request)
+        for part, kind in field.metadata.get("kinds", {"": hints[field.name]}).items()
+    ]
+    own = request.__annotations__
+    return sorted(arguments, key=lambda argument: (argument.has_key, argument.has_key and argument.name not in own))
+
+
+def read_request(verb: str, request: type[R], words: Sequence[str]) -> R:
+    """Return the request that words stand for.
 
     Parameters
     ----------
     verb : str
-        Begins each error message.
+    request : type
+        A dataclass whose fields are described in `bakeoff.pipeline.config.requests`.
     words : sequence of str
-    positions : sequence of str
-        Names of the required arguments, in order.
-    keys : sequence of str
-        Names of the optional arguments.
-    rest : str
-        The name of further positional arguments, of which there may be any number; empty if there may be none.
 
     Raises
     ------
     UserError
-        There are too few or too many positional arguments, or a key is unknown or given twice.
-
-    Examples
-    --------
-    >>> parse_arguments("predict", ["a1", "x.csv", "output=y.csv"], ["MODEL", "FILE"], ["output"])
-    (['a1', 'x.csv'], {'output': 'y.csv'})
+        There are too few or too many words without a key, a key is unknown or given twice, or a value is not allowed.
     """
+    arguments = list_arguments(request)
+    by_key = {argument.word: argument for argument in arguments if argument.has_key}
+    reject_options(words, by_key)
+    pairs = [word for word in words if "=" in word and not names_file(word, by_key)]
+    reject_repeated_keys(pairs)
+    values: dict[str, Any] = {}
+    for key, text in (word.split("=", 1) for word in pairs):
+        if key not in by_key:
+            raise UserError(f"{key} is not a key. {did_you_mean(key, by_key)}")
+        argument = by_key[key]
+        if argument.part:
+            values.setdefault(argument.name, {})[key] = argument.read(text)
+        else:
+            values[argument.name] = argument.read(text)
+    given = [word for word in words if word not in pairs]
+    if not _is_right_number(len(given), arguments):
+        were_given = "1 argument was given" if len(given) == 1 else f"{len(given)} arguments were given"
+        raise UserError(f"{were_given}; usage: {format_usage(verb, request)}")
+    values |= _place_words(given, arguments)
+    for argument in by_key.values():
+        if argument.is_required and argument.name not in values:
+            raise UserError(f"{argument.word}=… must be given. {argument.sentence}")
+    return request(**values)
+
+
+def reject_options(words: Sequence[str], keys: Mapping[str, Any]) -> None:
+    """Reject options, such as ``--output``: values are written with the sign of equality."""
     for word in words:
-        if word.startswith("--"):
-            key = word.removeprefix("--").partition("=")[0].replace("-", "_")
+        if word.startswith("-"):
+            key = word.lstrip("-").partition("=")[0].replace("-", "_")
             cure = f"write {key}=VALUE" if key in keys else f"its keys are written as KEY=VALUE: {', '.join(keys)}"
-            raise UserError(f"{verb}: {word} is not an option of this verb; {cure}.")
-    pairs = [word for word in words if "=" in word and not names_file(word, keys)]
-    arguments = [word for word in words if word not in pairs]
-    reject_repeated_keys(verb, pairs)
-    values = dict(word.split("=", 1) for word in pairs)
-    for key in values:
-        if key not in keys:
-            raise UserError(f"{verb}: {key} is not a key. {did_you_mean(key, keys)}")
-    has_right_number = len(arguments) == len(positions) or (rest and len(arguments) > len(positions))
-    if not has_right_number:
-        optional = [f"[{rest} ...]"] if rest else []
-        usage = " ".join([*positions, *optional, *(f"[{key}=...]" for key in keys)])
-        were_given = "1 argument was given" if len(arguments) == 1 else f"{len(arguments)} arguments were given"
-        raise UserError(f"{verb}: {were_given}; usage: bakeoff {verb} {usage}")
-    return arguments, values
+            raise UserError(f"{word} is not an option of this verb; {cure}.")
 
 
-def names_file(word: str, keys: Sequence[str]) -> bool:
+def names_file(word: str, keys: Mapping[str, Any]) -> bool:
     """Return whether a word is the path of a file or folder with ``=`` in its name, and not a value of a key."""
     is_pair = word.partition("=")[0] in keys
     return "=" in word and not is_pair and expand_home(word).exists()
 
 
-def reject_repeated_keys(verb: str, pairs: Sequence[str]) -> None:
+def reject_repeated_keys(pairs: Sequence[str]) -> None:
     """Reject several values of one key, of which all but the last one would be lost.
 
     Parameters
     ----------
-    verb : str
-        Begins the error message.
     pairs : sequence of str
         ``KEY=VALUE``.
 
@@ -82,16 +164,125 @@ def reject_repeated_keys(verb: str, pairs: Sequence[str]) -> None:
     for pair in pairs:
         key = pair.partition("=")[0]
         if given.setdefault(key, pair) != pair:
-            raise UserError(f"{verb}: {key} is given twice, as {given[key]} and {pair}; give one of them.")
+            raise UserError(f"{key} is given twice, as {given[key]} and {pair}; give one of them.")
 
 
-def read_list(text: str) -> list[str]:
+def read_list(text: str) -> tuple[str, ...]:
     """Return the items of a list such as ``[age,sex]``, without quotation marks around them.
 
     Examples
     --------
     >>> read_list("[age, 'body mass']"), read_list("age"), read_list("")
-    (['age', 'body mass'], ['age'], [])
+    (('age', 'body mass'), ('age',), ())
     """
     items = [item.strip() for item in text.strip().removeprefix("[").removesuffix("]").split(",")]
-    return [item.strip("'\"") for item in items if item]
+    return tuple(item.strip("'\"") for item in items if item)
+
+
+def format_usage(verb: str, request: type) -> str:
+    """Return the words of a verb in a line."""
+    words = dict.fromkeys(_format_argument(argument) for argument in list_arguments(request))
+    return " ".join(["bakeoff", verb, *words])
+
+
+def format_arguments(request: type) -> str:
+    """Return a paragraph for each argument of a verb, and one for all keys of a mapping."""
+    keys: dict[tuple[str, str], list[str]] = {}
+    for argument in list_arguments(request):
+        word = f"{argument.word}=" if argument.has_key else argument.word
+        keys.setdefault((argument.name, argument.sentence), []).append(word)
+    paragraphs = []
+    for (_, sentence), words in keys.items():
+        text = f"{', '.join(words):<{KEY_COLUMNS - 1}} {sentence}"
+        indent = " " * KEY_COLUMNS
+        paragraphs.append(textwrap.fill(text, HELP_COLUMNS, subsequent_indent=indent, break_long_words=False))
+    return "\n".join(paragraphs)
+
+
+def parse_arguments(
+    verb: str, words: Sequence[str], positions: Sequence[str], keys: Sequence[str], rest: str = ""
+) -> tuple[list[str], dict[str, str]]:
+    """Split the words of a verb that has no request yet into words without a key and values by key."""
+    known = dict.fromkeys(keys)
+    reject_options(words, known)
+    pairs = [word for word in words if "=" in word and not names_file(word, known)]
+    arguments = [word for word in words if word not in pairs]
+    reject_repeated_keys(pairs)
+    values = dict(word.split("=", 1) for word in pairs)
+    for key in values:
+        if key not in keys:
+            raise UserError(f"{key} is not a key. {did_you_mean(key, keys)}")
+    has_right_number = len(arguments) == len(positions) or (rest and len(arguments) > len(positions))
+    if not has_right_number:
+        optional = [f"[{rest} ...]"] if rest else []
+        usage = " ".join([*positions, *optional, *(f"[{key}=...]" for key in keys)])
+        were_given = "1 argument was given" if len(arguments) == 1 else f"{len(arguments)} arguments were given"
+        raise UserError(f"{were_given}; usage: bakeoff {verb} {usage}")
+    return arguments, values
+
+
+def print_note(note: str) -> None:
+    """Print a sentence to standard error."""
+    print(show_controls(note), file=sys.stderr)
+
+
+def _make_argument(field: Field[Any], part: str, hint: Any, sentence: str) -> Argument:
+    kinds = [kind for kind in get_args(hint) if kind is not NoneType]
+    may_be_null = NoneType in get_args(hint)
+    key = part or field.metadata.get("key", field.name.replace("__", "."))
+    return Argument(
+        name=field.name,
+        part=part,
+        word=field.metadata.get("word", key),
+        kind=kinds[0] if may_be_null else hint,
+        has_key="word" not in field.metadata,
+        is_required=field.default is MISSING and field.default_factory is MISSING,
+        may_be_null=may_be_null,
+        sentence=sentence,
+    )
+
+
+def _read_sentences(request: type) -> dict[str, str]:
+    """Return what the docstrings of a request and of those that it extends say of each field."""
+    sentences = {}
+    for each in reversed(inspect.getmro(request)):
+        for names, text in SENTENCES.findall(inspect.cleandoc(each.__doc__ or "")):
+            sentences.update(dict.fromkeys(names.split(", "), " ".join(text.split())))
+    return sentences
+
+
+def _is_right_number(n_given: int, arguments: Sequence[Argument]) -> bool:
+    """Whether so many words without a key can be placed."""
+    places = [argument for argument in arguments if not argument.has_key]
+    takes_more = bool(places) and places[-1].is_list
+    return n_given >= sum(place.is_required for place in places) and (n_given <= len(places) or takes_more)
+
+
+def _place_words(words: Sequence[str], arguments: Sequence[Argument]) -> dict[str, Any]:
+    """Return the values of the words without a key, by the names of their fields."""
+    places = [argument for argument in arguments if not argument.has_key]
+    values: dict[str, Any] = {}
+    for number, place in enumerate(places):
+        if place.is_list:
+            values[place.name] = tuple(words[number:])
+        elif number < len(words):
+            values[place.name] = place.read(words[number])
+    return values
+
+
+def _format_argument(argument: Argument) -> str:
+    if argument.part:
+        return "[KEY=… of the file]"
+    word = f"{argument.word}=…" if argument.has_key else argument.word
+    word = f"{word} ..." if argument.is_list else word
+    return word if argument.is_required else f"[{word}]"
+
+
+READERS: Mapping[Any, Callable[[str], Any]] = {
+    str: str,
+    int: int,
+    float: float,
+    Path: expand_home,
+    tuple[str, ...]: read_list,
+}
+"""The type of a field -> what reads a text into it."""

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bakeoff.pipeline.cli.arguments import MULTIRUN_FLAGS, reject_repeated_keys
-from bakeoff.pipeline.cli.output_file import require_output
 from bakeoff.pipeline.comparison.request_words import check_values
 from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.tables.output_file import require_output
 
 USAGE = """\
 bakeoff compare RUN RUN ...           runs by their ids, the beginnings of ids, latest or best
@@ -79,7 +79,9 @@ def compare_stored_runs(words: Sequence[str]) -> int:
     command = read_command(words)
     check_values(command.values)
     if "output" in command.values:
-        require_output("compare", command.values["output"], store=command.values.get("tracking.uri"))
+        from bakeoff.pipeline.tracking.store import list_store_paths
+
+        require_output(command.values["output"], store=list_store_paths(command.values.get("tracking.uri")))
     status = 0
     sweep = ""
     if command.sweep_words is not None:
@@ -107,7 +109,7 @@ def read_command(words: Sequence[str]) -> Command:
     values = {}
     runs = []
     others = []
-    reject_repeated_keys("compare", [word for word in words if word.partition("=")[0] in own_keys])
+    reject_repeated_keys([word for word in words if word.partition("=")[0] in own_keys])
     for word in words:
         key, has_value, value = word.partition("=")
         if has_value and key in own_keys:

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from bakeoff.pipeline.cli.output_file import replace_file
 from bakeoff.pipeline.comparison.analysis.gate import check_gate
 from bakeoff.pipeline.comparison.compare_runs import compare_runs
 from bakeoff.pipeline.comparison.comparison import Comparison
@@ -35,6 +34,7 @@ from bakeoff.pipeline.comparison.request_words import (
 from bakeoff.pipeline.config.booleans import read_boolean
 from bakeoff.pipeline.paths import expand_home
 from bakeoff.pipeline.tables.csv import describe_escaped_names
+from bakeoff.pipeline.tables.output_file import replace_file
 from bakeoff.pipeline.text.terminal import make_console, show_controls
 from bakeoff.pipeline.tracking.comparison_run import SUFFIX, ComparisonRecord, keep_comparison
 from bakeoff.pipeline.tracking.find_run import BEST, find_standard_run
@@ -193,7 +193,7 @@ def write_report(comparison: Comparison, to: str, output: str | None) -> None:
         sys.stdout.write(text)
         return
     target = expand_home(output)
-    with replace_file("compare", target) as temporary:
+    with replace_file(target) as temporary:
         temporary.write_text(text, encoding="utf-8")
     print(f"the report is in {target}", file=sys.stderr)
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from collections.abc import Sequence
 
-from bakeoff.pipeline.cli.verbs import VERBS
+from bakeoff.pipeline.cli.arguments import list_arguments
+from bakeoff.pipeline.cli.verbs import VERBS, load_request
 
 COMPLETION_FLAGS = ("-sc", "--shell-completion")
 QUERY = "query="
 LINE_VARIABLE = "COMP_LINE"
 """The environment variable with the line that the shell completes."""
-KEY_TABLES = ("KEYS", "OWN_KEYS", "STORE_KEYS")
-"""The names under which modules of verbs list their keys."""
-WORDS_OF_VERBS = {"rerun": ("--failed",), "plan": ("-m",)}
-VERBS_OF_RUNS = ("explain", "figures", "predict", "replay", "rm", "serve", "ship")
+WORDS_OF_VERBS = {"plan": ("-m",), "rerun": ("--failed",)}
+RUN = "RUN"
 NAMES_OF_RUNS = ("best", "latest")
 VERBS_OF_EXPERIMENTS = ("compare", "inspect", "plan", "rerun")
 """Verbs that take the overrides of experiments as well."""
@@ -61,9 +59,13 @@ def _split_line(line: str) -> tuple[list[str], list[str], str]:
 
 def _list_words(verb: str) -> list[str]:
     """Return the words that a verb takes: its keys, names of runs, and groups to list."""
-    module = importlib.import_module(f"bakeoff.pipeline.cli.{verb}")
-    keys = dict.fromkeys(key for table in KEY_TABLES for key in getattr(module, table, ()))
-    words = [f"{key}=" for key in keys]
-    words += NAMES_OF_RUNS if verb in VERBS_OF_RUNS else ()
-    words += (*module.LISTED, module.MODELS_KEY) if verb == "list" else ()
+    if verb == "list":
+        from bakeoff.pipeline.config.listing import LISTED, MODELS
+
+        return [*LISTED, MODELS]
+    request = load_request(verb)
+    arguments = [] if request is None else list_arguments(request)
+    words = [f"{argument.word}=" for argument in arguments if argument.has_key]
+    if any(argument.word == RUN for argument in arguments):
+        words += NAMES_OF_RUNS
     return [*words, *WORDS_OF_VERBS.get(verb, ())]

@@ -4,40 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bakeoff.pipeline.cli.arguments import parse_arguments
-from bakeoff.pipeline.cli.removal_report import carry_out, read_switch
-
-KEYS = ("registered", "dry_run", "tracking.uri")
-EXPERIMENT = "Default"
-"""Each store has it; all experiments are searched."""
+from bakeoff.pipeline.cli.arguments import read_request
+from bakeoff.pipeline.cli.removal_report import carry_out
+from bakeoff.pipeline.tracking.removal_request import CollectionRequest, plan_garbage
 
 
 def collect_garbage(words: Sequence[str]) -> int:
-    """Delete what nothing names any more, in all experiments of a store; return the exit code.
+    """Delete what nothing names any more, in all experiments of a store.
 
     These are the runs and experiments that were deleted on MLflow's pages, their models, and the models of runs that
     are not there, which ``mlflow gc`` leaves.
-
-    Parameters
-    ----------
-    words : sequence of str
-        ``[dry_run=true] [registered=true] [tracking.uri=URI]``; ``registered=true`` deletes registered versions of
-        deleted runs as well.
 
     Raises
     ------
     UserError
         There is no store, or it is a server.
     """
-    _, values = parse_arguments("gc", words, [], KEYS)
-    is_dry = read_switch("gc", values, "dry_run")
-    is_registered_included = read_switch("gc", values, "registered")
-
-    from bakeoff.pipeline.tracking.inventory import read_inventory
-    from bakeoff.pipeline.tracking.removal import plan_collection
-    from bakeoff.pipeline.tracking.store import open_store
-
-    store = open_store(values.get("tracking.uri"), EXPERIMENT, create=False)
-    removal = plan_collection(store, read_inventory(store, "gc"), is_registered_included)
-    carry_out(store, removal, is_dry=is_dry)
+    request = read_request("gc", CollectionRequest, words)
+    store, removal = plan_garbage(request)
+    carry_out(store, removal, is_dry=request.dry_run)
     return 0

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from bakeoff.pipeline.cli.arguments import parse_arguments
-from bakeoff.pipeline.paths import expand_home
+from bakeoff.pipeline.cli.arguments import read_request
+from bakeoff.pipeline.project.make_project import ProjectRequest, make_project
 
 NEXT_STEPS = (
     ("make test", "the tests of its code"),
@@ -17,27 +17,19 @@ NEXT_STEPS = (
 
 
 def start_project(words: Sequence[str]) -> int:
-    """Make a project folder and say what can be done in it; return the exit code.
-
-    Parameters
-    ----------
-    words : sequence of str
-        ``FOLDER``, whose name is that of the project.
+    """Make a project folder with a dataset, a learner, a metric and their tests, and print what can be done in it.
 
     Raises
     ------
     UserError
         The folder holds files, cannot be written, or has a name that no package can have.
     """
-    (folder,), _ = parse_arguments("init", words, ["FOLDER"], [])
-
-    from bakeoff.pipeline.project import make_project
-
-    files = make_project(expand_home(folder))
+    folder = read_request("init", ProjectRequest, words).folder
+    files = make_project(folder)
     print(f"{folder} holds a dataset, a learner, a metric and their tests:")
     for file in files:
         print(f"  {file}")
-    print(f"cd {shlex.quote(folder)}")
+    print(f"cd {shlex.quote(str(folder))}")
     width = max(len(command) for command, _ in NEXT_STEPS)
     for command, meaning in NEXT_STEPS:
         print(f"{command:<{width}}  # {meaning}")

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.pipeline.cli.arguments import names_file, reject_repeated_keys
-from bakeoff.pipeline.cli.output_file import list_dataset_files, name_file, replace_file, require_output
 from bakeoff.pipeline.config.passwords import reject_passwords
 from bakeoff.pipeline.config.trust.trusted_packages import add_trust_of_environment
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.hydra_text import MISSING_VALUE, quote_text
 from bakeoff.pipeline.paths import expand_home
+from bakeoff.pipeline.tables.output_file import name_file, replace_file, require_output
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.inspection.profile import TableProfile
@@ -41,13 +41,16 @@ def inspect_data(words: Sequence[str]) -> int:
     reject_passwords(words)
     pairs = [word for word in words if "=" in word and not names_file(word, OWN_KEYS)]
     files = [word for word in words if word not in pairs]
-    reject_repeated_keys("inspect", pairs)
+    reject_repeated_keys(pairs)
     values = dict(word.split("=", 1) for word in pairs)
     output = values.pop("output", None)
     _require_words(files, values)
     node, trust = _compose_dataset(files, values)
     if output not in (None, NO_PAGE):
-        require_output("inspect", str(output), list_dataset_files(node))
+        from bakeoff.pipeline.stages.dataset.reading.several_files import list_dataset_files
+        from bakeoff.pipeline.tracking.store import list_store_paths
+
+        require_output(str(output), list_dataset_files(node), list_store_paths(None))
     profile = _inspect_node(node, trust)
 
     from bakeoff.pipeline.inspection.terminal import print_profile
@@ -142,6 +145,6 @@ def _inspect_node(node: Mapping[str, Any], trust: Sequence[str]) -> TableProfile
 def _write_page(profile: TableProfile, path: Path) -> None:
     from bakeoff.pipeline.inspection.page import write_page
 
-    with replace_file("inspect", path) as temporary:
+    with replace_file(path) as temporary:
         write_page(profile, temporary)
     print(f"page  {path}")

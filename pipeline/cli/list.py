@@ -5,77 +5,54 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 
-from bakeoff.pipeline.config.named_parts import list_figures
-from bakeoff.pipeline.config.options import (
-    GROUPS,
-    describe_ignored_folder,
-    find_own_folder,
-    read_options,
-    read_own_listing,
-    require_own_names,
-)
-from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.cli.arguments import read_request
+from bakeoff.pipeline.config.listing import LISTED, METRICS, MODELS, ListRequest, read_listing
+from bakeoff.pipeline.config.options import describe_ignored_folder, find_own_folder
 
-FIGURES_KEY = "figures"
-METRICS_KEY = "metrics"
-MODELS_KEY = "models"
-"""Lists what is in a store, so that it stands alone."""
-OWN_GROUP_OF_KEY = {FIGURES_KEY: "figure", METRICS_KEY: "metric"}
-"""Lists whose options of the user are in a group of another name."""
 OWN_MARK = "(own)"
-LISTED = (*GROUPS, FIGURES_KEY, METRICS_KEY)
 
 
 def list_options(words: Sequence[str]) -> int:
-    """Print the options of the named groups, or of all groups; return the exit code.
-
-    Parameters
-    ----------
-    words : sequence of str
-        Names of groups; or ``models``, with the keys of the store.
+    """Print the options of the named groups, or of all groups, with a sentence each.
 
     Raises
     ------
     UserError
         There is no such group, or an option of the user has a name that it must not have.
     """
-    if words and words[0] == MODELS_KEY:
-        from bakeoff.pipeline.cli.model_listing import list_models
-
-        return list_models(words[1:])
-    for group in words:
-        if group not in LISTED:
-            raise UserError(f"list {group}: there is no such group. {did_you_mean(group, (*LISTED, MODELS_KEY))}")
-    own_folder = find_own_folder()
-    if own_folder is not None:
-        require_own_names(own_folder)
-    elif reason := describe_ignored_folder():
+    request = read_request("list", ListRequest, words)
+    if find_own_folder() is None and (reason := describe_ignored_folder()):
         print(f"note: {reason}", file=sys.stderr)
-    for group in words or LISTED:
-        own = read_own_listing(OWN_GROUP_OF_KEY.get(group, group))
-        if group == METRICS_KEY:
-            _print_metrics()
-            _print_options(own, OWN_MARK)
-            continue
-        sentences = list_figures() if group == FIGURES_KEY else read_options(group)
-        width = max(map(len, [*sentences, *own]), default=0)
-        print(f"{group}=")
-        _print_options(sentences, width=width)
-        _print_options(own, OWN_MARK, width)
+    for group in request.groups or LISTED:
+        if group == MODELS:
+            _print_models(request)
+        else:
+            _print_group(group)
     return 0
 
 
-def _print_options(sentences: Mapping[str, str], mark: str = "", width: int = 0) -> None:
+def _print_group(group: str) -> None:
+    listing = read_listing(group)
+    width = max(map(len, [*listing.options, *listing.own]), default=0)
+    if group == METRICS:
+        # scikit-learn takes a second to load, which the other lists do not need.
+        from bakeoff.pipeline.cli.metric_listing import iterate_metric_lines
+
+        print("\n".join(iterate_metric_lines()))
+    else:
+        print(f"{group}=")
+    _print_options(listing.options, width=width)
+    _print_options(listing.own, width, OWN_MARK)
+
+
+def _print_options(sentences: Mapping[str, str], width: int, mark: str = "") -> None:
     """Print a line for each option, its name as wide as the others."""
-    width = width or max(map(len, sentences), default=0)
     for name, sentence in sentences.items():
-        words = [f"  {name:<{width}} ", mark, sentence]
-        print(" ".join(filter(None, words)))
+        print(" ".join(filter(None, [f"  {name:<{width}} ", mark, sentence])))
 
 
-def _print_metrics() -> None:
-    # scikit-learn takes a second to load, which the other lists do not need.
-    from bakeoff.pipeline.cli.metric_listing import iterate_metric_lines
+def _print_models(request: ListRequest) -> None:
+    from bakeoff.pipeline.cli.model_listing import iterate_model_lines
 
-    for line in iterate_metric_lines():
+    for line in iterate_model_lines(request):
         print(line)

@@ -23,8 +23,7 @@ import bakeoff
 from bakeoff.pipeline.cli.completion import complete_verbs, is_query
 from bakeoff.pipeline.cli.flags import VERSION_FLAG
 from bakeoff.pipeline.cli.lasting_output import prepare_streams
-from bakeoff.pipeline.cli.verb_help import format_help, wants_help
-from bakeoff.pipeline.cli.verbs import VERBS, load_verb
+from bakeoff.pipeline.cli.verbs import VERBS, run_verb
 from bakeoff.pipeline.config.passwords import conceal_passwords, reject_passwords
 from bakeoff.pipeline.errors import STORE_THREAD, StoreError, UserError
 from bakeoff.pipeline.text.secrets import describe_error, format_traceback, hide_secrets
@@ -116,11 +115,7 @@ def run_words(words: Sequence[str]) -> int:
         if is_query(words) and not complete_verbs():
             return 0
         if words and words[0] in VERBS:
-            run_verb = load_verb(words[0])
-            if wants_help(words[0], words[1:]):
-                print(format_help(words[0], run_verb))
-                return 0
-            return run_verb(words[1:])
+            return run_verb(words[0], words[1:])
         from bakeoff.pipeline.cli.run import run_experiments
 
         return run_experiments(words)

@@ -2,53 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from bakeoff.pipeline.cli.arguments import parse_arguments
+from bakeoff.pipeline.config.listing import ListRequest
 from bakeoff.pipeline.text.secrets import hide_secrets
+from bakeoff.pipeline.tracking.registry import RegisteredVersion, list_versions
+from bakeoff.pipeline.tracking.store import open_store
 
-if TYPE_CHECKING:
-    from bakeoff.pipeline.tracking.registry import RegisteredVersion
-
-KEYS = ("tracking.uri", "tracking.experiment")
 COLUMNS = ("model", "version", "alias", "rows", "score of its run", "run")
 GAP = "  "
 RUN_ID_LETTERS = 8
 """Of the id of a run, as many as find it."""
 
 
-def list_models(words: Sequence[str]) -> int:
-    """Print the versions of all registered models, the newest of each first; return the exit code.
+def iterate_model_lines(request: ListRequest) -> Iterator[str]:
+    """Yield a line for each version of all registered models, the newest of each first.
 
     Parameters
     ----------
-    words : sequence of str
-        ``[tracking.uri=URI] [tracking.experiment=NAME]``.
+    request : ListRequest
 
     Raises
     ------
     UserError
-        There is no store, or a key is not valid.
+        There is no store.
     """
-    _, values = parse_arguments("list models", words, [], KEYS)
-
-    from bakeoff.pipeline.tracking.registry import list_versions
-    from bakeoff.pipeline.tracking.store import open_store
-
-    store = open_store(
-        values.get("tracking.uri"), values.get("tracking.experiment", "bakeoff"), create=False, read_only=True
-    )
+    store = open_store(request.tracking__uri, request.tracking__experiment, create=False, read_only=True)
     versions = sorted(list_versions(store), key=lambda each: (each.name, -each.version))
     if not versions:
-        print(f"no model is registered in {hide_secrets(store.uri)}; `bakeoff ship RUN as=NAME@ALIAS` registers one")
-        return 0
+        yield f"no model is registered in {hide_secrets(store.uri)}; `bakeoff ship RUN as=NAME@ALIAS` registers one"
+        return
     rows = [COLUMNS, *(_describe_version(version) for version in versions)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        print(GAP.join(cells).rstrip())
-    return 0
+        yield GAP.join(cells).rstrip()
 
 
 def _describe_version(version: RegisteredVersion) -> tuple[str, ...]:

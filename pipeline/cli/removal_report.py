@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
-
-from bakeoff.pipeline.config.booleans import read_boolean
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.tracking.removal import Removal
@@ -15,11 +12,6 @@ if TYPE_CHECKING:
 BYTES_PER_UNIT = 1000
 UNITS = ("bytes", "kB", "MB", "GB", "TB")
 MAX_SHOWN_RUNS = 20
-
-
-def read_switch(verb: str, values: Mapping[str, str], key: str) -> bool:
-    """Return whether a key is on; it is off if it is not given."""
-    return read_boolean(f"{verb}: {key}", values.get(key, False))
 
 
 def carry_out(store: Store, removal: Removal, *, is_dry: bool) -> None:

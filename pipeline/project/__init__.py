@@ -2,7 +2,3 @@
 
 The folder `template` holds its files as they are, but for the name of the project.
 """
-
-from bakeoff.pipeline.project.make_project import make_project, name_package
-
-__all__ = ["make_project", "name_package"]

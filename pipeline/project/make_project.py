@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import sys
+from dataclasses import dataclass, field
 from importlib.machinery import PathFinder
 from pathlib import Path
 from tempfile import mkdtemp
@@ -38,6 +39,19 @@ TAKEN_NAMES = ("conf", "data", "tests", "outputs", "learners", "pipeline", "bake
 """Names of other folders of a project, and of bakeoff's."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class ProjectRequest:
+    """A project of the user.
+
+    Attributes
+    ----------
+    folder : Path
+        A folder that does not exist, or is empty; its name is that of the project.
+    """
+
+    folder: Path = field(metadata={"word": "FOLDER"})
+
+
 def name_package(folder: Path) -> str:
     """Return the name of the package in a project, which is that of its folder.
 
@@ -54,11 +68,11 @@ def name_package(folder: Path) -> str:
     package = re.sub(r"[-. ]", "_", folder.name).lower()
     if not package.isidentifier() or keyword.iskeyword(package):
         raise UserError(
-            f"init: {folder.name!r} cannot be the name of a package, which is made of letters, digits and "
+            f"{folder.name!r} cannot be the name of a package, which is made of letters, digits and "
             "underscores, and begins with a letter; choose another name."
         )
     if package in TAKEN_NAMES or _is_installed(package):
-        raise UserError(f"init: a package {package!r} exists already, and would hide yours; choose another name.")
+        raise UserError(f"a package {package!r} exists already, and would hide yours; choose another name.")
     return package
 
 
@@ -93,18 +107,18 @@ def make_project(folder: Path) -> list[Path]:
             shutil.rmtree(draft, ignore_errors=True)
             raise
     except OSError as error:
-        raise UserError(f"init: {str(folder)!r} cannot be written: {error.strerror or error}.") from error
+        raise UserError(f"{str(folder)!r} cannot be written: {error.strerror or error}.") from error
     return sorted(file.relative_to(folder) for file in folder.rglob("*") if file.is_file())
 
 
 def _require_free(folder: Path) -> None:
     if not folder.parent.is_dir():
-        raise UserError(f"init: there is no folder {str(folder.parent)!r}; make it first, or choose another place.")
+        raise UserError(f"there is no folder {str(folder.parent)!r}; make it first, or choose another place.")
     if folder.is_dir() and not any(folder.iterdir()):
         return
     if folder.exists() or folder.is_symlink():
         noun = "a folder that holds files" if folder.is_dir() else "a file"
-        raise UserError(f"init: {str(folder)!r} is {noun}, which stays as it is; choose another name.")
+        raise UserError(f"{str(folder)!r} is {noun}, which stays as it is; choose another name.")
 
 
 def _write_files(folder: Path, package: str) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from typing import ParamSpec, TypeVar
 
-from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.errors import UserError, did_you_mean, placing_errors
 from bakeoff.pipeline.python.words import NESTING
 
 P = ParamSpec("P")
@@ -22,7 +22,7 @@ MIN_SIMILARITY = 0.8
 
 
 def reject_unknown_keywords(cures: Mapping[str, str] = NO_CURES) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Let a function raise UserError for a keyword that it does not have.
+    """Let a function raise UserError for a keyword that it does not have, and begin its errors with its name.
 
     Parameters
     ----------
@@ -50,12 +50,12 @@ def reject_unknown_keywords(cures: Mapping[str, str] = NO_CURES) -> Callable[[Ca
 
         @functools.wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            for name in kwargs:
-                if name in known:
-                    continue
-                cure = f"{cures[name]}." if name in cures else did_you_mean(name, known)
-                raise UserError(f"{function.__name__}: {name} is not a keyword. {cure[0].upper()}{cure[1:]}")
-            return function(*args, **kwargs)
+            with placing_errors(function.__name__):
+                for name in kwargs:
+                    if name not in known:
+                        cure = f"{cures[name]}." if name in cures else did_you_mean(name, known)
+                        raise UserError(f"{name} is not a keyword. {cure[0].upper()}{cure[1:]}")
+                return function(*args, **kwargs)
 
         return call
 

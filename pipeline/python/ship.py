@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bakeoff.pipeline.config.trust.trusted_packages import read_trust
-from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.model import Model
 from bakeoff.pipeline.python.keywords import reject_unknown_keywords
 from bakeoff.pipeline.python.notes import warn_of
 from bakeoff.pipeline.python.process_state import own_process_state
 from bakeoff.pipeline.python.run_result import RunResult
+from bakeoff.pipeline.python.stored_results import find_store, name_run
 from bakeoff.pipeline.python.sweep_result import SweepResult
-from bakeoff.pipeline.shipping import ShippedModel, ShipRequest, ship_run
+from bakeoff.pipeline.shipping.request import ShipRequest
+from bakeoff.pipeline.shipping.ship import ship_run
 from bakeoff.pipeline.tracking import load_model
-from bakeoff.pipeline.tracking.find_run import BEST, find_run_id
-from bakeoff.pipeline.tracking.registry import parse_model_name
-from bakeoff.pipeline.tracking.store import open_store
 
 
 @reject_unknown_keywords({"alias": "give it with the name: ship(run, 'titanic@champion')"})
@@ -54,44 +52,18 @@ def ship(
     UserError
         There is no such run, it did not finish, its rows have changed, or the name is not valid. Nothing is stored.
     """
-    word = _name_run(run)
-    settings = _read_settings(run)
-    uri = tracking__uri or settings.get("uri")
-    experiment = tracking__experiment or settings.get("experiment") or "bakeoff"
-    packages = read_trust(trust)
-    is_best = word == BEST or isinstance(run, SweepResult)
+    results = [] if isinstance(run, str) else [run]
+    request = ShipRequest(
+        run=run.best_run if isinstance(run, SweepResult) else name_run(run),
+        name=name,
+        dataset=dataset,
+        trust=read_trust(trust),
+        **find_store(results, tracking__uri, tracking__experiment),
+    )
     with own_process_state():
-        shipped = _ship_word(word, name, dataset, packages, uri, experiment, is_best=is_best)
-        model = load_model(shipped.word, uri, experiment, trust=packages, verb="ship")
+        shipped = ship_run(request, is_chosen=isinstance(run, SweepResult))
+        model = load_model(
+            shipped.word, request.tracking__uri, request.tracking__experiment, trust=request.trust, verb="ship"
+        )
     warn_of(shipped.remarks)
     return model
-
-
-def _ship_word(
-    word: str, name: str, dataset: str, trust: tuple[str, ...], uri: str | None, experiment: str, *, is_best: bool
-) -> ShippedModel:
-    """Ship the run that a word names; each error begins with the name of the function."""
-    try:
-        request = ShipRequest(parse_model_name(name, "name"), trust, is_best=is_best)
-        store = open_store(uri, experiment, create=False)
-        return ship_run(store, find_run_id(store, word, "ship", dataset), request)
-    except UserError as error:
-        raise UserError(f"ship: {str(error).removeprefix('ship: ')}") from None
-
-
-def _name_run(run: str | RunResult | SweepResult) -> str:
-    if isinstance(run, SweepResult):
-        return run.best_run
-    if not isinstance(run, RunResult):
-        return run
-    if run.run_id is None:
-        raise UserError(f"ship: the run {run.name} is not stored (tracking=none), so that it cannot be shipped.")
-    return run.run_id
-
-
-def _read_settings(run: str | RunResult | SweepResult) -> dict[str, str | None]:
-    """Return the settings of the store of a result; empty for a word."""
-    if isinstance(run, str):
-        return {}
-    settings = run.tracking if isinstance(run, SweepResult) else run.config["tracking"]
-    return {key: settings.get(key) for key in ("uri", "experiment")}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.experiment.part_cache import PartCache
 from bakeoff.pipeline.job import PreparedJob, prepare_job
@@ -19,27 +17,12 @@ from bakeoff.pipeline.replay.environment import UNKNOWN, Change, describe_circum
 from bakeoff.pipeline.replay.rebuild import FAILED, FINISHED, rebuild_spec
 from bakeoff.pipeline.replay.repeat import Repeat, limit_threads, repeat_job
 from bakeoff.pipeline.replay.replay_report import DIFFERENT, IDENTICAL, ReplayReport, find_verdict
+from bakeoff.pipeline.replay.request import ReplayRequest
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.tracking.entities import MAX_TAG_LETTERS
 from bakeoff.pipeline.tracking.models import load_reviewed_model
 from bakeoff.pipeline.tracking.run_record import TABLES, RunRecord, read_run_record
 from bakeoff.pipeline.tracking.store import Store
-
-
-@dataclass(frozen=True)
-class ReplayRequest:
-    """What the user says about a replay.
-
-    Attributes
-    ----------
-    trust : tuple of str
-        Packages whose code may be called.
-    path : str or None
-        Where the file of the dataset is now.
-    """
-
-    trust: tuple[str, ...] = ()
-    path: str | None = None
 
 
 def replay_run(store: Store, run_id: str, request: ReplayRequest, resources: PartCache) -> ReplayReport:
@@ -59,7 +42,7 @@ def replay_run(store: Store, run_id: str, request: ReplayRequest, resources: Par
         The run cannot be repeated.
     """
     record = read_run_record(store, run_id)
-    spec = rebuild_spec(record, request.trust, request.path)
+    spec = rebuild_spec(record, request.trust, request.dataset__path)
     dataset = resources.get_dataset(spec)
     if dataset.digest() != record.tags.get("dataset_digest"):
         return _report_other_data(record, dataset)

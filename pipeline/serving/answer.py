@@ -12,7 +12,6 @@ import pandas as pd
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.model import Model
-from bakeoff.pipeline.model.json_records import format_json, make_records
 from bakeoff.pipeline.model.predictions import predict_table
 from bakeoff.pipeline.model.row_conversion import convert_rows
 from bakeoff.pipeline.model.row_report import (
@@ -24,6 +23,7 @@ from bakeoff.pipeline.model.row_report import (
 from bakeoff.pipeline.serving.request_error import UNPROCESSABLE, RequestError
 from bakeoff.pipeline.serving.request_rows import CSV_TYPE, JSON_TYPE, RequestRows
 from bakeoff.pipeline.tables.csv import describe_escapes, write_csv
+from bakeoff.pipeline.tables.json_records import format_json, make_records
 
 NOTES_HEADER = "X-Bakeoff-Notes"
 MAX_HEADER_BYTES = 4096

@@ -7,7 +7,6 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.model import Model
-from bakeoff.pipeline.model.json_records import format_json
 from bakeoff.pipeline.serving.answer import (
     NOTES_HEADER,
     answer_rows,
@@ -19,6 +18,7 @@ from bakeoff.pipeline.serving.answer import (
 from bakeoff.pipeline.serving.request_error import CODE_OF_STATUS, INTERNAL_ERROR, TOO_LARGE, RequestError
 from bakeoff.pipeline.serving.request_rows import CSV_TYPE, JSON_TYPE, read_request
 from bakeoff.pipeline.serving.worker_threads import WorkerThreads
+from bakeoff.pipeline.tables.json_records import format_json
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.model import Model
+from bakeoff.pipeline.serving.request import ServeRequest
+from bakeoff.pipeline.tracking.loading import load_model
 
 if TYPE_CHECKING:
     import uvicorn
@@ -15,6 +17,30 @@ if TYPE_CHECKING:
 BACKLOG_CONNECTIONS = 128
 GRACE_SECONDS = 1
 """That requests may take to end after Ctrl-C."""
+
+
+def open_model(request: ServeRequest) -> tuple[Model, socket.socket]:
+    """Return a stored model, and the socket at which it is served.
+
+    Parameters
+    ----------
+    request : ServeRequest
+
+    Raises
+    ------
+    UserError
+        There is no such model, the port is in use, or the host is not this machine.
+    """
+    # A port in use is found before the model is loaded, which takes longer.
+    opened = open_socket(request.host, request.port)
+    try:
+        model = load_model(
+            request.run, request.tracking__uri, request.tracking__experiment, request.dataset, request.trust, "serve"
+        )
+    except BaseException:
+        opened.close()
+        raise
+    return model, opened
 
 
 def open_socket(host: str, port: int) -> socket.socket:
@@ -35,7 +61,7 @@ def open_socket(host: str, port: int) -> socket.socket:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError) as error:
-        raise UserError(f"serve: host={host!r} is not a name or address of this machine ({error}).") from None
+        raise UserError(f"host={host!r} is not a name or address of this machine ({error}).") from None
     family, kind, protocol, _, address = found[0]
     opened = socket.socket(family, kind, protocol)
     # A port whose last connections are being closed counts as free.
@@ -46,7 +72,7 @@ def open_socket(host: str, port: int) -> socket.socket:
     except OSError as error:
         opened.close()
         raise UserError(
-            f"serve: port={port} of host={host} cannot be used ({error.strerror}); give another one, such as "
+            f"port={port} of host={host} cannot be used ({error.strerror}); give another one, such as "
             f"port={port + 1}, or port=0 for a free one."
         ) from None
     return opened

@@ -13,33 +13,12 @@ from bakeoff.pipeline.refit import LoadedRun, load_run
 from bakeoff.pipeline.shipping.choice import describe_choice
 from bakeoff.pipeline.shipping.full_fit import fit_on_all_rows
 from bakeoff.pipeline.shipping.procedure import describe_procedure, describe_score
-from bakeoff.pipeline.tracking.find_run import find_headline
+from bakeoff.pipeline.shipping.request import ShipRequest
+from bakeoff.pipeline.tracking.find_run import BEST, find_headline, find_run_id
 from bakeoff.pipeline.tracking.provenance import read_versions
 from bakeoff.pipeline.tracking.registered_model import store_version
-from bakeoff.pipeline.tracking.registry import ModelName, find_alias
-from bakeoff.pipeline.tracking.store import Store
-
-
-@dataclass(frozen=True)
-class ShipRequest:
-    """What the user says about a model that goes into use.
-
-    Attributes
-    ----------
-    name : ModelName
-        Of the registered model, with the alias of the new version.
-    trust : tuple of str
-        Packages whose code may be called.
-    dataset_path : str or None
-        Where the file of the dataset is now.
-    is_best : bool
-        Whether the run was named as the best one of its experiment.
-    """
-
-    name: ModelName
-    trust: tuple[str, ...] = ()
-    dataset_path: str | None = None
-    is_best: bool = False
+from bakeoff.pipeline.tracking.registry import ModelName, find_alias, parse_model_name
+from bakeoff.pipeline.tracking.store import open_store
 
 
 @dataclass(frozen=True)
@@ -74,7 +53,7 @@ class ShippedModel:
 
 
 def ship_run(
-    store: Store, run_id: str, request: ShipRequest, announce: Callable[[str], None] = lambda sentence: None
+    request: ShipRequest, announce: Callable[[str], None] = lambda sentence: None, *, is_chosen: bool = False
 ) -> ShippedModel:
     """Fit the procedure of a finished run on all rows, store the model in the experiment of the run, and register it.
 
@@ -82,28 +61,32 @@ def ship_run(
 
     Parameters
     ----------
-    store : Store
-    run_id : str
     request : ShipRequest
     announce : callable
         Receives a sentence before the fit, which may take long.
+    is_chosen : bool
+        Whether the run was chosen by its score, as the word ``best`` chooses it.
 
     Raises
     ------
     UserError
-        The run did not finish, its rows have changed, it calls code that is not trusted, or the model cannot be stored.
+        There is no such run, it did not finish, its rows have changed, it calls code that is not trusted, or the model
+        cannot be stored under this name.
     """
-    run = load_run(store, run_id, request.trust, request.dataset_path)
+    name = parse_model_name(request.name, "as")
+    store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
+    run_id = find_run_id(store, request.run, "ship", request.dataset)
+    run = load_run(store, run_id, request.trust, request.dataset__path)
     announce(f"fitting the procedure of run {run_id} ({run.stored.name}) on all rows")
     model = fit_on_all_rows(run.experiment)
     record = _make_record(run, model)
     rows = f"{record.dataset}: {record.describe_rows()}"
     facts = (rows, *describe_procedure(run.experiment, model), *describe_score(run))
-    choice = describe_choice(store, run.stored, is_best=request.is_best)
-    previous = find_alias(store, request.name) if request.name.alias else None
+    choice = describe_choice(store, run.stored, is_best=is_chosen or request.run == BEST)
+    previous = find_alias(store, name) if name.alias else None
     version = store_version(
         store,
-        request.name,
+        name,
         model.predictor,
         record,
         trust=request.trust,
@@ -111,7 +94,7 @@ def ship_run(
         description="\n".join([*facts, *choice]),
     )
     return ShippedModel(
-        name=request.name,
+        name=name,
         version=version.version,
         previous_version=None if previous is None else previous.version,
         record=record,

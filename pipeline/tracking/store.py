@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from bakeoff.pipeline.errors import StoreError, UserError, did_you_mean
 from bakeoff.pipeline.text.secrets import expand_address, find_secrets
-from bakeoff.pipeline.tracking.addresses import ARTIFACTS_FOLDER, anchor_addresses
+from bakeoff.pipeline.tracking.addresses import ARTIFACTS_FOLDER, LOCAL_FOLDERS, anchor_addresses
 from bakeoff.pipeline.tracking.limited_calls import LimitedCalls, find_calls, limit_client
 from bakeoff.pipeline.tracking.run_form import leave_out_faulty
 from bakeoff.pipeline.tracking.server import require_answer
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from mlflow.entities import Experiment
 
 DEFAULT_URI = "outputs/mlflow.db"
+FILE_SUFFIXES = ("", "-wal", "-shm", "-journal", ".lock")
+"""The files of a database: SQLite's own, and the lock under which it is created."""
 MAX_RUNS_PER_PAGE = 1000
 """Of an answer to a search: MLflow's default."""
 MLFLOW_SETTINGS = {
@@ -137,6 +139,24 @@ def _make_absolute(path: Path) -> Path:
 def store_exists(uri: str) -> bool:
     """Whether there is a store at a URI from `store_uri`; a server is assumed to exist."""
     return not uri.startswith(SQLITE_PREFIX) or sqlite_path(uri).is_file()
+
+
+def list_store_paths(given: str | None) -> list[Path]:
+    """Return the database of a store on this machine, the files beside it, and the folders of its artifacts.
+
+    Nothing else may be written there. Other stores have none.
+
+    Parameters
+    ----------
+    given : str or None
+        As for `store_uri`.
+    """
+    uri = store_uri(given)
+    if not uri.startswith(SQLITE_PREFIX):
+        return []
+    database = sqlite_path(uri).resolve()
+    files = [database.with_name(f"{database.name}{suffix}") for suffix in FILE_SUFFIXES]
+    return [*files, *(database.parent / name for name in LOCAL_FOLDERS)]
 
 
 def open_store(given: str | None, experiment: str, create: bool = True, read_only: bool = False) -> Store:

@@ -15,10 +15,10 @@ import pandas as pd
 import pytest
 from command import command_in
 
-from bakeoff.pipeline.cli.output_file import write_table
-from bakeoff.pipeline.cli.table_formats import WRITERS
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.python.inspect import inspect as inspect_in_notebook
+from bakeoff.pipeline.tables.output_file import write_table
+from bakeoff.pipeline.tables.table_formats import WRITERS
 
 TABLE = "x,z,y\n" + "".join(f"{row % 7},{row % 5}.5,{'ab'[row % 3 == 0]}\n" for row in range(40))
 KEPT = "an earlier file"
@@ -96,7 +96,7 @@ def test_a_table_that_does_not_fit_leaves_the_earlier_one(tmp_path: Path, extens
     resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_LIMIT_BYTES, hard))
     try:
         with pytest.raises(UserError, match=r"output=.* cannot be written: .*File too large"):
-            write_table("predict", pd.DataFrame({"prediction": texts, "probability": numbers}), path)
+            write_table(pd.DataFrame({"prediction": texts, "probability": numbers}), path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert path.read_text() == KEPT

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from command import Bakeoff
 
-from bakeoff.pipeline.cli.table_formats import WRITERS
 from bakeoff.pipeline.stages.dataset import FileLayout, read_file
+from bakeoff.pipeline.tables.table_formats import WRITERS
 
 ROWS = [("true", "1", f"{number}.5", "red", "a") for number in range(20)]
 ROWS += [("false", "2", f"{number}.25", "blue", "b") for number in range(20)]

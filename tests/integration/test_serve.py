@@ -20,9 +20,9 @@ from serving import Reply, ask, serving, started, wait_for_answer
 from warm_process import OUTPUT, Start
 
 from bakeoff.pipeline.model import Model, predictions
-from bakeoff.pipeline.model.json_records import format_json, make_records
 from bakeoff.pipeline.serving import answer as answers
 from bakeoff.pipeline.serving import app
+from bakeoff.pipeline.tables.json_records import format_json, make_records
 from bakeoff.pipeline.tracking import load_model
 
 TITANIC = Path(__file__).parents[2] / "examples" / "titanic" / "titanic.csv"

@@ -24,8 +24,9 @@ from bakeoff import learners
 from bakeoff.learners import boosting
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import evaluate_splits, fit_final_model
-from bakeoff.pipeline.explanation import Explanation, Subject, explain_model, require_columns
 from bakeoff.pipeline.explanation.dependence import compute_dependence, make_grid
+from bakeoff.pipeline.explanation.explain_model import Subject, explain_model, require_columns
+from bakeoff.pipeline.explanation.explanation import Explanation
 from bakeoff.pipeline.explanation.importances import MAX_ROWS, Importance, ScoredPart, measure_importances
 from bakeoff.pipeline.explanation.learner_parts import describe_learner
 from bakeoff.pipeline.explanation.outputs import DECISION, PREDICTION, PROBABILITY, find_outputs

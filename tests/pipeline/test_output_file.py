@@ -12,10 +12,10 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from bakeoff.pipeline.cli.output_file import replace_file, require_output, require_table_output, write_table
-from bakeoff.pipeline.cli.table_formats import ESCAPED_FORMATS, MAX_CELL_CHARACTERS, WRITERS
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset import FileLayout, read_file
+from bakeoff.pipeline.tables.output_file import replace_file, require_output, require_table_output, write_table
+from bakeoff.pipeline.tables.table_formats import ESCAPED_FORMATS, MAX_CELL_CHARACTERS, WRITERS
 
 TABLE = pd.DataFrame(
     {
@@ -30,8 +30,8 @@ SHEET_DIGITS = 16
 
 @pytest.mark.parametrize("extension", WRITERS)
 def test_what_is_written_is_read_again(tmp_path: Path, extension: str) -> None:
-    path = require_table_output("predict", tmp_path / f"out{extension}")
-    write_table("predict", TABLE, path)
+    path = require_table_output(tmp_path / f"out{extension}")
+    write_table(TABLE, path)
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
     read = read_file(path, FileLayout()).frame
     assert list(read) == list(TABLE)
@@ -49,7 +49,7 @@ def test_what_is_written_is_read_again(tmp_path: Path, extension: str) -> None:
 
 def test_text_in_a_workbook_is_never_a_formula_or_an_error(tmp_path: Path) -> None:
     texts = ["=1+1", "#N/A", "+1+1", "-5", "@x"]
-    write_table("predict", pd.DataFrame({"=name": texts}), tmp_path / "out.xlsx")
+    write_table(pd.DataFrame({"=name": texts}), tmp_path / "out.xlsx")
     column = openpyxl.load_workbook(tmp_path / "out.xlsx").active["A"]
     assert [(cell.value, cell.data_type) for cell in column] == [(text, "s") for text in ("=name", *texts)]
     # It stays text when somebody edits the cell.
@@ -59,32 +59,32 @@ def test_text_in_a_workbook_is_never_a_formula_or_an_error(tmp_path: Path) -> No
 @pytest.mark.parametrize("text", ["x" * (MAX_CELL_CHARACTERS + 1), "bell \a"])
 def test_a_cell_that_a_workbook_would_change_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(UserError, match=r"'name' holds .* write \.csv"):
-        write_table("predict", pd.DataFrame({"name": [text]}), tmp_path / "out.xlsx")
+        write_table(pd.DataFrame({"name": [text]}), tmp_path / "out.xlsx")
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("name", ["out", "out.txt", "out.CSVX", "out.csv.gz"])
 def test_another_extension_is_refused_with_those_that_are_written(tmp_path: Path, name: str) -> None:
     with pytest.raises(UserError, match=r"Allowed: \.csv, \.tsv, \.parquet, \.feather, \.arrow, \.jsonl, \.xlsx\."):
-        require_table_output("predict", tmp_path / name)
+        require_table_output(tmp_path / name)
 
 
 def test_a_workbook_without_its_package_is_refused_before_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(UserError, match=r'needs the package openpyxl: pip install "bakeoff\[excel\]"'):
-        require_table_output("predict", tmp_path / "out.xlsx")
+        require_table_output(tmp_path / "out.xlsx")
 
 
 @pytest.mark.parametrize("name", ["missing/out.csv", "folder.csv"])
 def test_a_path_that_cannot_be_written_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / "folder.csv").mkdir()
     with pytest.raises(UserError, match="cannot be written; name a file in a folder that you can write"):
-        require_table_output("predict", tmp_path / name)
+        require_table_output(tmp_path / name)
 
 
 def test_a_device_is_not_replaced_by_a_file() -> None:
     with pytest.raises(UserError, match="cannot be written"):
-        require_output("compare", os.devnull)
+        require_output(os.devnull)
 
 
 @pytest.mark.parametrize("way", ["same", "dots", "link", "hard link"])
@@ -97,21 +97,21 @@ def test_an_input_is_never_the_output(tmp_path: Path, monkeypatch: pytest.Monkey
     os.link(rows, tmp_path / "hard.csv")
     outputs = {"same": "rows.csv", "dots": "folder/../rows.csv", "link": "link.csv", "hard link": "hard.csv"}
     with pytest.raises(UserError, match=r"is the file .*rows\.csv, which is an input; name another file"):
-        require_table_output("predict", outputs[way], [rows])
+        require_table_output(outputs[way], [rows])
 
 
 def test_a_failure_leaves_the_earlier_file_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "out.parquet"
     path.write_text("before")
     with pytest.raises(UserError, match=r"output=.* cannot be written"):
-        write_table("predict", pd.DataFrame({"a": [1, pa]}), path)
+        write_table(pd.DataFrame({"a": [1, pa]}), path)
     assert path.read_text() == "before"
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_an_interruption_leaves_nothing(tmp_path: Path) -> None:
     def write_half() -> None:
-        with replace_file("predict", tmp_path / "out.csv") as temporary:
+        with replace_file(tmp_path / "out.csv") as temporary:
             temporary.write_text("half")
             raise KeyboardInterrupt
 
@@ -125,7 +125,7 @@ def test_the_target_of_a_link_is_replaced_and_files_have_the_usual_rights(tmp_pa
     target.write_text("before")
     link = tmp_path / "link.csv"
     link.symlink_to(target)
-    write_table("predict", TABLE, link)
+    write_table(TABLE, link)
     plain = tmp_path / "plain"
     plain.touch()
     assert link.is_symlink()

@@ -12,7 +12,6 @@ import pytest
 
 from bakeoff.pipeline.model import TrainingRecord
 from bakeoff.pipeline.model.column_profile import profile_column
-from bakeoff.pipeline.model.json_records import format_json
 from bakeoff.pipeline.model.row_conversion import convert_rows
 from bakeoff.pipeline.model.row_findings import RowFindings
 from bakeoff.pipeline.model.row_report import (
@@ -25,6 +24,7 @@ from bakeoff.pipeline.model.row_report import (
 )
 from bakeoff.pipeline.stages.dataset import ColumnRules, convert_columns
 from bakeoff.pipeline.stages.preprocessing import list_kinds
+from bakeoff.pipeline.tables.json_records import format_json
 
 
 def make_record(columns: Mapping[str, Any], fitted: slice = slice(None), **rules: Any) -> TrainingRecord:

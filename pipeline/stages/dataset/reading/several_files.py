@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +17,7 @@ from bakeoff.pipeline.paths import expand_home
 from bakeoff.pipeline.stages.dataset.reading.cells import unify_types
 from bakeoff.pipeline.stages.dataset.reading.formats import find_reader, read_file, require_file
 from bakeoff.pipeline.stages.dataset.reading.layout import FileLayout
+from bakeoff.pipeline.stages.dataset.reading.query import find_database
 from bakeoff.pipeline.stages.dataset.reading.raw_table import RawTable
 from bakeoff.pipeline.stages.dataset.reading.text_file import require_several_columns
 
@@ -63,6 +66,23 @@ def read_files(path: str | Sequence[str], test_path: str | Sequence[str] | None,
     n_train = sum(sizes[: len(train_files)])
     n_test = sum(sizes[len(train_files) :])
     return replace(raw, parts=np.repeat([TRAIN, TEST], [n_train, n_test]))  # (n,)
+
+
+def list_dataset_files(node: Mapping[str, Any]) -> list[Path]:
+    """Return the files that a dataset is read from, as far as they are on this machine.
+
+    Parameters
+    ----------
+    node : mapping
+        The configuration of the dataset.
+    """
+    files: list[Path] = []
+    for key in ("path", "test_path"):
+        with suppress(UserError, TypeError):
+            files += find_files(key, node.get(key) or [])
+    with suppress(UserError):
+        files += find_database(str(node.get("url") or ""))
+    return files
 
 
 def find_files(key: str, path: str | Sequence[str]) -> list[Path]:

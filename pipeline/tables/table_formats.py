@@ -44,7 +44,7 @@ def _write_arrow(table: pd.DataFrame, path: Path) -> None:
 
 
 def _write_json_lines(table: pd.DataFrame, path: Path) -> None:
-    from bakeoff.pipeline.model.json_records import format_json, make_records
+    from bakeoff.pipeline.tables.json_records import format_json, make_records
 
     with path.open("w", encoding="utf-8") as file:
         for record in make_records(table):

@@ -1,0 +1,39 @@
+"""What the user asks of a model that is explained."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bakeoff.pipeline.config.requests import RefitRequest, RowsRequest
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.paths import expand_home
+
+NO_PAGE = "none"
+PAGE_SUFFIXES = (".html", ".htm")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplainRequest(RefitRequest, RowsRequest):
+    """A model to explain.
+
+    Attributes
+    ----------
+    file : Path or None
+        Rows to explain the model on; by default those of its dataset.
+    columns : tuple of str
+        Columns whose partial dependence is shown; by default the most important ones.
+    output : str or None
+        The file of the page, or none for no page; by default it is named after the run or model.
+    """
+
+    file: Path | None = field(default=None, metadata={"word": "FILE"})
+    columns: tuple[str, ...] = ()
+    output: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.layout and self.file is None:
+            raise UserError(f"{next(iter(self.layout))} is a key of a file, and no file was named.")
+        is_page = self.output in (None, NO_PAGE) or expand_home(str(self.output)).suffix.lower() in PAGE_SUFFIXES
+        if not is_page:
+            raise UserError(f"output={self.output!r} must end in .html, or be none, which writes no page.")

@@ -1,0 +1,56 @@
+"""What the user asks of stored runs that are repeated: whether they give the same numbers, or figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bakeoff.pipeline.config.requests import RefitRequest
+from bakeoff.pipeline.errors import UserError
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayRequest(RefitRequest):
+    """A run or a sweep to repeat.
+
+    Attributes
+    ----------
+    sweep : str
+        In place of a run: the name of a sweep, or latest, whose runs are all repeated.
+    workers : int
+        The number of processes; by default 1.
+    output : Path or None
+        A JSON file for the reports, with every difference.
+    """
+
+    run: str = field(default="", metadata={"word": "RUN"})
+    sweep: str = ""
+    workers: int = 1
+    output: Path | None = None
+
+    def __post_init__(self) -> None:
+        if bool(self.run) == bool(self.sweep):
+            raise UserError("say what is repeated: RUN, or sweep=NAME.")
+        if self.workers < 1:
+            raise UserError(f"workers={self.workers} must be a number of processes, such as 2.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FiguresRequest(RefitRequest):
+    """Figures of a run, which is fitted again for them.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of figures, as `bakeoff list figures` shows them, or with arguments, such as
+        "{learning_curve: {sizes: [0.5, 1]}}"; by default all that apply to the run.
+    output : Path or None
+        A folder for the files; by default they are added to the artifacts of the run.
+    """
+
+    names: tuple[str, ...] = field(default=(), metadata={"word": "NAME"})
+    output: Path | None = None
+
+    def __post_init__(self) -> None:
+        if self.output is not None and self.output.exists() and not self.output.is_dir():
+            raise UserError(f"output={str(self.output)!r} is a file; name a folder.")

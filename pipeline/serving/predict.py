@@ -1,0 +1,122 @@
+"""The predictions of a stored model for the rows of a file, in another file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.model.predictions import list_outputs, predict_table
+from bakeoff.pipeline.model.row_conversion import convert_rows
+from bakeoff.pipeline.model.row_report import (
+    describe_findings,
+    describe_test,
+    describe_unknown_columns,
+    find_differences,
+)
+from bakeoff.pipeline.model.rows_of_file import hiding_groups, make_rules, read_rows
+from bakeoff.pipeline.model.served_model import Model
+from bakeoff.pipeline.serving.request import PredictRequest
+from bakeoff.pipeline.stages.dataset import require_file
+from bakeoff.pipeline.stages.dataset.column import DROPPED, IDENTIFIER, LEFT_OUT
+from bakeoff.pipeline.stages.dataset.reading.several_files import list_dataset_files
+from bakeoff.pipeline.tables.output_file import describe_escaped_text, require_table_output, write_table
+from bakeoff.pipeline.tracking.loading import load_model
+from bakeoff.pipeline.tracking.store import list_store_paths
+
+
+@dataclass(frozen=True)
+class FilePredictions:
+    """Predictions that were written into a file.
+
+    Attributes
+    ----------
+    file : Path
+    n_rows : int
+    ids : tuple of str
+        Columns that were copied beside them.
+    notes : tuple of str
+        Which model it is, how the file was read, and what its columns hold that training did not have.
+    """
+
+    file: Path
+    n_rows: int
+    ids: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def predict_file(request: PredictRequest) -> FilePredictions:
+    """Write the prediction of a model for each row of a file, with probabilities if the model has them.
+
+    Parameters
+    ----------
+    request : PredictRequest
+
+    Raises
+    ------
+    UserError
+        There is no such model, the file lacks a column or holds cells of another kind, or the output cannot be written.
+    """
+    given = request.output or Path(f"{request.file.stem}.predictions.csv")
+    store_paths = list_store_paths(request.tracking__uri)
+    target = require_table_output(given, [request.file], store_paths)
+    with hiding_groups():
+        require_file(request.file)
+        model = load_model(
+            request.run, request.tracking__uri, request.tracking__experiment, request.dataset, request.trust
+        )
+        require_table_output(given, list_dataset_files(model.record.dataset_config), store_paths)
+        raw = read_rows(request.file, request.layout, model.record)
+        ids = _choose_identifiers(raw.frame, model, request.ids)
+        predictions, notes = _predict_rows(model, raw.frame, request)
+    table = pd.concat([ids.reset_index(drop=True), predictions.reset_index(drop=True)], axis=1)
+    said = [model.describe(), *model.notes, *raw.notes, *notes, describe_escaped_text(table, target)]
+    # The predictions are written at the end only, so that an error does not change the file of an earlier command.
+    write_table(table, target)
+    shown = tuple(note.replace("dataset.", "") for note in said if note)
+    return FilePredictions(target, len(predictions), tuple(map(str, ids)), shown)
+
+
+def _predict_rows(model: Model, frame: pd.DataFrame, request: PredictRequest) -> tuple[pd.DataFrame, list[str]]:
+    """Return the predictions for a table as the file spells it, and sentences about what training did not have."""
+    record = model.record
+    rows = convert_rows(record, frame, make_rules(request.layout, record.dataset_config))
+    predictions = predict_table(model.estimator, rows.frame)
+    findings = find_differences(record, rows)
+    unknown = describe_unknown_columns(record, [str(name) for name in frame.columns])
+    return predictions, [unknown, *describe_findings(findings), describe_test(findings)]
+
+
+def _choose_identifiers(frame: pd.DataFrame, model: Model, given: Sequence[str] | None) -> pd.DataFrame:
+    """Return the columns to copy: those that are named, else those that training left out as identifiers.
+
+    Raises
+    ------
+    UserError
+        The file has no such column, or a column of the predictions has its name.
+    """
+    columns = [str(name) for name in frame.columns]
+    names = list(dict.fromkeys(given)) if given is not None else _find_identifiers(columns, model)
+    outputs = list_outputs(model.estimator)
+    for name in names:
+        if name not in columns:
+            raise UserError(f"ids names {name!r}, which is not a column of the file. {did_you_mean(name, columns)}")
+        if name in outputs:
+            raise UserError(
+                f"{name!r} is a column of the predictions, so that it cannot be copied from the file; rename it there, "
+                "or choose others with ids=[…]."
+            )
+    return frame.set_axis(columns, axis=1)[names]
+
+
+def _find_identifiers(columns: list[str], model: Model) -> list[str]:
+    """Return the columns that training left out as identifiers, in the order of the file."""
+    found = {
+        column.name
+        for column in model.record.columns
+        if column.kind == IDENTIFIER and column.role in (LEFT_OUT, DROPPED)
+    }
+    return [name for name in columns if name in found]
