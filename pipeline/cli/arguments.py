@@ -6,7 +6,7 @@ import inspect
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields
 from pathlib import Path
 from types import NoneType
@@ -133,7 +133,7 @@ def read_request(verb: str, request: type[R], words: Sequence[str]) -> R:
     return request(**values)
 
 
-def reject_options(words: Sequence[str], keys: Mapping[str, Any]) -> None:
+def reject_options(words: Sequence[str], keys: Collection[str]) -> None:
     """Reject options, such as ``--output``: values are written with the sign of equality."""
     for word in words:
         if word.startswith("-"):
@@ -142,7 +142,7 @@ def reject_options(words: Sequence[str], keys: Mapping[str, Any]) -> None:
             raise UserError(f"{word} is not an option of this verb; {cure}.")
 
 
-def names_file(word: str, keys: Mapping[str, Any]) -> bool:
+def names_file(word: str, keys: Collection[str]) -> bool:
     """Return whether a word is the path of a file or folder with ``=`` in its name, and not a value of a key."""
     is_pair = word.partition("=")[0] in keys
     return "=" in word and not is_pair and expand_home(word).exists()

@@ -49,7 +49,7 @@ def rerun_failed_jobs(words: Sequence[str]) -> int:
             "rerun: specify which jobs to run again; usage: bakeoff rerun --failed [sweep=NAME] [KEY=VALUE ...]"
         )
     own_words = [word for word in words if _key_of(word) in OWN_KEYS and "=" in word]
-    reject_repeated_keys("rerun", own_words)
+    reject_repeated_keys(own_words)
     given = dict(word.split("=", 1) for word in own_words)
     jobs = find_failed_jobs(given)
     if not jobs:
