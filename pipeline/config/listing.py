@@ -38,8 +38,8 @@ class ListRequest(ExperimentRequest):
         names_store = (
             self.tracking__uri is not None or self.tracking__experiment != ExperimentRequest.tracking__experiment
         )
-        if names_store and MODELS not in self.groups:
-            raise UserError(f"a store has models alone: bakeoff list {MODELS} tracking.uri=URI.")
+        if (names_store or MODELS in self.groups) and self.groups != (MODELS,):
+            raise UserError(f"the models of a store are listed alone: bakeoff list {MODELS} [tracking.uri=URI].")
 
 
 @dataclass(frozen=True)
