@@ -28,7 +28,7 @@ STAGES = (
 )  # fmt: skip
 LAYERS = (
     {"text"},
-    {"errors", "hydra_text", "paths", "whole_file"},
+    {"errors", "whole_file"},
     {"tables"},
     {"identity", "machine_memory", "yaml_bounds"},
     {"config", "stages"},
@@ -52,9 +52,7 @@ LAYERS = (
 """The rooms of the pipeline, the lowest first: a room imports only from the layers below its own."""
 OUTSIDE = {
     "bakeoff.pipeline.errors": "refusals, which end a run",
-    "bakeoff.pipeline.text": "spelling of what is shown, and names of secrets",
-    "bakeoff.pipeline.hydra_text": "spelling of keys in messages",
-    "bakeoff.pipeline.paths": "where a file lies; its content is in the digest of the data",
+    "bakeoff.pipeline.text": "spelling of what is shown, names of secrets, where a file lies",
     "bakeoff.pipeline.machine_memory": "tables that do not fit are refused",
     "bakeoff.pipeline.processes": "how many processes share the folds, with the same results",
     "bakeoff.pipeline.config.targets": "builds what the settled configuration names, with the arguments that it names",

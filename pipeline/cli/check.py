@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bakeoff.pipeline.cli.arguments import parse_arguments
 from bakeoff.pipeline.config.trust.trusted_packages import read_trust
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.paths import expand_home
+from bakeoff.pipeline.text.given import expand_home
 from bakeoff.pipeline.text.terminal import show_controls
 
 if TYPE_CHECKING:

@@ -32,9 +32,9 @@ from bakeoff.pipeline.comparison.request_words import (
     read_list,
 )
 from bakeoff.pipeline.config.booleans import read_boolean
-from bakeoff.pipeline.paths import expand_home
 from bakeoff.pipeline.tables.csv import describe_escaped_names
 from bakeoff.pipeline.tables.output_file import replace_file
+from bakeoff.pipeline.text.given import expand_home
 from bakeoff.pipeline.text.terminal import make_console, show_controls
 from bakeoff.pipeline.tracking.comparison_run import SUFFIX, ComparisonRecord, keep_comparison
 from bakeoff.pipeline.tracking.find_run import BEST, find_standard_run

@@ -10,9 +10,8 @@ from bakeoff.pipeline.cli.arguments import names_file, reject_repeated_keys
 from bakeoff.pipeline.config.passwords import reject_passwords
 from bakeoff.pipeline.config.trust.trusted_packages import add_trust_of_environment
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.hydra_text import MISSING_VALUE, quote_text
-from bakeoff.pipeline.paths import expand_home
 from bakeoff.pipeline.tables.output_file import name_file, replace_file, require_output
+from bakeoff.pipeline.text.given import MISSING_VALUE, expand_home, quote_text
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.inspection.profile import TableProfile

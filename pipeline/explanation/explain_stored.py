@@ -15,10 +15,10 @@ from bakeoff.pipeline.explanation.subjects import make_file_subject, make_run_su
 from bakeoff.pipeline.job import ShowProgress
 from bakeoff.pipeline.model import Model
 from bakeoff.pipeline.model.rows_of_file import hiding_groups, make_rules, read_rows
-from bakeoff.pipeline.paths import expand_home
 from bakeoff.pipeline.refit import LoadedRun, load_run, refit_run
 from bakeoff.pipeline.stages.dataset import require_file
 from bakeoff.pipeline.tables.output_file import name_file, replace_file, require_output
+from bakeoff.pipeline.text.given import expand_home
 from bakeoff.pipeline.tracking.find_run import find_run_and_version
 from bakeoff.pipeline.tracking.loading import load_model
 from bakeoff.pipeline.tracking.store import Store, list_store_paths, open_store

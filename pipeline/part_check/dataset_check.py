@@ -7,10 +7,10 @@ import time
 import numpy as np
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.hydra_text import MISSING_VALUE
 from bakeoff.pipeline.part_check.finding import NOTE, OK, WRONG, Finding
 from bakeoff.pipeline.part_check.part import Part
 from bakeoff.pipeline.stages.dataset import Dataset
+from bakeoff.pipeline.text.given import MISSING_VALUE
 
 MIN_CLASSES = 2
 

@@ -16,7 +16,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.paths import expand_home
+from bakeoff.pipeline.text.given import expand_home
 
 DEFAULT_FILE = "outputs/optuna.db"
 WRITE_TIMEOUT_SECONDS = 60

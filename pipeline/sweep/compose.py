@@ -19,12 +19,12 @@ from bakeoff.pipeline.config.messages import explain_error
 from bakeoff.pipeline.config.references import resolve_config
 from bakeoff.pipeline.config.settle import settle_choices, settle_config
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.hydra_text import MISSING_VALUE, escape_text
 from bakeoff.pipeline.sweep import search
 from bakeoff.pipeline.sweep.config_files import ConfigFiles
 from bakeoff.pipeline.sweep.jobs import ComposedJob
 from bakeoff.pipeline.sweep.options import SweepOptions
 from bakeoff.pipeline.sweep.values import describe_excess, reject_tags
+from bakeoff.pipeline.text.given import MISSING_VALUE, escape_text
 
 JobWords = tuple[str, ...]
 """The overrides of a job."""

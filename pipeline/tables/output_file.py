@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.paths import expand_home
 from bakeoff.pipeline.tables.csv import describe_escapes
 from bakeoff.pipeline.tables.table_formats import ESCAPED_FORMATS, WRITERS
+from bakeoff.pipeline.text.given import expand_home
 from bakeoff.pipeline.whole_file import replace_whole
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory, mkdtemp
 from urllib.parse import quote, unquote
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.paths import expand_home
+from bakeoff.pipeline.text.given import expand_home
 from bakeoff.pipeline.tracking.addresses import ARTIFACTS_FOLDER
 from bakeoff.pipeline.tracking.sqlite_kind import require_store
 

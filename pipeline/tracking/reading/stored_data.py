@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.paths import expand_home
 from bakeoff.pipeline.stages.dataset.reading.several_files import WILDCARDS
+from bakeoff.pipeline.text.given import expand_home
 from bakeoff.pipeline.text.secrets import expand_references, find_references
 
 PATH_KEYS = ("path", "test_path")

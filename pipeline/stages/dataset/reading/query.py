@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.paths import expand_home
 from bakeoff.pipeline.stages.dataset.reading.cells import unify_types
 from bakeoff.pipeline.stages.dataset.reading.raw_table import RawTable
+from bakeoff.pipeline.text.given import expand_home
 from bakeoff.pipeline.text.secrets import is_secret_name
 
 if TYPE_CHECKING:

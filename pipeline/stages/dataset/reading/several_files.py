@@ -13,13 +13,13 @@ import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.paths import expand_home
 from bakeoff.pipeline.stages.dataset.reading.cells import unify_types
 from bakeoff.pipeline.stages.dataset.reading.formats import find_reader, read_file, require_file
 from bakeoff.pipeline.stages.dataset.reading.layout import FileLayout
 from bakeoff.pipeline.stages.dataset.reading.query import find_database
 from bakeoff.pipeline.stages.dataset.reading.raw_table import RawTable
 from bakeoff.pipeline.stages.dataset.reading.text_file import require_several_columns
+from bakeoff.pipeline.text.given import expand_home
 
 WILDCARDS = "*?["
 TRAIN = "train"

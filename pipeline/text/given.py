@@ -1,8 +1,10 @@
-"""Text as a value of Hydra's grammar, for words that bakeoff composes or prints."""
+"""Texts as users write them: paths, and values of Hydra's grammar for words that bakeoff composes or prints."""
 
 from __future__ import annotations
 
+import os
 import re
+from pathlib import Path
 
 OPENING = "${"
 INTERPOLATION = re.compile(r"(\\*)\$\{")
@@ -38,3 +40,16 @@ def quote_text(text: str) -> str:
     """
     escaped = QUOTE.sub(lambda found: 2 * found.group(1) + ("\\'" if found.group(2) else ""), escape_text(text))
     return f"'{escaped}'"
+
+
+def expand_home(given: str | os.PathLike[str]) -> Path:
+    """Return a path in which ``~`` and ``~USER`` at the front are home folders, as in a shell.
+
+    A name such as ``~data`` stays if there is no user ``data``, for which ``Path.expanduser`` would raise RuntimeError.
+
+    Examples
+    --------
+    >>> expand_home("~no_such_user/a.csv")
+    PosixPath('~no_such_user/a.csv')
+    """
+    return Path(os.path.expanduser(given))
