@@ -14,7 +14,7 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment.experiment import Experiment
 from bakeoff.pipeline.experiment.part_cache import PartCache
 from bakeoff.pipeline.stages.dataset import Dataset
-from bakeoff.pipeline.stages.preprocessing import AutoPreprocessing, choose_preprocessing
+from bakeoff.pipeline.stages.preprocessing import choose_preprocessing, is_open
 from bakeoff.pipeline.stages.scoring import (
     SCORING_KEYS,
     TRAIN_METRICS_KEY,
@@ -48,7 +48,7 @@ def build_experiment(spec: Mapping[str, Any], resources: PartCache) -> Experimen
     learner = _order_classes(resources.build("learner", spec["learner"], trust), dataset)
     tuning = resources.build("tuning", spec["tuning"], trust)
     # What suits the learner must suit each candidate of tuning, which may accept less than the learner itself.
-    variants = list_candidate_learners(learner, tuning) if isinstance(preprocessing, AutoPreprocessing) else [learner]
+    variants = list_candidate_learners(learner, tuning) if is_open(preprocessing) else [learner]
     chosen = choose_preprocessing(preprocessing, variants, dataset.X)
     calibration = resources.build("calibration", spec["calibration"], trust)
     threshold = resources.build("threshold", spec["threshold"], trust)

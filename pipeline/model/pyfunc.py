@@ -6,16 +6,18 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import pandas as pd
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.model.allowed_types import find_untrusted
 from bakeoff.pipeline.model.estimator_file import read_estimator
-from bakeoff.pipeline.model.served_model import Model
 from bakeoff.pipeline.model.training_record import TRAINING_FILE, parse_record
 from bakeoff.pipeline.yaml_bounds import load_bounded_yaml
+
+if TYPE_CHECKING:
+    from bakeoff.pipeline.model.served_model import Model
 
 LOADER_MODULE = "bakeoff.pipeline.model.pyfunc"
 MLMODEL_FILE = "MLmodel"
@@ -52,6 +54,8 @@ class PythonFunction:
 
 def _load_pyfunc(path: str) -> PythonFunction:
     """Load the model in a folder; MLflow calls this by its name."""
+    from bakeoff.pipeline.model.served_model import Model  # a run names this module and loads no model
+
     folder = Path(path)
     flavors = load_bounded_yaml((folder / MLMODEL_FILE).read_text(encoding="utf-8"), MLMODEL_FILE)["flavors"]
     types = flavors["sklearn"].get("skops_trusted_types") or []

@@ -3,14 +3,43 @@
 ``reading`` gets the cells of a source, ``columns`` decides what each column is, and ``make_dataset`` joins both.
 """
 
-from bakeoff.pipeline.stages.dataset.bundled import load_bundled, load_lecture_table, make_points
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from bakeoff.pipeline.stages.dataset.column import Column
-from bakeoff.pipeline.stages.dataset.columns import ColumnRules, convert_columns, convert_like
-from bakeoff.pipeline.stages.dataset.loaders import load_frame, load_openml, load_query, load_sklearn, read_table
-from bakeoff.pipeline.stages.dataset.make_dataset import make_dataset
-from bakeoff.pipeline.stages.dataset.reading import FileLayout, RawTable, count_columns, read_file, require_file
 from bakeoff.pipeline.stages.dataset.roles import Roles
 from bakeoff.pipeline.stages.dataset.table import Dataset
+
+if TYPE_CHECKING:
+    from bakeoff.pipeline.stages.dataset.bundled import load_bundled, load_lecture_table, make_points
+    from bakeoff.pipeline.stages.dataset.columns import ColumnRules, convert_columns, convert_like
+    from bakeoff.pipeline.stages.dataset.loaders import load_frame, load_openml, load_query, load_sklearn, read_table
+    from bakeoff.pipeline.stages.dataset.make_dataset import make_dataset
+    from bakeoff.pipeline.stages.dataset.reading import FileLayout, RawTable, count_columns, read_file, require_file
+
+MODULES: Mapping[str, str] = {
+    "ColumnRules": "columns",
+    "FileLayout": "reading",
+    "RawTable": "reading",
+    "convert_columns": "columns",
+    "convert_like": "columns",
+    "count_columns": "reading",
+    "load_bundled": "bundled",
+    "load_frame": "loaders",
+    "load_lecture_table": "bundled",
+    "load_openml": "loaders",
+    "load_query": "loaders",
+    "load_sklearn": "loaders",
+    "make_dataset": "make_dataset",
+    "make_points": "bundled",
+    "read_file": "reading",
+    "read_table": "loaders",
+    "require_file": "reading",
+}
+"""Name -> the module that has it, which is imported when the name is asked for: most runs need few."""
 
 __all__ = [
     "Column",
@@ -34,3 +63,9 @@ __all__ = [
     "read_table",
     "require_file",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{MODULES[name]}"), name)

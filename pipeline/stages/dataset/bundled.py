@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.stages.dataset.loaders import read_table
 from bakeoff.pipeline.stages.dataset.table import Dataset, find_positive_class
 
 TABLES = Path(__file__).parent / "tables"
@@ -72,6 +71,8 @@ def load_lecture_table(name: str, target: str, task: str = "classification", pos
     names = sorted(table.stem for table in TABLES.glob("*.csv"))
     if name not in names:
         raise UserError(f"dataset.name={name!r} is not a table of the lecture. {did_you_mean(str(name), names)}")
+    from bakeoff.pipeline.stages.dataset.loaders import read_table  # what reads files is large
+
     dataset = read_table(str(TABLES / f"{name}.csv"), target, task=task, positive=positive)
     # These tables are known to be right, so that a run says nothing about their columns.
     return replace(dataset, columns=(), notes=())

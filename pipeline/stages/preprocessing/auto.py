@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
-from sklearn.base import BaseEstimator
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import KBinsDiscretizer, MinMaxScaler, OneHotEncoder, OrdinalEncoder, StandardScaler
 
 from bakeoff.pipeline.stages.preprocessing.as_nominal import AsNominal
+from bakeoff.pipeline.stages.preprocessing.choice import ChosenPreprocessing
 from bakeoff.pipeline.stages.preprocessing.column_kinds import DATE, KINDS, NOMINAL, NUMERIC, ORDERED, TEXT, list_kinds
 from bakeoff.pipeline.stages.preprocessing.date_parts import DateParts
 from bakeoff.pipeline.stages.preprocessing.discretize import AsIntervals
@@ -38,42 +38,6 @@ class Step:
 
     words: str
     transformer: Any
-
-
-@dataclass(frozen=True)
-class ChosenPreprocessing:
-    """The preprocessing that `AutoPreprocessing` chose.
-
-    Attributes
-    ----------
-    transformer : transformer or None
-        Unfitted; None if every column stays as it is.
-    summary : str
-        What is done to the columns of each kind.
-    """
-
-    transformer: BaseEstimator | None
-    summary: str
-
-
-def choose_preprocessing(preprocessing: Any, learners: Sequence[Any], X: pd.DataFrame) -> ChosenPreprocessing:
-    """Return the steps that ``auto`` chooses, or the transformer that was given.
-
-    Parameters
-    ----------
-    preprocessing : AutoPreprocessing, transformer or None
-    learners : sequence of estimators
-        The learner, and the candidates of tuning.
-    X : DataFrame of shape (n, d)
-    """
-    is_known = all(isinstance(learner, BaseEstimator) for learner in learners)
-    if isinstance(preprocessing, AutoPreprocessing):
-        # Preflight rejects an object that is not an estimator, and so has no tags.
-        return preprocessing.choose(learners, X) if is_known else ChosenPreprocessing(None, "")
-    if hasattr(preprocessing, "set_output"):
-        # The steps that follow, and the messages about columns, need their names.
-        preprocessing.set_output(transform="pandas")
-    return ChosenPreprocessing(preprocessing, "")
 
 
 @dataclass(frozen=True)
