@@ -92,12 +92,6 @@ class JobResult:
     stopped: str = ""
     audit_warnings: tuple[str, ...] = ()
 
-    @property
-    def score(self) -> float:
-        """The mean headline score on test rows."""
-        scores = [fold.scores[f"test_{self.experiment.headline}"] for fold in self.folds]
-        return sum(scores) / len(scores)
-
 
 def prepare_job(
     spec: Mapping[str, Any],

@@ -17,6 +17,7 @@ from bakeoff.pipeline.sweep.jobs import Job, JobCell, JobOutcome
 def describe_result(job: Job, result: JobResult) -> JobOutcome:
     """Return the outcome of a job that finished or was stopped."""
     headline = result.experiment.headline
+    score = f"test_{headline}"
     metrics = summarize_folds(result.experiment, result.folds)
     notes = [note for note in (note_memory(result.experiment),) if note]
     warnings = [*notes, *result.audit_warnings, *(warning for fold in result.folds for warning in fold.model.warnings)]
@@ -25,9 +26,9 @@ def describe_result(job: Job, result: JobResult) -> JobOutcome:
         job.name,
         jobs.STOPPED if result.stopped else jobs.FINISHED,
         reason=result.stopped,
-        headline=f"test_{headline}",
-        value=format_mean(metrics, f"test_{headline}"),
-        score=result.score,
+        headline=score,
+        value=format_mean(metrics, score),
+        score=metrics[score],
         greater_is_better=result.experiment.metrics[headline].greater_is_better,
         seconds=sum(sum(fold.model.seconds.values()) for fold in result.folds),
         run_id=result.run_id,
