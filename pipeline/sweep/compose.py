@@ -6,9 +6,10 @@ import pickle
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, final
 
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
+from hydra._internal.config_repository import CachingConfigRepository, IConfigRepository
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, Quote, QuotedString
 from hydra.errors import HydraException
@@ -20,7 +21,6 @@ from bakeoff.pipeline.config.references import resolve_config
 from bakeoff.pipeline.config.settle import settle_choices, settle_config
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep import search
-from bakeoff.pipeline.sweep.config_files import ConfigFiles
 from bakeoff.pipeline.sweep.jobs import ComposedJob
 from bakeoff.pipeline.sweep.options import SweepOptions
 from bakeoff.pipeline.sweep.values import describe_excess, reject_tags
@@ -32,6 +32,33 @@ Choices = dict[str, str]
 """Group -> the chosen option."""
 YAML_WORDS = ("null", "true", "false", "nan")
 """Strings that would be read as other values if they were not quoted."""
+
+
+@final
+class ConfigFiles(CachingConfigRepository):
+    """Hydra's repository of configuration files, which keeps what it has read over all jobs.
+
+    Hydra's own cache lives for one composition: it copies the repository that it is given, and fills the copy.
+
+    Parameters
+    ----------
+    delegate : IConfigRepository
+        Reads the files.
+    """
+
+    def __init__(self, delegate: IConfigRepository) -> None:
+        super().__init__(delegate)
+        self._packed: dict[str, bytes] = {}
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ConfigFiles:
+        """Return the same object, so that what one composition has read is there for the next."""
+        return self
+
+    def load_config(self, config_path: str) -> Any:
+        """Return a copy of a file's content, because Hydra changes what it gets; None if there is no such file."""
+        if config_path not in self._packed:
+            self._packed[config_path] = pickle.dumps(self.delegate.load_config(config_path=config_path))
+        return pickle.loads(self._packed[config_path])
 
 
 @dataclass
