@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,10 @@ from bakeoff.pipeline.stages.pruning import PruningPath
 from bakeoff.pipeline.stages.scoring import count_confusions
 from bakeoff.pipeline.stages.tuning import find_best_candidate
 from bakeoff.pipeline.tables.csv import write_csv
+from bakeoff.pipeline.tables.table import Table, make_table
 from bakeoff.pipeline.text import numbers
 
+PARTS = ("train", "validation", "test")
 SCORE_PREFIXES = ("test_", "validation_", "train_")
 TUNED_PREFIX = "tuned."
 ALL_ROWS = "all rows"
@@ -59,7 +61,7 @@ def summarize_folds(experiment: Experiment, folds: Sequence[FoldResult]) -> dict
     return summary
 
 
-def format_mean(summary: dict[str, float], name: str) -> str:
+def format_mean(summary: Mapping[str, float], name: str) -> str:
     """Return a mean over folds as text, with its standard deviation if there is one.
 
     It is empty for a score of training rows that was not computed, because the run scores them by the headline alone.
@@ -67,6 +69,30 @@ def format_mean(summary: dict[str, float], name: str) -> str:
     if name.startswith("train_") and name not in summary:
         return ""
     return numbers.format_mean(summary.get(name, np.nan), summary.get(f"{name}_std", np.nan))
+
+
+def tabulate_means(experiment: Experiment, means: Mapping[str, float]) -> Table:
+    """Return a row for each metric, the headline first, and a column for each part of the rows that is scored.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    means : mapping of str to float
+        From `summarize_folds`.
+    """
+    # Without a validation part there are no validation scores, and no column for them.
+    parts = [part for part in PARTS if f"{part}_{experiment.headline}" in means]
+    rows = [[name, *(format_mean(means, f"{part}_{name}") for part in parts)] for name in experiment.metrics]
+    return make_table("scores", ["metric", *parts], rows)
+
+
+def describe_pruned(means: Mapping[str, float]) -> str:
+    """Return the mean sizes before and after pruning; empty without pruning."""
+    if "pruning/leaves_before" not in means:
+        return ""
+    sizes = ("leaves", "depth")
+    changes = [f"{size} {means[f'pruning/{size}_before']:g} → {means[f'pruning/{size}_after']:g}" for size in sizes]
+    return f"pruned: {', '.join(changes)}"
 
 
 def get_pruning_path(model: FittedModel) -> dict[str, Any]:

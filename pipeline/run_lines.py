@@ -10,6 +10,7 @@ import pandas as pd
 
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.tables.csv import describe_escaped_names
+from bakeoff.pipeline.text.numbers import format_score
 
 METHOD_NAMES = {"predict_proba": "probability", "decision_function": "decision value"}
 
@@ -81,7 +82,8 @@ def _describe_threshold(experiment: Experiment, folds: Sequence[FoldResult], mod
         return [what]
     name = experiment.threshold.metric or experiment.headline
     rows = f"{experiment.threshold.folds} inner folds" if experiment.threshold.folds else "validation rows"
-    sentence = f"{what}, chosen by {name} on {rows} ({last.score:.4f}; the learner's own has {last.default_score:.4f})"
+    scores = f"{format_score(last.score)}; the learner's own has {format_score(last.default_score)}"
+    sentence = f"{what}, chosen by {name} on {rows} ({scores})"
     if len(folds) > 1:
         values = [fold.model.threshold.value for fold in folds if fold.model.threshold is not None]
         sentence += f"; {min(values):.4g} to {max(values):.4g} over the folds"

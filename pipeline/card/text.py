@@ -10,13 +10,17 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import urlencode
 
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.model import count_rows
-from bakeoff.pipeline.report import format_mean, get_tuned_params
+from bakeoff.pipeline.report import PARTS, describe_pruned, get_tuned_params, tabulate_means
 from bakeoff.pipeline.run_lines import describe_run_lines
+from bakeoff.pipeline.tables.markdown import escape_markdown, render_markdown
+from bakeoff.pipeline.tables.table import TEXT
+from bakeoff.pipeline.text.numbers import format_score, format_seconds
+from bakeoff.pipeline.text.words import count_nouns
 
 MAX_CARD_LETTERS = 8000
 """The length of a tag in MLflow, which cuts longer ones."""
@@ -25,10 +29,7 @@ MAX_ERROR_LETTERS = 1000
 MAX_WARNINGS = 3
 MAX_WARNING_LETTERS = 300
 STAGES = ("tune", "fit", "prune", "decide", "predict")
-PARTS = ("train", "validation", "test")
 WIDE_SPACE = "&emsp;"
-MARKUP = re.compile(r"([\\`*{}\[\]#|~]|(?<!\w)_|_(?!\w))")
-"""Characters that Markdown would interpret; within a name, it leaves an underscore as it is."""
 
 
 @dataclass(frozen=True)
@@ -72,11 +73,11 @@ class CardContent:
 def write_card(content: CardContent) -> str:
     """Return the card as Markdown of at most `MAX_CARD_LETTERS` letters; its first line describes the dataset."""
     blocks = [
-        escape_markup(content.experiment.dataset.describe()),
+        escape_markdown(content.experiment.dataset.describe()),
         _write_ending(content),
         _write_scores(content),
         _write_evaluation(content),
-        *(escape_markup(note) for note in content.notes),
+        *(escape_markdown(note) for note in content.notes),
         _write_picture(content),
         _write_commands(content),
         _write_warnings(content),
@@ -86,46 +87,26 @@ def write_card(content: CardContent) -> str:
     return text[:MAX_CARD_LETTERS]
 
 
-def escape_markup(text: str) -> str:
-    r"""Return a text so that Markdown shows it as it is.
-
-    Examples
-    --------
-    >>> escape_markup("a_b < c* _d")
-    'a_b &lt; c\\* \\_d'
-    """
-    plain = MARKUP.sub(r"\\\1", text)
-    return plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
 def _write_ending(content: CardContent) -> str:
     if not content.ending:
         return ""
     n_folds = len(content.folds)
-    plural = "" if n_folds == 1 else "s"
-    scores = f"the scores are those of the {n_folds} fold{plural} before" if n_folds else "no fold was scored"
+    before = f"the scores are those of the {count_nouns(n_folds, 'fold')} before"
+    scores = before if n_folds else "no fold was scored"
     return f"**The run did not finish; {scores}.**\n\n{_write_code(content.ending[:MAX_ERROR_LETTERS])}"
 
 
 def _write_scores(content: CardContent) -> str:
     """Return the table of scores, in which the test column is the one that counts."""
-    headline = content.experiment.headline
-    parts = [part for part in PARTS if f"{part}_{headline}" in content.means]
-    if not parts:
+    if not content.means:
         return ""
+    table = tabulate_means(content.experiment, content.means)
     # MLflow's page leaves no space between columns, so each begins with a wide one.
-    lines = [
-        f"| metric | {WIDE_SPACE}{f' | {WIDE_SPACE}'.join(parts)} |",
-        f"| :--- |{' ---: |' * len(parts)}",
-    ]
-    means = dict(content.means)
-    for name in content.experiment.metrics:
-        cells = [format_mean(means, f"{part}_{name}") for part in parts]
-        # The headline on test rows is what the run is judged by.
-        if name == headline:
-            cells[-1] = f"**{cells[-1]}**"
-        lines.append(f"| {escape_markup(name)} | {WIDE_SPACE}{f' | {WIDE_SPACE}'.join(cells)} |")
-    return "\n".join(lines)
+    first, *others = table.rows
+    # The headline on test rows is what the run is judged by.
+    judged = (*first[:-1], replace(first[-1], kind=TEXT, is_best=True))
+    emphasized = replace(table, rows=(judged, *others))
+    return "\n".join(render_markdown(emphasized, WIDE_SPACE)) if len(table.columns) > 1 else ""
 
 
 def _write_evaluation(content: CardContent) -> str:
@@ -141,9 +122,10 @@ def _write_evaluation(content: CardContent) -> str:
     if len(folds) > 1:
         name = f"test_{content.experiment.headline}"
         scores = [fold.scores[name] for fold in folds]
-        lines.append(f"{escape_markup(name)} of single folds: {min(scores):.4f} to {max(scores):.4f}")
+        span = f"{format_score(min(scores))} to {format_score(max(scores))}"
+        lines.append(f"{escape_markdown(name)} of single folds: {span}")
     times = {stage: content.means.get(f"time/{stage}") for stage in STAGES}
-    seconds = [f"{stage} {mean:.3g} s" for stage, mean in times.items() if mean is not None]
+    seconds = [f"{stage} {format_seconds(mean)}" for stage, mean in times.items() if mean is not None]
     if seconds:
         lines.append(f"mean time: {', '.join(seconds)}")
     lines += _list_choices(content)
@@ -164,18 +146,15 @@ def _count_rows(folds: Sequence[FoldResult]) -> str:
 def _list_choices(content: CardContent) -> list[str]:
     """Return what pruning, tuning and a threshold did, values never seen, and the rows that the model was fitted on."""
     lines = []
-    means = content.means
-    if "pruning/leaves_before" in means:
-        leaves = f"{means['pruning/leaves_before']:g} → {means['pruning/leaves_after']:g}"
-        depth = f"{means['pruning/depth_before']:g} → {means['pruning/depth_after']:g}"
-        lines.append(f"pruned: leaves {leaves}, depth {depth}")
+    if pruned := describe_pruned(content.means):
+        lines.append(pruned)
     tuned = {} if content.model is None else get_tuned_params(content.model)
     if tuned:
         chosen = ", ".join(f"{name.removeprefix('tuned.')}={value}" for name, value in tuned.items())
         rows = "all rows" if len(content.folds) > 1 else "the rows of this split"
-        lines.append(f"tuned on {rows}: {escape_markup(chosen)}")
+        lines.append(f"tuned on {rows}: {escape_markdown(chosen)}")
     described = describe_run_lines(content.experiment, content.folds, content.model)
-    lines += [escape_markup(sentence) for sentence in described]
+    lines += [escape_markdown(sentence) for sentence in described]
     if content.model is not None:
         lines.append(f"model {count_rows(content.experiment, content.model).describe()}")
     return lines
@@ -207,7 +186,7 @@ def _write_warnings(content: CardContent) -> str:
     warnings = list(dict.fromkeys(warning for fold in content.folds for warning in fold.model.warnings))
     if not warnings:
         return ""
-    lines = [f"- {escape_markup(' '.join(warning.split())[:MAX_WARNING_LETTERS])}" for warning in warnings]
+    lines = [f"- {escape_markdown(' '.join(warning.split())[:MAX_WARNING_LETTERS])}" for warning in warnings]
     n_more = len(lines) - MAX_WARNINGS
     if n_more > 0:
         lines = [*lines[:MAX_WARNINGS], f"- and {n_more} more, in `warnings.txt`"]

@@ -12,6 +12,8 @@ from bakeoff.pipeline.stages.scoring import (
     is_greater_better,
     list_scorer_names,
 )
+from bakeoff.pipeline.tables.table import make_table
+from bakeoff.pipeline.tables.terminal import align_lines
 
 TASKS = ("classification", "regression")
 LINE_LETTERS = 110
@@ -27,11 +29,12 @@ def iterate_metric_lines() -> Iterator[str]:
         sentences = {name: metric.sentence for name, metric in known.items()}
         if task == TASKS[0]:
             sentences[COST] = COST_SENTENCE
-        width = max(map(len, sentences))
         yield f"{INDENT}of {task}:"
-        for name, sentence in sentences.items():
-            direction = "" if is_greater_better(name) else f" {LOWER}"
-            yield f"{INDENT * 2}{name:<{width}}  {sentence}{direction}"
+        rows = [
+            [f"{INDENT * 2}{name}", sentence if is_greater_better(name) else f"{sentence} {LOWER}"]
+            for name, sentence in sentences.items()
+        ]
+        yield from align_lines(make_table(task, ["", ""], rows))
         others = [name for name in list_scorer_names(task) if name not in known]
         yield f"{INDENT}and scikit-learn's scorers, of which neg_NAME is minus NAME:"
         yield textwrap.indent(textwrap.fill(", ".join(others), LINE_LETTERS), INDENT * 2)

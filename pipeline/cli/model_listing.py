@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bakeoff.pipeline.config.listing import ListRequest
+from bakeoff.pipeline.tables.table import make_table
+from bakeoff.pipeline.tables.terminal import align_lines
+from bakeoff.pipeline.text.numbers import format_score
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.tracking.registry import RegisteredVersion, list_versions
 from bakeoff.pipeline.tracking.store import open_store
 
 COLUMNS = ("model", "version", "alias", "rows", "score of its run", "run")
-GAP = "  "
 RUN_ID_LETTERS = 8
 """Of the id of a run, as many as find it."""
 
@@ -32,17 +34,14 @@ def iterate_model_lines(request: ListRequest) -> Iterator[str]:
     if not versions:
         yield f"no model is registered in {hide_secrets(store.uri)}; `bakeoff ship RUN as=NAME@ALIAS` registers one"
         return
-    rows = [COLUMNS, *(_describe_version(version) for version in versions)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        yield GAP.join(cells).rstrip()
+    rows = (_describe_version(version) for version in versions)
+    yield from align_lines(make_table("models", COLUMNS, rows))
 
 
 def _describe_version(version: RegisteredVersion) -> tuple[str, ...]:
     """Return the cells of a version; those that another program did not record are empty."""
     tags = version.tags
     headline = tags.get("headline", "")
-    score = f"{headline} {float(tags[headline]):.4f}" if headline in tags else ""
+    score = f"{headline} {format_score(float(tags[headline]))}" if headline in tags else ""
     run = f"{version.run_id[:RUN_ID_LETTERS]} {tags.get('run_name', '')}".strip()
     return (version.name, str(version.version), ", ".join(version.aliases), tags.get("rows", ""), score, run)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from bakeoff.pipeline.text.numbers import format_bytes
+from bakeoff.pipeline.text.words import count_nouns
+
 if TYPE_CHECKING:
     from bakeoff.pipeline.tracking.removal import Removal
     from bakeoff.pipeline.tracking.store import Store
 
-BYTES_PER_UNIT = 1000
-UNITS = ("bytes", "kB", "MB", "GB", "TB")
 MAX_SHOWN_RUNS = 20
 
 
@@ -38,14 +39,15 @@ def describe(removal: Removal) -> list[str]:
     """Return the lines that say what a removal deletes, and how many bytes its files have."""
     if removal.is_empty:
         return ["nothing to delete"]
-    counted = [
-        _count(len(removal.runs), "run"),
-        _count(len(removal.models), "model"),
-        _count(len(removal.versions), "registered version"),
-        _count(len(removal.experiments), "experiment"),
-    ]
+    counts = {
+        "run": len(removal.runs),
+        "model": len(removal.models),
+        "registered version": len(removal.versions),
+        "experiment": len(removal.experiments),
+    }
+    counted = ", ".join(count_nouns(n, noun) for noun, n in counts.items() if n)
     size = format_bytes(removal.n_bytes)
-    lines = [f"deleting {', '.join(each for each in counted if each)}: {size} of files, and their rows in the database"]
+    lines = [f"deleting {counted}: {size} of files, and their rows in the database"]
     shown = [f"  {run}" for run in removal.runs[:MAX_SHOWN_RUNS]]
     n_hidden = len(removal.runs) - len(shown)
     lines += [*shown, *([f"  and {n_hidden} more"] if n_hidden else [])]
@@ -53,23 +55,3 @@ def describe(removal: Removal) -> list[str]:
     if removal.runs:
         lines.append("Looks at test rows count them no longer, although their scores may have been seen.")
     return lines
-
-
-def format_bytes(n_bytes: float) -> str:
-    """Return a number of bytes in the largest unit of which there is one.
-
-    Examples
-    --------
-    >>> format_bytes(0), format_bytes(999), format_bytes(102_400_000)
-    ('0 bytes', '999 bytes', '102.4 MB')
-    """
-    for unit in UNITS:
-        if n_bytes < BYTES_PER_UNIT or unit == UNITS[-1]:
-            break
-        n_bytes /= BYTES_PER_UNIT
-    return f"{n_bytes:.0f} {unit}" if unit == UNITS[0] else f"{n_bytes:.1f} {unit}"
-
-
-def _count(number: int, noun: str) -> str:
-    plural = "" if number == 1 else "s"
-    return f"{number} {noun}{plural}" if number else ""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from bakeoff.pipeline.cli.arguments import read_request
 from bakeoff.pipeline.replay.request import ReplayRequest
 from bakeoff.pipeline.text.terminal import show_controls
+from bakeoff.pipeline.text.words import count_nouns
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.replay.replay_report import ReplayReport
@@ -70,8 +71,7 @@ def _summarize(reports: Sequence[ReplayReport]) -> str:
     for report in reports:
         counts[report.verdict] = counts.get(report.verdict, 0) + 1
     words = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
-    plural = "" if len(reports) == 1 else "s"
-    return f"{len(reports)} run{plural}: {words}"
+    return f"{count_nouns(len(reports), 'run')}: {words}"
 
 
 def _exit_code(reports: Sequence[ReplayReport]) -> int:

@@ -36,7 +36,7 @@ def tabulate_importances(importances: Sequence[Importance]) -> Table:
 
 def tabulate_dependences(dependences: Sequence[Dependence], outputs: ModelOutputs) -> Table:
     """Return a row for each class that a column changes, or one if it changes none."""
-    columns = ["column", *(Cell(title, TEXT) for title in ("", "least", "greatest", "values in their order"))]
+    columns: Row = ["column", *(Cell(title, TEXT) for title in ("", "least", "greatest", "values in their order"))]
     rows = [row for dependence in dependences for row in _list_dependence(dependence, outputs)]
     return make_table("Partial dependence", columns, rows)
 

@@ -12,6 +12,7 @@ from bakeoff.pipeline.model.row_findings import ColumnFindings, RowFindings, Shi
 from bakeoff.pipeline.model.training_record import TrainingRecord
 from bakeoff.pipeline.stages.dataset.column import DATE
 from bakeoff.pipeline.stages.dataset.columns import FurtherRows
+from bakeoff.pipeline.text.numbers import equate_p, format_percent, format_score
 
 MAX_SHOWN_VALUES = 5
 MAX_CHANCE = 0.1
@@ -197,8 +198,7 @@ def _describe_shift(column: ColumnFindings) -> list[str]:
     if shift is None or column.profile is None:
         return []
     changed = f"{name_bin(column.profile, shift.position)}, {_compare_percents(shift)}"
-    p = f"p < {MIN_SHOWN_P}" if shift.p_value < MIN_SHOWN_P else f"p = {shift.p_value:.3f}"
-    facts = f"a {shift.size} shift: stability index {shift.index:.2f}, {p}"
+    facts = f"a {shift.size} shift: stability index {format_score(shift.index)}, {equate_p(shift.p_value)}"
     return [f"{column.name}: distributed otherwise than in training ({facts}); most changed: {changed}."]
 
 
@@ -224,22 +224,6 @@ def name_bin(profile: ColumnProfile, position: int) -> str:
     if position == len(edges):
         return f"{edges[-1]} and above"
     return f"{edges[position - 1]} to below {edges[position]}"
-
-
-def format_percent(fraction: float) -> str:
-    """Return a fraction as a whole percentage.
-
-    Examples
-    --------
-    >>> format_percent(0.2), format_percent(0.001), format_percent(0.0), format_percent(0.999)
-    ('20 %', '< 1 %', '0 %', '> 99 %')
-    """
-    percent = 100.0 * fraction
-    if 0.0 < percent < 1.0:
-        return "< 1 %"
-    if 99.0 < percent < 100.0:
-        return "> 99 %"
-    return f"{percent:.0f} %"
 
 
 def _compare_percents(shift: Shift) -> str:

@@ -11,6 +11,7 @@ from bakeoff.pipeline.model.predictions import predict_table
 from bakeoff.pipeline.model.row_conversion import convert_rows
 from bakeoff.pipeline.model.row_report import report_rows
 from bakeoff.pipeline.model.training_record import TrainingRecord
+from bakeoff.pipeline.text.numbers import format_score
 
 SHOWN_ID_LETTERS = 8
 
@@ -84,7 +85,7 @@ class Model:
         if record.headline:
             # A model that no rows were kept from has no score of its own.
             where = "" if record.n_test else " in the run"
-            parts.append(f"{record.headline.replace('_', ' ')} {record.scores[record.headline]:.4f}{where}")
+            parts.append(f"{record.headline.replace('_', ' ')} {format_score(record.scores[record.headline])}{where}")
         return "; ".join(parts)
 
     def __repr__(self) -> str:

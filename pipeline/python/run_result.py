@@ -13,6 +13,8 @@ from bakeoff.pipeline.experiment import Experiment, FoldResult
 from bakeoff.pipeline.model import Model
 from bakeoff.pipeline.report import SCORE_PREFIXES, format_mean, measure_fold, summarize_folds
 from bakeoff.pipeline.tables.html import render_template
+from bakeoff.pipeline.tables.table import Table, make_table
+from bakeoff.pipeline.tables.terminal import render_text
 
 TEMPLATE = Path(__file__).parent / "templates" / "run.html"
 PARTS = ("test", "validation", "train")
@@ -79,19 +81,17 @@ class RunResult:
 
     def __rich__(self) -> Any:
         """Return the scores as a table for a terminal."""
-        from rich.table import Table
+        from rich.text import Text
 
         rows = f"model {self.model.record.describe_rows()}"
-        table = Table("metric", *self._parts, title=self.name, caption=rows, box=None, pad_edge=False)
-        table.title_justify = "left"
-        table.caption_justify = "left"
-        for metric in self.scores.index:
-            table.add_row(metric, *(self._write_cell(metric, part) for part in self._parts))
-        return table
+        return Text(f"{self.name}\n{render_text(self._tabulate())}\n{rows}")
 
     def _repr_html_(self) -> str:
-        rows = [(metric, [self._write_cell(metric, part) for part in self._parts]) for metric in self.scores.index]
-        return render_template(TEMPLATE, {"result": self, "parts": self._parts, "rows": rows})
+        return render_template(TEMPLATE, {"result": self, "scores": self._tabulate()})
+
+    def _tabulate(self) -> Table:
+        rows = [[metric, *(self._write_cell(metric, part) for part in self._parts)] for metric in self.scores.index]
+        return make_table("scores", ["metric", *self._parts], rows)
 
     @property
     def _parts(self) -> list[str]:

@@ -8,6 +8,9 @@ from typing import Any
 
 from bakeoff.pipeline.replay.differences import Comparison, count_differences
 from bakeoff.pipeline.replay.environment import Change
+from bakeoff.pipeline.tables.table import make_table
+from bakeoff.pipeline.tables.terminal import align_lines
+from bakeoff.pipeline.text.words import join_words
 
 IDENTICAL = "identical"
 DIFFERENT = "differs"
@@ -47,7 +50,7 @@ class ReplayReport:
         if self.reason:
             return f"{self.verdict}: {self.reason}"
         words = [_count_values(comparison, self.verdict) for comparison in self.comparisons]
-        return f"{self.verdict}: {_join(words)}"
+        return f"{self.verdict}: {join_words(words) or 'there was nothing to compare'}"
 
     def to_lines(self) -> list[str]:
         """Return the report as lines of text."""
@@ -67,7 +70,8 @@ class ReplayReport:
         lines = []
         if known:
             lines.append("since the stored run, these have changed:")
-            lines += _align([[f"  {change.what}", change.then, f"→ {change.now}"] for change in known])
+            rows = [[f"  {change.what}", change.then, f"→ {change.now}"] for change in known]
+            lines += align_lines(make_table("", [""] * 3, rows))
         elif self.verdict == DIFFERENT:
             lines.append("nothing that the run has recorded has changed since")
         if unknown:
@@ -77,7 +81,7 @@ class ReplayReport:
     def _list_differences(self) -> list[str]:
         differences = [each for comparison in self.comparisons for each in comparison.differences]
         rows = [[f"  {each.name}", each.place, each.stored, each.now] for each in differences[:MAX_DIFFERENCES_SHOWN]]
-        lines = _align([["  value", "place", "stored", "now"], *rows]) if rows else []
+        lines = align_lines(make_table("", ["  value", "place", "stored", "now"], rows)) if rows else []
         n_hidden = len(differences) - MAX_DIFFERENCES_SHOWN
         if n_hidden > 0:
             lines.append(f"  and {n_hidden} more; output=FILE.json lists all of them")
@@ -93,16 +97,3 @@ def _count_values(comparison: Comparison, verdict: str) -> str:
     if verdict == IDENTICAL:
         return f"{comparison.n_values} {comparison.what}"
     return f"{len(comparison.differences)} of {comparison.n_values} {comparison.what}"
-
-
-def _join(words: Sequence[str]) -> str:
-    """Join words with commas, and with "and" before the last."""
-    if len(words) < 2:
-        return "".join(words) or "there was nothing to compare"
-    return f"{', '.join(words[:-1])} and {words[-1]}"
-
-
-def _align(rows: Sequence[list[str]]) -> list[str]:
-    """Return rows of cells as lines in which the columns are aligned."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]

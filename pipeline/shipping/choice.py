@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bakeoff.pipeline.text.numbers import format_score
 from bakeoff.pipeline.tracking.find_run import find_headline
 from bakeoff.pipeline.tracking.reading.looks import count_candidates, count_looks
 from bakeoff.pipeline.tracking.reading.stored_runs import StoredRun
@@ -45,7 +46,7 @@ def describe_choice(store: Store, run: StoredRun, *, is_best: bool) -> list[str]
     n_configurations = max(n_looks, count_candidates(store, digest))
     if n_configurations < 2:
         return []
-    score = f"{headline} {run.metrics[headline]:.4f}"
+    score = f"{headline} {format_score(run.metrics[headline])}"
     return [
         f"{score} is optimistic: it chose this run, as the best of {n_configurations} configurations that were scored "
         f"on these rows. {CURE}"

@@ -19,6 +19,7 @@ from bakeoff.pipeline.study.objectives import Objective
 from bakeoff.pipeline.study.space import SearchSpace
 from bakeoff.pipeline.study.trials import Trials
 from bakeoff.pipeline.sweep.planning import INVALID, Plan
+from bakeoff.pipeline.text.numbers import format_score
 from bakeoff.pipeline.whole_file import replace_whole
 
 RESULTS_FILE = "optimization_results.yaml"
@@ -111,8 +112,8 @@ def _make_solution(trial: FrozenTrial) -> dict[str, Any]:
 
 def _show_best_trial(trial: FrozenTrial, objective: Objective, out: Console) -> None:
     """Print the best parameters, their value with the test scores, and the command that runs them alone."""
-    value = f"{objective.name} {trial.values[0]:.6g}"
-    scores = [f"{name} {score:.6g}" for name, score in _get_test_scores(trial).items()]
+    value = f"{objective.name} {format_score(trial.values[0])}"
+    scores = [f"{name} {format_score(score)}" for name, score in _get_test_scores(trial).items()]
     if scores:
         value += f"  ({', '.join(scores)})"
     out.print(f"Best parameters: {_format_params(trial)}")
@@ -134,7 +135,7 @@ def _show_pareto_front(front: Sequence[FrozenTrial], objectives: Sequence[Object
     for trial in sorted(front, key=lambda trial: (sign * trial.values[0], trial.number)):
         test_scores = _get_test_scores(trial)
         numbers = [*trial.values, *(test_scores.get(name, float("nan")) for name in score_names)]
-        cells = [f"{number:.4g}" for number in numbers]
+        cells = [format_score(number) for number in numbers]
         table.add_row(f"#{trial.number}", *cells, _format_params(trial))
     out.print(table, soft_wrap=False)
 

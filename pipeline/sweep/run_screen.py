@@ -6,9 +6,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
 from bakeoff.pipeline.audit import AuditVerdict
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
@@ -17,19 +15,27 @@ from bakeoff.pipeline.identity import describe_unidentified
 from bakeoff.pipeline.job import JobResult, PreparedJob
 from bakeoff.pipeline.memory_check import note_memory
 from bakeoff.pipeline.model import count_rows
-from bakeoff.pipeline.report import TUNED_PREFIX, describe_choices, format_mean, get_tuned_params, summarize_folds
+from bakeoff.pipeline.report import (
+    PARTS,
+    TUNED_PREFIX,
+    describe_choices,
+    describe_pruned,
+    format_mean,
+    get_tuned_params,
+    summarize_folds,
+    tabulate_means,
+)
 from bakeoff.pipeline.run_lines import describe_run_lines
+from bakeoff.pipeline.tables.terminal import print_table
 from bakeoff.pipeline.text.secrets import find_references, hide_secrets
-from bakeoff.pipeline.text.terminal import escape
+from bakeoff.pipeline.text.terminal import escape, make_console
 from bakeoff.pipeline.tracking import RunDescription
 from bakeoff.pipeline.tracking.history import read_metrics
 from bakeoff.pipeline.tracking.reading.looks import count_looks
 from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX
 from bakeoff.pipeline.tracking.store import Store
 
-PARTS = ("train", "validation", "test")
 DEFAULT_EXPERIMENT = "bakeoff"
-PIPE_COLUMNS = 160
 STORED_NOW = "This job had finished when its store was lost; its results are stored now, and it did not run again."
 
 
@@ -43,11 +49,8 @@ class RunScreen:
     """
 
     def __init__(self, quiet: bool = False) -> None:
-        self._out = Console(highlight=False, emoji=False, quiet=quiet)
-        if not self._out.is_terminal:
-            # Files and pipes have no width, at which names would have to be broken.
-            self._out = Console(highlight=False, emoji=False, quiet=quiet, width=PIPE_COLUMNS)
-        self._err = Console(stderr=True, highlight=False, emoji=False, quiet=quiet)
+        self._out = make_console(quiet=quiet)
+        self._err = make_console(stderr=True, quiet=quiet)
 
     def track_folds(self, folds: Iterable[FoldResult], total: int, title: str) -> Iterator[FoldResult]:
         """Yield the folds and advance a progress bar, which is shown on a terminal only and removed at the end."""
@@ -68,7 +71,7 @@ class RunScreen:
     def show_notes(self, sentences: Iterable[str]) -> None:
         """Print sentences about the words of the run, or the code of the user."""
         for sentence in sentences:
-            self._err.print(f"note: {escape(sentence)}", soft_wrap=True)
+            self._err.print(f"note: {escape(sentence)}")
 
     def show_job(self, prepared: PreparedJob) -> None:
         """Print what is run, before it is."""
@@ -86,42 +89,35 @@ class RunScreen:
     def show_experiment(self, name: str, experiment: Experiment) -> None:
         """Print the name of the run, its dataset with its columns, and what preprocessing=auto does."""
         dataset = experiment.dataset
-        self._out.print(f"[bold]{escape(name)}[/]\n{escape(dataset.describe())}", soft_wrap=True)
+        self._out.print(f"[bold]{escape(name)}[/]\n{escape(dataset.describe())}")
         for line in dataset.describe_columns():
-            self._out.print(f"  {escape(line)}", soft_wrap=True)
+            self._out.print(f"  {escape(line)}")
         for remark in dataset.remarks:
-            self._err.print(f"[yellow]dataset:[/] {escape(remark)}", soft_wrap=True)
+            self._err.print(f"[yellow]dataset:[/] {escape(remark)}")
         if experiment.preprocessing_summary:
-            self._out.print(f"preprocessing auto: {escape(experiment.preprocessing_summary)}", soft_wrap=True)
+            self._out.print(f"preprocessing auto: {escape(experiment.preprocessing_summary)}")
         if note := note_memory(experiment):
-            self._err.print(f"[yellow]learner:[/] {escape(note)}", soft_wrap=True)
+            self._err.print(f"[yellow]learner:[/] {escape(note)}")
 
     def show_audit(self, verdict: AuditVerdict) -> None:
         """Print what the audit of data and splits found; nothing if it passed."""
         for warning in verdict.warnings:
-            self._err.print(f"[yellow]audit:[/] {escape(warning)}", soft_wrap=True)
+            self._err.print(f"[yellow]audit:[/] {escape(warning)}")
 
     def show_scores(self, experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> None:
         """Print each metric on each part as mean ± standard deviation over folds, and the warnings of the learner."""
         values = summarize_folds(experiment, folds)
-        # Without a validation part there are no validation scores, and no column for them.
-        parts = [part for part in PARTS if f"{part}_{experiment.headline}" in values]
-        table = Table("metric", *parts, box=None, pad_edge=False, header_style="bold")
-        for column in table.columns[1:]:
-            column.justify = "right"
-        for name in experiment.metrics:
-            cells = [format_mean(values, f"{part}_{name}") for part in parts]
-            table.add_row(escape(name), *cells)
-        self._out.print(table)
-        self._show_pruning(values)
+        print_table(tabulate_means(experiment, values), self._out)
+        if pruned := describe_pruned(values):
+            self._out.print(pruned)
         self._show_tuning(experiment, folds, model)
         for sentence in describe_run_lines(experiment, folds, model):
-            self._out.print(escape(sentence), soft_wrap=True)
-        self._out.print(f"model: {count_rows(experiment, model).describe()}", soft_wrap=True)
+            self._out.print(escape(sentence))
+        self._out.print(f"model: {count_rows(experiment, model).describe()}")
         # Most folds give the same warnings, so each is printed once.
         warnings = {warning for fold in folds for warning in fold.model.warnings}
         for warning in sorted(warnings):
-            self._err.print(f"[yellow]warning:[/] {escape(warning)}", soft_wrap=True)
+            self._err.print(f"[yellow]warning:[/] {escape(warning)}")
 
     def show_looks(self, description: RunDescription, store: Store | None) -> None:
         """Print how many configurations have been scored on the test rows of a run, if it is not the first one."""
@@ -131,20 +127,18 @@ class RunScreen:
         tags = description.tags
         looks = count_looks(store, tags["dataset_digest"], tags["splits_digest"], tags["config_hash"])
         if looks > 1:
-            self._out.print(
-                f"looks: {looks} configurations have been scored on these test rows, this one included", soft_wrap=True
-            )
+            self._out.print(f"looks: {looks} configurations have been scored on these test rows, this one included")
 
     def show_kept_run(self, prepared: PreparedJob, run_id: str, store: Store | None) -> None:
         """Print that the result of an earlier run is stored now, with its headline scores."""
         scores = {} if store is None else read_metrics(store, run_id)
         headline = prepared.experiment.headline
-        self._out.print(f"[bold]{escape(prepared.description.name)}[/]", soft_wrap=True)
-        self._out.print(STORED_NOW, soft_wrap=True)
+        self._out.print(f"[bold]{escape(prepared.description.name)}[/]")
+        self._out.print(STORED_NOW)
         for part in PARTS:
             if f"{part}_{headline}" in scores:
                 mean = format_mean(dict(scores), f"{part}_{headline}")
-                self._out.print(f"{part}_{headline}  {mean}", soft_wrap=True)
+                self._out.print(f"{part}_{headline}  {mean}")
         self.show_run(run_id, store, prepared.spec["tracking"])
 
     def show_run(self, run_id: str | None, store: Store | None, setting: Mapping[str, Any]) -> None:
@@ -159,11 +153,11 @@ class RunScreen:
         """
         if run_id is None or store is None:
             return
-        self._out.print(f"run {run_id}", soft_wrap=True)
+        self._out.print(f"run {run_id}")
         experiment = str(setting.get("experiment", DEFAULT_EXPERIMENT))
         given = str(setting.get("uri"))
         uri = given if find_references(given) else store.uri
-        self._out.print(f"open  {escape(format_ui_command(uri, experiment))}", soft_wrap=True)
+        self._out.print(f"open  {escape(format_ui_command(uri, experiment))}")
 
     def show_figures(self, choice: FigureChoice, is_kept: bool) -> None:
         """Print the figures of the run, and why others of ``figures=all`` are not among them.
@@ -175,24 +169,13 @@ class RunScreen:
             Whether the run is stored; figures are drawn into its artifacts only.
         """
         if choice.figures and not is_kept:
-            self._err.print(
-                "[yellow]warning:[/] figures are artifacts of a stored run; tracking=none draws none", soft_wrap=True
-            )
+            self._err.print("[yellow]warning:[/] figures are artifacts of a stored run; tracking=none draws none")
         elif choice.figures:
             files = escape(", ".join(figure.file for figure in choice.figures))
-            self._out.print(f"figures: {files}", soft_wrap=True)
+            self._out.print(f"figures: {files}")
         if choice.left_out:
             names = escape(", ".join(choice.left_out))
-            self._out.print(f"not drawn: {names} (`bakeoff figures RUN` says why)", style="dim", soft_wrap=True)
-
-    def _show_pruning(self, values: dict[str, float]) -> None:
-        if "pruning/leaves_before" not in values:
-            return
-        sizes = [
-            f"{size} {values[f'pruning/{size}_before']:g} → {values[f'pruning/{size}_after']:g}"
-            for size in ("leaves", "depth")
-        ]
-        self._out.print(f"pruned: {', '.join(sizes)}", soft_wrap=True)
+            self._out.print(f"not drawn: {names} (`bakeoff figures RUN` says why)", style="dim")
 
     def _show_tuning(self, experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> None:
         """Print what was chosen for the run's model, and how many folds chose each value."""
@@ -200,9 +183,9 @@ class RunScreen:
         if params:
             chosen = ", ".join(f"{name.removeprefix(TUNED_PREFIX)}={value}" for name, value in params.items())
             rows = " (on all rows)" if len(folds) > 1 else ""
-            self._out.print(f"tuned{rows}: {escape(chosen)}", soft_wrap=True)
+            self._out.print(f"tuned{rows}: {escape(chosen)}")
         for sentence in describe_choices(experiment, folds):
-            self._out.print(f"tuned: {escape(sentence)}", soft_wrap=True)
+            self._out.print(f"tuned: {escape(sentence)}")
 
 
 def format_ui_command(uri: str, experiment: str) -> str:

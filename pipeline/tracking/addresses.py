@@ -17,6 +17,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
+from bakeoff.pipeline.text.words import count_nouns, join_words
+
 ARTIFACTS_FOLDER = "artifacts"
 """Beside the database, with a folder for each experiment."""
 LOCAL_FOLDERS = (ARTIFACTS_FOLDER, "mlruns")
@@ -220,6 +222,6 @@ def _describe(changed: Mapping[Address, Path], roots: Sequence[Path], folder: Pa
     if not roots:
         return ""
     counts = {noun: sum(address.table == table for address in changed) for table, noun in NOUNS.items()}
-    counted = " and ".join(f"{count} {noun}{'s' if count != 1 else ''}" for noun, count in counts.items())
+    counted = join_words(count_nouns(count, noun) for noun, count in counts.items())
     places = ", ".join(map(str, roots))
     return f"the store was in {places} before and is in {folder} now; the addresses of {counted} lead there."

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 from bakeoff.pipeline import report
 from bakeoff.pipeline.audit import LEAK, LeakError, describe_audit
 from bakeoff.pipeline.card import CardContent, write_card
-from bakeoff.pipeline.card.text import escape_markup
 from bakeoff.pipeline.errors import StoreError
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.model import TrainingRecord, make_training_record
+from bakeoff.pipeline.tables.markdown import escape_markdown
 from bakeoff.pipeline.text.secrets import describe_error, format_traceback, hide_in_values, hide_secrets
 from bakeoff.pipeline.tracking import kept_results, provenance
 from bakeoff.pipeline.tracking.entities import MAX_TAG_LETTERS, to_dataset_input, to_metrics, to_params, to_tags
@@ -80,7 +80,7 @@ class MLflowRun:
         """Create the run with its tags, in one call; the caller must end it."""
         # The dataset in words is shown at the top of the page of the run.
         # When the run ends, the card takes the place of this line.
-        note = {NOTE_TAG: escape_markup(experiment.dataset.describe())}
+        note = {NOTE_TAG: escape_markdown(experiment.dataset.describe())}
         tags = hide_in_values({**provenance.list_tags(), **note, **description.tags}, description.config)
         created = store.client.create_run(
             store.experiment_id,

@@ -17,8 +17,9 @@ from command import Bakeoff, command_in
 from doubles import experiment
 
 from bakeoff.pipeline.card import MAX_CARD_LETTERS, MAX_PICTURE_CLASSES, CardContent, draw_confusion_matrix, write_card
-from bakeoff.pipeline.card.text import escape_markup
 from bakeoff.pipeline.experiment import evaluate_splits
+from bakeoff.pipeline.tables.markdown import escape_markdown
+from bakeoff.pipeline.text.numbers import format_mean, format_score
 
 SVG = "{http://www.w3.org/2000/svg}"
 NOTE = "mlflow.note.content"
@@ -59,7 +60,7 @@ def test_the_table_shows_the_stored_scores_of_each_part(tree: Bakeoff) -> None:
             if part == "train" and name != "accuracy":
                 assert (score, f"train_{name}" in metrics) == ("", False)
                 continue
-            assert score == f"{metrics[f'{part}_{name}']:.4f} ± {metrics[f'{part}_{name}_std']:.4f}"
+            assert score == format_mean(metrics[f"{part}_{name}"], metrics[f"{part}_{name}_std"])
 
 
 def test_it_names_the_evaluation_the_seed_the_spread_and_what_was_chosen(tree: Bakeoff) -> None:
@@ -115,7 +116,7 @@ def test_a_regression_has_a_card_without_a_confusion_matrix(bakeoff: Bakeoff) ->
     assert bakeoff("dataset=diabetes", "learner=ridge", "tracking.models=false").status == 0
     (run,) = bakeoff.runs()
     card = run.data.tags[NOTE]
-    assert f"**{run.data.metrics['test_r2']:.4f}**" in card
+    assert f"**{format_score(run.data.metrics['test_r2'])}**" in card
     assert "onfusion" not in card
     assert not [entry for entry in bakeoff.client().list_artifacts(run.info.run_id) if entry.path.endswith(".svg")]
 
@@ -162,7 +163,7 @@ def test_an_error_cannot_leave_its_block_of_code() -> None:
 
 
 def test_markup_in_names_is_shown_as_it_is() -> None:
-    assert escape_markup("a|b <i>*c*</i> `d` [e](f)") == "a\\|b &lt;i&gt;\\*c\\*&lt;/i&gt; \\`d\\` \\[e\\](f)"
+    assert escape_markdown("a|b <i>*c*</i> `d` [e](f)") == "a\\|b &lt;i&gt;\\*c\\*&lt;/i&gt; \\`d\\` [e\\](f)"
 
 
 def test_the_picture_names_rows_and_columns_and_keeps_foreign_letters() -> None:

@@ -14,6 +14,7 @@ from pandas.api.types import is_datetime64_any_dtype
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.dataset.column import DATE, NOMINAL, NUMERIC, ORDERED, TEXT, Column
+from bakeoff.pipeline.text.words import join_words
 
 DIGEST_BYTES = 8
 BYTES_KINDS = "fiubU"
@@ -160,11 +161,10 @@ class Dataset:
         """Return a line with size, kinds of the columns and target."""
         n, d = self.X.shape
         counts = [f"{len(names)} {kind}" for kind, names in self.names_by_kind.items()]
-        kinds = " and ".join(filter(None, [", ".join(counts[:-1]), counts[-1]]))
-        plural = "s" if d > 1 else ""
+        columns = "column" if d == 1 else "columns"
         goal = f"{len(self.classes)} classes" if self.is_classification else "regression"
         positive = "" if self.positive is None else f" (positive: {self.positive})"
-        return f"{self.name}: {n} rows, {kinds} column{plural}, {goal} of {self.target}{positive}"
+        return f"{self.name}: {n} rows, {join_words(counts)} {columns}, {goal} of {self.target}{positive}"
 
     def describe_columns(self) -> list[str]:
         """Return a line for each kind with the names of its columns; none if the kinds were not inferred."""

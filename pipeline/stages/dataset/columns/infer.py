@@ -21,6 +21,7 @@ from bakeoff.pipeline.stages.dataset.column import (
 from bakeoff.pipeline.stages.dataset.columns.cells import Cells
 from bakeoff.pipeline.stages.dataset.columns.dates import find_date_formats
 from bakeoff.pipeline.stages.dataset.columns.numbers import MAX_EXACT_INTEGER
+from bakeoff.pipeline.text.words import count_nouns
 
 MIN_JUDGED_CELLS = 20
 """With fewer cells, distinct ones are no sign of an identifier or of free text, nor equal ones of a constant."""
@@ -167,5 +168,4 @@ def shorten(cell: str) -> str:
 
 def _name_nominal(cells: Cells, reason: str) -> Kind:
     n_values = len(cells.distinct.values)
-    plural = "" if n_values == 1 else "s"
-    return Kind(NOMINAL, f"{reason}, {n_values} value{plural}")
+    return Kind(NOMINAL, f"{reason}, {count_nouns(n_values, 'value')}")

@@ -33,9 +33,9 @@ def doubt_points(table: pa.Table, layout: FileLayout) -> list[str]:
         return []
     names = ", ".join(map(repr, found))
     first = next(iter(found.values()))
-    plural = "s" if len(found) > 1 else ""
+    where = "columns" if len(found) > 1 else "column"
     return [
-        f"The point in column{plural} {names} is taken for a decimal sign, as in {first} "
+        f"The point in {where} {names} is taken for a decimal sign, as in {first} "
         "(dataset.decimal=point confirms it); if it stands between groups of digits, add dataset.thousands=point."
     ]
 

@@ -158,8 +158,8 @@ def _describe_signs(signs: NumberSigns, columns: Sequence[CommaColumn]) -> str:
     names = ", ".join(repr(column.name) for column in columns)
     meaning = "a decimal sign" if signs.decimal == COMMA else "a sign between groups of digits"
     keys = " ".join(f"dataset.{key}={value}" for key, value in signs.keys.items())
-    plural = "s" if len(columns) > 1 else ""
-    return f"The comma in column{plural} {names} is taken for {meaning} ({keys} confirms it)."
+    where = "columns" if len(columns) > 1 else "column"
+    return f"The comma in {where} {names} is taken for {meaning} ({keys} confirms it)."
 
 
 def _examine_column(column: pa.ChunkedArray, name: str) -> CommaColumn | None:
