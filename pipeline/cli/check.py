@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bakeoff.pipeline.cli.arguments import parse_arguments
+from bakeoff.pipeline.config.request_words import parse_arguments
 from bakeoff.pipeline.config.trust.trusted_packages import read_trust
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.given import expand_home

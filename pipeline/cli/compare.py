@@ -5,130 +5,69 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from bakeoff.pipeline.cli.arguments import MULTIRUN_FLAGS, reject_repeated_keys
-from bakeoff.pipeline.comparison.request_words import check_values
-from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.tables.output_file import require_output
+from bakeoff.pipeline.cli.flags import MULTIRUN_FLAGS
+from bakeoff.pipeline.comparison.request import CompareRequest
+from bakeoff.pipeline.config.request_words import list_arguments, read_request
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.text.terminal import print_note
 
-USAGE = """\
-bakeoff compare RUN RUN ...           runs by their ids, the beginnings of ids, latest or best
-bakeoff compare sweep=latest          the jobs of the last sweep, or sweep=NAME
-bakeoff compare "filter=..."          the runs that a filter of MLflow selects
-bakeoff compare -m KEY=VALUE,VALUE .. all jobs of a sweep; those that are missing run first
+if TYPE_CHECKING:
+    from bakeoff.pipeline.comparison.stored_comparison import MadeComparison
 
-base=NAME          configuration, learner, run or registered model that others are marked against; default: the best
-metrics=a,b        scores or times, the first of which decides; default: the headline
-alpha=0.05         significance level
-rope=0.01          differences up to this one are equivalent in practice
-pairs=all          every pair, on every dataset; default: the best with each other
-choice=none        no row stands for several configurations of a learner
-dataset=NAME       of latest and best
-to=FORMAT          terminal, csv, json, markdown, latex or html
-output=FILE        instead of standard output
-keep=false         do not store the comparison as a run
-fail_if=worse      exit code 1 if a configuration is significantly worse than the base
-tracking.uri=URI, tracking.experiment=NAME
-"""
-STORE_KEYS = ("tracking.uri", "tracking.experiment")
-OWN_KEYS = ("base", "metrics", "alpha", "rope", "pairs", "choice", "to", "output", "keep", "fail_if")
 SELECTION_KEYS = ("sweep", "filter", "dataset")
+"""Beside ``-m``, these are keys of the sweep, or refused."""
+STORE_PREFIX = "tracking."
 EXIT_WORSE = 1
 RUN_WORDS = ("latest", "best")
 
 
-@dataclass(frozen=True)
-class Command:
-    """The words of the command, sorted.
-
-    Attributes
-    ----------
-    runs : tuple of str
-        Words that name runs.
-    values : dict of str to str
-        Of the keys of the comparison.
-    sweep_words : tuple of str or None
-        The command line of the sweep after ``-m``; None without it.
-    text : str
-        The whole command.
-    """
-
-    runs: tuple[str, ...]
-    values: dict[str, str]
-    sweep_words: tuple[str, ...] | None
-    text: str
-
-
 def compare_stored_runs(words: Sequence[str]) -> int:
-    """Compare runs, write the report, and return the exit code.
+    """Compare runs, fold by fold on the same splits, and print which configuration is better and how sure that is.
 
-    Parameters
-    ----------
-    words : sequence of str
-        As `USAGE` says.
+    After -m stands the command line of a sweep: the jobs that are missing run first, and then all are compared.
 
     Raises
     ------
     UserError
         The runs cannot be compared, or a key is wrong.
     """
-    if not words or words[0] in ("--help", "-h"):
-        print(USAGE, end="")
-        return 0
-    command = read_command(words)
-    check_values(command.values)
-    if "output" in command.values:
+    own_words, sweep_words = split_words(words)
+    request = read_request("compare", CompareRequest, own_words)
+    if sweep_words is None:
+        request.require_one_selection()
+    if request.output is not None:
+        from bakeoff.pipeline.tables.output_file import require_output
         from bakeoff.pipeline.tracking.store import list_store_paths
 
-        require_output(command.values["output"], store=list_store_paths(command.values.get("tracking.uri")))
+        require_output(request.output, store=list_store_paths(request.tracking__uri))
     status = 0
-    sweep = ""
-    if command.sweep_words is not None:
-        status, sweep = run_missing_jobs(command.sweep_words)
+    if sweep_words is not None:
+        status, sweep = run_missing_jobs(sweep_words)
         if status not in (0, 1):
             return status
-    # NumPy is loaded here, after the sweep has set the number of threads, on which the last bits of scores may depend.
-    from bakeoff.pipeline.cli.comparison_report import run_comparison
-
-    is_worse = run_comparison(command.runs, command.values, sweep, command.text, command.sweep_words)
+        request = replace(request, sweep=sweep)
+    is_worse = _compare(request, shlex.join(["bakeoff", "compare", *words]), sweep_words)
     return EXIT_WORSE if is_worse else status
 
 
-def read_command(words: Sequence[str]) -> Command:
-    """Sort the words of the command.
+def split_words(words: Sequence[str]) -> tuple[list[str], list[str] | None]:
+    """Return the words of the comparison, and those of the sweep after ``-m``; None without it.
 
     Raises
     ------
     UserError
-        A key is unknown, or runs are selected in no way or in several.
+        A word names stored runs beside ``-m``, or is a key of a sweep after which there is nothing to compare.
     """
-    text = shlex.join(["bakeoff", "compare", *words])
-    is_sweep = any(word in MULTIRUN_FLAGS for word in words)
-    own_keys = (*OWN_KEYS, *STORE_KEYS) if is_sweep else (*OWN_KEYS, *STORE_KEYS, *SELECTION_KEYS)
-    values = {}
-    runs = []
-    others = []
-    reject_repeated_keys([word for word in words if word.partition("=")[0] in own_keys])
-    for word in words:
-        key, has_value, value = word.partition("=")
-        if has_value and key in own_keys:
-            values[key] = value
-        elif is_sweep or has_value or word.startswith("-"):
-            others.append(word)
-        else:
-            runs.append(word)
-    if is_sweep:
-        _require_sweep_alone(words)
-        store_words = [f"{key}={values[key]}" for key in STORE_KEYS if key in values]
-        return Command((), values, (*others, *store_words), text)
-    for word in others:
-        key = word.split("=", 1)[0]
-        raise UserError(
-            f"compare: {key} is not a key of compare. {did_you_mean(key, own_keys)} Jobs are given with -m."
-        )
-    _require_one_selection(runs, values)
-    return Command(tuple(runs), values, None, text)
+    if not any(word in MULTIRUN_FLAGS for word in words):
+        return list(words), None
+    _require_sweep_alone(words)
+    own_keys = {argument.word for argument in list_arguments(CompareRequest)} - {*SELECTION_KEYS}
+    own = [word for word in words if "=" in word and word.partition("=")[0] in own_keys]
+    others = [word for word in words if word not in own]
+    return own, [*others, *(word for word in own if word.startswith(STORE_PREFIX))]
 
 
 def run_missing_jobs(words: Sequence[str]) -> tuple[int, str]:
@@ -147,23 +86,57 @@ def run_missing_jobs(words: Sequence[str]) -> tuple[int, str]:
     return status, names[-1]
 
 
+def _compare(request: CompareRequest, command: str, sweep_words: Sequence[str] | None) -> bool:
+    """Compare runs, write the report, and return whether the gate found a configuration that is worse."""
+    # NumPy is loaded here, after the sweep has set the number of threads, on which the last bits of scores may depend.
+    from bakeoff.pipeline.comparison.analysis.gate import check_gate
+    from bakeoff.pipeline.comparison.stored_comparison import keep_reports, make_comparison
+    from bakeoff.pipeline.tracking.comparison_run import SUFFIX
+
+    made = make_comparison(request, command, sweep_words)
+    _write_report(request, made)
+    if request.keep and made.store.is_copy:
+        print_note("the comparison is not kept, because the store cannot be written")
+    elif request.keep:
+        print_note(f"kept as run {keep_reports(made)} of experiment {made.experiment}{SUFFIX}")
+    if request.fail_if == "never":
+        return False
+    gate = check_gate(made.comparison)
+    for sentence in gate.sentences:
+        print_note(sentence)
+    return gate.is_worse
+
+
+def _write_report(request: CompareRequest, made: MadeComparison) -> None:
+    """Write a report to standard output, or into a file as a whole."""
+    from bakeoff.pipeline.comparison.reports.terminal import print_terminal
+    from bakeoff.pipeline.comparison.stored_comparison import TERMINAL, describe_report, render_report
+    from bakeoff.pipeline.tables.output_file import replace_file
+    from bakeoff.pipeline.text.terminal import make_console
+
+    if request.output is None and request.to == TERMINAL:
+        print_terminal(made.comparison, make_console())
+        return
+    text = render_report(made.comparison, request.to)
+    if sentence := describe_report(made.comparison, request.to):
+        print_note(f"compare: {sentence}")
+    if request.output is None:
+        sys.stdout.write(text)
+        return
+    with replace_file(request.output) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    print_note(f"the report is in {request.output}")
+
+
 def _require_sweep_alone(words: Sequence[str]) -> None:
     """Reject words that name stored runs beside ``-m``, and keys of sweeps after which there is nothing to compare."""
     for word in words:
         if word in RUN_WORDS:
-            raise UserError(f"compare: {word} names a run, and -m the jobs of a sweep; give one of the two.")
+            raise UserError(f"{word} names a run, and -m the jobs of a sweep; give one of the two.")
         key, _, value = word.partition("=")
         if key in ("sweep", "filter"):
-            raise UserError(f"compare: {key}= selects stored runs, and -m the jobs of a sweep; give one of the two.")
+            raise UserError(f"{key}= selects stored runs, and -m the jobs of a sweep; give one of the two.")
         if (key, value) in (("tracking", "none"), ("dry_run", "true"), ("hydra/sweeper", "optuna")):
-            raise UserError(f"compare: {word} leaves no comparable runs in a store; leave it out.")
+            raise UserError(f"{word} leaves no comparable runs in a store; leave it out.")
         if key == "hydra.sweep.dir":
-            raise UserError("compare: the name of the sweep is set by compare; leave out hydra.sweep.dir.")
-
-
-def _require_one_selection(runs: Sequence[str], values: dict[str, str]) -> None:
-    given = [*runs[:1], *(key for key in ("sweep", "filter") if key in values)]
-    if not given:
-        raise UserError('compare: say which runs: sweep=latest, "filter=...", ids of runs, or -m KEY=VALUE,VALUE.')
-    if len(given) > 1:
-        raise UserError(f"compare: {' and '.join(given)} select runs in several ways; give one of them.")
+            raise UserError("the name of the sweep is set by compare; leave out hydra.sweep.dir.")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from bakeoff.pipeline.cli.arguments import list_arguments
 from bakeoff.pipeline.cli.verbs import VERBS, load_request
+from bakeoff.pipeline.config.request_words import list_arguments
 
 COMPLETION_FLAGS = ("-sc", "--shell-completion")
 QUERY = "query="

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bakeoff.pipeline.cli.arguments import print_note, read_request
+from bakeoff.pipeline.config.request_words import read_request
 from bakeoff.pipeline.explanation.request import ExplainRequest
+from bakeoff.pipeline.text.terminal import print_note
 
 
 def explain_model(words: Sequence[str]) -> int:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bakeoff.pipeline.cli.arguments import print_note, read_request
+from bakeoff.pipeline.config.request_words import read_request
 from bakeoff.pipeline.replay.request import FiguresRequest
-from bakeoff.pipeline.text.terminal import show_controls
+from bakeoff.pipeline.text.terminal import print_note, show_controls
 
 
 def draw_figures(words: Sequence[str]) -> int:

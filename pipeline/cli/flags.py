@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 FLAG_PREFIX = "-"
 VERSION_FLAG = "--version"
+MULTIRUN_FLAGS = ("-m", "--multirun")
 FILE_SUFFIXES = (".yaml", ".yml")
 NO_VALUE_PREFIXES = (FLAG_PREFIX, "~", "+")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bakeoff.pipeline.cli.arguments import read_request
 from bakeoff.pipeline.cli.removal_report import carry_out
+from bakeoff.pipeline.config.request_words import read_request
 from bakeoff.pipeline.tracking.removal_request import CollectionRequest, plan_garbage
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from bakeoff.pipeline.cli.arguments import read_request
+from bakeoff.pipeline.config.request_words import read_request
 from bakeoff.pipeline.project.make_project import ProjectRequest, make_project
 
 NEXT_STEPS = (

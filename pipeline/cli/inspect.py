@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bakeoff.pipeline.cli.arguments import names_file, reject_repeated_keys
 from bakeoff.pipeline.config.passwords import reject_passwords
+from bakeoff.pipeline.config.request_words import names_file, reject_repeated_keys
 from bakeoff.pipeline.config.trust.trusted_packages import add_trust_of_environment
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tables.output_file import name_file, replace_file, require_output

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 
-from bakeoff.pipeline.cli.arguments import read_request
 from bakeoff.pipeline.config.listing import LISTED, METRICS, MODELS, ListRequest, read_listing
 from bakeoff.pipeline.config.options import describe_ignored_folder, find_own_folder
+from bakeoff.pipeline.config.request_words import read_request
 
 OWN_MARK = "(own)"
 

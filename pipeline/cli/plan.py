@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bakeoff.pipeline.cli.arguments import MULTIRUN_FLAGS
+from bakeoff.pipeline.cli.flags import MULTIRUN_FLAGS
 from bakeoff.pipeline.cli.run import run_experiments
 
 

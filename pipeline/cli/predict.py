@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from bakeoff.pipeline.cli.arguments import print_note, read_request
+from bakeoff.pipeline.config.request_words import read_request
 from bakeoff.pipeline.serving.request import PredictRequest
+from bakeoff.pipeline.text.terminal import print_note
 
 
 def predict_rows(words: Sequence[str]) -> int:

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from bakeoff.pipeline.cli.arguments import reject_repeated_keys
 from bakeoff.pipeline.cli.run import run_experiments
+from bakeoff.pipeline.config.request_words import reject_repeated_keys
 from bakeoff.pipeline.config.trust.trusted_packages import TRUST_KEY, is_trust_word, read_trust
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.compose import override_text

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from bakeoff.pipeline.cli.arguments import print_note, read_request
+from bakeoff.pipeline.config.request_words import read_request
 from bakeoff.pipeline.shipping.request import ShipRequest
-from bakeoff.pipeline.text.terminal import show_controls
+from bakeoff.pipeline.text.terminal import print_note, show_controls
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.shipping.ship import ShippedModel

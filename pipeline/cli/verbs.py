@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from bakeoff.pipeline.cli.arguments import format_arguments, format_usage
+from bakeoff.pipeline.config.request_words import format_arguments, format_usage
 from bakeoff.pipeline.errors import placing_errors
 
 HELP_FLAGS = ("-h", "--help")
@@ -34,7 +34,7 @@ class Verb:
 
 VERBS: Mapping[str, Verb] = {
     "check": Verb("check_files", words="FILE [FILE ...] [trust=[PACKAGE]]"),
-    "compare": Verb("compare_stored_runs", words="RUN ... or sweep=NAME or filter=QUERY or -m KEY=VALUE,VALUE ..."),
+    "compare": Verb("compare_stored_runs", "comparison.request.CompareRequest", "or -m KEY=VALUE,VALUE ..."),
     "explain": Verb("explain_model", "explanation.request.ExplainRequest"),
     "figures": Verb("draw_figures", "replay.request.FiguresRequest"),
     "gc": Verb("collect_garbage", "tracking.removal_request.CollectionRequest"),
@@ -77,7 +77,7 @@ def run_verb(verb: str, words: Sequence[str]) -> int:
         Its message begins with the verb.
     """
     function = load_verb(verb)
-    if verb != "compare" and any(word in HELP_FLAGS for word in words):
+    if any(word in HELP_FLAGS for word in words) or (verb == "compare" and not words):
         print(format_help(verb))
         return 0
     with placing_errors(verb):

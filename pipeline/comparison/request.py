@@ -1,8 +1,137 @@
-"""What is to be compared, and how."""
+"""What is to be compared, and how: as the user asks it, and for the runs that this selects."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import shlex
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bakeoff.pipeline.config.requests import DEFAULT_EXPERIMENT, ExperimentRequest
+from bakeoff.pipeline.errors import UserError, did_you_mean
+
+FORMATS = ("terminal", "csv", "json", "markdown", "latex", "html")
+CHOICES = {"to": FORMATS, "pairs": ("best", "all"), "choice": ("auto", "none"), "fail_if": ("never", "worse")}
+"""Field -> its values, the default first."""
+FILTER_EXAMPLE = "filter=\"params.dataset = 'wine'\""
+ALL_RUNS = "filter=\"attributes.status = 'FINISHED'\""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareRequest(ExperimentRequest):
+    """Runs to compare.
+
+    Attributes
+    ----------
+    runs : tuple of str
+        Runs by their ids or first 8 characters, latest or best.
+    sweep : str or None
+        In place of runs: the name of a sweep, or latest, whose jobs are compared.
+    filter : str or None
+        In place of runs: those that a filter of MLflow selects, such as "params.dataset = 'wine'".
+    dataset : str
+        The dataset of latest and best.
+    base : str
+        A configuration, learner, run or registered model that others are marked against; by default the best.
+    metrics : tuple of str or None
+        Scores or times, the first of which decides; by default the headline.
+    alpha : float
+        The significance level; by default 0.05.
+    rope : float
+        Differences up to this one are equivalent in practice; by default 0.01.
+    pairs : str
+        all for every pair, on every dataset; by default best, which is the best with each other.
+    choice : str
+        none, so that no row stands for several configurations of a learner; by default auto.
+    to : str
+        The format: terminal, csv, json, markdown, latex or html.
+    output : Path or None
+        A file for the report, in place of standard output.
+    keep : bool
+        Whether to store the comparison as a run; by default true.
+    fail_if : str
+        worse, for exit code 1 if a configuration is significantly worse than the base; by default never.
+    """
+
+    runs: tuple[str, ...] = field(default=(), metadata={"word": "RUN"})
+    sweep: str | None = None
+    filter: str | None = None
+    dataset: str = ""
+    base: str = ""
+    metrics: tuple[str, ...] | None = None
+    alpha: float = 0.05
+    rope: float = 0.01
+    pairs: str = "best"
+    choice: str = "auto"
+    to: str = "terminal"
+    output: Path | None = None
+    keep: bool = True
+    fail_if: str = "never"
+
+    def __post_init__(self) -> None:
+        for name in CHOICES:
+            require_choice(name, getattr(self, name))
+        if not 0 < self.alpha < 1:
+            raise UserError(f"alpha={self.alpha:g} must be a number between 0 and 1, such as 0.05.")
+        if not 0 <= self.rope < 1:
+            raise UserError(f"rope={self.rope:g} must be a number from 0 to below 1, such as 0.01.")
+        if self.metrics == ():
+            raise UserError("metrics=[] names nothing; give a list, such as metrics=accuracy,f1.")
+        if self.fail_if == "worse" and not self.base:
+            raise UserError("fail_if=worse needs base=, the run, model or configuration that is the standard.")
+        if self.filter is not None and not self.filter.strip():
+            raise UserError(
+                f"filter= is empty; write it as in MLflow, for example {FILTER_EXAMPLE}, or {ALL_RUNS} for all runs."
+            )
+
+    def require_one_selection(self) -> None:
+        """Reject a request that selects runs in no way, or in several.
+
+        Raises
+        ------
+        UserError
+        """
+        selections = {"sweep": self.sweep, "filter": self.filter}
+        given = [*self.runs[:1], *(key for key, value in selections.items() if value is not None)]
+        if not given:
+            raise UserError('say which runs: sweep=latest, "filter=...", ids of runs, or -m KEY=VALUE,VALUE.')
+        if len(given) > 1:
+            raise UserError(f"{' and '.join(given)} select runs in several ways; give one of them.")
+
+    def list_store_words(self) -> list[str]:
+        """Return the words that name the store, if it is not the usual one."""
+        words = [] if self.tracking__uri is None else [f"tracking.uri={self.tracking__uri}"]
+        if self.tracking__experiment != DEFAULT_EXPERIMENT:
+            words.append(f"tracking.experiment={self.tracking__experiment}")
+        return words
+
+    def write_command(self) -> str:
+        """Return a command that asks the same."""
+        values: dict[str, Any] = {
+            "sweep": self.sweep,
+            "filter": self.filter,
+            "base": self.base or None,
+            "metrics": None if self.metrics is None else ",".join(self.metrics),
+            "alpha": None if self.alpha == type(self).alpha else f"{self.alpha:g}",
+            "rope": None if self.rope == type(self).rope else f"{self.rope:g}",
+            "pairs": None if self.pairs == type(self).pairs else self.pairs,
+            "choice": None if self.choice == type(self).choice else self.choice,
+            "dataset": self.dataset or None,
+        }
+        words = [f"{key}={value}" for key, value in values.items() if value is not None]
+        return shlex.join(["bakeoff", "compare", *self.runs, *words, *self.list_store_words()])
+
+
+def require_choice(key: str, given: str) -> None:
+    """Reject a word that is not allowed for a key of a comparison.
+
+    Raises
+    ------
+    UserError
+    """
+    allowed = CHOICES[key]
+    if given not in allowed:
+        raise UserError(f"{key}={given}: {did_you_mean(given, allowed)}")
 
 
 @dataclass(frozen=True)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from bakeoff.pipeline.cli.comparison_report import MadeComparison, render_report
 from bakeoff.pipeline.comparison.analysis.gate import check_gate
 from bakeoff.pipeline.comparison.comparison import Comparison, MetricResult
 from bakeoff.pipeline.comparison.predictions import add_predictions
 from bakeoff.pipeline.comparison.reports import tables
-from bakeoff.pipeline.comparison.request_words import FORMATS, read_choice
+from bakeoff.pipeline.comparison.request import require_choice
+from bakeoff.pipeline.comparison.stored_comparison import MadeComparison, render_report
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.python.process_state import own_process_state
 from bakeoff.pipeline.tables.html import render_template
@@ -111,7 +111,7 @@ class ComparisonResult:
         UserError
             There is no such format.
         """
-        read_choice({"to": to}, "to", FORMATS)
+        require_choice("to", to)
         with own_process_state():
             comparison = self.comparison
             if to == "html":
@@ -134,11 +134,6 @@ class ComparisonResult:
     @property
     def _first(self) -> MetricResult:
         return self.comparison.results[0]
-
-
-def add_stored_predictions(made: MadeComparison) -> MadeComparison:
-    """Return a comparison with the predictions of single rows, from which pictures are drawn."""
-    return replace(made, comparison=add_predictions(made.comparison, made.store))
 
 
 def _tabulate(comparison: Comparison, kind: str) -> pd.DataFrame:

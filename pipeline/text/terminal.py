@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -42,6 +43,11 @@ def escape(text: str) -> str:
     from rich import markup  # the start of the command does without Rich
 
     return markup.escape(show_controls(text))
+
+
+def print_note(note: str) -> None:
+    """Print a sentence to standard error."""
+    print(show_controls(note), file=sys.stderr)
 
 
 def make_console(*, stderr: bool = False, quiet: bool = False, **options: Any) -> Console:

@@ -246,7 +246,7 @@ REFUSALS = {
     ("sweep=latest", "to=pdf"): "to=pdf: Allowed: csv",
     ("sweep=latest", "fail_if=worse"): "fail_if=worse needs base=",
     ("sweep=latest", "output=nowhere/report.txt"): "cannot be written",
-    ("sweep=latest", "learner=knn"): "learner is not a key of compare",
+    ("sweep=latest", "learner=knn"): "learner is not a key",
     ("sweep=latest", "tracking.uri=other.db"): "there is no store",
     ("-m", "learner=knn", "tracking=none"): "leaves no comparable runs",
     ("-m", "learner=knn", "filter=x"): "give one of the two",

@@ -81,7 +81,7 @@ def test_a_comparison_is_kept_only_if_it_is_asked_for(compared: bakeoff.Comparis
         run = client.get_run(kept.run_id)
         stored = client.search_runs([client.get_experiment_by_name("bakeoff-comparisons").experiment_id])
     assert [each.info.run_id for each in stored] == [kept.run_id]
-    assert run.data.tags["command"] == "bakeoff compare sweep=latest keep=true"
+    assert run.data.tags["command"] == "bakeoff compare sweep=latest"
 
 
 @pytest.mark.parametrize(

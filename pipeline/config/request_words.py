@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import re
-import sys
 import textwrap
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields
@@ -16,10 +15,8 @@ from bakeoff.pipeline.config.booleans import read_boolean
 from bakeoff.pipeline.config.trust.trusted_packages import TRUST_KEY, read_trust
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.text.given import expand_home
-from bakeoff.pipeline.text.terminal import show_controls
 
 R = TypeVar("R")
-MULTIRUN_FLAGS = ("-m", "--multirun")
 NULL = "null"
 SENTENCES = re.compile(r"^(\w[\w, ]*) : .*\n((?: +.+\n?)+)", re.MULTILINE)
 """What a docstring says of fields: their names, and the indented lines after them."""
@@ -108,6 +105,18 @@ def read_request(verb: str, request: type[R], words: Sequence[str]) -> R:
     UserError
         There are too few or too many words without a key, a key is unknown or given twice, or a value is not allowed.
     """
+    values = read_values(verb, request, words)
+    for argument in list_arguments(request):
+        if argument.has_key and argument.is_required and argument.name not in values:
+            raise UserError(f"{argument.word}=… must be given. {argument.sentence}")
+    return request(**values)
+
+
+def read_values(verb: str, request: type, words: Sequence[str]) -> dict[str, Any]:
+    """Return the values of the fields of a request that words give.
+
+    The parameters and errors are those of `read_request`.
+    """
     arguments = list_arguments(request)
     by_key = {argument.word: argument for argument in arguments if argument.has_key}
     reject_options(words, by_key)
@@ -126,11 +135,7 @@ def read_request(verb: str, request: type[R], words: Sequence[str]) -> R:
     if not _is_right_number(len(given), arguments):
         were_given = "1 argument was given" if len(given) == 1 else f"{len(given)} arguments were given"
         raise UserError(f"{were_given}; usage: {format_usage(verb, request)}")
-    values |= _place_words(given, arguments)
-    for argument in by_key.values():
-        if argument.is_required and argument.name not in values:
-            raise UserError(f"{argument.word}=… must be given. {argument.sentence}")
-    return request(**values)
+    return values | _place_words(given, arguments)
 
 
 def reject_options(words: Sequence[str], keys: Collection[str]) -> None:
@@ -221,11 +226,6 @@ def parse_arguments(
     return arguments, values
 
 
-def print_note(note: str) -> None:
-    """Print a sentence to standard error."""
-    print(show_controls(note), file=sys.stderr)
-
-
 def _make_argument(field: Field[Any], part: str, hint: Any, sentence: str) -> Argument:
     kinds = [kind for kind in get_args(hint) if kind is not NoneType]
     may_be_null = NoneType in get_args(hint)
@@ -263,7 +263,7 @@ def _place_words(words: Sequence[str], arguments: Sequence[Argument]) -> dict[st
     places = [argument for argument in arguments if not argument.has_key]
     values: dict[str, Any] = {}
     for number, place in enumerate(places):
-        if place.is_list:
+        if place.is_list and number < len(words):
             values[place.name] = tuple(words[number:])
         elif number < len(words):
             values[place.name] = place.read(words[number])
