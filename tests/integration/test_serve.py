@@ -271,8 +271,11 @@ def test_a_port_in_use_is_one_sentence(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("word", "message"),
     [
-        ("port=http", "port='http' must be a number up to 65535, such as 5001, or 0 for a free one."),
-        ("port=65536", "port='65536' must be a number up to 65535"),
+        (
+            "port=http",
+            "port='http' must be a whole number. The port: a number up to 65535, such as 5001, or 0 for a free one.",
+        ),
+        ("port=65536", "port=65536 must be a number up to 65535"),
         ("host=nowhere.invalid", "host='nowhere.invalid' is not a name or address of this machine"),
         ("host=192.0.2.1", "host=192.0.2.1 cannot be used"),
         ("hots=::1", "hots is not a key. Did you mean 'host'?"),
