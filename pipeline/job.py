@@ -119,26 +119,20 @@ def prepare_job(
     UserError
     """
     with hiding_values(to_yaml(spec)):
-        return _prepare_job(spec, invocation, resources, job_hash, tries_own_code)
-
-
-def _prepare_job(
-    spec: Mapping[str, Any], invocation: Invocation, resources: PartCache, job_hash: str | None, tries_own_code: bool
-) -> PreparedJob:
-    experiment = build_experiment(spec, resources)
-    preflight.check_experiment(experiment)
-    splits = experiment.make_splits()
-    experiment = leave_out_candidates(experiment, splits)
-    preflight.check_splits(experiment, splits)
-    if tries_own_code or not uses_own_code(experiment, spec["trust"]):
-        check_models(spec, experiment, splits, resources.tried)
-    # A figure that cannot be drawn must be rejected before the fit, which may take hours.
-    choice = choose_figures(spec.get("figures", []), experiment, splits, spec["trust"])
-    audit = resources.build("audit", spec["audit"], spec["trust"])
-    verdict = audit.check(experiment, splits)
-    job_hash = job_hash or hash_config(spec, experiment.dataset.digest())
-    description = describe_run(spec, invocation, experiment, splits, verdict, job_hash)
-    return PreparedJob(spec, experiment, splits, choice, description, audit, verdict)
+        experiment = build_experiment(spec, resources)
+        preflight.check_experiment(experiment)
+        splits = experiment.make_splits()
+        experiment = leave_out_candidates(experiment, splits)
+        preflight.check_splits(experiment, splits)
+        if tries_own_code or not uses_own_code(experiment, spec["trust"]):
+            check_models(spec, experiment, splits, resources.tried)
+        # A figure that cannot be drawn must be rejected before the fit, which may take hours.
+        choice = choose_figures(spec.get("figures", []), experiment, splits, spec["trust"])
+        audit = resources.build("audit", spec["audit"], spec["trust"])
+        verdict = audit.check(experiment, splits)
+        job_hash = job_hash or hash_config(spec, experiment.dataset.digest())
+        description = describe_run(spec, invocation, experiment, splits, verdict, job_hash)
+        return PreparedJob(spec, experiment, splits, choice, description, audit, verdict)
 
 
 def always_continue(experiment: Experiment, folds: Sequence[FoldResult]) -> bool:
@@ -169,23 +163,16 @@ def execute_job(
     Exception
         Any error of a learner; the run is FAILED, with the traceback.
     """
-    with hiding_values(prepared.description.config):
-        return _execute_job(prepared, tracker, show_progress, should_continue)
-
-
-def _execute_job(
-    prepared: PreparedJob, tracker: Tracker, show_progress: ShowProgress, should_continue: ContinueRule
-) -> JobResult:
+    configuration = prepared.description.config
     experiment = prepared.experiment
     splits = prepared.splits
     n_folds = len(splits.folds)
     evaluated = evaluate_splits(experiment, splits.folds, n_jobs=prepared.spec.get("n_jobs", 1))
-    configuration = prepared.description.config
-    results = (replace(fold, model=hide_in_warnings(fold.model, configuration)) for fold in evaluated)
     folds: list[FoldResult] = []
     try:
-        with tracker.start_run(prepared.description, experiment) as run:
-            for fold in show_progress(results, n_folds, prepared.description.name):
+        with hiding_values(configuration), tracker.start_run(prepared.description, experiment) as run:
+            for fold in show_progress(evaluated, n_folds, prepared.description.name):
+                fold = replace(fold, model=hide_in_warnings(fold.model, configuration))
                 prepared.audit.check_fold(fold)
                 last = fold
                 kept = fold if splits.is_listed else fold.without_model()

@@ -69,10 +69,6 @@ def run_experiments(
         return 0
     if is_sweep:
         return _run_sweep(overrides, source, jobs, on_report)
-    return _run_one(overrides, source)
-
-
-def _run_one(overrides: Sequence[str], source: ConfigSource) -> int:
     from bakeoff.pipeline.sweep.single_run import RunFailed, RunRequest, run_experiment
 
     try:

@@ -61,25 +61,21 @@ def evaluate_split(experiment: Experiment, number: int, split: Split) -> FoldRes
         The learner, or a candidate of tuning, gives predictions that cannot be scored; the message names the fold.
     """
     with InvalidPredictions.placed(f"fold {number}"):
-        return _evaluate_split(experiment, number, split)
-
-
-def _evaluate_split(experiment: Experiment, number: int, split: Split) -> FoldResult:
-    model = fit_model(experiment, split)
-    parts = {"train": split.train, "validation": split.validation, "test": split.test}
-    predictions: dict[str, Predictions] = {}
-    log = RowLog(len(experiment.dataset.y), dict(model.seen))
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        for part, rows in parts.items():
-            if len(rows):
-                predictions[part] = predict_part(experiment, model.predictor, part, rows, log)
-        # The scores of the test part come first wherever they are listed, and the headline first among them.
-        scores: dict[str, float] = {}
-        for part in ("test", "validation", "train"):
-            if part in predictions:
-                by_name = compute_scores(experiment.select_metrics(part), predictions[part])
-                scores |= {f"{part}_{name}": value for name, value in by_name.items()}
+        model = fit_model(experiment, split)
+        parts = {"train": split.train, "validation": split.validation, "test": split.test}
+        predictions: dict[str, Predictions] = {}
+        log = RowLog(len(experiment.dataset.y), dict(model.seen))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for part, rows in parts.items():
+                if len(rows):
+                    predictions[part] = predict_part(experiment, model.predictor, part, rows, log)
+            # The scores of the test part come first wherever they are listed, and the headline first among them.
+            scores: dict[str, float] = {}
+            for part in ("test", "validation", "train"):
+                if part in predictions:
+                    by_name = compute_scores(experiment.select_metrics(part), predictions[part])
+                    scores |= {f"{part}_{name}": value for name, value in by_name.items()}
     model = replace(model, warnings=unique_messages(caught, model.warnings))
     unseen = find_unseen_values(experiment.dataset, split)
     return FoldResult(

@@ -15,6 +15,8 @@ from bakeoff.pipeline.text.secrets import describe_error, format_traceback
 if TYPE_CHECKING:
     from bakeoff.pipeline.config.engine import ConfigSource
     from bakeoff.pipeline.job import JobResult, PreparedJob
+    from bakeoff.pipeline.sweep.run_screen import RunScreen
+    from bakeoff.pipeline.tracking import Tracker
 
 
 @dataclass(frozen=True)
@@ -91,46 +93,55 @@ def run_experiment(request: RunRequest) -> FinishedRun:
     # Before pandas: skops searches all loaded modules for each function of scipy.special.
     import scipy.special  # noqa: F401
 
-    from bakeoff.pipeline.identity import require_current_code
+    from bakeoff.pipeline.job import execute_job
+    from bakeoff.pipeline.sweep.run_screen import RunScreen
 
-    if not request.is_command:  # the modules of a command are as its files are
-        require_current_code(composed.spec)
+    screen = RunScreen(request.quiet)
+    folder = run_folder(composed) if request.is_command else nullcontext()
     try:
         with job_environment(composed):
-            return _run_job(composed, request)
+            prepared, tracker = _open_job(composed, request, screen)
+            with folder:
+                if request.is_command and _store_kept_result(prepared, tracker, screen):
+                    return FinishedRun(prepared, None)
+                gc.freeze()
+                screen.show_job(prepared)
+                result = execute_job(prepared, tracker, screen.track_folds)
+                screen.show_result(prepared, result, tracker.store)
     except (UserError, KeyboardInterrupt):
         raise
     except BaseException as error:
         raise RunFailed(error, json.dumps(composed.spec, default=str)) from error
+    return FinishedRun(prepared, result)
 
 
-def _run_job(composed: ComposedRun, request: RunRequest) -> FinishedRun:
+def _open_job(composed: ComposedRun, request: RunRequest, screen: RunScreen) -> tuple[PreparedJob, Tracker]:
+    """Check a job and open its store, which must be refused before anything is fitted if it cannot be written."""
     from bakeoff.pipeline.config.invocation import note_tuned_keys
     from bakeoff.pipeline.experiment.part_cache import PartCache
-    from bakeoff.pipeline.job import execute_job, prepare_job
+    from bakeoff.pipeline.identity import require_current_code
+    from bakeoff.pipeline.job import prepare_job
     from bakeoff.pipeline.processes import describe_limit
-    from bakeoff.pipeline.sweep.run_screen import RunScreen
     from bakeoff.pipeline.tracking.history import end_orphans
     from bakeoff.pipeline.tracking.trackers import get_tracker
 
     spec = composed.spec
-    screen = RunScreen(request.quiet)
+    if not request.is_command:  # the modules of a command are as its files are
+        require_current_code(spec)
     screen.show_notes(note_tuned_keys(composed.invocation.overrides, [spec]))
     screen.show_notes(describe_limit("n_jobs", spec.get("n_jobs", 1)))
     resources = PartCache()
     prepared = prepare_job(spec, composed.invocation, resources)
-    # A store that cannot be written must be refused before anything is fitted.
     tracker = get_tracker(resources, spec)
     tracker.open_store()
     if tracker.store is not None:
         end_orphans(tracker.store)
-    with run_folder(composed) if request.is_command else nullcontext():
-        kept = tracker.store_kept_result(prepared.description.tags["config_hash"]) if request.is_command else None
-        if kept is not None:
-            screen.show_kept_run(prepared, kept, tracker.store)
-            return FinishedRun(prepared, None)
-        gc.freeze()
-        screen.show_job(prepared)
-        result = execute_job(prepared, tracker, screen.track_folds)
-        screen.show_result(prepared, result, tracker.store)
-    return FinishedRun(prepared, result)
+    return prepared, tracker
+
+
+def _store_kept_result(prepared: PreparedJob, tracker: Tracker, screen: RunScreen) -> bool:
+    """Store the result of a run that had finished when its store was lost; return whether there is one."""
+    run_id = tracker.store_kept_result(prepared.description.tags["config_hash"])
+    if run_id is not None:
+        screen.show_kept_run(prepared, run_id, tracker.store)
+    return run_id is not None
