@@ -85,7 +85,7 @@ REFUSALS = {
     ),
     "a class outside the trusted packages": (["learner._target_=os.system"], "add trust=[os]"),
     "a class that does not exist": (["learner._target_=bakeoff.learners.Nothing"], "bakeoff.learners.Nothing"),
-    "a bracket that does not close": (["space.n_neighbors=[1,2"], "'[' is not closed; close it"),
+    "a bracket that does not close": (["space.n_neighbors=[1,2"], "brackets must be closed"),
     "a preprocessing that is none": (["preprocessing.numeric=[1]"], "preprocessing"),
     "a folder as store": (["tracking.uri=."], "is a folder"),
     "a store where none can be": (["tracking.uri=/proc/none/mlflow.db"], "cannot be created"),
