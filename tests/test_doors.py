@@ -205,6 +205,11 @@ def test_each_foreign_house_has_one_door(file: Path) -> None:
 
 
 @in_each(PIPELINE)
+def test_nothing_needs_an_oracle_of_the_tests(file: Path) -> None:
+    assert not packages(file) & {"statsmodels", "scikit_posthocs", "baycomp"}
+
+
+@in_each(PIPELINE)
 def test_mlflow_and_matplotlib_are_loaded_late(file: Path) -> None:
     late = LOADED_LATE | ({"matplotlib"} if room(file) != "figures" else set())
     assert not packages(file, when_loaded=True) & late

@@ -69,7 +69,7 @@ def draw_whole(generator: np.random.Generator, size: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("draw", [draw_normal, draw_whole])
-@pytest.mark.parametrize(("n", "m"), [(60, 60), (60, 2000), (1000, 1000)])
+@pytest.mark.parametrize(("n", "m"), [(50, 50), (50, 2000), (1000, 1000)])
 def test_samples_of_one_distribution_are_told_apart_no_more_often_than_the_level_says(
     draw: Draw, n: int, m: int
 ) -> None:
