@@ -112,7 +112,7 @@ def build(option: str) -> Any:
     """Return the estimator of conf/learner/OPTION.yaml."""
     from omegaconf import OmegaConf
 
-    from bakeoff.pipeline.config.targets.build import build_object
+    from bakeoff.pipeline.config.build import build_object
 
     config = OmegaConf.create({"seed": 0, "learner": OmegaConf.load(_conf(option))})
     node: Any = OmegaConf.to_container(config, resolve=True)

@@ -30,7 +30,7 @@ LAYERS = (
     {"text"},
     {"errors", "whole_file"},
     {"tables"},
-    {"identity", "machine_memory", "yaml_bounds"},
+    {"identity", "machine_memory"},
     {"config", "stages"},
     {"processes"},
     {"experiment"},
@@ -55,7 +55,7 @@ OUTSIDE = {
     "bakeoff.pipeline.text": "spelling of what is shown, names of secrets, where a file lies",
     "bakeoff.pipeline.machine_memory": "tables that do not fit are refused",
     "bakeoff.pipeline.processes": "how many processes share the folds, with the same results",
-    "bakeoff.pipeline.config.targets": "builds what the settled configuration names, with the arguments that it names",
+    "bakeoff.pipeline.config.build": "builds what the settled configuration names, with the arguments that it names",
     "bakeoff.pipeline.config.options": "names of the user's own metrics, which are settled into the configuration",
 }
 """What the code that decides a number may import besides itself, and why it decides none."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.pipeline.config.request_words import parse_arguments
-from bakeoff.pipeline.config.trust.trusted_packages import read_trust
+from bakeoff.pipeline.config.trust import read_trust
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.given import expand_home
 from bakeoff.pipeline.text.terminal import show_controls

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bakeoff.pipeline.config.passwords import reject_passwords
 from bakeoff.pipeline.config.request_words import names_file, reject_repeated_keys
-from bakeoff.pipeline.config.trust.trusted_packages import add_trust_of_environment
+from bakeoff.pipeline.config.trust import add_trust_of_environment
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tables.output_file import name_file, replace_file, require_output
 from bakeoff.pipeline.text.given import MISSING_VALUE, expand_home, quote_text
@@ -120,9 +120,8 @@ def _compose_dataset(files: Sequence[str], values: Mapping[str, str]) -> tuple[d
 
 def _inspect_node(node: Mapping[str, Any], trust: Sequence[str]) -> TableProfile:
     """Inspect the dataset that a configuration describes."""
-    from bakeoff.pipeline.config.targets.build import build_object
-    from bakeoff.pipeline.config.targets.import_target import find_target
-    from bakeoff.pipeline.config.targets.target_names import require_names
+    from bakeoff.pipeline.config.build import build_object, find_target
+    from bakeoff.pipeline.config.targets import require_names
     from bakeoff.pipeline.inspection.inspect_table import inspect_dataset, inspect_source
     from bakeoff.pipeline.stages.dataset.loaders import COLLECTORS
 

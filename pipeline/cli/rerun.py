@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from bakeoff.pipeline.cli.run import run_experiments
 from bakeoff.pipeline.config.request_words import reject_repeated_keys
-from bakeoff.pipeline.config.trust.trusted_packages import TRUST_KEY, is_trust_word, read_trust
+from bakeoff.pipeline.config.trust import TRUST_KEY, is_trust_word, read_trust_of_words
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.compose import override_text
 from bakeoff.pipeline.text.terminal import show_in_line
@@ -55,8 +55,7 @@ def rerun_failed_jobs(words: Sequence[str]) -> int:
     if not jobs:
         print("nothing failed that is not finished by now")
         return 0
-    trust = [word.partition("=")[2] for word in words if is_trust_word(word)]
-    trust_words = _write_trust(read_trust(trust[-1] if trust else ""))
+    trust_words = _write_trust(read_trust_of_words(words))
     trusting_jobs = [(*trust_words, *overrides) for overrides in jobs]
     others = [word for word in words if word != FLAG and not is_trust_word(word)]
     sweep_words = [word for word in others if _key_of(word) not in OWN_KEYS]

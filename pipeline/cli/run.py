@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from bakeoff.pipeline.cli.flags import find_source, read_flags, split_flags
 from bakeoff.pipeline.cli.shown_configuration import show, shows_only
 from bakeoff.pipeline.cli.verbs import VERBS
-from bakeoff.pipeline.config.trust.trusted_packages import add_trust_of_environment, is_trust_word, read_trust
+from bakeoff.pipeline.config.trust import add_trust_of_environment, read_trust_of_words
 from bakeoff.pipeline.config.words import RUN_WORD, SWEEP_WORD, check_overrides, require_readable_folder
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.text.secrets import conceal_words
@@ -59,7 +59,7 @@ def run_experiments(
     arguments = read_flags(flags, overrides)
     is_sweep = _read_mode(overrides, arguments.multirun)
     overrides = [word for word in overrides if word.lstrip("+") != SWEEP_WORD]
-    source = find_source(arguments, _read_trust(overrides))
+    source = find_source(arguments, read_trust_of_words(overrides))
     from bakeoff.pipeline.config.invocation import note_repeated_keys
 
     for sentence in note_repeated_keys(overrides):
@@ -109,11 +109,6 @@ def _read_mode(overrides: Sequence[str], has_flag: bool) -> bool:
     if is_sweep and RUN_WORD in modes:
         raise UserError(f"{RUN_WORD} asks for a single run, and -m for a sweep; give one of the two.")
     return is_sweep
-
-
-def _read_trust(overrides: Sequence[str]) -> tuple[str, ...]:
-    given = [word.partition("=")[2] for word in overrides if is_trust_word(word)]
-    return read_trust(given[-1] if given else "")
 
 
 def _require_option(words: Sequence[str]) -> None:

@@ -12,8 +12,8 @@ from functools import lru_cache
 from inspect import Parameter, signature
 from typing import Any
 
-from bakeoff.pipeline.config.targets.import_target import import_target
-from bakeoff.pipeline.config.targets.target_names import TARGET_KEY
+from bakeoff.pipeline.config.build import import_target
+from bakeoff.pipeline.config.targets import TARGET_KEY
 from bakeoff.pipeline.config.walk import Path, name_key, walk
 from bakeoff.pipeline.errors import UserError
 

@@ -11,22 +11,36 @@ from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, final
 
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
-from hydra._internal.config_repository import CachingConfigRepository
+from hydra._internal.config_repository import CachingConfigRepository, IConfigRepository
+from hydra._internal.core_plugins.file_config_source import FileConfigSource
+from hydra._internal.sources_registry import SourcesRegistry
+from hydra.core.default_element import ResultDefault
 from hydra.core.override_parser.types import Override
+from hydra.core.plugins import Plugins
+from hydra.plugins.config_source import ConfigResult
 from hydra.types import HydraContext, RunMode
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
+from bakeoff.pipeline.config.bounds import require_bounded_yaml
+from bakeoff.pipeline.config.guard import (
+    ComposedFile,
+    require_allowed_files,
+    require_own_classes,
+    require_trusted_folder,
+)
 from bakeoff.pipeline.config.options import CONF
-from bakeoff.pipeline.config.trust.guard import Composition, require_own_values
-from bakeoff.pipeline.config.trust.plugin_folder import leave_out_current_folder
-from bakeoff.pipeline.config.trust.search_path import require_trusted_folders
+from bakeoff.pipeline.config.trust import TRUST_KEY, leave_out_current_folder, read_trust_of_words
 
 JOB_NAME = "bakeoff"
 ROOT_NAME = "config"
 VERSION_BASE = "1.3"
+SEARCH_PATH_KEY = "hydra.searchpath"
+FILE_SCHEME = "file://"
+STRUCTURED_SCHEME = "structured://"
 
 
 @final
@@ -58,18 +72,74 @@ class GuardedLoader(ConfigLoaderImpl):
         UserError
             A file says what only the command may say.
         """
+        self._words = tuple(overrides)
         composed = super().load_configuration(
             config_name, overrides, run_mode, from_shell=from_shell, validate_sweep_overrides=validate_sweep_overrides
         )
-        require_own_values(Composition(self, config_name, tuple(overrides), run_mode, composed))
+        if config_name is not None:  # without a root file, as for --hydra-help, Hydra runs nothing
+            hydra: Any = OmegaConf.to_container(composed.hydra, resolve=False)
+            require_own_classes(hydra, self._words)
         return composed
 
     def _process_config_searchpath(
         self, config_name: str | None, parsed_overrides: list[Override], repo: CachingConfigRepository
     ) -> None:
         """Check the folders that join the search path before Hydra looks into them: a package would be imported."""
-        require_trusted_folders(config_name, parsed_overrides, repo)
+        root = None if config_name is None else repo.load_config(config_name)
+        in_file = [] if root is None else OmegaConf.select(root.config, SEARCH_PATH_KEY) or []
+        given = [override.value() for override in parsed_overrides if override.get_key_element() == SEARCH_PATH_KEY]
+        trust = read_trust_of_words([override.input_line or "" for override in parsed_overrides])
+        for folder in [*in_file, *(folder for value in given if isinstance(value, list) for folder in value)]:
+            require_trusted_folder(SEARCH_PATH_KEY, str(folder), trust)
         super()._process_config_searchpath(config_name, parsed_overrides, repo)
+
+    def _compose_config_from_defaults_list(self, defaults: list[ResultDefault], repo: IConfigRepository) -> DictConfig:
+        """Check what the files say before they are merged."""
+        require_allowed_files([self._read_file(default, repo) for default in defaults], self._words)
+        return super()._compose_config_from_defaults_list(defaults, repo)
+
+    def _read_file(self, default: ResultDefault, repo: IConfigRepository) -> ComposedFile:
+        """Return a file of the defaults list at its place in the configuration."""
+        loaded = repo.load_config(str(default.config_path))
+        assert loaded is not None
+        folder = str(loaded.path).removeprefix(FILE_SCHEME)
+        is_shipped = loaded.provider == "hydra" or folder.startswith(STRUCTURED_SCHEME) or _is_shipped(folder)
+        if is_shipped:
+            content: Any = {TRUST_KEY: []} if TRUST_KEY in loaded.config else {}
+        else:
+            placed = self._embed_result_config(loaded, default.package).config
+            content = OmegaConf.to_container(placed, resolve=False)
+        return ComposedFile(os.path.relpath(f"{folder}/{default.config_path}.yaml"), content, is_shipped)
+
+
+@final
+class BoundedFileSource(FileConfigSource):
+    """Hydra's source of files, which refuses those that would grow without bound."""
+
+    def load_config(self, config_path: str) -> ConfigResult:
+        """Return the content of a file.
+
+        Raises
+        ------
+        UserError
+            It is too large.
+        """
+        file = Path(self.path) / self._normalize_file_name(config_path)
+        if file.is_file():
+            text = file.read_text(encoding="utf-8", errors="replace")
+            require_bounded_yaml(text, os.path.relpath(file))
+        return super().load_config(config_path)
+
+
+def bound_config_files() -> None:
+    """Let Hydra read files by `BoundedFileSource`."""
+    # Hydra registers its own source when it looks for plugins, and would not accept another one then.
+    Plugins.instance()
+    SourcesRegistry.instance().types[FileConfigSource.scheme()] = BoundedFileSource
+
+
+def _is_shipped(folder: str) -> bool:
+    return os.path.realpath(folder) == os.path.realpath(CONF)
 
 
 @dataclass(frozen=True)

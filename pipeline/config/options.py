@@ -18,8 +18,8 @@ from typing import Any
 import yaml
 
 import bakeoff
+from bakeoff.pipeline.config.bounds import load_bounded_yaml
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.yaml_bounds import load_bounded_yaml
 
 CONF = Path(bakeoff.__file__).parent / "conf"
 GROUPS = (

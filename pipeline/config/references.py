@@ -15,7 +15,7 @@ from omegaconf import DictConfig, OmegaConf, read_write
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 from omegaconf.resolvers import oc
 
-from bakeoff.pipeline.config.limits.reference_bounds import require_bounded_references
+from bakeoff.pipeline.config.bounds import require_bounded_references
 from bakeoff.pipeline.config.messages import explain_reference
 from bakeoff.pipeline.config.schema import check_keys
 from bakeoff.pipeline.config.walk import Path, name_key, walk
@@ -46,7 +46,7 @@ def resolve_config(composed: DictConfig) -> dict[str, Any]:
         A mandatory value is missing, an interpolation refers to itself or to a key that does not exist, or nothing
         reads a key.
     """
-    require_bounded_references(composed)
+    require_bounded_references(OmegaConf.to_container(composed, resolve=False))
     try:
         _choose_space(composed)
         spec = _resolve_values(composed)

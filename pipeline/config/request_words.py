@@ -12,7 +12,7 @@ from types import NoneType
 from typing import Any, TypeVar, get_args, get_type_hints
 
 from bakeoff.pipeline.config.booleans import read_boolean
-from bakeoff.pipeline.config.trust.trusted_packages import TRUST_KEY, read_trust
+from bakeoff.pipeline.config.trust import TRUST_KEY, read_trust
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.text.given import expand_home
 

@@ -10,7 +10,7 @@ from typing import Any
 from hydra.core.config_store import ConfigStore
 from omegaconf import DictConfig, OmegaConf
 
-from bakeoff.pipeline.config.limits.config_source import bound_config_files
+from bakeoff.pipeline.config.engine import bound_config_files
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
 

@@ -12,12 +12,12 @@ from typing import Any
 import yaml
 
 from bakeoff.pipeline.config.booleans import settle_booleans
-from bakeoff.pipeline.config.limits.size_limits import DEFAULT_MAX_CANDIDATES, require_few_candidates
+from bakeoff.pipeline.config.bounds import DEFAULT_MAX_CANDIDATES, require_few_candidates
+from bakeoff.pipeline.config.build import import_target
 from bakeoff.pipeline.config.named_parts import settle_figures, settle_metrics
 from bakeoff.pipeline.config.options import read_option
 from bakeoff.pipeline.config.schema import SWEEP_KEYS
-from bakeoff.pipeline.config.targets.import_target import import_target
-from bakeoff.pipeline.config.targets.target_names import TARGET_KEY, require_names
+from bakeoff.pipeline.config.targets import TARGET_KEY, require_names
 from bakeoff.pipeline.errors import UserError
 
 DEFAULT_VALIDATION_FRACTION = 0.2

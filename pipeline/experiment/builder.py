@@ -8,8 +8,8 @@ from typing import Any
 
 from sklearn.base import BaseEstimator, clone
 
+from bakeoff.pipeline.config.build import find_target
 from bakeoff.pipeline.config.options import list_own_names
-from bakeoff.pipeline.config.targets.import_target import find_target
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment.experiment import Experiment
 from bakeoff.pipeline.experiment.part_cache import PartCache

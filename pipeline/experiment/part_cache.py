@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bakeoff.pipeline.config.targets.build import build_object
+from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.stages.dataset import Dataset
 
 

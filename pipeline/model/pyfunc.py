@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, final
 
 import pandas as pd
 
+from bakeoff.pipeline.config.bounds import load_bounded_yaml
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.model.allowed_types import find_untrusted
 from bakeoff.pipeline.model.estimator_file import read_estimator
 from bakeoff.pipeline.model.training_record import TRAINING_FILE, parse_record
-from bakeoff.pipeline.yaml_bounds import load_bounded_yaml
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.model.served_model import Model

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from bakeoff.pipeline.config.targets.import_target import find_target
+from bakeoff.pipeline.config.build import find_target
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.part_check.finding import NOTE, OK, WRONG, Finding
 from bakeoff.pipeline.part_check.part import Part

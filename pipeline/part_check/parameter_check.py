@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from inspect import Parameter, getsourcefile, signature
 from typing import Any
 
-from bakeoff.pipeline.config.targets.known_targets import KNOWN_PACKAGES
+from bakeoff.pipeline.config.targets import KNOWN_PACKAGES
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.part_check.finding import NOTE, OK, WRONG, Finding
 from bakeoff.pipeline.part_check.part import REFERENCE, Part

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bakeoff.pipeline.config.targets.build import build_object
-from bakeoff.pipeline.config.targets.import_target import find_target
+from bakeoff.pipeline.config.build import build_object, find_target
 from bakeoff.pipeline.stages.scoring import SCORING_KEYS
 
 REFERENCE = "${"

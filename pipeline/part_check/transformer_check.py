@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 from sklearn.base import clone
 
-from bakeoff.pipeline.config.targets.known_targets import KNOWN_PACKAGES
+from bakeoff.pipeline.config.targets import KNOWN_PACKAGES
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.part_check.conformance import check_conformance
 from bakeoff.pipeline.part_check.finding import NOTE, OK, WRONG, Finding, describe_error

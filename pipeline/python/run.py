@@ -9,7 +9,7 @@ from typing import Any
 
 from bakeoff.pipeline.config.invocation import note_repeated_keys, note_tuned_keys
 from bakeoff.pipeline.config.passwords import reject_passwords
-from bakeoff.pipeline.config.trust.trusted_packages import add_trust_of_environment
+from bakeoff.pipeline.config.trust import add_trust_of_environment
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.identity import describe_unidentified
 from bakeoff.pipeline.job import JobResult, PreparedJob

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bakeoff.pipeline.config.trust.trusted_packages import read_trust
+from bakeoff.pipeline.config.trust import read_trust
 from bakeoff.pipeline.model import Model
 from bakeoff.pipeline.python.keywords import reject_unknown_keywords
 from bakeoff.pipeline.python.notes import warn_of

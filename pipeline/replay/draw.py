@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from bakeoff.pipeline.config.bounds import load_bounded_yaml
 from bakeoff.pipeline.config.named_parts import ALL, settle_figures
 from bakeoff.pipeline.config.options import read_option, read_own_option
 from bakeoff.pipeline.errors import UserError
@@ -22,7 +23,6 @@ from bakeoff.pipeline.tables.output_file import require_apart_from_store
 from bakeoff.pipeline.tracking.find_run import find_run_id
 from bakeoff.pipeline.tracking.store import Store, list_store_paths, open_store
 from bakeoff.pipeline.whole_file import replace_whole
-from bakeoff.pipeline.yaml_bounds import load_bounded_yaml
 
 
 @dataclass(frozen=True)

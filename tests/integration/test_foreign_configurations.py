@@ -20,7 +20,7 @@ from hydra.types import RunMode
 import bakeoff as package
 from bakeoff.pipeline.config.engine import ROOT_NAME, open_engine
 from bakeoff.pipeline.config.schema import register_schema
-from bakeoff.pipeline.config.trust.plugin_folder import PLUGIN_PACKAGE, leave_out_current_folder
+from bakeoff.pipeline.config.trust import PLUGIN_PACKAGE, leave_out_current_folder
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking import provenance
 
@@ -195,6 +195,20 @@ HYDRA: Mapping[str, tuple[str, str]] = {
     "the folder of a store": ("  sweep: {dir: outputs/artifacts}\n", "hydra.sweep.dir"),
     "a folder above that of sweeps": ("  sweep: {dir: outputs/sweeps/..}\n", "hydra.sweep.dir"),
     "the folders of jobs": ("  sweep: {subdir: ../../..}\n", "hydra.sweep.subdir"),
+    "all of Hydra's keys, by a reference": ("  ${theirs}\n", "hydra"),
+    "a job, by a reference": ("  job: ${theirs}\n", "hydra.job"),
+    "a sweeper, by a reference": ("  sweeper: ${theirs}\n", "hydra.sweeper"),
+    "the values of a sweeper, by a reference": ("  sweeper: {params: '${theirs}'}\n", "hydra.sweeper.params"),
+    "variables among the values of a sweeper": (
+        "  sweeper: {params: {+hydra.job.env_set.A: b}}\n",
+        "hydra.sweeper.params.+hydra.job.env_set.A",
+    ),
+    "an object of a sweeper": (
+        "  sweeper: {objectives: [{_target_: intruder.leave_trace}]}\n",
+        "hydra.sweeper.objectives",
+    ),
+    "an object of a launcher": ("  launcher: {ray: {_recursive_: true}}\n", "hydra.launcher.ray._recursive_"),
+    "the name of the job": ("  job: {name: ../../mine}\n", "hydra.job.name"),
     "the folder of Hydra's files": ("  output_subdir: ../../../mine\n", "hydra.output_subdir"),
 }
 

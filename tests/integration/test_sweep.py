@@ -16,7 +16,7 @@ import pytest
 from command import Answer, Bakeoff
 
 from bakeoff.pipeline import memory_check
-from bakeoff.pipeline.config.targets import import_target
+from bakeoff.pipeline.config import build
 from bakeoff.pipeline.sweep import workers
 from bakeoff.pipeline.sweep.claims import Claims
 from bakeoff.pipeline.sweep.display import SweepDisplay
@@ -539,7 +539,7 @@ def test_a_pattern_names_the_learners_of_the_task_and_the_others_are_counted_in_
 def test_a_pattern_leaves_out_learners_without_their_package_or_memory(
     bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(import_target, "find_spec", lambda package: None)
+    monkeypatch.setattr(build, "find_spec", lambda package: None)
     monkeypatch.setattr(memory_check, "read_machine_bytes", lambda: 20_000)
     answer = bakeoff("plan", "-m", "learner=glob([xgboost,sklearn_gaussian_process,majority])", "dataset=iris")
     assert answer.status == 0, answer.err

@@ -6,18 +6,21 @@ import math
 from typing import Any
 
 import pytest
-from omegaconf import OmegaConf
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from bakeoff.pipeline import machine_memory, parameter_sizes, processes
-from bakeoff.pipeline.config.limits.reference_bounds import require_bounded_references
+from bakeoff.pipeline.config.bounds import (
+    MAX_NODES,
+    load_bounded_yaml,
+    require_bounded_references,
+    require_bounded_yaml,
+)
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.parameter_sizes import list_demands
 from bakeoff.pipeline.processes import describe_limit, limit_processes
-from bakeoff.pipeline.yaml_bounds import MAX_NODES, load_bounded_yaml, require_bounded_yaml
 
 
 @pytest.mark.parametrize("degree", [1, 2, 3])
@@ -99,7 +102,7 @@ def test_what_is_no_yaml_is_left_to_its_parser() -> None:
 def test_interpolations_are_measured_as_they_resolve() -> None:
     values = {"a": "x" * 1000, "b": "${a}${a}", "c": ["${b}", "${.0}", "${oc.select:b}"], "d": {"e": "${..b}", "f": 3}}
     del values["c"][1]  # type: ignore[attr-defined]
-    require_bounded_references(OmegaConf.create(values))
+    require_bounded_references(values)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +118,7 @@ def test_interpolations_are_measured_as_they_resolve() -> None:
 )
 def test_interpolations_without_bound_are_refused(values: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
-        require_bounded_references(OmegaConf.create(values))
+        require_bounded_references(values)
 
 
 def test_a_polynomial_of_a_great_degree_is_counted_at_once() -> None:

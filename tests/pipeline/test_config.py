@@ -12,11 +12,11 @@ from doubles import Recorder, composed
 from omegaconf import OmegaConf
 
 from bakeoff.learners import MajorityClassifier
+from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.config.messages import explain_error
 from bakeoff.pipeline.config.options import CONF
 from bakeoff.pipeline.config.references import resolve_config
 from bakeoff.pipeline.config.settle import settle_choices, settle_config, to_yaml
-from bakeoff.pipeline.config.targets.build import build_object
 from bakeoff.pipeline.description import PARTS
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.pruning import METHODS, Pruning

@@ -20,7 +20,7 @@ from sklearn.svm import SVC
 
 from bakeoff import learners
 from bakeoff.pipeline import figures
-from bakeoff.pipeline.config.targets.build import build_object
+from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, evaluate_splits, fit_final_model
 from bakeoff.pipeline.experiment.seeds import derive_seed

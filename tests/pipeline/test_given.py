@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
-from bakeoff.pipeline.config.targets.build import build_object
+from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.text.given import escape_text, quote_text
 
 SIGNS = ["\\", "'", '"', "$", "{", "}", "[", "]", ",", "=", ":", "(", ")", " ", "\n", "#", "~", "a", "1", "é", "?"]

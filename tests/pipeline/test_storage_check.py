@@ -19,9 +19,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from bakeoff.pipeline import storage_check
+from bakeoff.pipeline.config.build import EXTRAS, build_object
 from bakeoff.pipeline.config.options import CONF
-from bakeoff.pipeline.config.targets.build import build_object
-from bakeoff.pipeline.config.targets.import_target import EXTRAS
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, fit_model
 from bakeoff.pipeline.model.allowed_types import trusted_types

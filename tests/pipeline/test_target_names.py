@@ -18,13 +18,12 @@ from sklearn.gaussian_process import kernels
 from sklearn.utils.discovery import all_displays, all_estimators, all_functions
 
 from bakeoff.learners import REGISTRY
+from bakeoff.pipeline.config.build import TRUE_VALUES, find_target
 from bakeoff.pipeline.config.named_parts import DRAW_TREE, FIGURES
 from bakeoff.pipeline.config.options import CONF
 from bakeoff.pipeline.config.schema import Schema
 from bakeoff.pipeline.config.settle import NULL_PARTS
-from bakeoff.pipeline.config.targets.import_target import TRUE_VALUES, find_target
-from bakeoff.pipeline.config.targets.known_targets import OWN_NAMES, PLACED_KEYS, is_known
-from bakeoff.pipeline.config.targets.target_names import CALL_KEYS, require_name, require_names
+from bakeoff.pipeline.config.targets import CALL_KEYS, OWN_MODULES, PLACED_KEYS, is_known, require_name, require_names
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.options import BOOLEAN_KEYS
 
@@ -39,7 +38,7 @@ FOREIGN = [
 OURS_AND_PRIVATE = [
     "bakeoff.pipeline.tracking.provenance._git", "bakeoff.pipeline.cli.main.main", "bakeoff.run", "bakeoff.load",
     "bakeoff.pipeline.tracking.provenance.subprocess.run", "bakeoff.pipeline.x.subprocess.Popen",
-    "bakeoff.pipeline.config.targets.import_target.import_module", "bakeoff.pipeline.model.own_code.make_importable",
+    "bakeoff.pipeline.config.build.import_module", "bakeoff.pipeline.model.own_code.make_importable",
     "bakeoff.learners.SVC.__init__", "bakeoff.learners.definitions.knn.predict", "bakeoff.learners.base.estimator.np",
     "bakeoff.pipeline.stages.dataset.read_file", "bakeoff.pipeline.sweep.compose.pickle.loads",
     "sklearn.utils._testing.assert_run_python_script_without_output", "sklearn.datasets.fetch_file",
@@ -110,11 +109,20 @@ def test_what_the_shipped_files_name_needs_no_trust() -> None:
     assert [(key, target) for key, target in named if not is_known(target, key)] == []
 
 
-def test_every_name_of_bakeoff_in_the_table_is_one_of_its_files_or_figures() -> None:
-    targets = {target for _, target in shipped() if target.startswith("bakeoff.")}
+def test_a_name_of_bakeoff_that_no_file_has_needs_trust() -> None:
+    targets = {target for _, target in shipped()}
+    for module, (group, keys) in OWN_MODULES.items():
+        home = import_module(module)
+        public = {f"{module}.{name}" for name in vars(home) if not name.startswith("_")}
+        assert {name for name in public if is_known(name, keys[0])} == public & targets, group
+    assert not is_known("bakeoff.pipeline.stages.splitting.Splitter", "evaluation._target_")
+
+
+def test_figures_and_absent_parts_need_no_trust() -> None:
     figures = {f"bakeoff.pipeline.figures.{figure.class_name}" for figure in FIGURES.values()}
-    named = targets | figures | set(NULL_PARTS.values()) | {DRAW_TREE["_target_"]}
-    assert {f"{module}.{name}" for module, own in OWN_NAMES.items() for name in own.names} == named
+    assert all(is_known(name, "figures[0]._target_") for name in figures)
+    assert all(is_known(name, f"{part}._target_") for part, name in NULL_PARTS.items())
+    assert is_known(DRAW_TREE["_target_"], "figures[0].draw_tree._target_")
 
 
 def test_learners_need_no_trust() -> None:
@@ -252,7 +260,7 @@ def test_a_column_or_parameter_of_ones_own_may_have_that_name(spec: Any) -> None
 
 def test_checking_names_imports_no_library() -> None:
     code = (
-        "import sys; from bakeoff.pipeline.config.targets.target_names import require_names;"
+        "import sys; from bakeoff.pipeline.config.targets import require_names;"
         "require_names({'learner': {'_target_': 'sklearn.svm.SVC'}}, '', []);"
         "print([name for name in ('sklearn', 'numpy', 'pandas', 'hydra', 'mlflow') if name in sys.modules])"
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bakeoff.pipeline.config.trust.trusted_packages import TRUST_VARIABLE, add_trust_of_environment, read_trust
+from bakeoff.pipeline.config.trust import TRUST_VARIABLE, add_trust_of_environment, read_trust
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking import provenance
 

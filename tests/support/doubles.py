@@ -12,10 +12,10 @@ from omegaconf import DictConfig
 from sklearn.base import BaseEstimator, ClassifierMixin, OneToOneFeatureMixin, TransformerMixin
 
 from bakeoff.pipeline import preflight
+from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.config.options import CONF
 from bakeoff.pipeline.config.references import resolve_config
 from bakeoff.pipeline.config.schema import register_schema
-from bakeoff.pipeline.config.targets.build import build_object
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.pruning import NoPruning

@@ -9,9 +9,9 @@ from typing import Any
 
 import yaml
 
+from bakeoff.pipeline.config.bounds import load_bounded_yaml
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.store import Store
-from bakeoff.pipeline.yaml_bounds import load_bounded_yaml
 
 CONFIG_FILE = "config.yaml"
 """The artifact in which a run stores its settled configuration."""

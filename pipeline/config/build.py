@@ -1,16 +1,30 @@
-"""From a dotted name, which was checked as text, to the class or function: the one place that imports by name."""
+"""From a settled configuration to objects: each mapping with a ``_target_`` is a class or function with its parameters.
+
+A name is checked as text, imported here and nowhere else, and checked for its kind before it is called. A constructor
+defines the schema of its part: the keys of a learner or a splitter are its parameters. Values are those of the
+configuration as they are; what looks like an interpolation in one of them was written as text, and stays text.
+"""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
+from inspect import Parameter, signature
 from typing import Any
 
-from bakeoff.pipeline.config.targets.known_targets import COLUMN_SELECTOR, KNOWN_PACKAGES
-from bakeoff.pipeline.config.targets.target_names import require_name
-from bakeoff.pipeline.errors import MissingPackage, UserError, did_you_mean
+from bakeoff.pipeline.config.targets import (
+    COLUMN_SELECTOR,
+    KNOWN_PACKAGES,
+    TARGET_KEY,
+    find_kind,
+    require_name,
+    require_names,
+)
+from bakeoff.pipeline.errors import MissingPackage, UserError, did_you_mean, hiding_values
+from bakeoff.pipeline.text.secrets import expand_references
 
 EXTRAS = {"imblearn": "imbalance", "xgboost": "xgboost", "lightgbm": "lightgbm"}
 """Packages that need not be installed, and the extras of bakeoff that install them."""
@@ -21,6 +35,104 @@ TRUE_VALUES = ("y_true", "labels_true", "y1")
 KIND_MARKS = ("get_params", "get_n_splits", "fit_resample", "sample_independent", "prune")
 """Estimators and kernels have the first; splitters, samplers of rows, and Optuna's samplers and pruners the others."""
 ABSENT = object()
+
+
+def build_object(node: Mapping[str, Any], key: str, trust: Sequence[str]) -> Any:
+    """Return the object that a part of the configuration describes.
+
+    All names are checked before the first import, and each class before its constructor is called.
+
+    Parameters
+    ----------
+    node : mapping
+        Has a ``_target_``; nested parts may have one too.
+    key : str
+        The key of the part, which says what it must be.
+    trust : sequence of str
+        Packages of which any class and function may be named.
+
+    Raises
+    ------
+    UserError
+        A target needs trust, does not exist or is not of the kind of its place, or an argument is not a parameter or
+        not valid.
+    """
+    if node.get(TARGET_KEY) is None:
+        raise UserError(f"{key} has no _target_: it must name the class or function to call.")
+    with hiding_values(json.dumps(node, default=str)):
+        valued = put_values(node, key)
+        require_names(valued, key, trust)
+        return _build(valued, key, trust)
+
+
+def put_values(node: Mapping[str, Any], key: str) -> Any:
+    """Return a part of a configuration with the values of the environment variables that it refers to.
+
+    Parameters
+    ----------
+    node : mapping
+    key : str
+        The key of the part, for messages.
+
+    Raises
+    ------
+    UserError
+        A variable is not set.
+    """
+    try:
+        return expand_references(node)
+    except KeyError as error:
+        raise UserError(
+            f"{key} refers to the environment variable {error.args[0]}, which is not set; export it first."
+        ) from None
+
+
+def _build(node: Any, key: str, trust: Sequence[str]) -> Any:
+    """Return a value of the configuration with an object in place of each mapping that describes one."""
+    if isinstance(node, list | tuple):
+        return [_build(child, f"{key}[{position}]", trust) for position, child in enumerate(node)]
+    if not isinstance(node, Mapping):
+        return node
+    if TARGET_KEY not in node:
+        return {name: _build(child, f"{key}.{name}", trust) for name, child in node.items()}
+    target = node[TARGET_KEY]
+    found = find_target(target, f"{key}.{TARGET_KEY}", trust)
+    require_class_kind(found, key, target)
+    given = {name: child for name, child in node.items() if name != TARGET_KEY}
+    _require_parameters(found, given, key, target)
+    arguments = {str(name): _build(child, f"{key}.{name}", trust) for name, child in given.items()}
+    built = _call(found, arguments, key, target)
+    require_kind(built, key, target)
+    return built
+
+
+def _call(found: Any, arguments: Mapping[str, Any], key: str, target: str) -> Any:
+    """Call a class or function; what it raises is the reason of a refusal."""
+    try:
+        return found(**arguments)
+    except UserError:
+        raise
+    except Exception as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise UserError(f"{key} ({target}): {reason}") from error
+
+
+def _require_parameters(found: Any, given: Mapping[Any, Any], key: str, target: str) -> None:
+    """Reject keys that are not parameters of the class or function."""
+    try:
+        parameters = signature(found).parameters
+    except (TypeError, ValueError):
+        return  # built-in classes and functions may have no signature
+    if any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return
+    for name in given:
+        if name not in parameters:
+            raise UserError(f"{key}.{name} is not a key of {target}. {did_you_mean(str(name), parameters)}")
+    by_name = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+    for parameter in parameters.values():
+        is_required = parameter.default is Parameter.empty and parameter.kind in by_name
+        if is_required and parameter.name not in given:
+            raise UserError(f"{key}.{parameter.name} must be given: add {key}.{parameter.name}=VALUE.")
 
 
 def find_target(target: Any, key: str, trust: Sequence[str]) -> Any:
@@ -178,3 +290,48 @@ def _require_installed(package: str, key_and_value: str, trust: Sequence[str]) -
             f"{key_and_value} needs the installed package {package}, and {find_source(package)} has its name; rename "
             f"that file or folder, or add trust=[{package}] if it is what you mean."
         )
+
+
+def require_class_kind(found: Any, key: str, target: str) -> None:
+    """Reject a class that is not of the kind of its place, before its constructor is called.
+
+    Parameters
+    ----------
+    found : class or function
+        What a function returns is checked by `require_kind`.
+    key, target : str
+        Of the part, and its dotted name.
+
+    Raises
+    ------
+    UserError
+    """
+    # Objects of a class with __getattr__ may have methods that the class does not show.
+    if inspect.isclass(found) and not hasattr(found, "__getattr__"):
+        _require_methods(found, key, target, "it")
+
+
+def require_kind(built: Any, key: str, target: str) -> None:
+    """Reject an object that is not of the kind of its place.
+
+    Parameters
+    ----------
+    built : object
+        What the class or function has returned.
+    key, target : str
+        Of the part, and its dotted name.
+
+    Raises
+    ------
+    UserError
+    """
+    _require_methods(built, key, target, f"the {type(built).__name__} that it returns")
+
+
+def _require_methods(part: Any, key: str, target: str, subject: str) -> None:
+    kind = find_kind(key)
+    if kind is None or target in kind.choices:
+        return
+    missing = [method for method in kind.methods if not hasattr(part, method)]
+    if missing:
+        raise UserError(f"{key}._target_={target!r}: {subject} has no {missing[0]}, and {key} must be {kind.noun}.")

@@ -3,20 +3,27 @@
 It is read here, at the doors of bakeoff, from the three places where only the user writes: the words of the command,
 the argument ``trust`` of a call of Python, and an environment variable. From there it travels as words and as values:
 ``trust=[mine]`` among the words of a job, ``spec["trust"]`` in its settled configuration, and an argument ``trust`` of
-what reads a store or a model. Nothing else grants it: `bakeoff.pipeline.config.trust.guard` refuses files that do.
+what reads a store or a model. Nothing else grants it: `bakeoff.pipeline.config.guard` refuses files that do.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
+import sys
 from collections.abc import Sequence
+from importlib.machinery import PathFinder
+from pathlib import Path
+from typing import Any
 
+import bakeoff
 from bakeoff.pipeline.errors import UserError
 
 TRUST_KEY = "trust"
 TRUST_VARIABLE = "BAKEOFF_TRUST"
 """The environment variable with names of packages, separated by commas."""
+PLUGIN_PACKAGE = "hydra_plugins"
 _PACKAGE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
@@ -51,6 +58,23 @@ def read_trust_of_environment() -> tuple[str, ...]:
         A name cannot be that of a package.
     """
     return _require_names(_split_names(os.environ.get(TRUST_VARIABLE, "")), TRUST_VARIABLE)
+
+
+def read_trust_of_words(words: Sequence[str]) -> tuple[str, ...]:
+    """Return the packages that the words of a command trust, and those of the environment.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Flags and overrides; the last ``trust=`` counts.
+
+    Raises
+    ------
+    UserError
+        A name cannot be that of a package.
+    """
+    given = [word.partition("=")[2] for word in words if is_trust_word(word)]
+    return read_trust(given[-1] if given else "")
 
 
 def add_trust_of_environment(words: Sequence[str]) -> list[str]:
@@ -92,6 +116,26 @@ def is_trust_word(word: str) -> bool:
     return re.split(r"[=.@/]", word.lstrip("+~"))[0] == TRUST_KEY
 
 
+def leave_out_current_folder() -> None:
+    """Import Hydra's package of plugins without the one in the current folder, unless that is bakeoff's own.
+
+    Hydra imports every module of this namespace package, whatever it is asked to compose. The current folder is on the
+    import path, because parts of the user are there, so that a folder ``hydra_plugins/`` of somebody else would run.
+    """
+    known: Any = sys.modules.get(PLUGIN_PACKAGE)
+    if known is not None:
+        known.__path__ = [folder for folder in known.__path__ if not _is_in_current_folder(Path(folder).parent)]
+        return
+    elsewhere = [entry for entry in sys.path if not _is_in_current_folder(Path(entry))]
+    spec = PathFinder.find_spec(PLUGIN_PACKAGE, elsewhere)
+    if spec is None:
+        return
+    package: Any = importlib.util.module_from_spec(spec)
+    # The path of a namespace package is made anew whenever the import path changes.
+    package.__path__ = list(spec.submodule_search_locations or ())
+    sys.modules[PLUGIN_PACKAGE] = package
+
+
 def _write_as_list(word: str) -> str:
     """Return ``trust=mine`` as the list that it stands for; other words as they are."""
     key, _, name = word.partition("=")
@@ -110,3 +154,9 @@ def _require_names(names: Sequence[str], key: str) -> tuple[str, ...]:
         if not isinstance(name, str) or not _PACKAGE.fullmatch(name):
             raise UserError(f"{key}: {name!r} is not the name of a package; write names such as [mine,theirs].")
     return tuple(names)
+
+
+def _is_in_current_folder(entry: Path) -> bool:
+    here = Path.cwd()
+    is_here = entry.absolute().resolve() == here.resolve()
+    return is_here and here.resolve() != Path(bakeoff.__file__).parents[1].resolve()

@@ -1,0 +1,264 @@
+"""What a configuration asks for, measured before it is made: values of its files, references, and candidates.
+
+A mapping of ten lines, in which each line repeats the one before it nine times, stands for a thousand million values,
+and so do references that double a text again and again. The parser's events are counted one by one, and the size of a
+repeated part is known without repeating it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from bakeoff.pipeline.errors import UserError
+
+MAX_NODES = 100_000
+"""Keys, values, lists and mappings of a file, its anchors written out."""
+MAX_DEPTH = 50
+"""Lists and mappings inside one another."""
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # PyYAML may have been built without its faster C code
+MAX_RESOLVED_SIZE = 10_000_000
+"""Characters and values of a configuration, its interpolations resolved."""
+MAX_CHAIN = 100
+"""Values that refer to one another, each to the next."""
+REFERENCE = re.compile(r"\$\{(?:oc\.[\w.]+:)?\s*([^${}:,]+?)\s*(?:,[^${}]*)?\}")
+"""An interpolation whose key is written out, as in ``${a.b}``, ``${.a}``, ``${a[0]}`` and ``${oc.select:a}``."""
+Path = tuple[str, ...]
+DEFAULT_MAX_CANDIDATES = 1_000_000
+
+
+def load_bounded_yaml(text: str, name: str) -> Any:
+    """Return what a YAML text holds.
+
+    Parameters
+    ----------
+    text : str
+    name : str
+        Of the file, for messages.
+
+    Raises
+    ------
+    UserError
+        It is too large.
+    yaml.YAMLError
+        It is not YAML.
+    """
+    require_bounded_yaml(text, name)
+    return yaml.safe_load(text)
+
+
+def require_bounded_yaml(text: str, name: str) -> None:
+    r"""Reject a YAML text that holds very many nodes, or nodes that are nested very deeply.
+
+    A text that is not YAML passes: the parser that reads it says where it is wrong.
+
+    Parameters
+    ----------
+    text : str
+    name : str
+        Of the file, for messages.
+
+    Raises
+    ------
+    UserError
+
+    Examples
+    --------
+    >>> require_bounded_yaml("a: &a [1, 2]\nb: [*a, *a]", "small.yaml")
+    >>> nine_times = [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 9)]
+    >>> require_bounded_yaml("\n".join(["a0: &a0 [1]", *nine_times]), "large.yaml")
+    Traceback (most recent call last):
+    bakeoff.pipeline.errors.UserError: large.yaml, line 6, brings more than 100,000 values, ...
+    """
+    sizes: dict[str, int] = {}
+    # The anchor of each list or mapping that is open, and the number of nodes in it; the first entry is the file.
+    open_nodes: list[tuple[str | None, int]] = [(None, 0)]
+    try:
+        for event in yaml.parse(text, Loader=LOADER):
+            n_nodes = 0
+            if isinstance(event, yaml.CollectionStartEvent):
+                open_nodes.append((event.anchor, 1))
+            elif isinstance(event, yaml.CollectionEndEvent):
+                anchor, n_nodes = open_nodes.pop()
+                if anchor is not None:
+                    sizes[anchor] = n_nodes
+            elif isinstance(event, yaml.AliasEvent):
+                _require_closed(event, open_nodes, name)
+                n_nodes = sizes.get(event.anchor, 1)
+            elif isinstance(event, yaml.ScalarEvent):
+                n_nodes = 1
+                if event.anchor is not None:
+                    sizes[event.anchor] = 1
+            if not n_nodes and len(open_nodes) <= MAX_DEPTH:
+                continue
+            anchor, n_before = open_nodes[-1]
+            open_nodes[-1] = (anchor, n_before + n_nodes)
+            _require_few(event, sum(count for _, count in open_nodes), len(open_nodes) - 1, name)
+    except yaml.YAMLError:
+        return
+
+
+def require_bounded_references(raw: Any) -> None:
+    """Reject a configuration whose interpolations refer to one another in a circle, or grow without bound.
+
+    Parameters
+    ----------
+    raw : mapping
+        With its interpolations as they are written.
+
+    Raises
+    ------
+    UserError
+    """
+    ResolvedSizes(raw).measure((), ())
+
+
+@dataclass(frozen=True)
+class ResolvedSizes:
+    """The sizes of values after their interpolations are resolved, each of which is computed once.
+
+    Attributes
+    ----------
+    raw : mapping or sequence
+        The configuration.
+    """
+
+    raw: Any
+    _sizes: dict[Path, int] = field(default_factory=dict)
+
+    def measure(self, path: Path, chain: tuple[Path, ...]) -> int:
+        """Return the number of characters and values at a place of the configuration.
+
+        Parameters
+        ----------
+        path : tuple of str
+            Its keys.
+        chain : tuple of tuple of str
+            The places that led here, each by a reference or as its parent.
+
+        Raises
+        ------
+        UserError
+        """
+        if path in self._sizes:
+            return self._sizes[path]
+        _require_end(path, chain)
+        value = self._find(path)
+        chain = (*chain, path)
+        size = 1
+        if isinstance(value, str):
+            size += len(value) + sum(self.measure(target, chain) for target in _find_targets(value, path))
+        for key in _list_keys(value):
+            size += self.measure((*path, key), chain)
+        if size > MAX_RESOLVED_SIZE:
+            raise UserError(
+                f"{'.'.join(path)} would hold more than {MAX_RESOLVED_SIZE:,} characters and values when its "
+                "interpolations ${...} are resolved; write the value out."
+            )
+        self._sizes[path] = size
+        return size
+
+    def _find(self, path: Path) -> Any:
+        """Return the value of some keys; None if there is none, which is an error of its own."""
+        value = self.raw
+        for key in path:
+            if isinstance(value, Mapping):
+                value = value.get(key)
+            elif isinstance(value, list) and key.isdigit() and int(key) < len(value):
+                value = value[int(key)]
+            else:
+                return None
+        return value
+
+
+def require_few_candidates(tuning: Mapping[str, Any], max_candidates: int) -> None:
+    """Reject a space with more points than tuning may try.
+
+    Parameters
+    ----------
+    tuning : mapping
+        The settled node of the configuration.
+    max_candidates : int
+
+    Raises
+    ------
+    UserError
+    """
+    if max_candidates < 1:
+        raise UserError(f"max_candidates={max_candidates} must be a positive number of candidates.")
+    space = tuning.get("space") or {}
+    grids = [space] if isinstance(space, Mapping) else space
+    lengths = [_count_values(grid) for grid in grids if isinstance(grid, Mapping)]
+    n_points = sum(math.prod(by_name.values()) for by_name in lengths)
+    n_drawn = tuning.get("n")
+    n_candidates = min(n_points, n_drawn) if isinstance(n_drawn, int) else n_points
+    if n_candidates <= max_candidates:
+        return
+    largest = max(lengths, key=lambda by_name: math.prod(by_name.values()))
+    factors = " × ".join(f"{length:,} of {name}" for name, length in largest.items() if length > 1)
+    raise UserError(
+        f"space: tuning would try {n_candidates:,} candidates ({factors}), but max_candidates={max_candidates}; leave "
+        "out values, draw some of them by tuning=default tuning.n=20, or set a larger max_candidates."
+    )
+
+
+def _require_closed(event: Any, open_nodes: list[tuple[str | None, int]], name: str) -> None:
+    """Reject a node that holds itself."""
+    if event.anchor in [anchor for anchor, _ in open_nodes]:
+        raise UserError(
+            f"{name}, line {event.start_mark.line + 1}: *{event.anchor} stands inside &{event.anchor}, so that the "
+            "value would hold itself; write it out."
+        )
+
+
+def _require_few(event: Any, n_nodes: int, depth: int, name: str) -> None:
+    line = event.start_mark.line + 1
+    if n_nodes > MAX_NODES:
+        raise UserError(
+            f"{name}, line {line}, brings more than {MAX_NODES:,} values, repeated ones included; remove anchors "
+            "(&NAME, *NAME), or values."
+        )
+    if depth > MAX_DEPTH:
+        raise UserError(
+            f"{name}, line {line}, opens more than {MAX_DEPTH} lists or mappings inside one another; write fewer."
+        )
+
+
+def _require_end(path: Path, chain: Sequence[Path]) -> None:
+    """Reject a reference to a value that is being resolved, or a chain of very many references."""
+    if path in chain:
+        circle = [".".join(each) for each in (*chain[chain.index(path) :], path)]
+        raise UserError(f"{circle[0]} refers to itself ({' -> '.join(circle)}); write the value out.")
+    if len(chain) > MAX_CHAIN:
+        raise UserError(
+            f"{'.'.join(chain[0] or chain[1])}: more than {MAX_CHAIN} values refer to one another; write the value out."
+        )
+
+
+def _find_targets(text: str, path: Path) -> list[Path]:
+    """Return the places that the interpolations of a text at some place refer to."""
+    targets = []
+    for reference in REFERENCE.findall(text):
+        key = reference.lstrip(".")
+        n_dots = len(reference) - len(key)
+        # One point is the mapping that holds the text, and each further one the mapping around it.
+        base = path[: len(path) - n_dots] if n_dots else ()
+        targets.append((*base, *re.findall(r"[^.\[\]'\"]+", key)))
+    return targets
+
+
+def _list_keys(value: Any) -> list[str]:
+    if isinstance(value, Mapping):
+        return [str(key) for key in value]
+    return [str(place) for place in range(len(value))] if isinstance(value, list) else []
+
+
+def _count_values(grid: Mapping[str, Any]) -> dict[str, int]:
+    """Return the number of values of each parameter; what is no list is refused elsewhere."""
+    is_list = {name: isinstance(values, Sequence) and not isinstance(values, str) for name, values in grid.items()}
+    return {str(name): len(values) for name, values in grid.items() if is_list[name]}

@@ -1,1 +1,0 @@
-"""Limits on what a configuration may ask for."""

@@ -1,0 +1,316 @@
+"""The names that ``_target_`` may have, and where each may stand: checked as text before anything is imported.
+
+A configuration may come from somebody else, and importing a module runs it. So the names of the whole configuration are
+checked first. Without trust, a name of bakeoff is one that its own files in ``conf/`` have; of scikit-learn,
+imbalanced-learn and Optuna the form of a class in a public module, of which `bakeoff.pipeline.config.build` checks that
+it is a class of the kind when it has been imported.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from typing import Any
+
+from bakeoff.pipeline.config.named_parts import DRAW_TREE, FIGURES
+from bakeoff.pipeline.config.options import CONF, GROUPS
+from bakeoff.pipeline.config.walk import Path, name_key, walk
+from bakeoff.pipeline.errors import UserError, did_you_mean
+
+TARGET_KEY = "_target_"
+CALL_KEYS = ("_args_", "_partial_", "_recursive_", "_convert_")
+"""Keys by which Hydra calls something else than a class with its parameters."""
+CACHE_PARAMETER = "memory"
+"""A parameter of scikit-learn's that names a folder of pickles, which are loaded: loading one may run any code."""
+PARAMETER_KEY = "parameter"
+"""Of a figure that tries values of a parameter."""
+TRIED_KEYS = frozenset({"space", "default_space", "variants"})
+"""Keys below which parameters have values to try."""
+SCIKIT_LEARN = "sklearn"
+KNOWN_PACKAGES = ("bakeoff", SCIKIT_LEARN, "imblearn", "optuna")
+"""Packages of which some names need no trust."""
+
+# Places
+
+ESTIMATOR_KEYS = (
+    "learner", "preprocessing", "tuning", "balance", "target", "space", "default_space", "search", "figures", "figure",
+)  # fmt: skip
+"""Keys below which an estimator may stand: as a part, as a parameter of one, or as a value to try."""
+FIGURE_KEYS = ("figures", "figure")
+METRIC_KEYS = ("evaluation.metrics", "metric")
+PLACED_KEYS = (*GROUPS, "default_space", *FIGURE_KEYS, "metric", "hydra")
+"""Keys whose parts are known; a key of the user's own, to which others refer, may hold any of the names."""
+STAGES = "bakeoff.pipeline.stages"
+SAME_NAME = ("balance", "calibration", "dataset", "preprocessing", "pruning", "target", "threshold", "tuning")
+"""Stages whose folder of ``conf/`` has the same name."""
+OWN_MODULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "bakeoff.learners": ("learner", ESTIMATOR_KEYS),
+    "bakeoff.learners.boosting": ("learner", ESTIMATOR_KEYS),
+    "bakeoff.pipeline.audit": ("audit", ("audit",)),
+    "bakeoff.pipeline.tracking": ("tracking", ("tracking",)),
+    f"{STAGES}.splitting": ("evaluation", ("evaluation",)),
+    **{f"{STAGES}.{name}": (name, (name,)) for name in SAME_NAME},
+}
+"""Module -> the folder of ``conf/`` whose files name what may be named of it, and the keys at which that may stand."""
+OWN_NAME = re.compile(r"_target_:\s*[\"']?(bakeoff\.[\w.]+)")
+FIGURE_NAMES = frozenset({f"bakeoff.pipeline.figures.{figure.class_name}" for figure in FIGURES.values()})
+SKLEARN_MODULES = (
+    "calibration", "cluster", "compose", "covariance", "cross_decomposition", "decomposition", "discriminant_analysis",
+    "dummy", "ensemble", "feature_extraction", "feature_extraction.image", "feature_extraction.text",
+    "feature_selection", "frozen", "gaussian_process", "gaussian_process.kernels", "impute", "isotonic",
+    "kernel_approximation", "kernel_ridge", "linear_model", "manifold", "mixture", "model_selection", "multiclass",
+    "multioutput", "naive_bayes", "neighbors", "neural_network", "pipeline", "preprocessing", "random_projection",
+    "semi_supervised", "svm", "tree",
+)  # fmt: skip
+"""The public modules of scikit-learn with estimators, transformers, splitters and kernels."""
+COLUMN_SELECTOR = "sklearn.compose.make_column_selector"
+"""A class in spite of its name; the columns of a ColumnTransformer."""
+CLASS_NAME = r"[A-Z][A-Za-z0-9]*"
+FUNCTION_NAME = r"[a-z][a-z0-9_]*"
+IMBLEARN_MODULES = ("combine", "over_sampling", "under_sampling")
+
+
+def _match_names(package: str, modules: tuple[str, ...], name: str) -> re.Pattern[str]:
+    any_module = "|".join(re.escape(module) for module in modules)
+    return re.compile(rf"{package}\.(?:{any_module})\.{name}", re.ASCII)
+
+
+FAMILIES: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
+    (_match_names(SCIKIT_LEARN, SKLEARN_MODULES, CLASS_NAME), ESTIMATOR_KEYS),
+    (re.compile(re.escape(COLUMN_SELECTOR)), ESTIMATOR_KEYS),
+    (_match_names(SCIKIT_LEARN, ("metrics",), FUNCTION_NAME), METRIC_KEYS),
+    (_match_names("imblearn", IMBLEARN_MODULES, CLASS_NAME), ("balance",)),
+    (_match_names("optuna", ("samplers",), CLASS_NAME), ("hydra.sweeper.sampler",)),
+    (_match_names("optuna", ("pruners",), CLASS_NAME), ("hydra.sweeper.pruner",)),
+)
+"""The form of names of other packages -> the keys of the configuration, at or below which they may stand."""
+
+# Kinds
+
+
+@dataclass(frozen=True)
+class PartKind:
+    """What a part of an experiment is.
+
+    Attributes
+    ----------
+    noun : str
+        As in "learner must be an estimator".
+    methods : tuple of str
+        Which it has, class and object alike.
+    choices : tuple of str
+        Names of those that may stand for another part or for none.
+    """
+
+    noun: str
+    methods: tuple[str, ...]
+    choices: tuple[str, ...] = ()
+
+
+CHOOSING_PREPROCESSING = tuple(
+    f"bakeoff.pipeline.stages.preprocessing.{name}" for name in ("AutoPreprocessing", "make_preprocessing")
+)
+TRANSFORMER = PartKind("a transformer with fit and transform", ("fit", "transform"))
+KINDS: Mapping[str, PartKind] = {
+    r"dataset": PartKind(
+        "a Dataset, as bakeoff.pipeline.stages.dataset.load_frame(frame, target=NAME) returns it", ("digest",)
+    ),
+    r"learner": PartKind("an estimator with fit and predict", ("fit", "predict")),
+    r"preprocessing": PartKind(TRANSFORMER.noun, TRANSFORMER.methods, CHOOSING_PREPROCESSING),
+    r"preprocessing\.(numeric|nominal|ordered|dates|text|then)\[\d+\]": TRANSFORMER,
+    r"preprocessing\.columns\[\d+\]\.steps\[\d+\]": TRANSFORMER,
+    r"tuning": PartKind("one of `bakeoff list tuning`", ("tune", "count_fits")),
+    r"pruning": PartKind("one of `bakeoff list pruning`", ("prune",)),
+    r"balance": PartKind("one of `bakeoff list balance`", ("balance",)),
+    r"balance\.sampler": PartKind("a sampler with a method fit_resample, as those of imblearn have", ("fit_resample",)),
+    r"target": PartKind("one of `bakeoff list target`", ("fit", "is_on")),
+    r"target\.transformer": PartKind(
+        "a transformer with fit, transform and inverse_transform", ("fit", "transform", "inverse_transform")
+    ),
+    r"calibration": PartKind("one of `bakeoff list calibration`", ("calibrate", "add_methods")),
+    r"threshold": PartKind("one of `bakeoff list threshold`", ("is_on", "is_chosen")),
+    r"evaluation": PartKind(
+        "a splitter: inherit from bakeoff.pipeline.stages.splitting.Splitter, as a frozen dataclass, and write "
+        "iter_outer_splits(self, data, seed)",
+        ("make_splits",),
+    ),
+    r"audit": PartKind("one of `bakeoff list audit`", ("check", "check_fold")),
+    r"tracking": PartKind("one of `bakeoff list tracking`", ("open_store", "start_run")),
+    r"figures?(\[\d+\])?": PartKind(
+        "a figure: inherit from bakeoff.pipeline.figures.run_figure.RunFigure, as a frozen dataclass, and write "
+        "draw(self, run)",
+        ("check", "save"),
+    ),
+    r"hydra\.sweeper\.sampler": PartKind("a sampler of Optuna", ("sample_independent",)),
+    r"hydra\.sweeper\.pruner": PartKind("a pruner of Optuna", ("prune",)),
+}
+"""Pattern of a key -> what stands there. Of parameters, such as the kernel of a learner, the constructor decides."""
+
+
+def find_kind(key: str) -> PartKind | None:
+    """Return what stands at a key of the configuration; None if the framework does not know it."""
+    return next((kind for pattern, kind in KINDS.items() if re.fullmatch(pattern, key)), None)
+
+
+def require_names(node: Any, key: str, trust: Sequence[str]) -> None:
+    """Check each ``_target_`` of a configuration, at any depth; nothing is imported.
+
+    Parameters
+    ----------
+    node : object
+        A configuration with its interpolations resolved, or a part of one.
+    key : str
+        Of the node, for messages; empty for the whole configuration.
+    trust : sequence of str
+        Packages that the user trusts.
+
+    Raises
+    ------
+    UserError
+        A name needs trust, or a key would call it in another way than with its parameters.
+    """
+    parts_of_sklearn: list[Path] = []
+    for path, value in walk(node):
+        inner = _join(key, name_key(path))
+        if SCIKIT_LEARN not in trust and path:
+            is_tried = bool(TRIED_KEYS.intersection(re.findall(r"\w+", inner)))
+            is_below_sklearn = any(path[: len(part)] == part for part in parts_of_sklearn)
+            _require_no_cache(inner, path[-1], value, is_tried or is_below_sklearn)
+        if isinstance(value, Mapping):
+            _require_call(value, inner, trust)
+            if str(value.get(TARGET_KEY)).startswith(f"{SCIKIT_LEARN}."):
+                parts_of_sklearn.append(path)
+
+
+def require_name(target: Any, key: str, trust: Sequence[str]) -> None:
+    """Check one name; nothing is imported.
+
+    Parameters
+    ----------
+    target : object
+        Anything but a dotted name is rejected.
+    key : str
+        Where it stands.
+    trust : sequence of str
+
+    Raises
+    ------
+    UserError
+    """
+    is_dotted = isinstance(target, str) and "." in target and all(map(str.isidentifier, target.split(".")))
+    if not is_dotted:
+        raise UserError(f"{key}={target!r} must be a dotted name, such as mine.MyClass.")
+    package = target.split(".")[0]
+    if package in trust or is_known(target, key):
+        return
+    if package not in KNOWN_PACKAGES:
+        raise UserError(
+            f"{key}={target!r} is outside the trusted packages; if you trust all code of {package}, add "
+            f"trust=[{package}]."
+        )
+    places = list_places(target)
+    if places:
+        part = key.removesuffix(f".{TARGET_KEY}")
+        kind = find_kind(part)
+        reason = f"{part} must be {kind.noun}" if kind else f"it belongs to {', '.join(places)}"
+        raise UserError(f"{key}={target!r} does not belong here: {reason}.")
+    cure = _suggest_name(target, key) or f"If you trust all code of {package}, add trust=[{package}]."
+    raise UserError(f"{key}={target!r} is not one of the public parts that may be named. {cure}")
+
+
+def is_known(target: str, key: str) -> bool:
+    """Return whether a name may stand at a key without trust.
+
+    Parameters
+    ----------
+    target : str
+        A dotted name.
+    key : str
+        Such as ``preprocessing.then[0]._target_``.
+    """
+    places = list_places(target)
+    return bool(places) and (_stands_at(key, places) or not _stands_at(key, PLACED_KEYS))
+
+
+def list_places(target: str) -> tuple[str, ...]:
+    """Return the keys at or below which a name may stand without trust; none if it needs trust everywhere.
+
+    Examples
+    --------
+    >>> list_places("bakeoff.pipeline.stages.splitting.KFold"), list_places("os.system")
+    (('evaluation',), ())
+    """
+    if target in FIGURE_NAMES or target == DRAW_TREE[TARGET_KEY]:
+        return FIGURE_KEYS
+    group, keys = OWN_MODULES.get(target.rpartition(".")[0], ("", ()))
+    if group:
+        return keys if target in _read_own_names(group) else ()
+    return next((keys for pattern, keys in FAMILIES if pattern.fullmatch(target)), ())
+
+
+@cache
+def _read_own_names(group: str) -> frozenset[str]:
+    """Return the names of bakeoff that the shipped files of a group have."""
+    texts = [file.read_text(encoding="utf-8") for file in (CONF / group).rglob("*.yaml")]
+    return frozenset(name for text in texts for name in OWN_NAME.findall(text))
+
+
+def _stands_at(key: str, places: tuple[str, ...]) -> bool:
+    """Return whether a key of the configuration is one of some keys, or below one."""
+    return any(key == place or key.startswith((f"{place}.", f"{place}[")) for place in places)
+
+
+def _suggest_name(target: str, key: str) -> str:
+    """Return a sentence on the names that are similar to one that is not known; empty if none is."""
+    module, _, name = target.rpartition(".")
+    group, keys = OWN_MODULES.get(module, ("", ()))
+    if _stands_at(key, keys):
+        names = [each.rpartition(".") for each in sorted(_read_own_names(group))]
+        return did_you_mean(name, [last for home, _, last in names if home == module])
+    package, *inner = module.split(".")
+    if package != SCIKIT_LEARN or not re.fullmatch(CLASS_NAME, name):
+        return ""
+    # A class is public in the module around its private one.
+    public = ".".join(part for part in inner if not part.startswith("_"))
+    similar = get_close_matches(public, SKLEARN_MODULES, n=1)
+    return f"Did you mean '{SCIKIT_LEARN}.{similar[0]}.{name}'?" if similar else ""
+
+
+def _require_call(mapping: Mapping[Any, Any], key: str, trust: Sequence[str]) -> None:
+    """Reject a call in another way than with parameters, or of what is not trusted."""
+    for call_key in CALL_KEYS:
+        if call_key in mapping:
+            raise UserError(
+                f"{_join(key, call_key)} is not read: a configuration names a class and its parameters, and "
+                f"{', '.join(CALL_KEYS)} are not among them; remove {call_key}."
+            )
+    target = mapping.get(TARGET_KEY)
+    if target is not None:
+        require_name(target, _join(key, TARGET_KEY), trust)
+
+
+def _require_no_cache(key: str, name: Any, value: Any, is_parameter: bool) -> None:
+    """Reject a folder of pickles, as a parameter below an estimator of scikit-learn or among the values to try for one.
+
+    A search of scikit-learn has the parameters of its estimator as keys, in grids and in lists of grids.
+    """
+    is_named = name == PARAMETER_KEY and _is_cache(value)
+    is_given = is_parameter and _is_cache(name) and any(isinstance(each, str) for _, each in walk(value))
+    if is_named or is_given:
+        raise UserError(
+            f"{key}={value!r} would load Python objects from a folder, which may run any code; remove it, or add "
+            f"trust=[{SCIKIT_LEARN}] if the folder is yours."
+        )
+
+
+def _is_cache(parameter: Any) -> bool:
+    """Return whether a parameter, or that of a part written as part__parameter, names a folder of pickles."""
+    return str(parameter).replace("__", ".").split(".")[-1] == CACHE_PARAMETER
+
+
+def _join(key: str, inner: str) -> str:
+    is_item = not key or not inner or inner.startswith("[")
+    return f"{key}{inner}" if is_item else f"{key}.{inner}"

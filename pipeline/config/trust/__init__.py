@@ -1,1 +1,0 @@
-"""What only the command may say: whose code runs, and what Hydra itself does."""
