@@ -6,8 +6,8 @@ is. A verdict needs both: in a large file the test finds differences that mean n
 
 Tenths are chosen by training itself. If all its numbers differ, it is not its counts that vary by chance, but the
 probabilities of the bins, as Wilks (1942) describes. If many are equal, it is the counts. Of the two p-values the
-larger one counts. With 50 training rows, the first test alone rejects equality for 10 % of columns without ties, and the
-second alone for 7 % of those with many.
+larger one counts. With 50 training rows, the first test alone rejects equality for 10 % of columns without ties, and
+the second alone for 7 % of those with many.
 
 References
 ----------
