@@ -18,7 +18,7 @@ from bakeoff.pipeline.comparison.comparison import (
 )
 from bakeoff.pipeline.comparison.reports.pairs import find_posterior
 from bakeoff.pipeline.tables import table as tables
-from bakeoff.pipeline.tables.table import CODE, EMPTY, NAME, TEXT, Row, Table, make_table
+from bakeoff.pipeline.tables.table import CODE, EMPTY, TEXT, Row, Table, make_table
 from bakeoff.pipeline.text.numbers import (
     ABSENT,
     equate_p,
@@ -31,7 +31,7 @@ from bakeoff.pipeline.text.numbers import (
     format_statistic,
 )
 
-BASE_NOTE = "base"
+BASE = "base"
 COUNTS = tables.Cell("(v/\N{NO-BREAK SPACE}/*)", hint="datasets on which it is better, the same, worse")
 N_SUMMARY_COLUMNS = 2
 """Of the table of scores, those that sum up the columns of the datasets."""
@@ -43,10 +43,10 @@ def tabulate_scores(comparison: Comparison, result: MetricResult) -> Table:
         return tabulate_dataset(comparison, result.datasets[0], result.metric)
     # The ranks come first, because the columns of many datasets fill several screens.
     columns: Row = ["mean rank", COUNTS, *(dataset.dataset for dataset in result.datasets)]
-    counts = {
-        each.configuration: f"{each.better}/{each.same}/{each.worse}"
-        for each in result.overall.counts
-    }  # fmt: skip
+    # The base is not counted against itself.
+    counts = {comparison.settings.base: BASE}
+    for each in result.overall.counts:
+        counts[each.configuration] = f"{each.better}/{each.same}/{each.worse}"
     rows: list[Row] = []
     for row in comparison.configurations:
         rank = format_statistic(result.overall.mean_ranks.get(row.name, math.nan))
@@ -54,8 +54,7 @@ def tabulate_scores(comparison: Comparison, result: MetricResult) -> Table:
             _write_score(dataset.find_summary(row.name), comparison.find_cell(row.name, dataset.dataset))
             for dataset in result.datasets
         ]
-        name = _name_row(row.name, comparison.settings.base)
-        rows.append([name, rank, counts.get(row.name, ABSENT), *cells])
+        rows.append([row.name, rank, counts.get(row.name, ABSENT), *cells])
     footnote = _explain_signs(comparison, result.metric, comparison.settings.base)
     title = comparison.find_metric(result.metric).label
     return make_table(title, ["configuration", *columns], rows, footnote)
@@ -76,11 +75,11 @@ def tabulate_dataset(comparison: Comparison, result: DatasetResult, metric: str)
             rows.append([name, score, *[ABSENT] * (len(columns) - 2)])
             continue
         rows.append([
-            _name_row(name, result.base),
+            name,
             score,
             f"{format_score(summary.low)} to {format_score(summary.high)}",
             f"{summary.rank:g}",
-            format_p(summary.p_value),
+            BASE if name == result.base else format_p(summary.p_value),
             *map(format_percent, find_posterior(result, name)),
             *_write_costs(cell.fit_seconds, cell.predict_seconds, cell.n_fits),
         ])  # fmt: skip
@@ -213,10 +212,6 @@ def describe_configurations(comparison: Comparison) -> Iterator[tuple[str, str, 
             remarks.append("not a row of the comparison")
         lines = [f"{name}: {value}" for name, value in sorted(configuration.params.items())]
         yield configuration.name, "; ".join(remarks), "\n".join(lines)
-
-
-def _name_row(name: str, base: str) -> tables.Cell:
-    return tables.Cell(name, NAME, note=BASE_NOTE if name == base else "")
 
 
 def _write_score(summary: Summary | None, cell: Cell) -> tables.Cell:

@@ -76,4 +76,4 @@ def _print(console: Console, text: str, indent: int = 0) -> None:
     """Print a text, folded at the width of the console."""
     from rich.padding import Padding
 
-    console.print(Padding(text, (0, 0, 0, indent), expand=False), soft_wrap=False)
+    console.print(Padding(text, (0, 0, 0, indent), expand=False) if indent else text, soft_wrap=False)
