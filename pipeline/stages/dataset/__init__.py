@@ -14,10 +14,10 @@ from bakeoff.pipeline.stages.dataset.roles import Roles
 from bakeoff.pipeline.stages.dataset.table import Dataset
 
 if TYPE_CHECKING:
+    from bakeoff.pipeline.stages.dataset.assembly import make_dataset
     from bakeoff.pipeline.stages.dataset.bundled import load_bundled, load_lecture_table, make_points
     from bakeoff.pipeline.stages.dataset.columns import ColumnRules, convert_columns, convert_like
     from bakeoff.pipeline.stages.dataset.loaders import load_frame, load_openml, load_query, load_sklearn, read_table
-    from bakeoff.pipeline.stages.dataset.make_dataset import make_dataset
     from bakeoff.pipeline.stages.dataset.reading import FileLayout, RawTable, count_columns, read_file, require_file
 
 MODULES: Mapping[str, str] = {
@@ -33,7 +33,7 @@ MODULES: Mapping[str, str] = {
     "load_openml": "loaders",
     "load_query": "loaders",
     "load_sklearn": "loaders",
-    "make_dataset": "make_dataset",
+    "make_dataset": "assembly",
     "make_points": "bundled",
     "read_file": "reading",
     "read_table": "loaders",

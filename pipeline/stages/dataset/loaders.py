@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from bakeoff.pipeline.stages.dataset.assembly import make_dataset
 from bakeoff.pipeline.stages.dataset.columns import ColumnRules
 from bakeoff.pipeline.stages.dataset.keys import build_from_keys
-from bakeoff.pipeline.stages.dataset.make_dataset import make_dataset
 from bakeoff.pipeline.stages.dataset.reading import (
     FileLayout,
     OpenmlQuery,
