@@ -19,9 +19,9 @@ MAX_LINES = 2
 """Of a refusal: the sentence, and at most one more."""
 ROWS = read_bad_inputs()
 REFUSED = [row for row in ROWS if row.message is not None and not (row.before or row.marks or row.extra)]
-N_REAL_COMMANDS = 40
+N_REAL_COMMANDS = 12
 IN_PROCESSES = [REFUSED[len(REFUSED) * number // N_REAL_COMMANDS] for number in range(N_REAL_COMMANDS)]
-"""Rows of all areas that are refused by the command in a process of its own, as a user starts it."""
+"""Rows, spread over the areas, that are refused by the command in a process of its own, as a user starts it."""
 HANG_SECONDS = 120
 """After this time a command that does not end is ended, and the test fails."""
 

@@ -107,6 +107,18 @@ def test_a_table_is_a_dataset_like_the_same_file(folder: Path, bakeoff: Bakeoff)
     assert bakeoff("replay", str(result.run_id)).status == 0
 
 
+def test_a_column_and_a_class_may_be_called_like_omegaconfs_missing_value(folder: Path, bakeoff: Bakeoff) -> None:
+    frame = make_frame().rename(columns={"y": "???"})
+    first = frame["???"].iloc[0]
+    frame["???"] = frame["???"].replace({first: "???"})
+    import bakeoff as package
+
+    words = ("learner=naive_bayes", "evaluation.stratify=false")
+    result = package.run(*words, dataset=frame, target="???", dataset__positive="???", dataset_name="mine")
+    assert "???" in set(result.predictions["truth"])
+    assert bakeoff("replay", str(result.run_id)).status == 0
+
+
 def test_without_tracking_nothing_is_left_and_the_scores_are_the_same(folder: Path) -> None:
     stored = bakeoff.run(*WORDS)
     (folder / "outputs").rename(folder / "elsewhere")
