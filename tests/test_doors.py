@@ -218,6 +218,11 @@ def test_mlflow_and_matplotlib_are_loaded_late(file: Path) -> None:
     )
 
 
+@in_each([file for file in SHIPPED if file != ROOT / "pipeline" / "config" / "engine.py"])
+def test_private_modules_of_hydra_are_imported_in_one_file(file: Path) -> None:
+    assert not [name for name in imports(file) if name.startswith("hydra._internal")]
+
+
 @in_each([file for file in PIPELINE if room(file) == "stages"])
 def test_stages_do_not_import_one_another(file: Path) -> None:
     stages = {f"bakeoff.pipeline.stages.{name}" for name in STAGES if name != stage(file)}

@@ -1,12 +1,14 @@
 """Hydra's engine, as every command of bakeoff opens it: what it composes is checked before Hydra acts on it.
 
 Hydra configures its log, creates callbacks and makes folders as soon as it has composed a configuration, and before it
-calls any function of the program. So the check is a part of the loader that composes.
+calls any function of the program. So the check is a part of the loader that composes. This module alone imports
+private modules of Hydra; `tests/pipeline/test_engine.py` says what it needs of them.
 """
 
 from __future__ import annotations
 
 import os
+import pickle
 from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -136,6 +138,38 @@ def bound_config_files() -> None:
     # Hydra registers its own source when it looks for plugins, and would not accept another one then.
     Plugins.instance()
     SourcesRegistry.instance().types[FileConfigSource.scheme()] = BoundedFileSource
+
+
+@final
+class ConfigFiles(CachingConfigRepository):
+    """Hydra's repository of configuration files, which keeps what it has read over all jobs.
+
+    Hydra's own cache lives for one composition: it copies the repository that it is given, and fills the copy.
+
+    Parameters
+    ----------
+    delegate : IConfigRepository
+        Reads the files.
+    """
+
+    def __init__(self, delegate: IConfigRepository) -> None:
+        super().__init__(delegate)
+        self._packed: dict[str, bytes] = {}
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ConfigFiles:
+        """Return the same object, so that what one composition has read is there for the next."""
+        return self
+
+    def load_config(self, config_path: str) -> Any:
+        """Return a copy of a file's content, because Hydra changes what it gets; None if there is no such file."""
+        if config_path not in self._packed:
+            self._packed[config_path] = pickle.dumps(self.delegate.load_config(config_path=config_path))
+        return pickle.loads(self._packed[config_path])
+
+
+def set_values(composed: DictConfig, values: list[Override]) -> None:
+    """Set values in a configuration, as the words of a command do."""
+    ConfigLoaderImpl._apply_overrides_to_config(values, composed)
 
 
 def _is_shipped(folder: str) -> bool:

@@ -6,15 +6,14 @@ import pickle
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, final
+from typing import Any
 
-from hydra._internal.config_loader_impl import ConfigLoaderImpl
-from hydra._internal.config_repository import CachingConfigRepository, IConfigRepository
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, Quote, QuotedString
 from hydra.errors import HydraException
 from omegaconf import DictConfig, open_dict
 
+from bakeoff.pipeline.config.engine import ConfigFiles, set_values
 from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.config.messages import explain_error
 from bakeoff.pipeline.config.references import resolve_config
@@ -32,33 +31,6 @@ Choices = dict[str, str]
 """Group -> the chosen option."""
 YAML_WORDS = ("null", "true", "false", "nan")
 """Strings that would be read as other values if they were not quoted."""
-
-
-@final
-class ConfigFiles(CachingConfigRepository):
-    """Hydra's repository of configuration files, which keeps what it has read over all jobs.
-
-    Hydra's own cache lives for one composition: it copies the repository that it is given, and fills the copy.
-
-    Parameters
-    ----------
-    delegate : IConfigRepository
-        Reads the files.
-    """
-
-    def __init__(self, delegate: IConfigRepository) -> None:
-        super().__init__(delegate)
-        self._packed: dict[str, bytes] = {}
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> ConfigFiles:
-        """Return the same object, so that what one composition has read is there for the next."""
-        return self
-
-    def load_config(self, config_path: str) -> Any:
-        """Return a copy of a file's content, because Hydra changes what it gets; None if there is no such file."""
-        if config_path not in self._packed:
-            self._packed[config_path] = pickle.dumps(self.delegate.load_config(config_path=config_path))
-        return pickle.loads(self._packed[config_path])
 
 
 @dataclass
@@ -104,7 +76,7 @@ class Composer:
             values = [self._parse(word)[0] for word in value_words]
             packed, choices = self._compose_groups(group_words)
             composed: DictConfig = pickle.loads(packed)  # a copy, in a third of the time of deepcopy
-            ConfigLoaderImpl._apply_overrides_to_config(values, composed)
+            set_values(composed, values)
         except Exception as error:
             raise explain_error(error, words) from None
         return resolve_config(composed), choices

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,7 +28,6 @@ from bakeoff.pipeline.sweep import jobs
 from bakeoff.pipeline.sweep.claims import Claims
 from bakeoff.pipeline.sweep.job_results import describe_result, locate_result
 from bakeoff.pipeline.sweep.jobs import Job, JobOutcome, JobProgress
-from bakeoff.pipeline.sweep.time_limit import limit_time
 from bakeoff.pipeline.text.secrets import describe_error, format_traceback
 from bakeoff.pipeline.tracking import Tracker, history
 from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX
@@ -245,3 +245,27 @@ class JobRunner:
 
 def _show_nothing(folds: Iterator[FoldResult], total: int, title: str) -> Iterator[FoldResult]:
     return folds
+
+
+class TimedOut(BaseException):
+    """A job exceeded its time limit; no ``except Exception`` in a learner catches it."""
+
+
+@contextmanager
+def limit_time(seconds: float | None) -> Iterator[None]:
+    """Raise TimedOut in this thread after some seconds; None sets no limit."""
+    if seconds is None:
+        yield
+        return
+
+    def raise_timed_out(number: int, frame: Any) -> None:
+        raise TimedOut(f"the job took longer than timeout={seconds:g} seconds")
+
+    # Python calls the handler in the main thread, which is the one that runs the job.
+    previous_handler = signal.signal(signal.SIGALRM, raise_timed_out)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous_handler)

@@ -14,6 +14,7 @@ from hydra.types import HydraContext
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
 from bakeoff.pipeline.config.compose_job import PRIVATE_MODE
+from bakeoff.pipeline.config.guard import BASIC_LAUNCHER
 from bakeoff.pipeline.config.invocation import list_words, note_tuned_keys, reject_unread_space
 from bakeoff.pipeline.sweep.compose import Composer, expand_overrides, varying_keys
 from bakeoff.pipeline.sweep.options import SweepOptions, reject_lost_keys, reject_sweep_params, require_one_value
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 SEARCHING_METHODS = ("grid", "random")
 """The values of ``search.method`` that read the space of a learner."""
-BASIC_LAUNCHER = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,61 @@
+"""What bakeoff needs of Hydra's private modules: a version that differs fails here, and names what has changed."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+from hydra._internal.callbacks import Callbacks
+from hydra._internal.config_loader_impl import ConfigLoaderImpl
+from hydra._internal.config_repository import CachingConfigRepository
+from hydra._internal.core_plugins.file_config_source import FileConfigSource
+from hydra._internal.hydra import Hydra
+from hydra._internal.sources_registry import SourcesRegistry
+from hydra._internal.utils import create_config_search_path, get_args_parser
+from hydra.core.plugins import Plugins
+
+METHODS = {
+    (ConfigLoaderImpl, "load_configuration"): (
+        "config_name", "overrides", "run_mode", "from_shell", "validate_sweep_overrides",
+    ),
+    (ConfigLoaderImpl, "load_sweep_config"): ("master_config", "sweep_overrides"),
+    (ConfigLoaderImpl, "_process_config_searchpath"): ("config_name", "parsed_overrides", "repo"),
+    (ConfigLoaderImpl, "_compose_config_from_defaults_list"): ("defaults", "repo"),
+    (ConfigLoaderImpl, "_embed_result_config"): ("ret", "package_override"),
+    (ConfigLoaderImpl, "_apply_overrides_to_config"): ("overrides", "cfg"),
+    (CachingConfigRepository, "load_config"): ("config_path",),
+    (FileConfigSource, "load_config"): ("config_path",),
+    (FileConfigSource, "_normalize_file_name"): ("filename",),
+    (Hydra, "compose_config"): (
+        "config_name", "overrides", "run_mode", "with_log_configuration", "from_shell", "validate_sweep_overrides",
+    ),
+    (Hydra, "show_cfg"): ("config_name", "overrides", "cfg_type", "package", "resolve"),
+}  # fmt: skip
+"""Methods that are called or replaced, with their parameters."""
+FLAGS = ("multirun", "cfg", "package", "resolve", "config_path", "config_name", "config_dir", "experimental_rerun")
+    "multirun",
+    "cfg",
+    "package",
+    "resolve",
+    "config_path",
+    "config_name",
+    "config_dir",
+    "experimental_rerun",
+    "info",
+)
+
+
+@pytest.mark.parametrize(("owner", "name"), METHODS, ids=lambda part: getattr(part, "__name__", part))
+def test_methods_have_the_parameters_that_are_given(owner: type, name: str) -> None:
+    parameters = [parameter for parameter in inspect.signature(getattr(owner, name)).parameters if parameter != "self"]
+    assert tuple(parameters) == METHODS[owner, name]
+
+
+def test_flags_sources_and_callbacks_are_there() -> None:
+    arguments = get_args_parser().parse_args(["learner=knn"])
+    assert arguments.overrides == ["learner=knn"]
+    assert all(hasattr(arguments, flag) for flag in FLAGS)
+    Plugins.instance()  # registers the sources
+    assert FileConfigSource.scheme() in SourcesRegistry.instance().types
+    assert Callbacks().callbacks == []
+    assert create_config_search_path("/tmp").get_path()
