@@ -38,9 +38,9 @@ LAYERS = (
     {"cell_checks", "fit_checks", "job_secrets", "memory_check", "parameter_sizes", "run_lines"},
     {"storage_check"},
     {"audit", "preflight", "report"},
-    {"card", "inspection"},
+    {"card"},
     {"figures", "tracking"},
-    {"description", "figure_choice"},
+    {"description", "figure_choice", "inspection"},
     {"job"},
     {"refit"},
     {"comparison", "explanation", "serving", "shipping"},
@@ -237,6 +237,11 @@ def test_the_rooms_of_the_pipeline_import_downwards_alone(file: Path) -> None:
     parts = [name.split(".") for name in imports(file)]
     imported = {names[2] for names in parts if names[:2] == ["bakeoff", "pipeline"] and len(names) > 2}
     assert imported <= below | {room(file)}
+
+
+@in_each([*(file for file in PIPELINE if room(file) != "cli"), *PLUGINS])
+def test_nothing_imports_the_command(file: Path) -> None:
+    assert not [name for name in imports(file) if name.startswith("bakeoff.pipeline.cli")]
 
 
 @in_each(PIPELINE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import chdir, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -91,6 +91,37 @@ def compose_job(words: Sequence[str], source: ConfigSource | None = None) -> Com
     invocation = replace(invocation, choices=settle_choices(settled, invocation.choices))
     own: Any = HydraConfig.instance().cfg
     return ComposedRun(settled, invocation, composed, own)
+
+
+def compose_parts(words: Sequence[str], keys: Iterable[str]) -> dict[str, Any]:
+    """Return parts of the configuration that words compose, as plain values; ``???`` stands for a missing one.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Overrides.
+    keys : iterable of str
+        At the top of the configuration.
+
+    Raises
+    ------
+    UserError
+        A word is invalid, or refers to a value that is not there.
+    """
+    from omegaconf import OmegaConf
+
+    from bakeoff.pipeline.config.engine import compose_plainly
+    from bakeoff.pipeline.config.messages import explain_error
+    from bakeoff.pipeline.config.schema import register_schema
+
+    register_schema()
+    try:
+        composed = compose_plainly(words)
+        parts = {key: composed[key] for key in keys}
+        nodes = {key: part for key, part in parts.items() if OmegaConf.is_config(part)}
+        return {**parts, **{key: OmegaConf.to_container(node, resolve=True) for key, node in nodes.items()}}
+    except Exception as error:
+        raise explain_error(error, words) from None
 
 
 @contextmanager

@@ -39,6 +39,8 @@ class Argument:
     kind : type
         Of its value; None may be given beside it if ``may_be_null``.
     has_key, is_required, may_be_null : bool
+    takes_others : bool
+        Whether it is the mapping of all other keys.
     sentence : str
         What the request says of it.
     """
@@ -50,6 +52,7 @@ class Argument:
     has_key: bool
     is_required: bool
     may_be_null: bool
+    takes_others: bool
     sentence: str
 
     @property
@@ -123,10 +126,11 @@ def read_values(verb: str, request: type, words: Sequence[str]) -> dict[str, Any
     pairs = [word for word in words if "=" in word and not names_file(word, by_key)]
     reject_repeated_keys(pairs)
     values: dict[str, Any] = {}
+    others = next((argument for argument in by_key.values() if argument.takes_others), None)
     for key, text in (word.split("=", 1) for word in pairs):
-        if key not in by_key:
+        argument = by_key.get(key) or others
+        if argument is None:
             raise UserError(f"{key} is not a key. {did_you_mean(key, by_key)}")
-        argument = by_key[key]
         if argument.part:
             values.setdefault(argument.name, {})[key] = argument.read(text)
         else:
@@ -204,28 +208,6 @@ def format_arguments(request: type) -> str:
     return "\n".join(paragraphs)
 
 
-def parse_arguments(
-    verb: str, words: Sequence[str], positions: Sequence[str], keys: Sequence[str], rest: str = ""
-) -> tuple[list[str], dict[str, str]]:
-    """Split the words of a verb that has no request yet into words without a key and values by key."""
-    known = dict.fromkeys(keys)
-    reject_options(words, known)
-    pairs = [word for word in words if "=" in word and not names_file(word, known)]
-    arguments = [word for word in words if word not in pairs]
-    reject_repeated_keys(pairs)
-    values = dict(word.split("=", 1) for word in pairs)
-    for key in values:
-        if key not in keys:
-            raise UserError(f"{key} is not a key. {did_you_mean(key, keys)}")
-    has_right_number = len(arguments) == len(positions) or (rest and len(arguments) > len(positions))
-    if not has_right_number:
-        optional = [f"[{rest} ...]"] if rest else []
-        usage = " ".join([*positions, *optional, *(f"[{key}=...]" for key in keys)])
-        were_given = "1 argument was given" if len(arguments) == 1 else f"{len(arguments)} arguments were given"
-        raise UserError(f"{were_given}; usage: bakeoff {verb} {usage}")
-    return arguments, values
-
-
 def _make_argument(field: Field[Any], part: str, hint: Any, sentence: str) -> Argument:
     kinds = [kind for kind in get_args(hint) if kind is not NoneType]
     may_be_null = NoneType in get_args(hint)
@@ -238,6 +220,7 @@ def _make_argument(field: Field[Any], part: str, hint: Any, sentence: str) -> Ar
         has_key="word" not in field.metadata,
         is_required=field.default is MISSING and field.default_factory is MISSING,
         may_be_null=may_be_null,
+        takes_others="takes_others" in field.metadata,
         sentence=sentence,
     )
 
@@ -272,7 +255,7 @@ def _place_words(words: Sequence[str], arguments: Sequence[Argument]) -> dict[st
 
 def _format_argument(argument: Argument) -> str:
     if argument.part:
-        return "[KEY=… of the file]"
+        return "[KEY=…]"
     word = f"{argument.word}=…" if argument.has_key else argument.word
     word = f"{word} ..." if argument.is_list else word
     return word if argument.is_required else f"[{word}]"

@@ -9,11 +9,12 @@ from typing import Any
 
 import pandas as pd
 
-from bakeoff.pipeline.cli.inspect import inspect_words
-from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.errors import placing_errors
+from bakeoff.pipeline.inspection.inspect_named import inspect_named
 from bakeoff.pipeline.inspection.inspect_table import inspect_source
 from bakeoff.pipeline.inspection.page import render_page
 from bakeoff.pipeline.inspection.profile import TableProfile
+from bakeoff.pipeline.inspection.request import NO_PAGE, InspectRequest
 from bakeoff.pipeline.python.frames import require_text_names
 from bakeoff.pipeline.python.process_state import own_process_state
 from bakeoff.pipeline.stages.dataset import ColumnRules, Roles
@@ -122,14 +123,13 @@ def inspect(dataset: Any, target: str | None = None, **keys: Any) -> Inspection:
 
 def _inspect_named(dataset: str | os.PathLike[str], target: str | None, keys: dict[str, Any]) -> TableProfile:
     """Inspect an option or a file, as the command does."""
-    values = {key: override_text(value) for key, value in keys.items()}
+    texts = {key: override_text(value) for key, value in keys.items()}
     if target is not None:
-        values["target"] = override_text(target)
-    files = [os.fspath(dataset)] if isinstance(dataset, os.PathLike) else []
-    if not files:
-        values["dataset"] = str(dataset)
-    try:
-        with own_process_state():
-            return inspect_words(files, values)
-    except UserError as error:
-        raise UserError(f"inspect: {str(error).removeprefix('inspect: ')}") from None
+        texts["target"] = override_text(target)
+    with placing_errors("inspect"), own_process_state():
+        if isinstance(dataset, str):
+            request = InspectRequest(dataset=dataset, keys=texts, output=NO_PAGE)
+        else:
+            request = InspectRequest(files=(os.fspath(dataset),), keys=texts, output=NO_PAGE)
+        profile, _ = inspect_named(request)
+        return profile

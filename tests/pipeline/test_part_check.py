@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from bakeoff.pipeline.part_check import NOTE, OK, UNCHECKED, WRONG, Finding, Part, check_part
-from bakeoff.pipeline.part_check.checks import CHECKS
+from bakeoff.pipeline.part_check.checks import CHECKS, check_part
 from bakeoff.pipeline.part_check.conformance import check_conformance
+from bakeoff.pipeline.part_check.finding import NOTE, OK, UNCHECKED, WRONG, Finding
 from bakeoff.pipeline.part_check.learner_check import check_cells
 from bakeoff.pipeline.part_check.parameter_check import check_parameters
+from bakeoff.pipeline.part_check.part import Part
 from bakeoff.pipeline.part_check.speed import check_speed
 
 STEPS = {"_target_": "bakeoff.pipeline.stages.preprocessing.make_preprocessing"}

@@ -1,0 +1,38 @@
+"""What the user asks of a table that is inspected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from bakeoff.pipeline.errors import UserError
+
+NO_PAGE = "none"
+
+
+@dataclass(frozen=True, kw_only=True)
+class InspectRequest:
+    """A table to inspect.
+
+    Attributes
+    ----------
+    files : tuple of str
+        Files of one shape, or patterns such as data/*.csv.
+    dataset : str
+        In place of files: the name of a dataset.
+    keys : mapping of str to str
+        Keys of the dataset as on the command line, such as target=COLUMN, with or without dataset. before them.
+    output : str or None
+        The file of the page, or none for no page; by default it is named after the dataset.
+    """
+
+    files: tuple[str, ...] = field(default=(), metadata={"word": "FILE"})
+    dataset: str = ""
+    keys: Mapping[str, str] = field(default_factory=dict, metadata={"kinds": {"KEY": str}, "takes_others": True})
+    output: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.files and not self.dataset:
+            raise UserError("neither a file nor a dataset was named; give FILE, or dataset=NAME.")
+        if self.files and self.dataset:
+            raise UserError(f"{self.files[0]} and dataset={self.dataset} were given; name one of them.")
