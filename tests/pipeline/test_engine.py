@@ -33,16 +33,6 @@ METHODS = {
 }  # fmt: skip
 """Methods that are called or replaced, with their parameters."""
 FLAGS = ("multirun", "cfg", "package", "resolve", "config_path", "config_name", "config_dir", "experimental_rerun")
-    "multirun",
-    "cfg",
-    "package",
-    "resolve",
-    "config_path",
-    "config_name",
-    "config_dir",
-    "experimental_rerun",
-    "info",
-)
 
 
 @pytest.mark.parametrize(("owner", "name"), METHODS, ids=lambda part: getattr(part, "__name__", part))
