@@ -7,14 +7,11 @@ from pathlib import Path
 
 import yaml
 from markdown_text import format_block, join_parts
-from parameter_docs import read_parameters
 
 import bakeoff
-from bakeoff.pipeline.cli.verbs import VERBS
+from bakeoff.pipeline.cli.verbs import VERBS, format_help
 from bakeoff.pipeline.config.options import CONF
 
-WORDS = "words"
-"""The parameter of each verb's function that holds the words after the verb."""
 CLI = Path(bakeoff.__file__).parent / "pipeline" / "cli"
 
 
@@ -39,13 +36,7 @@ def _read_help() -> str:
 
 
 def _format_verb(verb: str) -> str:
-    """Return the section of a verb: what its module is for, and the words that its function takes."""
+    """Return the section of a verb: what its module is for, and its help."""
     module = ast.parse((CLI / f"{verb}.py").read_text(encoding="utf-8"))
     sentence = ast.get_docstring(module) or ""
-    functions = (node for node in module.body if isinstance(node, ast.FunctionDef) and node.name == VERBS[verb])
-    words = (read_parameters(ast.get_docstring(function) or "").get(WORDS, "") for function in functions)
-    return join_parts([f"## {verb}", sentence.replace("``", "`"), *map(_format_words, words)]).strip()
-
-
-def _format_words(description: str) -> str:
-    return f"After the verb: {description}" if description else ""
+    return join_parts([f"## {verb}", sentence.replace("``", "`"), format_block(format_help(verb), "text")])
