@@ -187,7 +187,7 @@ def test_a_comparison_is_kept_beside_the_runs_and_changes_none_of_them(compared:
     assert all(run.info.run_id in kept.data.tags["mlflow.note.content"] for run in compared.runs())
     artifacts = {file.path for file in compared.client().list_artifacts(kept.info.run_id)}
     reports = {f"comparison.{end}" for end in ("txt", "csv", "json", "md", "tex", "html")}
-    pictures = {"critical_difference.svg", "fold_scores.svg", "posteriors.svg", "score_and_time.svg"}
+    pictures = {"fold_scores.svg", "posteriors.svg", "score_and_time.svg"}
     assert artifacts == {*reports, *pictures, "runs.json"}
     assert "4 jobs: 0 to run, 4 already done" in compared("-m", *JOBS).out
 
