@@ -139,15 +139,15 @@ def format_seconds(seconds: float, digits: int = 3) -> str:
     --------
     >>> [format_seconds(seconds) for seconds in (0.0000123, 0.0123, 1.5, 8.0, 4567.0, float("nan"))]
     ['12.3 µs', '12.3 ms', '1.5 s', '8 s', '76.1 min', '–']
-    >>> [format_seconds(seconds, digits=2) for seconds in (123.4, 7300.0)]
-    ['2.1 min', '2 h']
+    >>> [format_seconds(seconds, digits=2) for seconds in (0.684, 123.4, 7300.0)]
+    ['680 ms', '2.1 min', '2 h']
     """
     if not math.isfinite(seconds):
         return ABSENT
     for unit, size, least in SECONDS:
         if seconds >= least:
-            return f"{seconds / size:.{digits}g} {unit}"
-    return f"{seconds / 1e-6:.{digits}g} µs"
+            return f"{_round(seconds / size, digits)} {unit}"
+    return f"{_round(seconds / 1e-6, digits)} µs"
 
 
 def format_count(n: int) -> str:
@@ -174,3 +174,8 @@ def format_bytes(n_bytes: float) -> str:
             break
         n_bytes /= BYTES_PER_UNIT
     return f"{n_bytes:.0f} {unit}" if unit == BYTE_UNITS[0] else f"{n_bytes:.1f} {unit}"
+
+
+def _round(value: float, digits: int) -> str:
+    """Return a number with some significant digits, and without an exponent."""
+    return f"{float(f'{value:.{digits}g}'):.10g}"
