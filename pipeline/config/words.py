@@ -7,7 +7,7 @@ the usual mistakes are answered at once.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import fields
 from pathlib import Path
 
@@ -29,14 +29,9 @@ REMOVABLE_GROUPS = (FILES_GROUP, "space")
 NO_NAME = re.compile(r"null|true|false|[\d.]+|''|\"\"|", re.IGNORECASE)
 """A value that names no option."""
 PATTERN_AMONG_NAMES = re.compile(r".*,\s*glob\(|glob\([^)]*\)\s*,")
-FLAG_PREFIX = "-"
+FOLDER_KEYS = ("hydra.run.dir", "hydra.sweep.dir")
+"""Without a name, Hydra would write into the current folder."""
 INTERPOLATION = "${"
-
-
-def list_overrides(words: Sequence[str]) -> list[str]:
-    """Return the overrides of a command line, whose flags stand at its end with their values."""
-    first_flag = next((place for place, word in enumerate(words) if word.startswith(FLAG_PREFIX)), len(words))
-    return list(words[:first_flag])
 
 
 def check_overrides(words: Iterable[str]) -> None:
@@ -63,6 +58,8 @@ for no audit, or audit=NAME; `bakeoff list audit` shows the names.
         key, equals, value = word.partition("=")
         if equals and not key.strip("+~ "):
             raise UserError(f"{word!r} has no key; write KEY=VALUE.")
+        if key.lstrip("+") in FOLDER_KEYS and not value.strip(" '\""):
+            raise UserError(f"{word}: the value must name a folder; leave the word out for the usual one.")
         if added := ADDED_HYDRA_KEY.match(word):
             _require_hydra_key(added[1])
         group, _, package = key.lstrip("+~").partition("@")
