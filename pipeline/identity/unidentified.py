@@ -13,6 +13,8 @@ from bakeoff.pipeline.identity.user_code import UserModule, is_of_user, trace_ta
 from bakeoff.pipeline.text.secrets import is_secret_name
 
 MAX_PATH_PARTS = 4
+WRITES_FILE = re.compile(r"\.(write_text|write_bytes|touch)\(")
+"""A statement that makes the file that it names."""
 READ_VARIABLE = re.compile(r"(?:environb?(?:\.get|\.pop|\.setdefault)?|getenv)[\[(]'(\w+)'")
 TEXT = re.compile(r"'([^'\n]+)'")
 
@@ -49,7 +51,8 @@ def _list_read_names(module: UserModule) -> list[str]:
     # A statement is one line without comments, and its texts have single quotes.
     code = ast.unparse(parse_source(module.file.read_bytes()))
     variables = {name for name in READ_VARIABLE.findall(code) if not is_secret_name(name)}
-    files = {path for line in code.splitlines() for path in _list_paths(line) if names_file(path, module.file.parent)}
+    reading = [line for line in code.splitlines() if not WRITES_FILE.search(line)]
+    files = {path for line in reading for path in _list_paths(line) if names_file(path, module.file.parent)}
     whole = {path for path in files if not any(other.endswith(f"/{path}") for other in files)}
     return [*sorted(variables), *sorted(whole)]
 
