@@ -1,4 +1,4 @@
-"""A job: one settled configuration, from preflight to the last value that is written."""
+"""A job: one settled configuration, from the checks to the last value that is written."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from bakeoff.pipeline import preflight
 from bakeoff.pipeline.audit import Audit, AuditVerdict, NoAudit
+from bakeoff.pipeline.checks import check_experiment, check_splits
+from bakeoff.pipeline.checks.figures import FigureChoice, choose_figures
+from bakeoff.pipeline.checks.storage import check_models, uses_own_code
 from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.config.settle import to_yaml
 from bakeoff.pipeline.description import describe_run
@@ -22,11 +24,9 @@ from bakeoff.pipeline.experiment import (
 from bakeoff.pipeline.experiment.builder import build_experiment
 from bakeoff.pipeline.experiment.candidates import leave_out_candidates
 from bakeoff.pipeline.experiment.part_cache import PartCache
-from bakeoff.pipeline.figure_choice import FigureChoice, choose_figures
 from bakeoff.pipeline.identity import hash_config
-from bakeoff.pipeline.job_secrets import hide_in_warnings
 from bakeoff.pipeline.stages.splitting import Splits
-from bakeoff.pipeline.storage_check import check_models, uses_own_code
+from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.tracking import RunDescription, RunStopped, Tracker
 
 ContinueRule = Callable[[Experiment, Sequence[FoldResult]], bool]
@@ -42,7 +42,7 @@ class ShowProgress(Protocol):
 
 @dataclass(frozen=True)
 class PreparedJob:
-    """A job that passed preflight.
+    """A job that passed the checks.
 
     Attributes
     ----------
@@ -120,10 +120,10 @@ def prepare_job(
     """
     with hiding_values(to_yaml(spec)):
         experiment = build_experiment(spec, resources)
-        preflight.check_experiment(experiment)
+        check_experiment(experiment)
         splits = experiment.make_splits()
         experiment = leave_out_candidates(experiment, splits)
-        preflight.check_splits(experiment, splits)
+        check_splits(experiment, splits)
         if tries_own_code or not uses_own_code(experiment, spec["trust"]):
             check_models(spec, experiment, splits, resources.tried)
         # A figure that cannot be drawn must be rejected before the fit, which may take hours.
@@ -172,7 +172,7 @@ def execute_job(
     try:
         with hiding_values(configuration), tracker.start_run(prepared.description, experiment) as run:
             for fold in show_progress(evaluated, n_folds, prepared.description.name):
-                fold = replace(fold, model=hide_in_warnings(fold.model, configuration))
+                fold = replace(fold, model=_hide_in_warnings(fold.model, configuration))
                 prepared.audit.check_fold(fold)
                 last = fold
                 kept = fold if splits.is_listed else fold.without_model()
@@ -181,8 +181,15 @@ def execute_job(
                 # The rule is called after the last fold too, because a study records its score.
                 if not should_continue(experiment, folds) and len(folds) < n_folds:
                     raise RunStopped(f"after {len(folds)} of {n_folds} folds")
-            model = hide_in_warnings(fit_final_model(experiment, splits, last), configuration)
+            model = _hide_in_warnings(fit_final_model(experiment, splits, last), configuration)
             run.finish(model, prepared.figure_choice.figures)
     except RunStopped as stopped:
         return JobResult(experiment, folds, folds[-1].model, run.run_id, str(stopped), prepared.audit_verdict.warnings)
     return JobResult(experiment, folds, model, run.run_id, audit_warnings=prepared.audit_verdict.warnings)
+
+
+def _hide_in_warnings(model: FittedModel, configuration: str) -> FittedModel:
+    """Return a model whose warnings hold no value of a variable that a configuration refers to."""
+    warnings = tuple(hide_secrets(warning, configuration) for warning in model.warnings)
+    # Under holdout the model of the run is that of the fold, the same object.
+    return model if warnings == model.warnings else replace(model, warnings=warnings)

@@ -20,10 +20,10 @@ from sklearn.utils._param_validation import validate_parameter_constraints
 
 from bakeoff import learners
 from bakeoff.learners import PRESETS, REGISTRY
+from bakeoff.pipeline.checks.learner import check_parameters
 from bakeoff.pipeline.config.build import EXTRAS, build_object
 from bakeoff.pipeline.config.options import CONF, GROUPS, read_options
 from bakeoff.pipeline.config.references import resolve_config
-from bakeoff.pipeline.preflight import check_parameters
 from bakeoff.pipeline.stages.tuning import GridTuning
 
 YAMLS = sorted(file.stem for file in (CONF / "learner").glob("*.yaml"))

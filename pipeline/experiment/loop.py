@@ -19,7 +19,7 @@ from bakeoff.pipeline.experiment.prediction import predict_part
 from bakeoff.pipeline.experiment.results import FittedModel, FoldResult
 from bakeoff.pipeline.experiment.stage_log import RowLog, Stopwatch, unique_messages
 from bakeoff.pipeline.experiment.unseen_values import find_unseen_values
-from bakeoff.pipeline.processes import limit_processes
+from bakeoff.pipeline.machine import limit_processes
 from bakeoff.pipeline.stages.pruning import NoPruning
 from bakeoff.pipeline.stages.scoring import Predictions, compute_score, compute_scores
 from bakeoff.pipeline.stages.splitting import Split, Splits

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 
-from bakeoff.pipeline import preflight
+from bakeoff.pipeline.checks.learner import check_parameters, check_row_bounds
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, prepare_rows, score_headline
 from bakeoff.pipeline.stages.pruning import NoPruning
@@ -52,8 +52,8 @@ def check_variants(experiment: Experiment, splits: Splits, variants: Iterable[Pa
         learner = make_variant(pipeline, parameters)[-1]
         variant = replace(experiment, learner=learner, tuning=NoTuning())
         try:
-            preflight.check_parameters(learner, "learner")
-            preflight.check_row_bounds(variant, splits)
+            check_parameters(learner, "learner")
+            check_row_bounds(variant, splits)
         except UserError as error:
             raise UserError(f"figures: {error}") from None
     _require_scores(experiment)

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
+from bakeoff.pipeline.checks.learner import check_parameters
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.part_check.finding import NOTE, OK, WRONG, Finding, describe_error
 from bakeoff.pipeline.part_check.made_tables import (
@@ -22,7 +23,6 @@ from bakeoff.pipeline.part_check.made_tables import (
     make_numbers,
 )
 from bakeoff.pipeline.part_check.part import REFERENCE, Part
-from bakeoff.pipeline.preflight import check_parameters
 from bakeoff.pipeline.stages.scoring import compute_decision, predict_probabilities, predict_values
 
 SEED_PARAMETER = "random_state"

@@ -11,11 +11,11 @@ from typing import Any
 
 import yaml
 
+from bakeoff.pipeline.checks.figures import FigureChoice, choose_figures
 from bakeoff.pipeline.config.bounds import load_bounded_yaml
 from bakeoff.pipeline.config.named_parts import ALL, settle_figures
 from bakeoff.pipeline.config.options import read_option, read_own_option
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.figure_choice import FigureChoice, choose_figures
 from bakeoff.pipeline.job import ShowProgress
 from bakeoff.pipeline.refit import LoadedRun, load_run, refit_run
 from bakeoff.pipeline.replay.request import FiguresRequest

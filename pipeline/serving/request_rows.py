@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from bakeoff.pipeline.errors import did_you_mean
-from bakeoff.pipeline.machine_memory import read_machine_bytes
+from bakeoff.pipeline.machine import read_machine_bytes
 from bakeoff.pipeline.serving.request_error import BAD_REQUEST, TOO_LARGE, UNPROCESSABLE, UNSUPPORTED_TYPE, RequestError
 
 JSON_TYPE = "application/json"

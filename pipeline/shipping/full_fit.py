@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 
-from bakeoff.pipeline import preflight
+from bakeoff.pipeline.checks import check_splits
 from bakeoff.pipeline.experiment import Experiment, FittedModel, fit_model, make_pipeline
 from bakeoff.pipeline.experiment.fitting import make_tuning_data
 from bakeoff.pipeline.experiment.seeds import derive_seed
@@ -28,7 +28,7 @@ def fit_on_all_rows(experiment: Experiment) -> FittedModel:
     Parameters
     ----------
     experiment : Experiment
-        Of a run, which has passed preflight.
+        Of a run, which has passed the checks.
 
     Returns
     -------
@@ -42,10 +42,10 @@ def fit_on_all_rows(experiment: Experiment) -> FittedModel:
     """
     split = make_final_split(experiment)
     if not experiment.tuning.needs_rows:
-        preflight.check_splits(experiment, Splits((split,), refit=None))
+        check_splits(experiment, Splits((split,), refit=None))
         return fit_model(experiment, split)
     tuning_split = _make_split(experiment, with_validation=True)
-    preflight.check_splits(experiment, Splits((tuning_split,), refit=None))
+    check_splits(experiment, Splits((tuning_split,), refit=None))
     return _tune_and_fit(experiment, tuning_split, split)
 
 

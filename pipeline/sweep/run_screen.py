@@ -9,11 +9,11 @@ from typing import Any
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from bakeoff.pipeline.audit import AuditVerdict
+from bakeoff.pipeline.checks.figures import FigureChoice
+from bakeoff.pipeline.checks.memory import note_memory
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
-from bakeoff.pipeline.figure_choice import FigureChoice
 from bakeoff.pipeline.identity import describe_unidentified
 from bakeoff.pipeline.job import JobResult, PreparedJob
-from bakeoff.pipeline.memory_check import note_memory
 from bakeoff.pipeline.model import count_rows
 from bakeoff.pipeline.report import (
     PARTS,

@@ -121,7 +121,7 @@ def _open_job(composed: ComposedRun, request: RunRequest, screen: RunScreen) -> 
     from bakeoff.pipeline.experiment.part_cache import PartCache
     from bakeoff.pipeline.identity import require_current_code
     from bakeoff.pipeline.job import prepare_job
-    from bakeoff.pipeline.processes import describe_limit
+    from bakeoff.pipeline.machine import describe_limit
     from bakeoff.pipeline.tracking.history import end_orphans
     from bakeoff.pipeline.tracking.trackers import get_tracker
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from command import Answer, Bakeoff
 
-from bakeoff.pipeline import memory_check
+from bakeoff.pipeline.checks import memory as memory_check
 from bakeoff.pipeline.config import build
 from bakeoff.pipeline.sweep import workers
 from bakeoff.pipeline.sweep.claims import Claims

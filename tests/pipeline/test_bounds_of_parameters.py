@@ -1,17 +1,12 @@
-"""Parameters that need more memory, processes or characters than there are, are refused by arithmetic."""
+"""Parameters that need more processes or characters than there are, are refused by arithmetic."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import pytest
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.neural_network import MLPClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
-from bakeoff.pipeline import machine_memory, parameter_sizes, processes
+from bakeoff.pipeline import machine
 from bakeoff.pipeline.config.bounds import (
     MAX_NODES,
     load_bounded_yaml,
@@ -19,34 +14,14 @@ from bakeoff.pipeline.config.bounds import (
     require_bounded_yaml,
 )
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.parameter_sizes import list_demands
-from bakeoff.pipeline.processes import describe_limit, limit_processes
-
-
-@pytest.mark.parametrize("degree", [1, 2, 3])
-@pytest.mark.parametrize("interaction_only", [True, False])
-def test_the_columns_of_a_polynomial_are_those_that_it_makes(degree: int, interaction_only: bool) -> None:
-    made = PolynomialFeatures(degree, interaction_only=interaction_only)
-    n_columns = made.fit_transform([[1.0, 2.0, 3.0, 4.0]]).shape[1]
-    [demand] = list_demands(make_pipeline(StandardScaler(), made), n=10, d=4, n_classes=2)
-    assert demand.n_bytes == 8 * 10 * n_columns
-    assert demand.parameter == "polynomialfeatures__degree"
-
-
-def test_the_weights_of_a_network_are_those_that_it_has() -> None:
-    network = MLPClassifier((7, 5), max_iter=1)
-    with pytest.warns(ConvergenceWarning):
-        network.fit([[1.0, 2.0, 3.0], [2.0, 1.0, 0.0], [5.0, 4.0, 1.0]], [0, 1, 2])
-    [demand] = list_demands(network, n=3, d=3, n_classes=3)
-    n_weights = sum(weights.size for weights in network.coefs_)
-    assert demand.n_bytes == parameter_sizes.COPIES_OF_WEIGHTS * 8 * n_weights
+from bakeoff.pipeline.machine import describe_limit, limit_processes
 
 
 @pytest.mark.parametrize(("asked", "tasks", "taken"), [(1, 9, 1), (10**9, 3, 3), (10**9, 10**9, 16), (-1, 9, -1)])
 def test_no_more_processes_are_started_than_there_is_work_for(
     asked: int, tasks: int, taken: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(processes, "count_most_processes", lambda: 16)
+    monkeypatch.setattr(machine, "count_most_processes", lambda: 16)
     assert limit_processes(asked, tasks) == taken
     said = describe_limit("workers", asked)
     assert [sentence.partition(":")[0] for sentence in said] == (["workers=1000000000"] if asked > 16 else [])
@@ -55,10 +30,10 @@ def test_no_more_processes_are_started_than_there_is_work_for(
 def test_the_memory_is_that_of_the_container(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     limit = tmp_path / "memory.max"
     limit.write_text("123456789\n")
-    monkeypatch.setattr(machine_memory, "CGROUP_FILES", (tmp_path / "absent", limit))
-    assert machine_memory.read_machine_bytes() == 123456789
+    monkeypatch.setattr(machine, "CGROUP_FILES", (tmp_path / "absent", limit))
+    assert machine.read_machine_bytes() == 123456789
     limit.write_text("max\n")
-    assert machine_memory.read_machine_bytes() > 123456789
+    assert machine.read_machine_bytes() > 123456789
 
 
 def nested(levels: int, width: int) -> str:
@@ -119,8 +94,3 @@ def test_interpolations_are_measured_as_they_resolve() -> None:
 def test_interpolations_without_bound_are_refused(values: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
         require_bounded_references(values)
-
-
-def test_a_polynomial_of_a_great_degree_is_counted_at_once() -> None:
-    [demand] = list_demands(PolynomialFeatures(10**9), n=1, d=4, n_classes=2)
-    assert demand.n_bytes == 8 * math.comb(10**9 + 4, 4)

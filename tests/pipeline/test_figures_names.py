@@ -12,13 +12,13 @@ from doubles import experiment as make_experiment
 
 from bakeoff.learners import REGISTRY
 from bakeoff.pipeline import figures
+from bakeoff.pipeline.checks.figures import FigureChoice, choose_figures
 from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.config.named_parts import FIGURES, settle_figures
 from bakeoff.pipeline.config.options import read_option
 from bakeoff.pipeline.config.settle import settle_config
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, evaluate_splits, fit_final_model
-from bakeoff.pipeline.figure_choice import FigureChoice, choose_figures
 from bakeoff.pipeline.figures.drawing.panels import RC_PARAMS
 from bakeoff.pipeline.figures.finished_run import FinishedRun
 from bakeoff.pipeline.figures.run_figure import TabulatedFigure

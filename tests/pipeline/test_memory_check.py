@@ -14,16 +14,17 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm import LinearSVC
 
 from bakeoff.learners import REGISTRY
-from bakeoff.pipeline import memory_check
-from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.experiment import Experiment
-from bakeoff.pipeline.machine_memory import read_machine_bytes
-from bakeoff.pipeline.memory_check import (
-    check_table_memory,
+from bakeoff.pipeline.checks import memory as memory_check
+from bakeoff.pipeline.checks.memory import (
+    check_one_hot_memory,
+    check_probability_memory,
     count_one_hot_columns,
     estimate_pairwise_bytes,
     note_memory,
 )
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.experiment import Experiment
+from bakeoff.pipeline.machine import read_machine_bytes
 from bakeoff.pipeline.stages.dataset import Dataset
 
 GIGABYTE = 10**9
@@ -71,11 +72,11 @@ def test_one_hot_columns_that_do_not_fit_are_refused(
     monkeypatch.setattr(memory_check, "read_machine_bytes", lambda: GIGABYTE // 10)
     built = experiment(dataset, LogisticRegression(), preprocessing=steps)
     if not n_columns:
-        check_table_memory(built)
+        check_one_hot_memory(built)
         return
     message = r"one-hot makes 3,000 columns of 6,000 rows, which need 0\.1 GB.*dataset\.drop=\[v\]"
     with pytest.raises(UserError, match=message):
-        check_table_memory(built)
+        check_one_hot_memory(built)
 
 
 def test_probabilities_of_very_many_classes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,6 +84,6 @@ def test_probabilities_of_very_many_classes_are_refused(monkeypatch: pytest.Monk
     X = pd.DataFrame({"x": np.arange(6000.0)})
     many = Dataset("many", X, np.arange(6000) // 2, "classification", "y")
     with pytest.raises(UserError, match=r"dataset\.target='y' has 3,000 classes, whose probabilities for 6,000 rows"):
-        check_table_memory(experiment(many, LogisticRegression()))
+        check_probability_memory(experiment(many, LogisticRegression()))
     # Without probabilities, one label is kept for each row.
-    check_table_memory(experiment(many, LinearSVC()))
+    check_probability_memory(experiment(many, LinearSVC()))

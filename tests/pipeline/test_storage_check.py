@@ -18,7 +18,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from bakeoff.pipeline import storage_check
+from bakeoff.pipeline.checks import storage as storage_check
+from bakeoff.pipeline.checks.storage import check_storable, describe_stored_types
 from bakeoff.pipeline.config.build import EXTRAS, build_object
 from bakeoff.pipeline.config.options import CONF
 from bakeoff.pipeline.errors import UserError
@@ -28,7 +29,6 @@ from bakeoff.pipeline.model.known_parts import is_known
 from bakeoff.pipeline.stages.calibration import Calibration
 from bakeoff.pipeline.stages.dataset import load_bundled
 from bakeoff.pipeline.stages.tuning import GridTuning
-from bakeoff.pipeline.storage_check import check_storable, describe_stored_types
 
 IRIS = load_bundled("iris")
 DIABETES = load_bundled("diabetes")

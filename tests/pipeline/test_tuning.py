@@ -21,7 +21,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from bakeoff.learners import REGISTRY
 from bakeoff.learners import KNeighborsClassifier as KNeighbors
-from bakeoff.pipeline import preflight
+from bakeoff.pipeline.checks import check_splits
 from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.config.options import CONF
 from bakeoff.pipeline.config.references import resolve_config
@@ -373,7 +373,7 @@ def test_candidates_that_need_more_rows_than_there_are_are_left_out_and_that_is_
     splits = lenient.make_splits()
     # 48 rows train; a candidate is fitted on three quarters of them.
     limited = leave_out_candidates(lenient, splits)
-    preflight.check_splits(limited, splits)
+    check_splits(limited, splits)
     model = fit_model(limited, splits.folds[0])
     assert model.candidates is not None
     assert model.candidates["n_neighbors"].tolist() == [1, 1, 3, 3]
@@ -384,7 +384,7 @@ def test_candidates_that_need_more_rows_than_there_are_are_left_out_and_that_is_
     strict = experiment(numbered(60), KNeighbors(), tuning=GridTuning(space, folds=4), **parts)
     assert leave_out_candidates(strict, splits) is strict
     with pytest.raises(UserError, match=r"space\.n_neighbors=40"):
-        preflight.check_splits(strict, splits)
+        check_splits(strict, splits)
 
 
 def test_the_budget_is_drawn_from_what_the_rows_allow() -> None:

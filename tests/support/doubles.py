@@ -11,7 +11,7 @@ from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 from sklearn.base import BaseEstimator, ClassifierMixin, OneToOneFeatureMixin, TransformerMixin
 
-from bakeoff.pipeline import preflight
+from bakeoff.pipeline.checks import check_experiment, check_splits
 from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.config.options import CONF
 from bakeoff.pipeline.config.references import resolve_config
@@ -115,9 +115,9 @@ def experiment(dataset: Dataset | None = None, learner: Any = None, **parts: Any
 
 def check_and_split(experiment: Experiment) -> Splits:
     """Check an experiment as a job does, and return its splits."""
-    preflight.check_experiment(experiment)
+    check_experiment(experiment)
     splits = experiment.make_splits()
-    preflight.check_splits(experiment, splits)
+    check_splits(experiment, splits)
     return splits
 
 

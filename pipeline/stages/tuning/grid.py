@@ -60,7 +60,7 @@ class GridTuning:
         predictions cannot be scored. Otherwise such a learner is not tuned, such candidates are left out, and a warning
         says so.
     largest : mapping of str to int
-        Parameter -> the largest value that the rows allow; filled in by preflight if ``strict`` is false.
+        Parameter -> the largest value that the rows allow; filled in before the checks if ``strict`` is false.
     """
 
     space: Grid | Sequence[Grid] | None
@@ -211,7 +211,7 @@ def _is_count(value: Any) -> bool:
 def list_candidate_learners(learner: Any, tuning: NoTuning | GridTuning) -> list[Any]:
     """Return the learner, and a copy with the parameters of each candidate, not fitted.
 
-    Names of parameters that the learner does not have are left out: preflight rejects them.
+    Names of parameters that the learner does not have are left out: the checks reject them.
 
     Parameters
     ----------

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.machine_memory import read_machine_bytes, to_gigabytes
+from bakeoff.pipeline.machine import read_machine_bytes, to_gigabytes
 
 MAX_EXPANSION = 100
 """Bytes of a text for each byte of its compressed file; tables have 3 to 20."""

@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
+from bakeoff.pipeline.config.settle import to_yaml
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, fit_model, make_pipeline
 from bakeoff.pipeline.experiment.candidates import get_row_bounded_parameters
-from bakeoff.pipeline.job_secrets import reject_stored_secrets
 from bakeoff.pipeline.model.allowed_types import UntrustedType, trusted_types
 from bakeoff.pipeline.model.known_parts import describe_types, is_from, is_known
 from bakeoff.pipeline.stages.calibration import NoCalibration
@@ -26,7 +26,10 @@ from bakeoff.pipeline.stages.preprocessing import list_kinds
 from bakeoff.pipeline.stages.splitting import Split, Splits
 from bakeoff.pipeline.stages.threshold import NoThreshold
 from bakeoff.pipeline.stages.tuning import GridTuning, NoTuning
+from bakeoff.pipeline.text.secrets import find_references, is_secret_name
 
+MODEL_PARTS = ("preprocessing", "balance", "target", "learner", "calibration")
+"""Parts whose objects are stored with a model, with all their parameters."""
 N_TRIAL_ROWS = 60
 """Rows of the trial fit, in about equal numbers of each class."""
 MIN_ROWS_OF_CLASS = 5
@@ -66,11 +69,22 @@ def check_models(spec: Mapping[str, Any], experiment: Experiment, splits: Splits
     """
     if not spec["tracking"].get("models"):
         return
-    reject_stored_secrets(spec)
+    _reject_stored_secrets(spec)
     for description in describe_stored_types(experiment, spec["trust"]):
         if description not in tried:
             check_storable(experiment, splits.folds[0], spec["trust"], description)
             tried.add(description)
+
+
+def _reject_stored_secrets(spec: Mapping[str, Any]) -> None:
+    """Reject a parameter of a model that will be stored which refers to a variable with the name of a secret."""
+    for part in MODEL_PARTS:
+        names = [name for name in find_references(to_yaml(spec[part])) if is_secret_name(name)]
+        if names:
+            raise UserError(
+                f"{part} takes the value of the environment variable {names[0]}, and a stored model holds its "
+                f"parameters; add tracking.models=false, or let the code of the {part} read the variable."
+            )
 
 
 def uses_own_code(experiment: Experiment, trust: Sequence[str]) -> bool:

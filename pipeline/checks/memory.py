@@ -6,7 +6,7 @@ from typing import Any
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
-from bakeoff.pipeline.machine_memory import BYTES_OF_GIGABYTE, read_machine_bytes, to_gigabytes
+from bakeoff.pipeline.machine import BYTES_OF_GIGABYTE, read_machine_bytes, to_gigabytes
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.splitting import Splits
 
@@ -24,12 +24,7 @@ NOTED_BYTES = BYTES_OF_GIGABYTE // 2
 
 
 def check_memory(experiment: Experiment, splits: Splits) -> None:
-    """Reject a fit that needs more memory for pairs of rows than the machine has.
-
-    Raises
-    ------
-    UserError
-    """
+    """Reject a fit that needs more memory for pairs of rows than the machine has."""
     n_rows = max(len(split.train) for split in splits.fitted)
     if exceeds_memory(experiment.learner, n_rows):
         raise UserError(
@@ -38,13 +33,8 @@ def check_memory(experiment: Experiment, splits: Splits) -> None:
         )
 
 
-def check_table_memory(experiment: Experiment) -> None:
-    """Reject tables of a number for each row and value, or for each row and class, that do not fit into memory.
-
-    Raises
-    ------
-    UserError
-    """
+def check_one_hot_memory(experiment: Experiment) -> None:
+    """Reject one-hot columns that do not fit into memory."""
     dataset = experiment.dataset
     n_rows = len(dataset.y)
     available = read_machine_bytes()
@@ -56,6 +46,13 @@ def check_table_memory(experiment: Experiment) -> None:
             f"{to_gigabytes(BYTES_OF_NUMBER * n_rows * widest)}; this machine has {to_gigabytes(available)}. "
             f"Leave {largest!r} out with dataset.drop=[{largest}], or use preprocessing=one_hot_rare."
         )
+
+
+def check_probability_memory(experiment: Experiment) -> None:
+    """Reject probabilities of so many classes that they do not fit into memory: the target is rather a number."""
+    dataset = experiment.dataset
+    n_rows = len(dataset.y)
+    available = read_machine_bytes()
     n_classes = len(dataset.classes) if dataset.is_classification else 0
     n_bytes = BYTES_OF_NUMBER * n_rows * n_classes
     if n_bytes > available and hasattr(experiment.scored_learner, "predict_proba"):

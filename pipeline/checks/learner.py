@@ -1,64 +1,25 @@
-"""Preflight: everything that can be rejected before the first fit is rejected here, with the remedy.
-
-Each check is a function that raises a `UserError` or returns. `check_experiment` runs those that need no splits, and
-`check_splits` the others.
-"""
+"""Checks of the learner, its parameters, its pruning, and the candidates and rows of its tuning."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 
 from bakeoff import learners
-from bakeoff.pipeline.cell_checks import check_cells
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.experiment.candidates import count_smallest_inner_part, get_row_bounded_parameters
-from bakeoff.pipeline.fit_checks import check_decision_splits, check_fit, check_sampler
-from bakeoff.pipeline.memory_check import check_memory, check_table_memory
-from bakeoff.pipeline.parameter_sizes import check_parameter_sizes
-from bakeoff.pipeline.stages.pruning import MAX_CONFIDENCE, METHODS, NoPruning, Pruning
+from bakeoff.pipeline.machine import MAX_PROCESSES_PER_CORE, count_most_processes
+from bakeoff.pipeline.stages.pruning import MAX_CONFIDENCE, METHODS, NoPruning
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import GridTuning
 
-
-def check_experiment(experiment: Experiment) -> None:
-    """Reject an experiment that cannot work on any splits.
-
-    Raises
-    ------
-    UserError
-    """
-    check_seed(experiment)
-    check_target(experiment)
-    check_learner_type(experiment)
-    check_parameters(experiment.learner, "learner")
-    check_parameter_sizes(experiment.learner, experiment.dataset, "learner")
-    check_parameter_sizes(experiment.preprocessing, experiment.dataset, "preprocessing")
-    check_table_memory(experiment)
-    check_pruning(experiment)
-    check_space(experiment)
-    check_validation_rows(experiment)
-    check_fit(experiment)
-
-
-def check_splits(experiment: Experiment, splits: Splits) -> None:
-    """Reject an experiment that cannot work on its splits.
-
-    Raises
-    ------
-    UserError
-    """
-    check_inner_folds(experiment, splits)
-    check_row_bounds(experiment, splits)
-    check_memory(experiment, splits)
-    check_decision_splits(experiment, splits)
-    check_cells(experiment, splits.folds[0])
-    check_sampler(experiment, splits.folds[0])
+NESTING = "__"
+PROCESS_PARAMETER = "n_jobs"
 
 
 def check_seed(experiment: Experiment) -> None:
@@ -90,11 +51,15 @@ def check_learner_type(experiment: Experiment) -> None:
     if is_suitable(learner):
         return
     wanted = "classifier" if experiment.dataset.is_classification else "regressor"
-    options = [name for name, registered in learners.REGISTRY.items() if is_suitable(registered())]
     raise UserError(
         f"dataset={experiment.dataset.name} is {experiment.dataset.task}, but learner "
-        f"{learner_name} is not a {wanted}; choose one of learner={','.join(options)}."
+        f"{learner_name} is not a {wanted}; choose one of {list_options(lambda each: is_suitable(each()))}."
     )
+
+
+def list_options(is_suitable: Callable[[type[BaseEstimator]], bool]) -> str:
+    """Return the learners of bakeoff with some property, as an override names them."""
+    return f"learner={','.join(name for name, learner in learners.REGISTRY.items() if is_suitable(learner))}"
 
 
 def check_parameters(learner: BaseEstimator, key: str) -> None:
@@ -109,6 +74,30 @@ def check_parameters(learner: BaseEstimator, key: str) -> None:
         raise UserError(f"{place}: {error}") from error
 
 
+def check_learner_parameters(experiment: Experiment) -> None:
+    """Require parameters that the learner accepts, and few processes of its own."""
+    check_parameters(experiment.learner, "learner")
+    check_processes(experiment.learner, "learner")
+
+
+def check_processes(estimator: Any, key: str) -> None:
+    """Reject an estimator that would start very many processes or threads of its own."""
+    n_most = count_most_processes()
+    for name, value in estimator.get_params(deep=True).items():
+        is_count = name.rpartition(NESTING)[2] == PROCESS_PARAMETER and isinstance(value, int)
+        if is_count and value > n_most:
+            raise UserError(
+                f"{key}.{name.replace(NESTING, '.')}={value} would start more than {MAX_PROCESSES_PER_CORE} processes "
+                f"or threads for each core; give at most {n_most}, or -1 for one for each core."
+            )
+
+
+def check_preprocessing_processes(experiment: Experiment) -> None:
+    """Reject preprocessing that would start very many processes or threads of its own."""
+    if hasattr(experiment.preprocessing, "get_params"):
+        check_processes(experiment.preprocessing, "preprocessing")
+
+
 def check_pruning(experiment: Experiment) -> None:
     """Require a learner that can be pruned, and a method that exists and fits the task."""
     if isinstance(experiment.pruning, NoPruning):
@@ -117,20 +106,22 @@ def check_pruning(experiment: Experiment) -> None:
     if method not in METHODS:
         raise UserError(f"pruning.method={method!r} is not a method. {did_you_mean(str(method), METHODS)}")
     if not hasattr(experiment.learner, "prune"):
-        options = [name for name, registered in learners.REGISTRY.items() if hasattr(registered, "prune")]
+        options = list_options(lambda learner: hasattr(learner, "prune"))
         raise UserError(
             f"pruning={method}, but {type(experiment.learner).__name__} cannot be pruned; "
-            f"use pruning=none, or one of learner={','.join(options)}."
+            f"use pruning=none, or one of {options}."
         )
     if method == "pessimistic" and not is_classifier(experiment.learner):
         raise UserError(
             "pruning=pessimistic counts errors of classes; for regression use pruning=best_first or bottom_up."
         )
-    _check_pruning_options(experiment.pruning)
 
 
-def _check_pruning_options(pruning: Pruning) -> None:
-    """Require options that the method has, and a confidence within its range."""
+def check_pruning_options(experiment: Experiment) -> None:
+    """Require options that the method of pruning has, and a confidence within its range."""
+    pruning = experiment.pruning
+    if isinstance(pruning, NoPruning):
+        return
     confidence = pruning.confidence
     if confidence is not None and pruning.method != "pessimistic":
         raise UserError(
@@ -164,7 +155,7 @@ def check_space(experiment: Experiment) -> None:
     for candidate in _iter_candidates(experiment):
         learner = clone(experiment.learner).set_params(**candidate)
         check_parameters(learner, "space")
-        check_parameter_sizes(learner, experiment.dataset, "space")
+        check_processes(learner, "space")
 
 
 def check_validation_rows(experiment: Experiment) -> None:

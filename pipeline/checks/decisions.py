@@ -1,4 +1,4 @@
-"""Checks, before the first fit, of what changes a fit or its predictions: weights, balance, target and decisions."""
+"""Checks of what changes a fit or its predictions: weights, balance, target, calibration and threshold."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import has_fit_parameter
 
-from bakeoff import learners
+from bakeoff.pipeline.checks.learner import list_options
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import (
     Experiment,
@@ -22,22 +22,6 @@ from bakeoff.pipeline.stages.target import TransformedTarget
 from bakeoff.pipeline.stages.tuning import GridTuning
 
 SCORE_METHODS = ("predict_proba", "decision_function")
-
-
-def check_fit(experiment: Experiment) -> None:
-    """Reject an experiment whose weights, balance, target, calibration or threshold cannot work on any splits.
-
-    Raises
-    ------
-    UserError
-    """
-    check_weights(experiment)
-    check_balance(experiment)
-    check_target_transformation(experiment)
-    check_calibration(experiment)
-    check_threshold(experiment)
-    check_decision_rows(experiment)
-    check_headline_while_tuning(experiment)
 
 
 def check_weights(experiment: Experiment) -> None:
@@ -57,14 +41,12 @@ def _require_weighted_fit(experiment: Experiment, key: str, cure: str) -> None:
     if has_fit_parameter(experiment.learner, "sample_weight"):
         return
     of_task = is_classifier(experiment.learner)
-    options = [
-        name
-        for name, registered in learners.REGISTRY.items()
-        if is_classifier(registered()) == of_task and has_fit_parameter(registered, "sample_weight")
-    ]
+    options = list_options(
+        lambda learner: is_classifier(learner()) == of_task and has_fit_parameter(learner, "sample_weight")
+    )
     raise UserError(
         f"{key} weights the rows, and {type(experiment.learner).__name__} does not accept weights; {cure}, or choose "
-        f"one of learner={','.join(options)}."
+        f"one of {options}."
     )
 
 
@@ -179,15 +161,11 @@ def check_headline_while_tuning(experiment: Experiment) -> None:
         )
 
 
-def check_sampler(experiment: Experiment, split: Split) -> None:
-    """Try a sampler that makes new rows on the training rows of a split, because samplers differ in what they accept.
-
-    Raises
-    ------
-    UserError
-    """
+def check_sampler(experiment: Experiment, splits: Splits) -> None:
+    """Try a sampler that makes new rows on the first training rows, because samplers differ in what they accept."""
     if not experiment.balance.makes_rows:
         return
+    split = splits.folds[0]
     dataset = experiment.dataset
     y = dataset.y[split.train]
     try:
@@ -202,12 +180,7 @@ def check_sampler(experiment: Experiment, split: Split) -> None:
 
 
 def check_decision_splits(experiment: Experiment, splits: Splits) -> None:
-    """Require that the rows on which calibration and threshold are learnt hold all classes of the training rows.
-
-    Raises
-    ------
-    UserError
-    """
+    """Require that the rows on which calibration and threshold are learnt hold all classes of the training rows."""
     folds = experiment.decision_folds
     if folds is None:
         return

@@ -1,4 +1,4 @@
-"""The checks of cells before the first fit: kinds of columns and missing cells that a learner does not accept.
+"""Checks of cells: kinds of columns and missing cells that a learner does not accept.
 
 Each message names the column and the option of preprocessing that cures it.
 """
@@ -17,20 +17,16 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.stages.preprocessing import list_kinds, reads_nominal_columns, require_named_columns
 from bakeoff.pipeline.stages.preprocessing.learner_input import get_max_nominal_values
-from bakeoff.pipeline.stages.splitting import Split
+from bakeoff.pipeline.stages.splitting import Splits
 
 MAX_TRIAL_ROWS = 100
 """Rows on which preprocessing is tried if every column is numeric and full: its steps then work on all rows or none."""
 NOMINAL_KINDS = ("nominal", "ordered")
 
 
-def check_cells(experiment: Experiment, split: Split) -> None:
-    """Require columns that the learner can take, after preprocessing, with their missing cells.
-
-    Raises
-    ------
-    UserError
-    """
+def check_cells(experiment: Experiment, splits: Splits) -> None:
+    """Require columns that the learner can take, after preprocessing of the first part, with their missing cells."""
+    split = splits.folds[0]
     dataset = experiment.dataset
     _require_finite(dataset.X)
     require_named_columns(experiment.preprocessing, dataset.X)
