@@ -122,8 +122,8 @@ def read_values(verb: str, request: type, words: Sequence[str]) -> dict[str, Any
     """
     arguments = list_arguments(request)
     by_key = {argument.word: argument for argument in arguments if argument.has_key}
-    reject_options(words, by_key)
-    pairs = [word for word in words if "=" in word and not names_file(word, by_key)]
+    _reject_options(words, by_key)
+    pairs = [word for word in words if "=" in word and not _names_file(word, by_key)]
     reject_repeated_keys(pairs)
     values: dict[str, Any] = {}
     others = next((argument for argument in by_key.values() if argument.takes_others), None)
@@ -142,7 +142,7 @@ def read_values(verb: str, request: type, words: Sequence[str]) -> dict[str, Any
     return values | _place_words(given, arguments)
 
 
-def reject_options(words: Sequence[str], keys: Collection[str]) -> None:
+def _reject_options(words: Sequence[str], keys: Collection[str]) -> None:
     """Reject options, such as ``--output``: values are written with the sign of equality."""
     for word in words:
         if word.startswith("-"):
@@ -151,7 +151,7 @@ def reject_options(words: Sequence[str], keys: Collection[str]) -> None:
             raise UserError(f"{word} is not an option of this verb; {cure}.")
 
 
-def names_file(word: str, keys: Collection[str]) -> bool:
+def _names_file(word: str, keys: Collection[str]) -> bool:
     """Return whether a word is the path of a file or folder with ``=`` in its name, and not a value of a key."""
     is_pair = word.partition("=")[0] in keys
     return "=" in word and not is_pair and expand_home(word).exists()

@@ -53,8 +53,8 @@ def load(
     --------
     >>> load("none_such", tracking__uri="sqlite:////none/such.db")
     Traceback (most recent call last):
-    bakeoff.pipeline.errors.UserError: tracking.uri: there is no store at sqlite:////none/such.db; run an experiment \
-first, or give tracking.uri=URI.
+    bakeoff.pipeline.errors.UserError: load: tracking.uri: there is no store at sqlite:////none/such.db; run an \
+experiment first, or give tracking.uri=URI.
     """
     if not isinstance(word, str):
         raise UserError(
