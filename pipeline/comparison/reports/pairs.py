@@ -81,7 +81,7 @@ def tabulate_overall_pairs(overall: OverallResult, *, shows_all: bool) -> Table:
         ]
         for pair in shown
     ]
-    columns = ("pair", "ranks apart", "win/tie/loss", "p Nemenyi", "p Wilcoxon", "p Wilcoxon, Holm")
+    columns = ("pair", "ranks apart", "win/tie/loss", "p Nemenyi", "p Wilcoxon", "p Holm")
     return make_table("pairs over datasets", columns, rows, hidden)
 
 
