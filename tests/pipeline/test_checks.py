@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from bakeoff.learners import DecisionTreeClassifier as PrunableTree
 from bakeoff.learners import DecisionTreeRegressor, MajorityClassifier, MeanRegressor
+from bakeoff.pipeline import checks
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, evaluate_splits
 from bakeoff.pipeline.stages.dataset import Dataset, load_bundled, load_lecture_table
@@ -284,3 +286,17 @@ def test_a_table_of_cells_is_not_changed() -> None:
     before = MORTGAGE.X.copy()
     check_and_split(experiment(MORTGAGE, DecisionTreeClassifier(), preprocessing=ONE_HOT))
     pd.testing.assert_frame_equal(MORTGAGE.X, before)
+
+
+def test_every_check_stands_in_the_table_with_what_it_requires() -> None:
+    table = (*checks.EXPERIMENT_CHECKS, *checks.SPLIT_CHECKS)
+    assert len(set(table)) == len(table)
+    assert all(check.__doc__ for check in table)
+    rooms = (checks.cells, checks.decisions, checks.learner, checks.memory)
+    takes_experiment = {
+        function
+        for room in rooms
+        for name, function in vars(room).items()
+        if name.startswith("check_") and next(iter(inspect.signature(function).parameters)) == "experiment"
+    }
+    assert takes_experiment == set(table)
