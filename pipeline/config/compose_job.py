@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import chdir, contextmanager, nullcontext
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -82,6 +83,8 @@ def compose_job(words: Sequence[str], source: ConfigSource | None = None) -> Com
         # Values of the configuration may refer to Hydra's own part.
         HydraConfig.instance().set_config(composed)
         invocation = read_invocation(composed.hydra)
+        # A copy, because Hydra's own part refers to keys of the whole.
+        composed = deepcopy(composed)
         with open_dict(composed):
             del composed["hydra"]
         settled = settle_config(resolve_config(composed))

@@ -6,6 +6,7 @@ Each attack tries to write the file `TRACE`, by a module that writes it when it 
 from __future__ import annotations
 
 import json
+import logging
 import re
 import shutil
 import socket
@@ -314,6 +315,17 @@ def test_the_command_may_say_where_hydra_writes(bakeoff: Bakeoff) -> None:
     answer = bakeoff("-m", *QUICK, "seed=1,2", "hydra.sweep.dir=elsewhere")
     assert answer.status == 0, answer.err
     assert (bakeoff.folder / "elsewhere/multirun.yaml").is_file()
+
+
+def test_the_log_and_the_current_folder_of_a_run_are_those_of_hydra(bakeoff: Bakeoff) -> None:
+    root = logging.getLogger()
+    bakeoff.patch.setattr(root, "handlers", list(root.handlers))
+    bakeoff.patch.setattr(root, "level", root.level)
+    words = ("hydra.run.dir=elsewhere/${seed}", "hydra/job_logging=default", "hydra.job.chdir=true")
+    answer = bakeoff(*QUICK, "seed=7", *words)
+    assert answer.status == 0, answer.err
+    assert (bakeoff.folder / "elsewhere/7/bakeoff.log").is_file()
+    assert Path.cwd() == bakeoff.folder
 
 
 def test_a_pickled_job_is_not_read(bakeoff: Bakeoff) -> None:
