@@ -12,7 +12,7 @@ from bakeoff.pipeline.model.row_findings import ColumnFindings, RowFindings, Shi
 from bakeoff.pipeline.model.training_record import TrainingRecord
 from bakeoff.pipeline.stages.dataset.column import DATE
 from bakeoff.pipeline.stages.dataset.columns import FurtherRows
-from bakeoff.pipeline.text.numbers import equate_p, format_percent, format_score
+from bakeoff.pipeline.text.numbers import equate_p, format_percent, format_statistic
 
 MAX_SHOWN_VALUES = 5
 MAX_CHANCE = 0.1
@@ -198,7 +198,7 @@ def _describe_shift(column: ColumnFindings) -> list[str]:
     if shift is None or column.profile is None:
         return []
     changed = f"{name_bin(column.profile, shift.position)}, {_compare_percents(shift)}"
-    facts = f"a {shift.size} shift: stability index {format_score(shift.index)}, {equate_p(shift.p_value)}"
+    facts = f"a {shift.size} shift: stability index {format_statistic(shift.index)}, {equate_p(shift.p_value)}"
     return [f"{column.name}: distributed otherwise than in training ({facts}); most changed: {changed}."]
 
 

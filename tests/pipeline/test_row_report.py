@@ -25,7 +25,7 @@ from bakeoff.pipeline.model.row_report import (
 from bakeoff.pipeline.stages.dataset import ColumnRules, convert_columns
 from bakeoff.pipeline.stages.preprocessing import list_kinds
 from bakeoff.pipeline.tables.json_records import format_json
-from bakeoff.pipeline.text.numbers import format_score
+from bakeoff.pipeline.text.numbers import format_statistic
 
 
 def make_record(columns: Mapping[str, Any], fitted: slice = slice(None), **rules: Any) -> TrainingRecord:
@@ -132,8 +132,8 @@ def test_a_shifted_distribution_is_said_with_the_bin_that_changed_most() -> None
     before = np.count_nonzero(colours == "blue") / 400
     assert sentences[1] == (
         f"colour: distributed otherwise than in training (a large shift: stability index "
-        f"{format_score(shifts['colour'].index)}, p < .001); most changed: blue, {100 * (300 - n_red) / 300:.0f} % of "
-        f"the cells in place of {100 * before:.0f} %."
+        f"{format_statistic(shifts['colour'].index)}, p < .001); most changed: blue, {100 * (300 - n_red) / 300:.0f} % "
+        f"of the cells in place of {100 * before:.0f} %."
     )
     assert "and above" in sentences[0]
     assert describe_test(findings) == ""
