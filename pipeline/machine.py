@@ -8,7 +8,6 @@ from pathlib import Path
 
 CGROUP_FILES = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 """Where Linux says how much memory a container may use."""
-BYTES_OF_GIGABYTE = 10**9
 MAX_PROCESSES_PER_CORE = 8
 """More processes than this wait for one another, and each needs memory of its own."""
 
@@ -34,11 +33,6 @@ def _read_container_limits() -> list[int]:
         if text.isdigit():  # otherwise "max"
             limits.append(int(text))
     return limits
-
-
-def to_gigabytes(n_bytes: float) -> str:
-    """Return a number of bytes as a text: ``3.2 GB``."""
-    return f"{n_bytes / BYTES_OF_GIGABYTE:,.1f} GB"
 
 
 def count_most_processes() -> int:

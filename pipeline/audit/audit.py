@@ -14,6 +14,7 @@ from bakeoff.pipeline.experiment import Experiment, FoldResult
 from bakeoff.pipeline.experiment.stage_log import find_leaks
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.splitting import Splits
+from bakeoff.pipeline.text.words import count_nouns
 
 REFUSE = "refuse"
 WARN = "warn"
@@ -51,7 +52,7 @@ class AuditVerdict:
         n_warnings = len(self.warnings)
         if n_warnings == 0:
             return PASSED
-        return "1 warning" if n_warnings == 1 else f"{n_warnings} warnings"
+        return count_nouns(n_warnings, "warning")
 
 
 @dataclass(frozen=True)

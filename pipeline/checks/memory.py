@@ -6,9 +6,10 @@ from typing import Any
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
-from bakeoff.pipeline.machine import BYTES_OF_GIGABYTE, read_machine_bytes, to_gigabytes
+from bakeoff.pipeline.machine import read_machine_bytes
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.splitting import Splits
+from bakeoff.pipeline.text.numbers import format_bytes
 
 BYTES_OF_NUMBER = 8
 PAIRWISE_MODULE = "sklearn.gaussian_process"
@@ -19,7 +20,7 @@ MATRICES_OF_GIVEN_KERNEL = 7
 ONE_HOT = "OneHotEncoder"
 REDUCING_STEPS = ("GroupRareValues",)
 """Steps after which a column has fewer values."""
-NOTED_BYTES = BYTES_OF_GIGABYTE // 2
+NOTED_BYTES = 500_000_000
 """A fit that needs more memory is said before it begins."""
 
 
@@ -29,7 +30,7 @@ def check_memory(experiment: Experiment, splits: Splits) -> None:
     if exceeds_memory(experiment.learner, n_rows):
         raise UserError(
             f"learner: {describe_memory(experiment.learner, n_rows)}; this machine has "
-            f"{to_gigabytes(read_machine_bytes())}. Choose another learner, or fewer rows for training."
+            f"{format_bytes(read_machine_bytes())}. Choose another learner, or fewer rows for training."
         )
 
 
@@ -43,7 +44,7 @@ def check_one_hot_memory(experiment: Experiment) -> None:
         largest = max(dataset.nominal, key=lambda name: dataset.X[name].nunique())
         raise UserError(
             f"preprocessing: one-hot makes {widest:,} columns of {n_rows:,} rows, which need "
-            f"{to_gigabytes(BYTES_OF_NUMBER * n_rows * widest)}; this machine has {to_gigabytes(available)}. "
+            f"{format_bytes(BYTES_OF_NUMBER * n_rows * widest)}; this machine has {format_bytes(available)}. "
             f"Leave {largest!r} out with dataset.drop=[{largest}], or use preprocessing=one_hot_rare."
         )
 
@@ -58,7 +59,7 @@ def check_probability_memory(experiment: Experiment) -> None:
     if n_bytes > available and hasattr(experiment.scored_learner, "predict_proba"):
         raise UserError(
             f"dataset.target={dataset.target!r} has {n_classes:,} classes, whose probabilities for {n_rows:,} rows "
-            f"need {to_gigabytes(n_bytes)}; this machine has {to_gigabytes(available)}. If it is a number, use "
+            f"need {format_bytes(n_bytes)}; this machine has {format_bytes(available)}. If it is a number, use "
             "dataset.task=regression."
         )
 
@@ -92,7 +93,7 @@ def note_memory(experiment: Experiment) -> str:
 
 def describe_memory(learner: Any, n_rows: int) -> str:
     """Return what a fit on some number of rows needs, and how it grows."""
-    needed = to_gigabytes(estimate_pairwise_bytes(learner, n_rows))
+    needed = format_bytes(estimate_pairwise_bytes(learner, n_rows))
     return (
         f"{type(learner).__name__} needs about {needed} for the pairs of {n_rows:,} rows; its memory grows with the "
         "square of the rows, its time with the cube"

@@ -269,7 +269,3 @@ class MetricResult:
     datasets: tuple[DatasetResult, ...]
     overall: OverallResult | None
     pareto: tuple[ParetoPoint, ...]
-
-    def find_dataset(self, name: str) -> DatasetResult:
-        """Return the result of a dataset."""
-        return next(result for result in self.datasets if result.dataset == name)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.secrets import conceal_words, find_secrets
+from bakeoff.pipeline.text.words import join_words
 
 QUERY_KEY = "dataset.url="
 """The key of the address of a database; a reference with ``$`` takes the place of its password."""
@@ -44,7 +45,7 @@ def conceal_passwords(words: Sequence[str]) -> list[str]:
     """
     concealed, names = conceal_words(words)
     if names:
-        variables = " and ".join(names)
+        variables = join_words(names)
         print(
             f"note: the command holds a password, which is not stored; {variables} stands in its place: export it to "
             "repeat the commands that are shown.",

@@ -15,6 +15,7 @@ from bakeoff.pipeline.config.booleans import read_boolean
 from bakeoff.pipeline.config.trust import TRUST_KEY, read_trust
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.text.given import expand_home
+from bakeoff.pipeline.text.words import count_nouns
 
 R = TypeVar("R")
 NULL = "null"
@@ -137,7 +138,7 @@ def read_values(verb: str, request: type, words: Sequence[str]) -> dict[str, Any
             values[argument.name] = argument.read(text)
     given = [word for word in words if word not in pairs]
     if not _is_right_number(len(given), arguments):
-        were_given = "1 argument was given" if len(given) == 1 else f"{len(given)} arguments were given"
+        were_given = count_nouns(len(given), "argument was given", "arguments were given")
         raise UserError(f"{were_given}; usage: {format_usage(verb, request)}")
     return values | _place_words(given, arguments)
 

@@ -15,6 +15,7 @@ from bakeoff.pipeline.explanation.importances import ScoredPart
 from bakeoff.pipeline.explanation.scored_parts import list_scored_parts, make_scoring
 from bakeoff.pipeline.model import Model, make_training_record
 from bakeoff.pipeline.refit import LoadedRun
+from bakeoff.pipeline.text.words import count_nouns
 
 SHOWN_LETTERS = 8
 """Of the id of a run; as many name it on the command line."""
@@ -153,9 +154,9 @@ def _describe_copies(rows: FileRows, experiment: Experiment) -> list[str]:
     n_copies = sum(code in known for code in _hash_rows(rows.X))
     if not n_copies:
         return []
-    plural = "row of the file is equal to a row" if n_copies == 1 else "rows of the file are equal to rows"
+    copies = count_nouns(n_copies, "row of the file is equal to a row", "rows of the file are equal to rows")
     return [
-        f"{n_copies:,} {plural} of {experiment.dataset.name}, which the model may have been fitted on: on them, "
+        f"{copies} of {experiment.dataset.name}, which the model may have been fitted on: on them, "
         "importances are those of what it remembers."
     ]
 

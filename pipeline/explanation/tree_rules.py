@@ -13,7 +13,8 @@ from sklearn.pipeline import Pipeline
 from bakeoff.pipeline.explanation.numbers import format_number, format_threshold
 from bakeoff.pipeline.explanation.origins import CODE, INDICATOR, NUMBER, Origin, join_values
 from bakeoff.pipeline.explanation.tree_paths import Answer, TreeNodes, read_nodes
-from bakeoff.pipeline.text.numbers import format_score
+from bakeoff.pipeline.text.numbers import format_percent, format_score
+from bakeoff.pipeline.text.words import count_nouns
 
 
 @dataclass(frozen=True)
@@ -40,9 +41,8 @@ class Rule:
     @property
     def outcome(self) -> str:
         """What is predicted, and of how many rows it holds."""
-        unit = "row" if self.n_rows == 1 else "rows"
         share = "" if self.share is None else f"{_format_share(self.share)} of "
-        return f"{self.prediction} ({share}{self.n_rows} {unit})"
+        return f"{self.prediction} ({share}{count_nouns(self.n_rows, 'row')})"
 
     @property
     def words(self) -> str:
@@ -241,7 +241,5 @@ def _contains(answer: Answer, number: float) -> bool:
 
 
 def _format_share(share: float) -> str:
-    """Return a fraction in percent; one that is not 1 never reads as 100."""
-    if share == 1:
-        return "all"
-    return "> 99 %" if share > 0.995 else f"{100 * share:.0f} %"
+    """Return a fraction in percent, and a word for the whole."""
+    return "all" if share == 1 else format_percent(share)

@@ -19,6 +19,7 @@ from bakeoff.pipeline.figures.drawing.panels import add_title, make_panels
 from bakeoff.pipeline.figures.finished_run import FinishedRun
 from bakeoff.pipeline.figures.run_figure import TabulatedFigure
 from bakeoff.pipeline.stages.splitting import Splits
+from bakeoff.pipeline.text.words import count_nouns
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -100,8 +101,7 @@ class LearningCurve(TabulatedFigure):
         undefined = table[table["test"].isna()]
         if len(undefined):
             sizes = ", ".join(f"{size:.0%}" for size in undefined["size"].unique())
-            n_folds = undefined["fold"].nunique()
-            place = f"{sizes} of the rows in {n_folds} fold{'s' if n_folds > 1 else ''}"
+            place = f"{sizes} of the rows in {count_nouns(undefined['fold'].nunique(), 'fold')}"
             sentence = f"no score at {place}: {undefined['reason'].iloc[0]}"
             note += "\n" + shorten(sentence, NOTE_LETTERS, placeholder=" …")
         add_title(axes, f"{self.get_label(run.learner_name)} on {experiment.dataset.name}", note)

@@ -13,6 +13,7 @@ from bakeoff.pipeline.model.training_record import TrainingRecord
 from bakeoff.pipeline.stages.dataset.column import DATE
 from bakeoff.pipeline.stages.dataset.columns import FurtherRows
 from bakeoff.pipeline.text.numbers import equate_p, format_percent, format_statistic
+from bakeoff.pipeline.text.words import count_nouns
 
 MAX_SHOWN_VALUES = 5
 MAX_CHANCE = 0.1
@@ -21,7 +22,6 @@ MIN_EXCESS = 0.05
 MIN_RATIO = 2.0
 """And if their fraction exceeds that of training by so much, or so many times: in a large file, chance is small."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-MIN_SHOWN_P = 0.001
 
 
 def find_differences(record: TrainingRecord, rows: FurtherRows) -> RowFindings:
@@ -72,7 +72,7 @@ def describe_test(findings: RowFindings) -> str:
         return f"No column has {MIN_TESTED_ROWS} cells in training and here, so that distributions are not compared."
     if any(column.shift for column in findings.columns):
         return ""
-    columns = "1 column" if findings.n_tested == 1 else f"{findings.n_tested} columns"
+    columns = count_nouns(findings.n_tested, "column")
     return f"The distributions of {columns} were compared with training; none has shifted."
 
 

@@ -23,6 +23,7 @@ from bakeoff.pipeline.sweep.jobs import REFUSED
 from bakeoff.pipeline.sweep.report import SweepReport
 from bakeoff.pipeline.sweep.request import THREAD_VARIABLES, SweepRequest, run_requested_sweep, set_single_threads
 from bakeoff.pipeline.text.secrets import conceal_words
+from bakeoff.pipeline.text.words import count_nouns
 
 MAX_SHOWN_REASONS = 3
 
@@ -96,7 +97,7 @@ def _require_start(report: SweepReport) -> None:
     if not outcomes or any(outcome.kind != REFUSED for outcome in outcomes):
         return
     reasons = list(dict.fromkeys(outcome.reason for outcome in outcomes))
-    n_jobs = "1 job" if len(outcomes) == 1 else f"{len(outcomes)} jobs"
+    n_jobs = count_nouns(len(outcomes), "job")
     shown = "; ".join(reasons[:MAX_SHOWN_REASONS])
     n_more = len(reasons) - MAX_SHOWN_REASONS
     more = f"; and {n_more} other reasons" if n_more > 0 else ""

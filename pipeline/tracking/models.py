@@ -23,7 +23,6 @@ from bakeoff.pipeline.tracking.store import Store
 
 MODEL_NAME = "model"
 """The name of the model of each run, by which MLflow finds it as ``runs:/ID/model``."""
-REQUIREMENTS_FILE = "requirements.txt"
 PRELOADED_MODULES = (
     "alembic.command",
     "filelock",

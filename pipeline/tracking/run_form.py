@@ -17,6 +17,7 @@ from typing import Any
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.column_record import GUESSED_TAG
+from bakeoff.pipeline.text.words import count_nouns
 
 MAX_TAG_LETTERS = 8000
 """MLflow cuts longer tags."""
@@ -92,7 +93,7 @@ def _say_left_out(faults: tuple[tuple[str, str], ...]) -> None:
     """Print which runs are left out, once in a process."""
     ids = [run_id for run_id, _ in faults]
     shown = ", ".join(ids[:MAX_SHOWN_RUNS]) + (", …" if len(ids) > MAX_SHOWN_RUNS else "")
-    runs = "1 run is" if len(ids) == 1 else f"{len(ids)} runs are"
+    runs = count_nouns(len(ids), "run is", "runs are")
     print(
         f"tracking: {runs} left out, because bakeoff did not write {faults[0][1]}: {shown}; `bakeoff rm RUN` deletes "
         "such a run.",

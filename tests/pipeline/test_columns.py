@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -27,7 +28,7 @@ from bakeoff.pipeline.stages.dataset import (
     read_table,
 )
 from bakeoff.pipeline.stages.dataset.column import TARGET
-from bakeoff.pipeline.stages.dataset.column_record import format_columns, parse_columns
+from bakeoff.pipeline.stages.dataset.column_record import format_columns, make_column
 
 
 def text(cells: Sequence[str | None]) -> pd.Series:
@@ -495,7 +496,8 @@ def test_a_further_cell_of_another_kind_is_refused() -> None:
 
 def test_columns_are_recorded_and_read_again() -> None:
     dataset = dataset_of(x=text(["a", "ä", "?", "b"] * 10), row=list(range(40)))
-    assert parse_columns(format_columns(dataset)) == dataset.columns
+    stored = json.loads(format_columns(dataset))
+    assert tuple(map(make_column, stored)) == dataset.columns
 
 
 def test_a_declared_value_is_not_missing_even_if_it_is_spelled_like_a_missing_cell() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bakeoff.pipeline.tracking.reading import looks
-from bakeoff.pipeline.tracking.reading.looks import count_candidates, count_looks, count_looks_by_test_part
+from bakeoff.pipeline.tracking.reading.looks import count_candidates, count_looks
 from bakeoff.pipeline.tracking.store import Store, open_store
 
 WINE = {"dataset_digest": "wine", "splits_digest": "folds"}
@@ -37,10 +37,6 @@ def test_each_configuration_counts_once_wherever_its_runs_are_and_whether_they_w
     assert count_looks(store, "wine", "folds") == len({"knn", "svm", "tree"})
     assert count_looks(store, "wine", "others") == 1
     assert count_looks(store, "iris", "folds") == 0
-
-
-def test_all_test_parts_are_counted_in_one_query(store: Store) -> None:
-    assert count_looks_by_test_part(store) == {("wine", "folds"): 3, ("wine", "others"): 1}
 
 
 def test_the_search_that_servers_are_asked_with_counts_the_same(store: Store) -> None:

@@ -74,7 +74,7 @@ def test_one_hot_columns_that_do_not_fit_are_refused(
     if not n_columns:
         check_one_hot_memory(built)
         return
-    message = r"one-hot makes 3,000 columns of 6,000 rows, which need 0\.1 GB.*dataset\.drop=\[v\]"
+    message = r"one-hot makes 3,000 columns of 6,000 rows, which need 144.0 MB.*dataset\.drop=\[v\]"
     with pytest.raises(UserError, match=message):
         check_one_hot_memory(built)
 

@@ -10,6 +10,7 @@ import numpy as np
 from bakeoff.pipeline.figures.comparison.grid import add_rectangles, make_grid, write_absent
 from bakeoff.pipeline.figures.comparison.rendering import in_style
 from bakeoff.pipeline.figures.drawing.panels import CLASS_COLOURS, FONT_POINTS
+from bakeoff.pipeline.text.numbers import format_percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,9 +70,7 @@ def _write_percentages(axes: Axes, bars: np.ndarray, heights: np.ndarray) -> Non
     for row, part in np.argwhere(bars * panel_inches > TEXT_SHARE_INCHES):
         share = bars[row, part]
         place = (starts[row, part] + share / 2, heights[row])
-        # A probability that is not certain never reads as 100 %.
-        text = "> 99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
-        axes.text(*place, text, fontsize=FONT_POINTS - 1.5, color="black", **CENTRED)
+        axes.text(*place, format_percent(share), fontsize=FONT_POINTS - 1.5, color="black", **CENTRED)
 
 
 def _add_legend(figure: Figure) -> None:

@@ -39,6 +39,7 @@ from bakeoff.pipeline.stages.dataset.row_columns import (
     read_weights,
 )
 from bakeoff.pipeline.stages.dataset.table import Dataset, find_positive_class
+from bakeoff.pipeline.text.words import count_nouns
 
 
 def make_dataset(raw: RawTable, roles: Roles, rules: ColumnRules) -> Dataset:
@@ -153,9 +154,9 @@ def _leave_out_rows(
     if n_missing == len(is_kept):
         raise UserError(f"dataset.target={target.name!r}: all cells are missing in {raw.name}.")
     if not roles.drop_missing_target:
-        cells = "cell" if n_missing == 1 else "cells"
         raise UserError(
-            f"dataset.target={target.name!r} has {n_missing} missing {cells} in {raw.name}; remove those rows, or "
+            f"dataset.target={target.name!r} has {count_nouns(n_missing, 'missing cell')} in {raw.name}; remove those "
+            f"rows, or "
             f"leave them out with dataset.drop_missing_target=true.{_explain_spelling(frame[target.name])}"
         )
     verb = "row is" if n_missing == 1 else "rows are"

@@ -30,11 +30,6 @@ def format_columns(dataset: Dataset) -> str:
     return "[\n" + ",\n".join(lines) + "\n]\n"
 
 
-def parse_columns(text: str) -> tuple[Column, ...]:
-    """Return the columns of which the JSON is given; fields that another version wrote are ignored."""
-    return tuple(make_column(record) for record in json.loads(text))
-
-
 def record_column(column: Column) -> dict[str, Any]:
     """Return the fields of a column."""
     # The function of the standard library copies each value, which takes ten times as long.

@@ -12,6 +12,7 @@ from bakeoff.pipeline.stages.dataset.columns.declared import find_date_format
 from bakeoff.pipeline.stages.dataset.columns.infer import find_kind
 from bakeoff.pipeline.stages.dataset.columns.suspicions import list_cells
 from bakeoff.pipeline.stages.dataset.columns.target import read_values
+from bakeoff.pipeline.text.words import count_nouns
 
 PARTS = {
     "train": "train",
@@ -114,5 +115,5 @@ def read_times(cells: Cells, date_format: str = "") -> np.ndarray:
 def _require_full(cells: Cells, key: str) -> None:
     n_missing = int(np.count_nonzero(cells.distinct.codes < 0))
     if n_missing:
-        noun = "cell" if n_missing == 1 else "cells"
-        raise UserError(f"dataset.{key}={cells.name!r} has {n_missing} missing {noun}; each row needs a value.")
+        missing = count_nouns(n_missing, "missing cell")
+        raise UserError(f"dataset.{key}={cells.name!r} has {missing}; each row needs a value.")

@@ -7,6 +7,7 @@ import numpy as np
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.splitting.splits import SplitInput
 from bakeoff.pipeline.stages.splitting.strata import count_rarest
+from bakeoff.pipeline.text.words import count_nouns
 
 DEFAULT_MAX_FOLDS = 100_000
 
@@ -56,8 +57,8 @@ def require_rows_per_fold(data: SplitInput, folds: int, strata: np.ndarray | Non
         return
     if not data.is_classification:
         raise UserError(
-            f"evaluation.folds={folds}, but an interval of the target has {fewest} row{'s' if fewest > 1 else ''}; use "
-            "a smaller evaluation.target_bins, or fewer folds."
+            f"evaluation.folds={folds}, but an interval of the target has {count_nouns(fewest, 'row')}; use a "
+            "smaller evaluation.target_bins, or fewer folds."
         )
     remedy = f"has {fewest} rows; use at most {fewest} folds, or" if fewest > 1 else "has 1 row; drop it, or set"
     raise UserError(f"evaluation.folds={folds}, but class {rarest!r} {remedy} evaluation.stratify=false.")

@@ -8,7 +8,6 @@ the store holds them, because their scores have been seen.
 from __future__ import annotations
 
 import sqlite3
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -17,8 +16,6 @@ from typing import Any
 from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX, sqlite_path
 from bakeoff.pipeline.tracking.store import Store, iterate_runs
 
-TestPart = tuple[str, str]
-"""What identifies the test rows of an evaluation: the tags ``dataset_digest`` and ``splits_digest``."""
 ScoredJob = tuple[str, str, str]
 """The two tags of a test part, and the ``config_hash`` of a configuration that was scored on it."""
 JOB_TAGS = ("dataset_digest", "splits_digest", "config_hash")
@@ -83,24 +80,6 @@ def count_candidates(store: Store, dataset_digest: str) -> int:
         return len(_query_sqlite(store, READ_JOBS_OF_DATASET, (dataset_digest, store.experiment_id)))
     query = f"status = 'FINISHED' and tags.dataset_digest = '{dataset_digest}'"
     return len({run.data.tags.get("config_hash") for run in iterate_runs(store, query)} - {None})
-
-
-def count_looks_by_test_part(store: Store) -> dict[TestPart, int]:
-    """Return the number of configurations that have been scored on each test part, with one query.
-
-    Parameters
-    ----------
-    store : Store
-
-    Returns
-    -------
-    dict of (str, str) to int
-        (``dataset_digest``, ``splits_digest``) -> the number of distinct ``config_hash``.
-    """
-    # Only a SQLite file is read directly; any other store is asked by MLflow's search.
-    is_file = store.uri.startswith(SQLITE_PREFIX)
-    jobs = _query_sqlite(store, READ_JOBS) if is_file else _search_jobs(store, "status = 'FINISHED'")
-    return dict(Counter((data, splits) for data, splits, _ in jobs))
 
 
 def _query_sqlite(store: Store, query: str, values: tuple[str, ...] = ()) -> set[ScoredJob]:

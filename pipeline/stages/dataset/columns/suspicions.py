@@ -14,6 +14,7 @@ from bakeoff.pipeline.stages.dataset.columns.dates import find_stray_cells
 from bakeoff.pipeline.stages.dataset.columns.infer import MIN_JUDGED_CELLS, is_mostly_numbers, shorten
 from bakeoff.pipeline.stages.dataset.columns.key_text import format_list_key
 from bakeoff.pipeline.stages.dataset.columns.numbers import MAX_EXACT_INTEGER, find_power
+from bakeoff.pipeline.text.words import join_words
 
 MIN_CELLS_PER_VALUE = 5.0
 """A nominal column with fewer cells for each value on average has values that are rare in training rows."""
@@ -202,4 +203,4 @@ def list_cells(counts: Mapping[str, int]) -> str:
     shown = [f"{shorten(cell)!r}" + (f" ({counts[cell]} cells)" if counts[cell] > 1 else "") for cell in ranked]
     if len(shown) > MAX_SHOWN_CELLS:
         shown = [*shown[:MAX_SHOWN_CELLS], f"{len(shown) - MAX_SHOWN_CELLS} more"]
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+    return join_words(shown)

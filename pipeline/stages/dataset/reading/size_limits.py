@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.machine import read_machine_bytes, to_gigabytes
+from bakeoff.pipeline.machine import read_machine_bytes
+from bakeoff.pipeline.text.numbers import format_bytes
 
 MAX_EXPANSION = 100
 """Bytes of a text for each byte of its compressed file; tables have 3 to 20."""
@@ -39,7 +40,7 @@ def read_expanded(read: Callable[[int], bytes], file: Path) -> bytes:
         n_bytes += len(piece)
         if n_bytes > most:
             raise UserError(
-                f"dataset.path={str(file)!r} holds more than {to_gigabytes(most)} when it is decompressed, which is "
+                f"dataset.path={str(file)!r} holds more than {format_bytes(most)} when it is decompressed, which is "
                 f"more than {MAX_EXPANSION} times its size or half of the memory; decompress the file, and give that "
                 "one."
             )
@@ -64,5 +65,5 @@ def require_memory_for_cells(n_rows: int, n_columns: int, file: Path) -> None:
     if n_bytes > read_machine_bytes():
         raise UserError(
             f"dataset.path={str(file)!r} says that it holds {n_rows:,} rows of {n_columns:,} columns, which need "
-            f"{to_gigabytes(n_bytes)}; this machine has {to_gigabytes(read_machine_bytes())}. Give a part of the table."
+            f"{format_bytes(n_bytes)}; this machine has {format_bytes(read_machine_bytes())}. Give a part of the table."
         )

@@ -36,6 +36,7 @@ from bakeoff.pipeline.stages.dataset.reading.separator import (
 )
 from bakeoff.pipeline.stages.dataset.reading.swallowed_rows import find_swallowed_rows
 from bakeoff.pipeline.stages.dataset.reading.text_content import read_content
+from bakeoff.pipeline.text.words import count_nouns
 
 TEXT_EXTENSIONS = (".csv", ".tsv", ".tab", ".txt", ".dat", ".data")
 TABS = (".tsv", ".tab")
@@ -209,12 +210,12 @@ def _answer_ragged_rows(text: Text, cells: Cells) -> list[str]:
     if text.layout.ragged == LEAVE_OUT:
         lines = ", ".join(str(record.line) for record in ragged)
         more = ", …" if n_ragged > len(ragged) else ""
-        rows = "1 row is" if n_ragged == 1 else f"{n_ragged} rows are"
+        rows = count_nouns(n_ragged, "row is", "rows are")
         return [f"{rows} left out for not having {n_cells} cells (line {lines}{more})."]
     record = ragged[0]
     others = f" (the first of {n_ragged} such rows)" if n_ragged > 1 else ""
     raise UserError(
-        f"line {record.line} of {text.file.name} has {_count_cells(len(record.cells))}, but the first row has "
+        f"line {record.line} of {text.file.name} has {count_nouns(len(record.cells), 'cell')}, but the first row has "
         f"{n_cells}: {_show_row(record, text)}{others}; correct the row, or leave such rows out with "
         "dataset.ragged=leave_out."
     )
@@ -226,7 +227,7 @@ def _explain_first_row(text: Text, n_cells: int, usual: int) -> UserError:
     first = next(records)
     n_lines = next((record.line for record in records if len(record.cells) == usual), 2) - 1
     return UserError(
-        f"line {first.line} of {text.file.name} has {_count_cells(n_cells)}, but most rows have {usual}: "
+        f"line {first.line} of {text.file.name} has {count_nouns(n_cells, 'cell')}, but most rows have {usual}: "
         f"{_show_row(first, text)}; if the table begins below it, give dataset.skip_rows={n_lines}."
     )
 
@@ -246,10 +247,6 @@ def _show_row(record: Record, text: Text) -> str:
 def _shorten(text: str) -> str:
     """Return the beginning of a text in quotation marks."""
     return repr(text if len(text) <= MAX_SHOWN_LETTERS else f"{text[:MAX_SHOWN_LETTERS]}…")
-
-
-def _count_cells(number: int) -> str:
-    return "1 cell" if number == 1 else f"{number} cells"
 
 
 def _complete_names(names: list[str], table: pa.Table) -> tuple[list[str], pa.Table, list[str]]:
