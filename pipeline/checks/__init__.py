@@ -18,7 +18,6 @@ EXPERIMENT_CHECKS: tuple[Callable[[Experiment], None], ...] = (
     learner.check_target,
     learner.check_learner_type,
     learner.check_learner_parameters,
-    learner.check_preprocessing_processes,
     memory.check_one_hot_memory,
     memory.check_probability_memory,
     learner.check_pruning,

@@ -50,6 +50,8 @@ def choose_figures(
     UserError
         A figure cannot be drawn for this experiment, or two would write the same file.
     """
+    if not nodes:
+        return FigureChoice((), {})
     built = [build_object(node, f"figures[{position}]", trust) for position, node in enumerate(nodes)]
     explicit_files = {figure.file for figure in built if not _may_be_left_out(figure)}
     figures: list[Figure] = []

@@ -78,6 +78,8 @@ def check_learner_parameters(experiment: Experiment) -> None:
     """Require parameters that the learner accepts, and few processes of its own."""
     check_parameters(experiment.learner, "learner")
     check_processes(experiment.learner, "learner")
+    if hasattr(experiment.preprocessing, "get_params"):
+        check_processes(experiment.preprocessing, "preprocessing")
 
 
 def check_processes(estimator: Any, key: str) -> None:
@@ -90,12 +92,6 @@ def check_processes(estimator: Any, key: str) -> None:
                 f"{key}.{name.replace(NESTING, '.')}={value} would start more than {MAX_PROCESSES_PER_CORE} processes "
                 f"or threads for each core; give at most {n_most}, or -1 for one for each core."
             )
-
-
-def check_preprocessing_processes(experiment: Experiment) -> None:
-    """Reject preprocessing that would start very many processes or threads of its own."""
-    if hasattr(experiment.preprocessing, "get_params"):
-        check_processes(experiment.preprocessing, "preprocessing")
 
 
 def check_pruning(experiment: Experiment) -> None:

@@ -37,6 +37,8 @@ def check_memory(experiment: Experiment, splits: Splits) -> None:
 def check_one_hot_memory(experiment: Experiment) -> None:
     """Reject one-hot columns that do not fit into memory."""
     dataset = experiment.dataset
+    if not dataset.nominal:
+        return
     n_rows = len(dataset.y)
     available = read_machine_bytes()
     widest = count_one_hot_columns(experiment.preprocessing, dataset)

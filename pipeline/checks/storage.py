@@ -37,20 +37,6 @@ PREDICTING_METHODS = ("predict", "predict_proba", "decision_function")
 WITHOUT_MODEL = "or keep no model with tracking.models=false"
 
 
-def describe_stored_types(experiment: Experiment, trust: Sequence[str]) -> list[str]:
-    """Return a description of each kind of model that an experiment may store and that is not known; often none.
-
-    Tuning may choose any candidate. Models that are described alike need one check.
-
-    Parameters
-    ----------
-    experiment : Experiment
-    trust : sequence of str
-        Packages that the user trusts.
-    """
-    return list(_list_unknown_variants(experiment, trust))
-
-
 def check_models(spec: Mapping[str, Any], experiment: Experiment, splits: Splits, tried: set[str]) -> None:
     """Reject a model that cannot be stored, before the first fit.
 
@@ -70,7 +56,7 @@ def check_models(spec: Mapping[str, Any], experiment: Experiment, splits: Splits
     if not spec["tracking"].get("models"):
         return
     _reject_stored_secrets(spec)
-    for description in describe_stored_types(experiment, spec["trust"]):
+    for description in list_unknown_variants(experiment, spec["trust"]):
         if description not in tried:
             check_storable(experiment, splits.folds[0], spec["trust"], description)
             tried.add(description)
@@ -110,7 +96,7 @@ def check_storable(experiment: Experiment, split: Split, trust: Sequence[str], d
     ------
     UserError
     """
-    trial = _list_unknown_variants(experiment, trust)[description]
+    trial = list_unknown_variants(experiment, trust)[description]
     state = np.random.get_state()
     try:
         with warnings.catch_warnings():
@@ -121,8 +107,17 @@ def check_storable(experiment: Experiment, split: Split, trust: Sequence[str], d
         np.random.set_state(state)
 
 
-def _list_unknown_variants(experiment: Experiment, trust: Sequence[str]) -> dict[str, Experiment]:
-    """Return an experiment without tuning for each kind of model that is not known, by its description."""
+def list_unknown_variants(experiment: Experiment, trust: Sequence[str]) -> dict[str, Experiment]:
+    """Return an experiment without tuning for each kind of model that is not known, by its description; often none.
+
+    Tuning may choose any candidate. Models that are described alike need one check.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    trust : sequence of str
+        Packages that the user trusts.
+    """
     parts = [experiment.preprocessing, experiment.target]
     knows_parts = all(is_known(part) for part in parts)
     variants = {}

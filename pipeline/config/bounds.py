@@ -191,7 +191,9 @@ def require_few_candidates(tuning: Mapping[str, Any], max_candidates: int) -> No
     """
     if max_candidates < 1:
         raise UserError(f"max_candidates={max_candidates} must be a positive number of candidates.")
-    space = tuning.get("space") or {}
+    space = tuning.get("space")
+    if not space:
+        return
     grids = [space] if isinstance(space, Mapping) else space
     lengths = [_count_values(grid) for grid in grids if isinstance(grid, Mapping)]
     n_points = sum(math.prod(by_name.values()) for by_name in lengths)

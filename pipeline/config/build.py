@@ -97,12 +97,14 @@ def _build(node: Any, key: str, trust: Sequence[str]) -> Any:
         return {name: _build(child, f"{key}.{name}", trust) for name, child in node.items()}
     target = node[TARGET_KEY]
     found = find_target(target, f"{key}.{TARGET_KEY}", trust)
-    require_class_kind(found, key, target)
+    # Objects of a class with __getattr__ may have methods that the class does not show.
+    if inspect.isclass(found) and not hasattr(found, "__getattr__"):
+        _require_methods(found, key, target, "it")
     given = {name: child for name, child in node.items() if name != TARGET_KEY}
     _require_parameters(found, given, key, target)
     arguments = {str(name): _build(child, f"{key}.{name}", trust) for name, child in given.items()}
     built = _call(found, arguments, key, target)
-    require_kind(built, key, target)
+    _require_methods(built, key, target, f"the {type(built).__name__} that it returns")
     return built
 
 
@@ -292,43 +294,8 @@ def _require_installed(package: str, key_and_value: str, trust: Sequence[str]) -
         )
 
 
-def require_class_kind(found: Any, key: str, target: str) -> None:
-    """Reject a class that is not of the kind of its place, before its constructor is called.
-
-    Parameters
-    ----------
-    found : class or function
-        What a function returns is checked by `require_kind`.
-    key, target : str
-        Of the part, and its dotted name.
-
-    Raises
-    ------
-    UserError
-    """
-    # Objects of a class with __getattr__ may have methods that the class does not show.
-    if inspect.isclass(found) and not hasattr(found, "__getattr__"):
-        _require_methods(found, key, target, "it")
-
-
-def require_kind(built: Any, key: str, target: str) -> None:
-    """Reject an object that is not of the kind of its place.
-
-    Parameters
-    ----------
-    built : object
-        What the class or function has returned.
-    key, target : str
-        Of the part, and its dotted name.
-
-    Raises
-    ------
-    UserError
-    """
-    _require_methods(built, key, target, f"the {type(built).__name__} that it returns")
-
-
 def _require_methods(part: Any, key: str, target: str, subject: str) -> None:
+    """Reject a class or an object that is not of the kind of its place."""
     kind = find_kind(key)
     if kind is None or target in kind.choices:
         return

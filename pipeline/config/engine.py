@@ -90,9 +90,10 @@ class GuardedLoader(ConfigLoaderImpl):
         root = None if config_name is None else repo.load_config(config_name)
         in_file = [] if root is None else OmegaConf.select(root.config, SEARCH_PATH_KEY) or []
         given = [override.value() for override in parsed_overrides if override.get_key_element() == SEARCH_PATH_KEY]
-        trust = read_trust_of_words([override.input_line or "" for override in parsed_overrides])
-        for folder in [*in_file, *(folder for value in given if isinstance(value, list) for folder in value)]:
-            require_trusted_folder(SEARCH_PATH_KEY, str(folder), trust)
+        folders = [*in_file, *(folder for value in given if isinstance(value, list) for folder in value)]
+        words = [override.input_line or "" for override in parsed_overrides]
+        for folder in folders:
+            require_trusted_folder(SEARCH_PATH_KEY, str(folder), read_trust_of_words(words))
         super()._process_config_searchpath(config_name, parsed_overrides, repo)
 
     def _compose_config_from_defaults_list(self, defaults: list[ResultDefault], repo: IConfigRepository) -> DictConfig:

@@ -48,7 +48,9 @@ def resolve_config(composed: DictConfig) -> dict[str, Any]:
     """
     require_bounded_references(OmegaConf.to_container(composed, resolve=False))
     try:
-        _choose_space(composed)
+        if DEFAULT_SPACE_KEY in composed and not composed.get("space"):
+            with read_write(composed):  # a copy would take longer than all other steps
+                composed.space = f"${{{DEFAULT_SPACE_KEY}}}"
         spec = _resolve_values(composed)
     except MissingMandatoryValue as error:
         raise UserError(f"{error.full_key} must be given: add {error.full_key}=VALUE.") from error
@@ -56,16 +58,6 @@ def resolve_config(composed: DictConfig) -> dict[str, Any]:
         raise UserError(explain_reference(error, composed)) from error
     check_keys(composed)
     return {str(key): value for key, value in spec.items() if key != DEFAULT_SPACE_KEY}
-
-
-def _choose_space(composed: DictConfig) -> None:
-    """Let ``space`` refer to the default space of the learner if nothing is written there.
-
-    It is changed in place, because a copy would take longer than all other steps.
-    """
-    if DEFAULT_SPACE_KEY in composed and not composed.get("space"):
-        with read_write(composed):
-            composed.space = f"${{{DEFAULT_SPACE_KEY}}}"
 
 
 def _resolve_values(composed: DictConfig) -> dict[str, Any]:

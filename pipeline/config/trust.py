@@ -57,7 +57,8 @@ def read_trust_of_environment() -> tuple[str, ...]:
     UserError
         A name cannot be that of a package.
     """
-    return _require_names(_split_names(os.environ.get(TRUST_VARIABLE, "")), TRUST_VARIABLE)
+    given = os.environ.get(TRUST_VARIABLE, "")
+    return _require_names(_split_names(given), TRUST_VARIABLE) if given else ()
 
 
 def read_trust_of_words(words: Sequence[str]) -> tuple[str, ...]:
@@ -74,7 +75,7 @@ def read_trust_of_words(words: Sequence[str]) -> tuple[str, ...]:
         A name cannot be that of a package.
     """
     given = [word.partition("=")[2] for word in words if is_trust_word(word)]
-    return read_trust(given[-1] if given else "")
+    return read_trust(given[-1]) if given else read_trust_of_environment()
 
 
 def add_trust_of_environment(words: Sequence[str]) -> list[str]:
@@ -95,7 +96,7 @@ def add_trust_of_environment(words: Sequence[str]) -> list[str]:
     """
     packages = read_trust_of_environment()
     if not packages:
-        return [_write_as_list(word) for word in words]
+        return [_write_as_list(word) if is_trust_word(word) else word for word in words]
     others = [word for word in words if not is_trust_word(word)]
     given = [word.partition("=")[2] for word in words if is_trust_word(word)]
     if given and "],[" in given[-1].replace(" ", ""):

@@ -81,6 +81,8 @@ def _iter_imports(tree: ast.Module, package: str) -> Iterator[str]:
 def trace_targets(targets: frozenset[str]) -> list[UserModule]:
     """Return the code of the user that classes and functions depend on."""
     followed = frozenset(name for name in find_modules(targets) if get_package(name) not in VERSIONED)
+    if not followed:
+        return []
     return list(_trace_modules(followed, frozenset(map(get_package, followed))).values())
 
 

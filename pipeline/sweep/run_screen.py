@@ -8,7 +8,6 @@ from typing import Any
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from bakeoff.pipeline.audit import AuditVerdict
 from bakeoff.pipeline.checks.figures import FigureChoice
 from bakeoff.pipeline.checks.memory import note_memory
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
@@ -77,7 +76,8 @@ class RunScreen:
         """Print what is run, before it is."""
         self.show_experiment(prepared.description.name, prepared.experiment)
         self.show_notes(describe_unidentified(prepared.spec))
-        self.show_audit(prepared.audit_verdict)
+        for warning in prepared.audit_verdict.warnings:
+            self._err.print(f"[yellow]audit:[/] {escape(warning)}")
 
     def show_result(self, prepared: PreparedJob, result: JobResult, store: Store | None) -> None:
         """Print the scores of a run, its figures, and where it is stored."""
@@ -98,11 +98,6 @@ class RunScreen:
             self._out.print(f"preprocessing auto: {escape(experiment.preprocessing_summary)}")
         if note := note_memory(experiment):
             self._err.print(f"[yellow]learner:[/] {escape(note)}")
-
-    def show_audit(self, verdict: AuditVerdict) -> None:
-        """Print what the audit of data and splits found; nothing if it passed."""
-        for warning in verdict.warnings:
-            self._err.print(f"[yellow]audit:[/] {escape(warning)}")
 
     def show_scores(self, experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> None:
         """Print each metric on each part as mean ± standard deviation over folds, and the warnings of the learner."""

@@ -134,13 +134,15 @@ def _open_job(composed: ComposedRun, request: RunRequest, screen: RunScreen) -> 
     prepared = prepare_job(spec, composed.invocation, resources)
     tracker = get_tracker(resources, spec)
     tracker.open_store()
-    if tracker.store is not None:
+    if tracker.store is not None and not tracker.store.is_new:
         end_orphans(tracker.store)
     return prepared, tracker
 
 
 def _store_kept_result(prepared: PreparedJob, tracker: Tracker, screen: RunScreen) -> bool:
     """Store the result of a run that had finished when its store was lost; return whether there is one."""
+    if tracker.store is not None and tracker.store.is_new:
+        return False
     run_id = tracker.store_kept_result(prepared.description.tags["config_hash"])
     if run_id is not None:
         screen.show_kept_run(prepared, run_id, tracker.store)

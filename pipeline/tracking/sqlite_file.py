@@ -85,8 +85,8 @@ def _has_escapes() -> bool:
     return make_url(f"{SQLITE_PREFIX}%25").database == "%"
 
 
-def create_sqlite(path: Path) -> None:
-    """Create the database if it does not exist: as a whole or not at all, and by one process only.
+def create_sqlite(path: Path) -> bool:
+    """Create the database if it does not exist, as a whole or not at all, and return whether this process did so.
 
     MLflow creates its tables in many steps, and processes that do so at the same time disturb each other. So the first
     process takes a lock, creates the database under another name, and moves it into place when it is complete.
@@ -105,6 +105,7 @@ def create_sqlite(path: Path) -> None:
             with filelock.FileLock(f"{path}.lock"):
                 if not path.exists():
                     _create_and_move(path)
+                    return True
     except OSError as error:
         raise UserError(f"tracking.uri: {str(path)!r} cannot be created: {error}") from error
     if not path.is_file():
@@ -114,6 +115,7 @@ def create_sqlite(path: Path) -> None:
     # The process that started this one has looked.
     if parent_process() is None:
         require_store(path)
+    return False
 
 
 def is_writable(path: Path) -> bool:

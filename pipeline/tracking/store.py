@@ -64,12 +64,15 @@ class Store:
         Each call ends within a limit of time.
     is_copy : bool
         Whether it is a copy of a store that cannot be written, so that nothing written to it would last.
+    is_new : bool
+        Whether opening it has created it, so that it held no runs then.
     """
 
     uri: str
     experiment_id: str
     client: MlflowClient
     is_copy: bool = False
+    is_new: bool = False
 
     @property
     def folder(self) -> Path | None:
@@ -182,21 +185,21 @@ def open_store(given: str | None, experiment: str, create: bool = True, read_onl
     quiet_mlflow()
     if not create and not store_exists(uri):
         raise UserError(f"tracking.uri: there is no store at {uri}; run an experiment first, or give tracking.uri=URI.")
-    is_copy = False
+    is_copy = is_new = False
     if not uri.startswith(SQLITE_PREFIX):
         require_answer(uri)
     elif read_only and store_exists(uri) and not is_writable(sqlite_path(uri)):
         is_copy = True
         uri = _prepare_copy(sqlite_path(uri))
     else:
-        prepare_file(sqlite_path(uri))
+        is_new = prepare_file(sqlite_path(uri))
     from mlflow import MlflowClient
     from mlflow.exceptions import MlflowException
 
     try:
         client = limit_client(MlflowClient(tracking_uri=uri), LimitedCalls(uri))
         open_experiment = _create_experiment if create else _find_experiment
-        return Store(uri, open_experiment(client, uri, experiment), client, is_copy)
+        return Store(uri, open_experiment(client, uri, experiment), client, is_copy, is_new)
     except StoreError as error:
         raise UserError(str(error)) from error
     except (MlflowException, OSError) as error:
@@ -210,7 +213,7 @@ def disconnect_store(store: Store) -> None:
         engine.dispose()
 
 
-def prepare_file(path: Path) -> None:
+def prepare_file(path: Path) -> bool:
     """Create a database if it does not exist, and let its addresses follow it if its folder was moved or copied.
 
     Parameters
@@ -218,15 +221,22 @@ def prepare_file(path: Path) -> None:
     path : Path
         Absolute.
 
+    Returns
+    -------
+    bool
+        Whether it is new.
+
     Raises
     ------
     UserError
         The file cannot be created or written, or is not a SQLite database.
     """
-    create_sqlite(path)
+    if create_sqlite(path):
+        return True
     sentence = anchor_addresses(path)
     if sentence:
         print(f"tracking: {sentence}", file=sys.stderr)
+    return False
 
 
 def _prepare_copy(path: Path) -> str:

@@ -19,7 +19,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from bakeoff.pipeline.checks import storage as storage_check
-from bakeoff.pipeline.checks.storage import check_storable, describe_stored_types
+from bakeoff.pipeline.checks.storage import check_storable, list_unknown_variants
 from bakeoff.pipeline.config.build import EXTRAS, build_object
 from bakeoff.pipeline.config.options import CONF
 from bakeoff.pipeline.errors import UserError
@@ -96,7 +96,7 @@ class DrawsNumbers(Base):
 def check(checked: Experiment, trust: tuple[str, ...] = (__name__.split(".")[0],)) -> list[str]:
     """Check an experiment as a job does, and return the descriptions of its trials."""
     (split,) = check_and_split(checked).folds
-    descriptions = describe_stored_types(checked, trust)
+    descriptions = list(list_unknown_variants(checked, trust))
     for description in descriptions:
         check_storable(checked, split, trust, description)
     return descriptions
