@@ -12,14 +12,16 @@ from omegaconf import OmegaConf
 from optuna.distributions import CategoricalDistribution
 from optuna.trial import FrozenTrial, TrialState
 from rich.console import Console
-from rich.table import Table
 
 from bakeoff.pipeline.study.dimension import Dimension
 from bakeoff.pipeline.study.objectives import Objective
 from bakeoff.pipeline.study.space import SearchSpace
 from bakeoff.pipeline.study.trials import Trials
 from bakeoff.pipeline.sweep.planning import INVALID, Plan
+from bakeoff.pipeline.tables.table import TEXT, Cell, make_table
+from bakeoff.pipeline.tables.terminal import render_text
 from bakeoff.pipeline.text.numbers import format_score
+from bakeoff.pipeline.text.words import count_nouns
 from bakeoff.pipeline.whole_file import replace_whole
 
 RESULTS_FILE = "optimization_results.yaml"
@@ -122,22 +124,21 @@ def _show_best_trial(trial: FrozenTrial, objective: Objective, out: Console) -> 
 
 
 def _show_pareto_front(front: Sequence[FrozenTrial], objectives: Sequence[Objective], out: Console) -> None:
-    """Print a table of the trials of the Pareto front, sorted by the first objective."""
+    """Print the trials of the Pareto front as a table, sorted by the first objective."""
     objective_names = [objective.name for objective in objectives]
     recorded = {name for trial in front for name in _get_test_scores(trial)}
     score_names = sorted(recorded - set(objective_names))
-    title = f"Pareto front: {len(front)} trials that no other trial beats in all objectives"
-    table = Table(title=title, title_justify="left")
-    for name in ("trial", *objective_names, *score_names):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("parameters", overflow="fold")
+    trials = count_nouns(len(front), "trial")
+    out.print(f"Pareto front: {trials} that no other trial beats in all objectives")
+    columns = ["trial", *objective_names, *score_names, Cell("parameters", TEXT)]
+    rows = []
     sign = -1 if objectives[0].direction == "maximize" else 1
     for trial in sorted(front, key=lambda trial: (sign * trial.values[0], trial.number)):
         test_scores = _get_test_scores(trial)
         numbers = [*trial.values, *(test_scores.get(name, float("nan")) for name in score_names)]
         cells = [format_score(number) for number in numbers]
-        table.add_row(f"#{trial.number}", *cells, _format_params(trial))
-    out.print(table, soft_wrap=False)
+        rows.append([f"#{trial.number}", *cells, _format_params(trial)])
+    out.print(render_text(make_table("", columns, rows), out.width))
 
 
 def _format_params(trial: FrozenTrial) -> str:
