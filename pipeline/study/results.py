@@ -18,7 +18,7 @@ from bakeoff.pipeline.study.objectives import Objective
 from bakeoff.pipeline.study.space import SearchSpace
 from bakeoff.pipeline.study.trials import Trials
 from bakeoff.pipeline.sweep.planning import INVALID, Plan
-from bakeoff.pipeline.tables.table import TEXT, Cell, make_table
+from bakeoff.pipeline.tables.table import TEXT, Cell, Row, make_table
 from bakeoff.pipeline.tables.terminal import render_text
 from bakeoff.pipeline.text.numbers import format_score
 from bakeoff.pipeline.text.words import count_nouns
@@ -130,7 +130,7 @@ def _show_pareto_front(front: Sequence[FrozenTrial], objectives: Sequence[Object
     score_names = sorted(recorded - set(objective_names))
     trials = count_nouns(len(front), "trial")
     out.print(f"Pareto front: {trials} that no other trial beats in all objectives")
-    columns = ["trial", *objective_names, *score_names, Cell("parameters", TEXT)]
+    columns: Row = ["trial", *objective_names, *score_names, Cell("parameters", TEXT)]
     rows = []
     sign = -1 if objectives[0].direction == "maximize" else 1
     for trial in sorted(front, key=lambda trial: (sign * trial.values[0], trial.number)):
