@@ -61,5 +61,4 @@ class Liveness:
         if sign is None:
             return False
         host, _, pid = name.rpartition(" ")
-        # Earlier versions wrote no identity.
         return not ProcessSign(host, int(pid), *sign).is_gone(self._study.study_name, name)
