@@ -3,26 +3,51 @@
 from __future__ import annotations
 
 import os
+import socket
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import filelock
 from optuna.storages import RDBStorage
+from optuna.trial import FrozenTrial, TrialState, create_trial
 from sqlalchemy import create_engine, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.given import expand_home
+from bakeoff.pipeline.tracking.process_signs import identify_process
 
+PROCESS = "process"
+"""The user attribute of a trial that holds the process that asked for it."""
 DEFAULT_FILE = "outputs/optuna.db"
 WRITE_TIMEOUT_SECONDS = 60
 """How long a process waits for another one to finish writing."""
 CREATION_LOCK_KEY = 0x0B7A
 """The key of the advisory lock that a server grants to one creator of tables at a time."""
+
+
+class NamingStorage(RDBStorage):
+    """A storage in which each new trial names the process that asks for it, from the transaction that makes it.
+
+    A trial that was named later would stay unnamed if its process was killed in between.
+    """
+
+    def _create_new_trial(self, study_id: int, template_trial: FrozenTrial | None = None) -> FrozenTrial:
+        if template_trial is None:
+            template_trial = create_trial(state=TrialState.RUNNING, user_attrs={PROCESS: describe_process()})
+        return super()._create_new_trial(study_id, template_trial)
+
+
+def describe_process() -> dict[str, Any]:
+    """Return what tells this process from others, alive now, as `ProcessSign` has it."""
+    pid = os.getpid()
+    return {"host": socket.gethostname(), "pid": pid, "since": time.time(), "identity": identify_process(pid)}
 
 
 def parse_storage_url(storage: str | None) -> URL:
@@ -81,10 +106,10 @@ def open_storage(url: URL) -> RDBStorage:
         if url.drivername == "sqlite":
             _create_file(Path(str(url.database)))
             engine_options = {"connect_args": {"timeout": WRITE_TIMEOUT_SECONDS}}
-            return RDBStorage(url.render_as_string(), engine_kwargs=engine_options)
+            return NamingStorage(url.render_as_string(), engine_kwargs=engine_options)
         with _hold_creation_lock(url):
             address = url.render_as_string(hide_password=False)
-            return RDBStorage(address, engine_kwargs={"pool_pre_ping": True})
+            return NamingStorage(address, engine_kwargs={"pool_pre_ping": True})
     except (ImportError, NoSuchModuleError) as error:
         raise UserError(
             f"hydra.sweeper.storage={shown!r} needs a database driver that is not installed; "

@@ -30,8 +30,6 @@ from bakeoff.pipeline.sweep.plugin import SweepCommand
 from bakeoff.pipeline.sweep.report import SweepReport
 from bakeoff.pipeline.sweep.request import SweepRequest
 from bakeoff.pipeline.tracking import history
-from bakeoff.pipeline.tracking.heartbeat import Heartbeat
-from bakeoff.pipeline.tracking.process_signs import HEARTBEAT_SECONDS
 from bakeoff.pipeline.tracking.trackers import get_tracker
 
 
@@ -175,7 +173,6 @@ def _run_jobs(jobs: TrialJobs, command: SweepCommand) -> list[JobOutcome]:
     display = SweepDisplay(trials.n_trials - trials.count_finished(), command.quiet)
     loop = SweepLoop(options, display, [], jobs.on_outcome)
     jobs.record_outcome = loop.record_outcome
-    heartbeat = Heartbeat(trials.write_heartbeat, first=HEARTBEAT_SECONDS)
     try:
         with executor(jobs.runner, options, command.launch, trials.n_trials, options.workers) as run_jobs:
             loop.run_all(jobs, run_jobs)
@@ -189,7 +186,6 @@ def _run_jobs(jobs: TrialJobs, command: SweepCommand) -> list[JobOutcome]:
         reason = f"hydra.sweeper.storage cannot be used any more: {str(error).splitlines()[0]}"
         loop.outcomes.append(JobOutcome(0, trials.study.study_name, FAILED, reason))
     finally:
-        heartbeat.stop()
         trials.close()
     display.show_unfinished(loop.outcomes, len(loop.outcomes), options.on_invalid == "skip")
     return loop.outcomes

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from optuna.exceptions import UpdateFinishedTrialError
 from optuna.trial import FrozenTrial, Trial
 
 from bakeoff.pipeline.errors import UserError
@@ -15,10 +16,15 @@ from bakeoff.pipeline.study.space import Suggestion
 from bakeoff.pipeline.study.trials import FinishedRun, Trials
 from bakeoff.pipeline.sweep.compose import Composer
 from bakeoff.pipeline.sweep.job_runner import JobRunner
-from bakeoff.pipeline.sweep.jobs import FINISHED, REFUSED, SKIPPED, STOPPED, Job, JobOutcome, JobProgress
+from bakeoff.pipeline.sweep.jobs import FAILED, FINISHED, REFUSED, SKIPPED, STOPPED, Job, JobOutcome, JobProgress
 from bakeoff.pipeline.tracking import history
 from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.trackers import get_tracker
+
+ENDED_ELSEWHERE = (
+    "another machine has ended this trial, because it saw no heartbeat of its run for 15 minutes; "
+    "give all machines the same tracking.uri"
+)
 
 
 @dataclass
@@ -52,7 +58,7 @@ class TrialJobs:
 
     def __iter__(self) -> Iterator[Job]:
         while not self._has_too_many_failures:
-            asked = self.trials.ask(self._find_finished_run)
+            asked = self.trials.ask(self._find_finished_run, self._find_heartbeat)
             if asked is None:
                 return
             job = self._prepare_job(*asked)
@@ -74,14 +80,20 @@ class TrialJobs:
         if is_finished and not outcome.metrics:
             outcome = replace(outcome, metrics=self._read_stored_metrics(outcome))
         outcome = show_objectives(outcome, self.trials.objectives)
-        if is_finished:
+        try:
+            self._end_trial(trial, outcome)
+        except UpdateFinishedTrialError:
+            outcome = replace(outcome, kind=FAILED, reason=ENDED_ELSEWHERE)
+        self._count_failure(not is_finished and outcome.kind != STOPPED)
+        return outcome
+
+    def _end_trial(self, trial: Trial, outcome: JobOutcome) -> None:
+        if outcome.kind in (FINISHED, SKIPPED):
             self.trials.complete(trial, outcome.metrics, outcome.run_id)
         elif outcome.kind == STOPPED:
             self.trials.stop(trial, outcome.run_id)
         else:
             self.trials.fail(trial, outcome.reason)
-        self._count_failure(not is_finished and outcome.kind != STOPPED)
-        return outcome
 
     def _prepare_job(self, trial: Trial, suggestion: Suggestion) -> Job | None:
         """Return the job of a trial; record an outcome and return None if there is nothing to run."""
@@ -134,6 +146,13 @@ class TrialJobs:
         if run_id is None:
             return None
         return FinishedRun(run_id, history.read_metrics(store, run_id))
+
+    def _find_heartbeat(self, job_hash: str | None) -> float | None:
+        """Return the latest heartbeat of a job's runs, 0 if it has none; None without a store."""
+        store = self._find_store()
+        if store is None:
+            return None
+        return history.read_heartbeat(store, job_hash) if job_hash else 0.0
 
     def _count_failure(self, has_failed: bool) -> None:
         """Compare the failures of the latest trials with the limit, each time that a batch is complete."""

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import optuna
 from optuna.trial import FrozenTrial, Trial, TrialState
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.study.liveness import Liveness
 from bakeoff.pipeline.study.objectives import Objective
 from bakeoff.pipeline.study.open_study import FINISHED_STATES
 from bakeoff.pipeline.study.space import SearchSpace, Suggestion
+from bakeoff.pipeline.study.storage import PROCESS, describe_process
+from bakeoff.pipeline.tracking.process_signs import ProcessSign
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,8 @@ class FinishedRun:
 
 FindRun = Callable[[str], FinishedRun | None]
 """(config_hash) -> the finished run of that job, or None."""
+FindHeartbeat = Callable[[str | None], float | None]
+"""(config_hash) -> the latest heartbeat of that job's runs, 0 if it has none; None if no store keeps runs."""
 ExtendSuggestion = Callable[[Trial, Suggestion], Suggestion]
 """(trial, suggestion) -> the suggestion with further keys, which a function of the user chose."""
 
@@ -59,7 +64,6 @@ class Trials:
     n_trials: int
     extend_suggestion: ExtendSuggestion
     running: dict[int, Trial] = field(default_factory=dict, init=False)
-    _liveness: Liveness = field(init=False)
     _first_number: int = field(init=False)
     _expected_number: int = field(init=False)
     _is_exhausted: bool = field(default=False, init=False)
@@ -67,38 +71,34 @@ class Trials:
     def __post_init__(self) -> None:
         self._first_number = len(self.study.get_trials(deepcopy=False))
         self._expected_number = self._first_number
-        self._liveness = Liveness(self.study)
 
     def count_finished(self) -> int:
         """Return how many trials are finished: complete, or stopped before their last fold."""
         return len(self.study.get_trials(deepcopy=False, states=FINISHED_STATES))
 
-    def ask(self, find_run: FindRun) -> tuple[Trial, Suggestion] | None:
+    def ask(self, find_run: FindRun, find_heartbeat: FindHeartbeat) -> tuple[Trial, Suggestion] | None:
         """Start a trial; return None if the study needs no further one.
 
         Parameters
         ----------
         find_run : callable
+        find_heartbeat : callable
 
         Raises
         ------
         UserError
             The study was made with another search space.
         """
-        self._end_orphans(find_run)
+        self._end_orphans(find_run, find_heartbeat)
         if self._is_exhausted or self._count_used() >= self.n_trials:
             return None
-        trial = self.study.ask()
+        trial = self._start_trial()
         self.running[trial.number] = trial
         # Another process may have started the last trial since the count above. Then the later of the two is dropped.
         if self._count_used(before=trial.number) >= self.n_trials:
             self.fail(trial, "one more than hydra.sweeper.n_trials")
             return None
         return trial, self._suggest(trial)
-
-    def write_heartbeat(self) -> None:
-        """Let other processes know that the trials of this process still run."""
-        self._liveness.write_heartbeat()
 
     def find_stopped(self, job_hash: str) -> FrozenTrial | None:
         """Return an earlier trial of the same job that was stopped, if there is one."""
@@ -108,10 +108,9 @@ class Trials:
         return None
 
     def record_job(self, trial: Trial, suggestion: Suggestion, job_hash: str | None) -> None:
-        """Record the job of a trial and the process that runs it."""
-        # One attribute rather than four: each write to a storage takes milliseconds.
+        """Record the job of a trial."""
+        # One attribute rather than three: each write to a storage takes milliseconds.
         job = {
-            "process": self._liveness.name,
             "config_hash": job_hash,
             "params": dict(suggestion.values),
             "overrides": suggestion.overrides,
@@ -144,17 +143,23 @@ class Trials:
         self._tell(trial, TrialState.FAIL)
 
     def close(self) -> None:
-        """Fail the trials of this process that still run, and leave the study."""
+        """Fail the trials of this process that still run."""
         for trial in list(self.running.values()):
             # The trial may have ended a moment ago, or the storage may be what was lost.
             with suppress(Exception):
                 self.fail(trial, "interrupted")
-        with suppress(Exception):
-            self._liveness.write_end()
 
     def objective_values(self, metrics: Mapping[str, float]) -> list[float]:
         """Return the values of the objectives; NaN for a metric that is missing."""
         return [float(metrics.get(objective.name, float("nan"))) for objective in self.objectives]
+
+    def _start_trial(self) -> Trial:
+        """Return a new trial, which names this process."""
+        trial = self.study.ask()
+        # A trial that waited, or one in memory, has no process yet.
+        if PROCESS not in trial.user_attrs:
+            trial.set_user_attr(PROCESS, describe_process())
+        return trial
 
     def _tell(self, trial: Trial, state: TrialState, values: Sequence[float] | None = None) -> None:
         self.running.pop(trial.number, None)
@@ -197,15 +202,25 @@ class Trials:
                 count += 1
         return count
 
-    def _end_orphans(self, find_run: FindRun) -> None:
+    def _end_orphans(self, find_run: FindRun, find_heartbeat: FindHeartbeat) -> None:
         """End the trials of processes that are gone."""
         for trial in self.study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
-            process = trial.user_attrs.get("job", {}).get("process")
-            if trial.number in self.running or self._liveness.is_alive(process):
+            if trial.number in self.running or not self._has_lost_process(trial, find_heartbeat):
                 continue
             # Another process may end the same trial first.
             with suppress(ValueError, optuna.exceptions.UpdateFinishedTrialError):
                 self._end_orphan(Trial(self.study, trial._trial_id), find_run)
+
+    def _has_lost_process(self, trial: FrozenTrial, find_heartbeat: FindHeartbeat) -> bool:
+        """Whether the process of a trial is gone; on another machine the run of the trial tells."""
+        process = trial.user_attrs.get(PROCESS) or describe_unknown(trial)
+        sign = ProcessSign(**process, beat=process["since"])
+        if sign.host != socket.gethostname():
+            heartbeat = find_heartbeat(trial.user_attrs.get("job", {}).get("config_hash"))
+            if heartbeat is None:  # without a store nothing tells of other machines
+                return False
+            sign = replace(sign, beat=max(sign.beat, heartbeat))
+        return sign.is_own or sign.is_gone(self.study.study_name, f"trial {trial.number}")
 
     def _end_orphan(self, trial: Trial, find_run: FindRun) -> None:
         """End a trial whose process is gone; its job may have finished all the same."""
@@ -215,3 +230,9 @@ class Trials:
             self.fail(trial, "its process ended without ending the run")
         else:
             self.complete(trial, run.metrics, run.run_id)
+
+
+def describe_unknown(trial: FrozenTrial) -> dict[str, Any]:
+    """Return what stands for the process of a trial that was killed before it named itself: none of this machine."""
+    started = trial.datetime_start
+    return {"host": None, "pid": 0, "since": started.timestamp() if started else 0.0}

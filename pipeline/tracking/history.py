@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -62,6 +63,15 @@ def is_running(store: Store, job_hash: str) -> bool:
     """Whether a process that is alive runs the job, as far as the store knows."""
     query = f"status = 'RUNNING' and tags.config_hash = '{job_hash}'"
     return any(not has_lost_process(store, run) for run in _search_runs(store, query))
+
+
+def read_heartbeat(store: Store, job_hash: str) -> float:
+    """Return the heartbeat of the newest run of a job, in seconds since 1970; 0 if it has none."""
+    query = f"tags.config_hash = '{job_hash}' and tags.heartbeat != ''"
+    for run in _search_runs(store, query, max_runs=1):
+        with suppress(ValueError):  # another program wrote the tag
+            return float(run.data.tags["heartbeat"])
+    return 0.0
 
 
 def end_orphans(store: Store, reason: str = "its process ended without ending the run") -> list[str]:

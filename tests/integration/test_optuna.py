@@ -28,6 +28,9 @@ from warm_process import OUTPUT, Start
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.study.objectives import Objective, choose_objectives
+from bakeoff.pipeline.sweep.jobs import FAILED, FINISHED, JobOutcome
+from bakeoff.pipeline.tracking import process_signs
+from bakeoff.pipeline.tracking.process_signs import MAX_SILENT_SECONDS
 
 optuna: Any = extras.load("optuna")
 dimension_module = import_module("bakeoff.pipeline.study.dimension")
@@ -43,6 +46,8 @@ NEIGHBOURS = ("learner=knn", "learner.n_neighbors=range(1,30)")
 THRESHOLD = "hydra.sweeper.pruner._target_=optuna.pruners.ThresholdPruner"
 GRID = "hydra/sweeper/sampler=grid"
 SECONDS_PER_DAY = 86_400
+DEAD = 2**22 + 1
+"""No process has this number."""
 
 
 def study(bakeoff: Bakeoff, name: str | None = None, url: str | None = None) -> Any:
@@ -191,24 +196,70 @@ def test_a_named_study_is_not_mixed_with_something_else(bakeoff: Bakeoff, words:
     assert "give another study_name" in answer.err.lower()
 
 
+def leave_trial(bakeoff: Bakeoff, host: str | None, since: float, **job: Any) -> None:
+    """Start a trial as a process of that host would, and leave it running."""
+    trial = study(bakeoff).ask()
+    if host is not None:
+        trial.set_user_attr("process", {"host": host, "pid": DEAD, "since": since, "identity": ""})
+        trial.set_user_attr("job", job)
+
+
 def test_trials_of_a_process_that_died_fail_and_are_replaced(bakeoff: Bakeoff) -> None:
+    words = (*KEPT, *NEIGHBOURS)
+    bakeoff(*words, "hydra.sweeper.n_trials=1")
+    now = time.time()
+    leave_trial(bakeoff, socket.gethostname(), now)
+    leave_trial(bakeoff, "elsewhere", now)
+    leave_trial(bakeoff, "elsewhere", now - 2 * SECONDS_PER_DAY)
+    leave_trial(bakeoff, None, now)  # its process died before it said whose it is, or is about to say so
+    bakeoff(*words, "hydra.sweeper.n_trials=4")
+    assert states(bakeoff) == ["COMPLETE", "FAIL", "RUNNING", "FAIL", "RUNNING", "COMPLETE"]
+    pass_time(bakeoff, MAX_SILENT_SECONDS)
+    bakeoff(*words, "hydra.sweeper.n_trials=3")
+    assert Counter(states(bakeoff)) == {"COMPLETE": 3, "FAIL": 4}
+
+
+def test_a_trial_of_another_machine_lives_as_long_as_the_heartbeat_of_its_run_changes(bakeoff: Bakeoff) -> None:
+    words = (*KEPT, *NEIGHBOURS)
+    bakeoff(*words, "hydra.sweeper.n_trials=1")
+    (told,) = study(bakeoff).trials
+    client = bakeoff.client()
+    run = client.create_run(bakeoff.runs()[0].info.experiment_id, tags={"config_hash": "of the job"}).info.run_id
+    leave_trial(bakeoff, "elsewhere", time.time() - 2 * SECONDS_PER_DAY, config_hash="of the job")
+    for minutes in (0, 10, 20):
+        client.set_tag(run, "heartbeat", f"{time.time() + 60 * minutes:.0f}")
+        bakeoff(*words, "hydra.sweeper.n_trials=2")
+        assert states(bakeoff) == [told.state.name, "RUNNING"]
+        pass_time(bakeoff, 600)
+    pass_time(bakeoff, MAX_SILENT_SECONDS)
+    bakeoff(*words, "hydra.sweeper.n_trials=2")
+    assert states(bakeoff) == [told.state.name, "FAIL", "COMPLETE"]
+
+
+def test_without_a_store_no_trial_of_another_machine_is_taken_for_lost(bakeoff: Bakeoff) -> None:
     search(bakeoff, *NEIGHBOURS, n_trials=1)
-    here, now, dead = socket.gethostname(), time.time(), 2**22 + 1
-    shared = study(bakeoff)
-    for name, seen in (
-        (f"{here} {dead}", now),
-        ("elsewhere 1", now),
-        ("elsewhere 2", now - 2 * SECONDS_PER_DAY),
-        ("elsewhere 3", None),
-    ):
-        shared.set_user_attr(f"process {name}", seen and [seen, seen])
-        shared.ask().set_user_attr("job", {"process": name})
-    shared.ask()  # its process may have died before it said whose it is; but one elsewhere lives
-    search(bakeoff, *NEIGHBOURS, n_trials=4)
-    assert states(bakeoff) == ["COMPLETE", "FAIL", "RUNNING", "FAIL", "FAIL", "RUNNING", "COMPLETE"]
-    study(bakeoff).set_user_attr("process elsewhere 1", None)
+    leave_trial(bakeoff, "elsewhere", time.time() - 2 * SECONDS_PER_DAY)
     search(bakeoff, *NEIGHBOURS, n_trials=3)
-    assert Counter(states(bakeoff)) == {"COMPLETE": 3, "FAIL": 5}
+    assert states(bakeoff) == ["COMPLETE", "RUNNING", "COMPLETE"]
+
+
+def test_a_trial_that_another_machine_has_ended_says_so() -> None:
+    objective = Objective("validation_accuracy", "maximize")
+    shared = optuna.create_study(direction="maximize")
+    trials = import_module("bakeoff.pipeline.study.trials").Trials(shared, None, [objective], 1, None)
+    jobs = import_module("bakeoff.pipeline.study.trial_jobs").TrialJobs(trials, None, {}, None, None, 1)
+    trials.running[0] = shared.ask()
+    shared.tell(0, state=optuna.trial.TrialState.FAIL)
+    metrics = {"validation_accuracy": 0.5, "validation_accuracy_std": 0.1}
+    outcome = jobs.on_outcome(JobOutcome(0, "job", FINISHED, "", metrics=metrics))
+    assert outcome.kind == FAILED
+    assert "another machine has ended this trial" in outcome.reason
+
+
+def pass_time(bakeoff: Bakeoff, seconds: float) -> None:
+    """Let the clock of this machine that nobody can set be later by that time."""
+    earlier = process_signs.read_even_clock
+    bakeoff.patch.setattr(process_signs, "read_even_clock", lambda: earlier() + seconds)
 
 
 def test_an_interrupted_trial_fails_and_finished_ones_are_kept(bakeoff: Bakeoff) -> None:
@@ -249,7 +300,8 @@ def test_a_lost_trial_whose_job_finished_takes_its_scores_from_the_store(bakeoff
     bakeoff(*words, "hydra.sweeper.n_trials=1")
     (told,) = study(bakeoff).trials
     lost = study(bakeoff).ask(fixed_distributions=told.distributions)
-    lost.set_user_attr("job", {**told.user_attrs["job"], "process": f"{socket.gethostname()} {2**22 + 1}"})
+    lost.set_user_attr("process", {**told.user_attrs["process"], "pid": DEAD})
+    lost.set_user_attr("job", told.user_attrs["job"])
     assert bakeoff(*words, "hydra.sweeper.n_trials=2").status == 0
     assert [(trial.state.name, trial.value) for trial in study(bakeoff).trials] == [("COMPLETE", told.value)] * 2
     assert len(bakeoff.runs()) == 1
@@ -289,7 +341,7 @@ def test_machines_share_a_study_on_a_server(bakeoff: Bakeoff, start: Start, post
     )
     trials = study(bakeoff, url=postgresql).trials
     assert sum(trial.state.name == "COMPLETE" for trial in trials) == 6
-    assert len({trial.user_attrs["job"]["process"] for trial in trials if "job" in trial.user_attrs}) == 2
+    assert len({trial.user_attrs["process"]["pid"] for trial in trials}) == 2
     assert not (bakeoff.folder / "outputs" / "optuna.db").exists()
     secret = postgresql.split(":")[2].split("@")[0]
     written = [file for file in bakeoff.folder.rglob("*") if file.is_file()]
