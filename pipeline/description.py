@@ -74,8 +74,7 @@ def describe_run(
         params=params,
         tags={
             "config_hash": job_hash,
-            **_make_tags(spec, invocation, experiment.dataset.digest(), splits),
-            **_make_remark_tags(experiment.dataset),
+            **_make_tags(spec, invocation, experiment.dataset, splits),
             **make_audit_tags(audit),
         },
         config=to_yaml(spec),
@@ -162,10 +161,10 @@ def _make_params(spec: Mapping[str, Any], choices: Mapping[str, str], experiment
     return params
 
 
-def _make_tags(spec: Mapping[str, Any], invocation: Invocation, dataset_digest: str, splits: Splits) -> dict[str, str]:
+def _make_tags(spec: Mapping[str, Any], invocation: Invocation, dataset: Dataset, splits: Splits) -> dict[str, str]:
     tags = {
         "code_hash": hash_config_code(spec),
-        "dataset_digest": dataset_digest,
+        "dataset_digest": dataset.digest(),
         # By these two, a comparison pairs runs fold by fold, and corrects its tests for overlapping training parts.
         "splits_digest": splits.digest(),
         "rows_per_fold": json.dumps(splits.mean_rows),
@@ -178,6 +177,10 @@ def _make_tags(spec: Mapping[str, Any], invocation: Invocation, dataset_digest: 
         tags["sweep"] = invocation.sweep
     if invocation.study:
         tags["study"] = invocation.study
+    if dataset.remarks:
+        tags["dataset_remarks"] = "\n".join(dataset.remarks)
+    if dataset.guessed:  # the keys of its file
+        tags[GUESSED_TAG] = json.dumps(dict(dataset.guessed))
     return tags
 
 
@@ -185,16 +188,6 @@ def _read_settings(spec: Mapping[str, Any]) -> dict[str, str]:
     """Return the environment variables that decide results; their values are not among the params of the run."""
     names = find_references(to_yaml({key: spec[key] for key in DECISIVE_KEYS}))
     return {name: os.environ.get(name, "") for name in names if not is_secret_name(name)}
-
-
-def _make_remark_tags(dataset: Dataset) -> dict[str, str]:
-    """Return what was said about a dataset, a sentence a line, and the keys of its file that were guessed."""
-    tags = {}
-    if dataset.remarks:
-        tags["dataset_remarks"] = "\n".join(dataset.remarks)
-    if dataset.guessed:
-        tags[GUESSED_TAG] = json.dumps(dict(dataset.guessed))
-    return tags
 
 
 def _has_key(values: Mapping[str, Any], key: str) -> bool:

@@ -12,7 +12,6 @@ from bakeoff.pipeline.audit.parts import count_divided_groups, find_shared_rows
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.experiment import Experiment, FoldResult
 from bakeoff.pipeline.experiment.stage_log import find_leaks
-from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.text.words import count_nouns
 
@@ -140,19 +139,16 @@ class Audit:
     def _iter_findings(self, experiment: Experiment, splits: Splits) -> Iterator[tuple[str, Iterable[str]]]:
         """Yield the sentences of each check that is not ignored, with the key that says what follows."""
         dataset = experiment.dataset
-        if self.groups != IGNORE:
+        if self.groups != IGNORE and dataset.groups is not None:
             yield "groups", count_divided_groups(dataset, splits)
         if self.duplicates != IGNORE:
             yield "duplicates", count_copies(dataset, splits)
         if self.columns != IGNORE:
             own = [*find_identifiers(dataset, splits), *find_unread_dates(experiment)]
-            yield "columns", [*self._find_columns(dataset), *own]
-
-    def _find_columns(self, dataset: Dataset) -> tuple[str, ...]:
-        key = dataset.digest()
-        if key not in self._columns_found:
-            self._columns_found[key] = tuple(find_suspect_columns(dataset))
-        return self._columns_found[key]
+            key = dataset.digest()
+            if key not in self._columns_found:
+                self._columns_found[key] = tuple(find_suspect_columns(dataset))
+            yield "columns", [*self._columns_found[key], *own]
 
 
 def _describe_unchecked(splits: Splits) -> str:

@@ -77,7 +77,9 @@ def find_columns(dataset: Dataset) -> Iterator[Finding]:
     dataset : Dataset
     """
     table = _encode_cells(dataset.X)  # (n, d)
-    rows = _draw_sample(len(dataset.y))
+    rows = np.arange(len(dataset.y))
+    if len(rows) > MAX_SAMPLE_ROWS:
+        rows = np.random.default_rng(SAMPLE_SEED).choice(len(rows), MAX_SAMPLE_ROWS, replace=False)
     X = table.iloc[rows]  # (m, d)
     y = dataset.y[rows]  # (m,)
     reasons: dict[str, str] = {}
@@ -142,10 +144,3 @@ def _encode_cells(X: pd.DataFrame) -> pd.DataFrame:
             column = column.astype("category")
         columns[name] = column
     return pd.DataFrame(columns, index=X.index)
-
-
-def _draw_sample(n: int) -> np.ndarray:
-    """Return at most `MAX_SAMPLE_ROWS` of n row numbers, the same each time."""
-    if n <= MAX_SAMPLE_ROWS:
-        return np.arange(n)
-    return np.random.default_rng(SAMPLE_SEED).choice(n, MAX_SAMPLE_ROWS, replace=False)

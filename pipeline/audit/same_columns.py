@@ -30,7 +30,7 @@ def find_same_columns(X: pd.DataFrame) -> Iterator[tuple[tuple[str, ...], str]]:
     """
     codes = {str(name): _number_values(column) for name, column in X.items() if not _has_many_numbers(column)}
     informative = {name: column for name, column in codes.items() if column.max() + 1 >= MIN_DISTINCT}
-    for names in _group_equal(informative):
+    for names in _group_equal(informative) if informative else ():
         first = X[names[0]]
         is_equal = all(_have_equal_cells(first, X[name]) for name in names[1:])
         yield names, "hold the same cells" if is_equal else "tell each other: each value goes with one value"

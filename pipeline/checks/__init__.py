@@ -21,7 +21,6 @@ EXPERIMENT_CHECKS: tuple[Callable[[Experiment], None], ...] = (
     memory.check_one_hot_memory,
     memory.check_probability_memory,
     learner.check_pruning,
-    learner.check_pruning_options,
     learner.check_space,
     learner.check_validation_rows,
     decisions.check_weights,

@@ -75,21 +75,21 @@ def _suggest_steps(X: pd.DataFrame) -> str:
 
 def _require_known_kinds(experiment: Experiment, prepared: pd.DataFrame) -> None:
     """Reject the first column of a kind that the learner does not read."""
-    takes_nominal = reads_nominal_columns(experiment.learner)
-    given_kinds = list_kinds(experiment.dataset.X)
     for name, kind in list_kinds(prepared).items():
-        if kind == "numeric" or (kind in NOMINAL_KINDS and takes_nominal):
+        if kind == "numeric" or (kind in NOMINAL_KINDS and reads_nominal_columns(experiment.learner)):
             continue
+        given_kinds = list_kinds(experiment.dataset.X)
         raise UserError(_explain_kind(name, kind, given_kinds.get(name), experiment.learner))
 
 
 def _require_few_values(experiment: Experiment, prepared: pd.DataFrame) -> None:
     """Reject the first nominal column with more values than the learner accepts."""
-    limit = get_max_nominal_values(experiment.learner)
+    nominal = [name for name, kind in list_kinds(prepared).items() if kind in NOMINAL_KINDS]
+    limit = get_max_nominal_values(experiment.learner) if nominal else None
     if limit is None:
         return
-    for name, kind in list_kinds(prepared).items():
-        n_values = prepared[name].nunique() if kind in NOMINAL_KINDS else 0
+    for name in nominal:
+        n_values = prepared[name].nunique()
         if n_values > limit:
             raise UserError(
                 f"column {name!r} has {n_values} values, and {type(experiment.learner).__name__} accepts {limit} of a "

@@ -14,7 +14,7 @@ from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.experiment.candidates import count_smallest_inner_part, get_row_bounded_parameters
 from bakeoff.pipeline.machine import MAX_PROCESSES_PER_CORE, count_most_processes
-from bakeoff.pipeline.stages.pruning import MAX_CONFIDENCE, METHODS, NoPruning
+from bakeoff.pipeline.stages.pruning import MAX_CONFIDENCE, METHODS, NoPruning, Pruning
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import GridTuning
 
@@ -111,13 +111,11 @@ def check_pruning(experiment: Experiment) -> None:
         raise UserError(
             "pruning=pessimistic counts errors of classes; for regression use pruning=best_first or bottom_up."
         )
+    _require_pruning_options(experiment.pruning)
 
 
-def check_pruning_options(experiment: Experiment) -> None:
+def _require_pruning_options(pruning: Pruning) -> None:
     """Require options that the method of pruning has, and a confidence within its range."""
-    pruning = experiment.pruning
-    if isinstance(pruning, NoPruning):
-        return
     confidence = pruning.confidence
     if confidence is not None and pruning.method != "pessimistic":
         raise UserError(

@@ -6,7 +6,7 @@ parameters of the called classes and functions say which keys are true or false.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from functools import lru_cache
 from inspect import Parameter, signature
@@ -127,19 +127,15 @@ def find_boolean_parameters(target: str, trust: Sequence[str] = ()) -> dict[str,
         The name needs trust, or does not exist.
     """
     function = import_target(target, TARGET_KEY, trust)
-    parameters = _list_parameters(function)
+    try:
+        parameters = list(signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return {}  # built-in classes and functions may have no signature
     constraints = getattr(function, "_parameter_constraints", {})
     read = {each.name: _read_parameter(each, constraints.get(each.name)) for each in parameters}
     found = {name: allows_null for name, allows_null in read.items() if allows_null is not None}
     takes_more = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters)
     return found | FILE_KEYS if takes_more and target.startswith(DATASETS) else found
-
-
-def _list_parameters(function: Callable[..., Any]) -> list[Parameter]:
-    try:
-        return list(signature(function).parameters.values())
-    except (TypeError, ValueError):
-        return []  # built-in classes and functions may have no signature
 
 
 def _read_parameter(parameter: Parameter, constraint: Any) -> bool | None:

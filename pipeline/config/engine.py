@@ -106,7 +106,8 @@ class GuardedLoader(ConfigLoaderImpl):
         loaded = repo.load_config(str(default.config_path))
         assert loaded is not None
         folder = str(loaded.path).removeprefix(FILE_SCHEME)
-        is_shipped = loaded.provider == "hydra" or folder.startswith(STRUCTURED_SCHEME) or _is_shipped(folder)
+        is_shipped = loaded.provider == "hydra" or folder.startswith(STRUCTURED_SCHEME)
+        is_shipped = is_shipped or os.path.realpath(folder) == os.path.realpath(CONF)
         if is_shipped:
             content: Any = {TRUST_KEY: []} if TRUST_KEY in loaded.config else {}
         else:
@@ -171,10 +172,6 @@ class ConfigFiles(CachingConfigRepository):
 def set_values(composed: DictConfig, values: list[Override]) -> None:
     """Set values in a configuration, as the words of a command do."""
     ConfigLoaderImpl._apply_overrides_to_config(values, composed)
-
-
-def _is_shipped(folder: str) -> bool:
-    return os.path.realpath(folder) == os.path.realpath(CONF)
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,6 @@ def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
     # Before anything is imported, as some of the choices below need it.
     require_names(spec, "", trust)
     _require_parts(spec)
-    _require_n_jobs(spec.get("n_jobs", 1))
     settled = {
         key: dict(value) if isinstance(value, Mapping) else value
         for key, value in spec.items()
@@ -90,7 +89,7 @@ def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
         require_names(settled["figures"], "figures", trust)
     settled["preprocessing"] = _settle_preprocessing(settled)
     evaluation = settled["evaluation"]
-    if "metrics" in evaluation:
+    if evaluation.get("metrics"):
         evaluation["metrics"] = settle_metrics(evaluation["metrics"])
         require_names(evaluation["metrics"], "evaluation.metrics", trust)
     settled["pruning"] = _settle_pruning(settled, trust)
@@ -205,11 +204,10 @@ def _settle_pruning(spec: Mapping[str, Any], trust: Sequence[str]) -> dict[str, 
 
 
 def _require_parts(spec: Mapping[str, Any]) -> None:
+    """Reject a configuration without a part that each job needs, or with an impossible number of processes."""
     for part in REQUIRED_PARTS:
         if not isinstance(spec.get(part), Mapping):
             raise UserError(f"{part} must name an option: add {part}=NAME; `bakeoff list {part}` shows them.")
-
-
-def _require_n_jobs(n_jobs: int) -> None:
+    n_jobs = spec.get("n_jobs", 1)
     if n_jobs == 0 or n_jobs < -1:
         raise UserError(f"n_jobs={n_jobs} must be a number of processes, or -1 for as many as there are cores.")

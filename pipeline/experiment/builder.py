@@ -111,7 +111,7 @@ def _choose_metrics(
         target=target,
         costs=spec["evaluation"].get("costs"),
         find_function=partial(find_target, key="evaluation.metrics", trust=spec["trust"]),
-        further_names=list_own_names("metric"),
+        further_names=list_own_names("metric") if entries else (),
     )
 
 

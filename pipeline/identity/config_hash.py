@@ -88,7 +88,8 @@ def hash_config_code(spec: Mapping[str, Any]) -> str:
     families = list_families(ours | find_modules(targets))
     lines = [hash_own_code(families), *_list_versions(targets, imported)]
     lines += [f"{module.name} {module.digest}" for module in code]
-    lines += sorted({f"file {name} {hash_file(Path(name))}" for name in _iter_files(_list_parts(spec))})
+    texts = {text for key, text in _iter_texts(spec) if key != TARGET_KEY}
+    lines += sorted(f"file {name} {hash_file(Path(name))}" for name in texts if names_file(name))
     return hash_text("\n".join(lines))
 
 
@@ -134,30 +135,22 @@ def is_of_notebook(target: str) -> bool:
     return get_package(target) == MAIN and find_source(MAIN) is None
 
 
-def _list_parts(spec: Mapping[str, Any]) -> list[Any]:
-    return [spec[key] for key in DECISIVE_KEYS]
-
-
 def list_targets(spec: Mapping[str, Any]) -> frozenset[str]:
     """Return every ``_target_`` of a configuration, at any depth."""
-    return frozenset(value for key, value in _iter_values(_list_parts(spec)) if key == TARGET_KEY)
+    return frozenset(text for key, text in _iter_texts(spec) if key == TARGET_KEY)
 
 
-def _iter_files(parts: Any) -> Iterator[str]:
-    """Yield the values of a configuration that are paths of files."""
-    yield from (value for key, value in _iter_values(parts) if key != TARGET_KEY and names_file(value))
-
-
-def _iter_values(node: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the texts of a configuration, each with the name of its key."""
-    if isinstance(node, Mapping):
-        for name, child in node.items():
-            yield from _iter_values(child, str(name))
-    elif isinstance(node, list | tuple):
-        for child in node:
-            yield from _iter_values(child, key)
-    elif isinstance(node, str):
-        yield key, node
+def _iter_texts(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the texts of the keys that decide the result, each with the name of its key."""
+    unread: list[tuple[str, Any]] = [(key, spec[key]) for key in DECISIVE_KEYS]
+    while unread:
+        key, node = unread.pop()
+        if isinstance(node, Mapping):
+            unread += [(str(name), child) for name, child in node.items()]
+        elif isinstance(node, list | tuple):
+            unread += [(key, child) for child in node]
+        elif isinstance(node, str):
+            yield key, node
 
 
 @cache

@@ -8,6 +8,9 @@ from contextlib import suppress
 
 from bakeoff.pipeline.tracking.process_signs import HEARTBEAT_SECONDS
 
+THREAD_PREFIX = "heartbeat "
+"""What the name of a thread begins with; its owner follows."""
+
 
 class Heartbeat:
     """Calls a function at regular intervals, in a thread of its own, until it is stopped.
@@ -35,7 +38,7 @@ class Heartbeat:
         self._first = seconds if first is None else first
         self._seconds = seconds
         self._stopped = threading.Event()
-        threading.Thread(target=self._run, name=_name_thread(owner), daemon=True).start()
+        threading.Thread(target=self._run, name=f"{THREAD_PREFIX}{owner}", daemon=True).start()
 
     def stop(self) -> None:
         """Make no further calls."""
@@ -51,8 +54,4 @@ class Heartbeat:
 
 def is_beating(owner: str) -> bool:
     """Whether this process has a heartbeat of an owner."""
-    return any(thread.name == _name_thread(owner) for thread in threading.enumerate())
-
-
-def _name_thread(owner: str) -> str:
-    return f"heartbeat {owner}"
+    return any(thread.name == f"{THREAD_PREFIX}{owner}" for thread in threading.enumerate())

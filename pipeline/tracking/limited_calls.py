@@ -47,6 +47,12 @@ FULL_CURE = "Free some space, and give the command again"
 CURE = "Give the command again when it works"
 
 
+class _OwnLimits(threading.local):
+    """The seconds that calls of a thread may take, if they have a limit of their own."""
+
+    seconds: float | None = None
+
+
 class LimitedCalls:
     """The calls of a store in this process.
 
@@ -66,7 +72,7 @@ class LimitedCalls:
         self._file = sqlite_path(uri) if uri.startswith(SQLITE_PREFIX) else None
         self._identity = _identify(self._file)
         self.is_lost = False
-        self._own_limits = threading.local()
+        self._own_limits = _OwnLimits()
 
     def call(
         self,
@@ -106,7 +112,7 @@ class LimitedCalls:
 
     def _repeat(self, function: Callable[[], T], clock: CallClock) -> T:
         """Call a function until it succeeds or its time is over."""
-        repeats = not self.is_lost and self._own_limit is None
+        repeats = not self.is_lost and self._own_limits.seconds is None
         pause = FIRST_PAUSE_SECONDS
         fault: Fault | None = None
         while True:
@@ -130,14 +136,10 @@ class LimitedCalls:
         finally:
             self._own_limits.seconds = None
 
-    @property
-    def _own_limit(self) -> float | None:
-        return getattr(self._own_limits, "seconds", None)
-
     def _find_limit(self) -> float:
         """Return the seconds of the next call."""
-        if self._own_limit is not None:
-            return self._own_limit
+        if self._own_limits.seconds is not None:
+            return self._own_limits.seconds
         if self.is_lost:
             return MAX_LOST_CALL_SECONDS
         given = os.environ.get(TIMEOUT_VARIABLE, "")
@@ -174,14 +176,14 @@ class LimitedCalls:
     def _explain_silence(self, clock: CallClock) -> Fault:
         """Return why a call was not answered, as far as a single question tells."""
         reason = f"there is no answer within {clock.limit:.0f} seconds"
-        if self._file is not None or self._own_limit is not None or self.is_lost:
+        if self._file is not None or self._own_limits.seconds is not None or self.is_lost:
             return Fault(reason)
         return Fault(ask_once(self._uri) or reason)
 
     def _lose(self, fault: Fault) -> StoreError:
         """Note that the store is lost, and return the error that says so."""
         # Calls with a limit of their own are those that do no harm if they fail.
-        self.is_lost |= self._own_limit is None
+        self.is_lost |= self._own_limits.seconds is None
         shown = str(self._file) if self._file is not None else hide_secrets(self._uri)
         holders = describe_holders(self._file) if fault.is_lock and self._file is not None else ""
         cure = LOCK_CURE if holders else FULL_CURE if "full" in fault.reason else CURE

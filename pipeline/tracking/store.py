@@ -110,7 +110,9 @@ def store_uri(given: str | None) -> str:
         # It would become a part of the name of the file.
         raise UserError(f"tracking.uri={uri!r}: a SQLite file takes no password; leave out what follows the name.")
     if is_file:
-        path = _make_absolute(read_given_path(uri))
+        path = read_given_path(uri).absolute()
+        if ".." in path.parts:  # it would lead nowhere once the folder before them is gone
+            path = path.resolve()
         if path.is_dir():
             raise UserError(
                 f"tracking.uri={uri!r} is a folder; name a SQLite file in it, such as {path / 'mlflow.db'}."
@@ -131,12 +133,6 @@ def _put_values(given: str) -> str:
         raise UserError(
             f"tracking.uri refers to the environment variable {error.args[0]}, which is not set; export it first."
         ) from None
-
-
-def _make_absolute(path: Path) -> Path:
-    """Return an absolute path that needs no other folder: one with ``..`` would lead nowhere once that one is gone."""
-    absolute = path.absolute()
-    return absolute.resolve() if ".." in absolute.parts else absolute
 
 
 def store_exists(uri: str) -> bool:
