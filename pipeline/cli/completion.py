@@ -6,7 +6,6 @@ import os
 from collections.abc import Sequence
 
 from bakeoff.pipeline.cli.verbs import VERBS, load_request
-from bakeoff.pipeline.config.request_words import list_arguments
 
 COMPLETION_FLAGS = ("-sc", "--shell-completion")
 QUERY = "query="
@@ -63,6 +62,8 @@ def _list_words(verb: str) -> list[str]:
         from bakeoff.pipeline.config.listing import LISTED, MODELS
 
         return [*LISTED, MODELS]
+    from bakeoff.pipeline.config.request_words import list_arguments
+
     request = load_request(verb)
     arguments = [] if request is None else list_arguments(request)
     words = [f"{argument.word}=" for argument in arguments if argument.has_key]
