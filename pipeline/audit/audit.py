@@ -139,7 +139,7 @@ class Audit:
     def _iter_findings(self, experiment: Experiment, splits: Splits) -> Iterator[tuple[str, Iterable[str]]]:
         """Yield the sentences of each check that is not ignored, with the key that says what follows."""
         dataset = experiment.dataset
-        if self.groups != IGNORE and dataset.groups is not None:
+        if self.groups != IGNORE:
             yield "groups", count_divided_groups(dataset, splits)
         if self.duplicates != IGNORE:
             yield "duplicates", count_copies(dataset, splits)

@@ -31,7 +31,9 @@ def find_shared_rows(dataset: Dataset, splits: Splits) -> str:
 
 
 def count_divided_groups(dataset: Dataset, splits: Splits) -> Iterator[str]:
-    """Yield a sentence if the rows of a group of a dataset with groups lie in several parts of a fold."""
+    """Yield a sentence if the rows of a group lie in several parts of a fold; only known groups are examined."""
+    if dataset.groups is None:
+        return
     codes = np.unique(dataset.groups, return_inverse=True)[1]  # (n,)
     is_divided = find_divided_values(codes, splits)
     n_divided = int(is_divided.sum())
