@@ -63,7 +63,7 @@ def _find_subject(
     store: Store, request: ExplainRequest, show_progress: ShowProgress, announce: Callable[[str], None]
 ) -> Subject:
     """Fit the folds of a run again, and return it or the registered model that comes from it."""
-    run_id, version = find_run_and_version(store, request.run, "explain", request.dataset)
+    run_id, version = find_run_and_version(store, request.run, request.dataset)
     run = load_run(store, run_id, request.trust, request.dataset__path)
     # Whatever can be refused is refused before the folds are fitted, which may take long.
     require_columns(request.columns, [str(name) for name in run.experiment.dataset.X.columns])
@@ -99,7 +99,6 @@ def _load_model(request: ExplainRequest) -> Model:
         request.tracking__experiment,
         request.dataset,
         request.trust,
-        "explain",
     )
 
 

@@ -63,6 +63,6 @@ experiment first, or give tracking.uri=URI.
         )
     packages = read_trust(trust)
     with own_process_state():
-        model = load_model(word, tracking__uri, tracking__experiment, dataset, packages, verb="load")
+        model = load_model(word, tracking__uri, tracking__experiment, dataset, packages)
     warn_of(model.notes)
     return model

@@ -62,8 +62,6 @@ def ship(
     )
     with own_process_state():
         shipped = ship_run(request, is_chosen=isinstance(run, SweepResult))
-        model = load_model(
-            shipped.word, request.tracking__uri, request.tracking__experiment, trust=request.trust, verb="ship"
-        )
+        model = load_model(shipped.word, request.tracking__uri, request.tracking__experiment, trust=request.trust)
     warn_of(shipped.remarks)
     return model

@@ -67,7 +67,7 @@ def draw_run(
     if request.output is not None:
         require_apart_from_store(request.output, list_store_paths(request.tracking__uri))
     store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
-    run_id = find_run_id(store, request.run, "figures", request.dataset)
+    run_id = find_run_id(store, request.run, request.dataset)
     run = load_run(store, run_id, request.trust, request.dataset__path)
     nodes = settle_figures(wanted, _find_space(run), request.trust)
     choice = choose_figures(nodes, run.experiment, run.splits, request.trust)

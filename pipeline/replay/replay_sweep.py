@@ -58,7 +58,7 @@ def replay_runs(request: ReplayRequest) -> Iterator[ReplayReport]:
 def _find_run_ids(store: Store, request: ReplayRequest) -> list[str]:
     if request.sweep:
         return find_runs_of_jobs(store, request.sweep)
-    return [find_run_id(store, request.run, "replay", request.dataset)]
+    return [find_run_id(store, request.run, request.dataset)]
 
 
 def _require_no_dataset(store: Store, run_ids: Sequence[str], output: Path) -> None:

@@ -35,7 +35,7 @@ def open_model(request: ServeRequest) -> tuple[Model, socket.socket]:
     opened = open_socket(request.host, request.port)
     try:
         model = load_model(
-            request.run, request.tracking__uri, request.tracking__experiment, request.dataset, request.trust, "serve"
+            request.run, request.tracking__uri, request.tracking__experiment, request.dataset, request.trust
         )
     except BaseException:
         opened.close()

@@ -75,7 +75,7 @@ def ship_run(
     """
     name = parse_model_name(request.name, "as")
     store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
-    run_id = find_run_id(store, request.run, "ship", request.dataset)
+    run_id = find_run_id(store, request.run, request.dataset)
     run = load_run(store, run_id, request.trust, request.dataset__path)
     announce(f"fitting the procedure of run {run_id} ({run.stored.name}) on all rows")
     model = fit_on_all_rows(run.experiment)

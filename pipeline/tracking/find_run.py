@@ -22,8 +22,6 @@ from bakeoff.pipeline.tracking.registry import (
 from bakeoff.pipeline.tracking.run_form import require_form
 from bakeoff.pipeline.tracking.store import Store, iterate_runs
 
-REMOVAL_VERB = "rm"
-"""The verb for which a run need not be readable."""
 LATEST = "latest"
 BEST = "best"
 NEWEST_RUNS = 10
@@ -32,7 +30,7 @@ MIN_PREFIX_LETTERS = 8
 """An id may be cut to this length, as pages and tables do."""
 
 
-def find_run_id(store: Store, word: str, verb: str, dataset: str = "") -> str:
+def find_run_id(store: Store, word: str, dataset: str = "", *, must_be_readable: bool = True) -> str:
     """Return the id of the run that a word names.
 
     Parameters
@@ -42,36 +40,38 @@ def find_run_id(store: Store, word: str, verb: str, dataset: str = "") -> str:
         The id of a run, at least its first 8 characters, ``latest`` for the newest finished run of the experiment,
         ``best`` for the finished run with the best headline score, or the name of a registered model for the run that
         chose it: alone for its newest version, with ``@alias``, or with ``/version``.
-    verb : str
-        Begins each error message.
     dataset : str
         Restricts ``latest`` and ``best`` to runs on this dataset. Scores of different datasets cannot be compared, so
         ``best`` needs it where the experiment has runs on several.
+    must_be_readable : bool
+        Whether a run that bakeoff cannot read is refused; it can still be removed.
 
     Raises
     ------
     UserError
         There is no such run or model, it was deleted, or the word is ambiguous.
     """
-    run_id, _ = find_run_and_version(store, word, verb, dataset)
+    run_id, _ = find_run_and_version(store, word, dataset, must_be_readable=must_be_readable)
     return run_id
 
 
-def find_run_and_version(store: Store, word: str, verb: str, dataset: str = "") -> tuple[str, RegisteredVersion | None]:
+def find_run_and_version(
+    store: Store, word: str, dataset: str = "", *, must_be_readable: bool = True
+) -> tuple[str, RegisteredVersion | None]:
     """Return the id of the run that a word names, and the version of a registered model if it names one.
 
     The arguments and errors are those of `find_run_id`.
     """
     if word == LATEST:
-        return str(_find_latest(store, verb, dataset).info.run_id), None
+        return str(_find_latest(store, dataset).info.run_id), None
     if word == BEST:
-        return str(_find_best(store, verb, dataset).info.run_id), None
+        return str(_find_best(store, dataset).info.run_id), None
     if RUN_ID_LIKE.fullmatch(word):
-        return _find_by_id(store, word, verb), None
-    version = find_version(store, word, verb)
+        return _find_by_id(store, word, must_be_readable), None
+    version = find_version(store, word)
     if version is None:
-        raise _explain_unknown(store, word, verb)
-    return _find_run_of_version(store, version, verb), version
+        raise _explain_unknown(store, word)
+    return _find_run_of_version(store, version, must_be_readable), version
 
 
 def names_run(word: str) -> bool:
@@ -129,7 +129,7 @@ def is_greater_better(metric: str, params: Mapping[str, str] | None = None) -> b
     return is_score_greater_better(score, read_metric_entries(params or {}))
 
 
-def _find_by_id(store: Store, word: str, verb: str) -> str:
+def _find_by_id(store: Store, word: str, must_be_readable: bool) -> str:
     """Return the id of a run of this store, of any experiment."""
     from mlflow.exceptions import MlflowException
 
@@ -143,16 +143,16 @@ def _find_by_id(store: Store, word: str, verb: str) -> str:
             return ids[0]
         if ids:
             shown = ", ".join(ids[:3])
-            raise UserError(f"{verb}: {word!r} begins the ids of {len(ids)} runs ({shown}); give more of it.") from None
-        raise _explain_unknown(store, word, verb) from None
+            raise UserError(f"{word!r} begins the ids of {len(ids)} runs ({shown}); give more of it.") from None
+        raise _explain_unknown(store, word) from None
     if found.info.lifecycle_stage == "deleted":
-        raise UserError(f"{verb}: run {word} was deleted; restore it in MLflow, or name another run.")
-    if verb != REMOVAL_VERB:
-        require_form(found, verb)
+        raise UserError(f"run {word} was deleted; restore it in MLflow, or name another run.")
+    if must_be_readable:
+        require_form(found)
     return str(found.info.run_id)
 
 
-def _explain_unknown(store: Store, word: str, verb: str) -> UserError:
+def _explain_unknown(store: Store, word: str) -> UserError:
     """Return the error for a word that names neither a run nor a registered model."""
     names = list_names(store)
     also = " and no registered model of that name" if names else ""
@@ -166,7 +166,7 @@ def _explain_unknown(store: Store, word: str, verb: str) -> UserError:
             f"Give the id of a run, at least its first {MIN_PREFIX_LETTERS} characters, {LATEST}, {BEST}{models}; "
             "`bakeoff ui` lists the runs."
         )
-    return UserError(f"{verb}: there is no run {word!r}{also} in {store.uri}. {hint}")
+    return UserError(f"there is no run {word!r}{also} in {store.uri}. {hint}")
 
 
 def _find_by_prefix(store: Store, word: str) -> list[str]:
@@ -178,32 +178,30 @@ def _find_by_prefix(store: Store, word: str) -> list[str]:
     return [str(run.info.run_id) for run in store.client.search_runs([store.experiment_id], query, max_results=10)]
 
 
-def _find_latest(store: Store, verb: str, dataset: str) -> Any:
+def _find_latest(store: Store, dataset: str) -> Any:
     newest = next(iterate_runs(store, _select_finished(dataset), page_size=NEWEST_RUNS), None)
     if newest is None:
-        raise _explain_nothing(store, verb, dataset)
+        raise _explain_nothing(store, dataset)
     return newest
 
 
-def _find_best(store: Store, verb: str, dataset: str) -> Any:
+def _find_best(store: Store, dataset: str) -> Any:
     """Return the finished run with the best headline score; of several equal ones the newest."""
     runs = _read_finished(store, dataset)
     if not runs:
-        raise _explain_nothing(store, verb, dataset)
-    _require_one_dataset(runs, verb)
+        raise _explain_nothing(store, dataset)
+    _require_one_dataset(runs)
     headlines = {run.info.run_id: find_headline(run.data.params, run.data.metrics) for run in runs}
     names = sorted({name for name in headlines.values() if name is not None})
     if len(names) > 1:
-        raise UserError(
-            f"{verb} {BEST}: the runs have different headline scores ({', '.join(names)}); give the id of a run."
-        )
+        raise UserError(f"{BEST}: the runs have different headline scores ({', '.join(names)}); give the id of a run.")
     # The maximum of values with NaN depends on their order, so undefined scores are left out.
     scored = [run for run in runs if headlines[run.info.run_id] and _has_number(run.data.metrics, names[0])]
     if not scored:
-        raise UserError(f"{verb} {BEST}: none of the {len(runs)} finished runs has a headline score; give an id.")
+        raise UserError(f"{BEST}: none of the {len(runs)} finished runs has a headline score; give an id.")
     directions = {is_greater_better(names[0], run.data.params) for run in scored}
     if len(directions) > 1:
-        raise UserError(f"{verb} {BEST}: the runs disagree on whether a greater {names[0]} is better; give an id.")
+        raise UserError(f"{BEST}: the runs disagree on whether a greater {names[0]} is better; give an id.")
     sign = 1 if directions.pop() else -1
     return max(scored, key=lambda run: (sign * run.data.metrics[names[0]], run.info.start_time))
 
@@ -225,28 +223,28 @@ def _escape(text: str) -> str:
     return text
 
 
-def _require_one_dataset(runs: Sequence[Any], verb: str) -> None:
+def _require_one_dataset(runs: Sequence[Any]) -> None:
     names = sorted({str(run.data.params.get("dataset", "?")) for run in runs})
     if len(names) > 1:
         raise UserError(
-            f"{verb} {BEST}: the runs are on {len(names)} datasets, whose scores cannot be compared; add dataset=NAME, "
+            f"{BEST}: the runs are on {len(names)} datasets, whose scores cannot be compared; add dataset=NAME, "
             f"one of {', '.join(names)}."
         )
     digests = {str(run.data.tags.get("dataset_digest", "")) for run in runs}
     if len(digests) > 1:
         raise UserError(
-            f"{verb} {BEST}: the runs saw {len(digests)} versions of the rows of {names[0]}, whose scores cannot be "
+            f"{BEST}: the runs saw {len(digests)} versions of the rows of {names[0]}, whose scores cannot be "
             "compared; give the id of a run."
         )
 
 
-def _explain_nothing(store: Store, verb: str, dataset: str) -> UserError:
+def _explain_nothing(store: Store, dataset: str) -> UserError:
     """Return the error for a store without a finished run, or without one on the dataset."""
     if not dataset:
-        return UserError(f"{verb}: there is no finished run in {store.uri} yet.")
+        return UserError(f"there is no finished run in {store.uri} yet.")
     names = {str(run.data.params.get("dataset", "")) for run in _read_finished(store, "")}
     hint = did_you_mean(dataset, names - {""})
-    return UserError(f"{verb}: there is no finished run with dataset={dataset} in {store.uri}. {hint}")
+    return UserError(f"there is no finished run with dataset={dataset} in {store.uri}. {hint}")
 
 
 def _has_number(metrics: Mapping[str, float], name: str) -> bool:
@@ -268,18 +266,18 @@ def find_standard_run(store: Store, word: str) -> str | None:
         The word has the form of an id, an alias or a version, and there is no such run or model; or the model does not
         say which run it comes from.
     """
-    if not names_run(word) and find_version(store, word, "compare") is None:
+    if not names_run(word) and find_version(store, word) is None:
         return None
-    return find_run_id(store, word, "compare")
+    return find_run_id(store, word)
 
 
-def _find_run_of_version(store: Store, version: RegisteredVersion, verb: str) -> str:
+def _find_run_of_version(store: Store, version: RegisteredVersion, must_be_readable: bool) -> str:
     """Return the id of the run that a version of a registered model comes from."""
     run_id = version.run_id
     if not run_id and version.model_id:
         run_id = store.client.get_logged_model(version.model_id).source_run_id or ""
     if not run_id:
         raise UserError(
-            f"{verb}: version {version.version} of the model {version.name!r} does not say which run it comes from."
+            f"version {version.version} of the model {version.name!r} does not say which run it comes from."
         )
-    return _find_by_id(store, run_id, verb)
+    return _find_by_id(store, run_id, must_be_readable)

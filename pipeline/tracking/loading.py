@@ -45,13 +45,13 @@ class FoundModel:
     name: str = ""
 
 
-def find_model(store: Store, word: str, verb: str, dataset: str = "") -> FoundModel:
+def find_model(store: Store, word: str, dataset: str = "") -> FoundModel:
     """Return the model that a word names: that of a run, or a version of a registered model.
 
     Parameters
     ----------
     store : Store
-    word, verb, dataset : str
+    word, dataset : str
         As for `find_run_id`.
 
     Raises
@@ -60,19 +60,17 @@ def find_model(store: Store, word: str, verb: str, dataset: str = "") -> FoundMo
         There is no such run or registered model, or the run has stored no model.
     """
     # A registered model is there even if the run that it comes from was deleted.
-    version = None if names_run(word) else find_version(store, word, verb)
+    version = None if names_run(word) else find_version(store, word)
     if version is not None and version.model_id:
         return FoundModel(version.run_id, version.model_id, f"{version.name}, version {version.version}")
-    run_id = find_run_id(store, word, verb, dataset)
+    run_id = find_run_id(store, word, dataset)
     outputs = store.client.get_run(run_id).outputs
     if outputs is None or not outputs.model_outputs:
-        raise UserError(f"{verb}: run {run_id} has no model; run it again with tracking.models=true.")
+        raise UserError(f"run {run_id} has no model; run it again with tracking.models=true.")
     return FoundModel(run_id, str(outputs.model_outputs[0].model_id))
 
 
-def load_model(
-    word: str, uri: str | None, experiment: str, dataset: str = "", trust: Sequence[str] = (), verb: str = "predict"
-) -> Model:
+def load_model(word: str, uri: str | None, experiment: str, dataset: str = "", trust: Sequence[str] = ()) -> Model:
     """Load the model that a word names.
 
     Only types that were reviewed are read, and those of the packages in ``trust``, whatever the store says.
@@ -89,8 +87,6 @@ def load_model(
         Restricts ``latest`` and ``best`` to runs on this dataset.
     trust : sequence of str
         Packages of the user whose code the model may run.
-    verb : str
-        Begins each error message.
 
     Raises
     ------
@@ -98,7 +94,7 @@ def load_model(
         There is no such run or model, it needs code that is not trusted, or another version stored it.
     """
     store = _open_store(uri, experiment, word)
-    return open_model(store, find_model(store, word, verb, dataset), verb, trust)
+    return open_model(store, find_model(store, word, dataset), trust)
 
 
 def _open_store(uri: str | None, experiment: str, word: str) -> Store:
@@ -111,7 +107,7 @@ def _open_store(uri: str | None, experiment: str, word: str) -> Store:
         return open_store(uri, DEFAULT_EXPERIMENT, create=False, read_only=True)
 
 
-def open_model(store: Store, found: FoundModel, verb: str, trust: Sequence[str] = ()) -> Model:
+def open_model(store: Store, found: FoundModel, trust: Sequence[str] = ()) -> Model:
     """Load a stored model; the arguments and errors are those of `load_model`."""
     from mlflow.exceptions import MlflowException
 
@@ -121,14 +117,14 @@ def open_model(store: Store, found: FoundModel, verb: str, trust: Sequence[str] 
             location = store.client.get_logged_model(found.model_id).artifact_location
             folder = fetch_folder(store, location, temporary)
         except (MlflowException, OSError) as error:
-            raise UserError(f"{verb}: {title} cannot be read: {str(error).splitlines()[0]}") from None
+            raise UserError(f"{title} cannot be read: {str(error).splitlines()[0]}") from None
         if not (folder / MODEL_FILE_NAME).is_file():
             raise UserError(
-                f"{verb}: {title} cannot be read: there is no {MODEL_FILE_NAME} in {folder}. Its files were deleted, "
+                f"{title} cannot be read: there is no {MODEL_FILE_NAME} in {folder}. Its files were deleted, "
                 "or another program stored it; mlflow.pyfunc.load_model reads those, with whatever code they hold."
             )
-        record = _read_record(folder, f"{verb}: {title}")
-        estimator, notes = _read_estimator(folder, trust, record, f"{verb}: {title}")
+        record = _read_record(folder, title)
+        estimator, notes = _read_estimator(folder, trust, record, title)
     return Model(estimator, record, found.name, (*_compare_versions(record.versions), *notes))
 
 

@@ -114,7 +114,7 @@ def parse_model_name(word: str, key: str) -> ModelName:
     return ModelName(name, alias)
 
 
-def find_version(store: Store, word: str, verb: str) -> RegisteredVersion | None:
+def find_version(store: Store, word: str) -> RegisteredVersion | None:
     """Return the version of a registered model that a word names; None for a plain name that is not a model's.
 
     Parameters
@@ -122,30 +122,26 @@ def find_version(store: Store, word: str, verb: str) -> RegisteredVersion | None
     store : Store
     word : str
         The name of a registered model, alone for its newest version, with ``@alias``, or with ``/version``.
-    verb : str
-        Begins each error message.
 
     Raises
     ------
     UserError
         The word has the form of an alias or a version, and there is none.
     """
-    wanted = _read_model_word(word, verb)
+    wanted = _read_model_word(word)
     versions = list_versions(store, wanted.name)
     if not versions and not wanted.alias and not wanted.version:
         return None
     if not versions:
         names = list_names(store)
-        raise UserError(
-            f"{verb}: there is no registered model {wanted.name!r} in {store.uri}. {_suggest(wanted.name, names)}"
-        )
+        raise UserError(f"there is no registered model {wanted.name!r} in {store.uri}. {_suggest(wanted.name, names)}")
     if wanted.alias:
-        return _find_alias(store, versions, wanted, verb)
+        return _find_alias(store, versions, wanted)
     if wanted.version:
         numbers = {str(each.version): each for each in versions}
         if wanted.version not in numbers:
             raise UserError(
-                f"{verb}: the model {wanted.name!r} has no version {wanted.version!r}. "
+                f"the model {wanted.name!r} has no version {wanted.version!r}. "
                 f"{_suggest(wanted.version, sorted(numbers, key=int))}"
             )
         return numbers[wanted.version]
@@ -231,11 +227,11 @@ def find_alias(store: Store, name: ModelName) -> RegisteredVersion | None:
     return next((each for each in list_versions(store, name.name) if name.alias in each.aliases), None)
 
 
-def _read_model_word(word: str, verb: str) -> ModelName:
+def _read_model_word(word: str) -> ModelName:
     """Return what a word such as ``titanic``, ``titanic@champion`` or ``titanic/3`` names, without looking it up."""
     for sign, noun in (("@", "alias"), ("/", "version")):
         if word.endswith(sign):
-            raise UserError(f"{verb}: {word!r} names no {noun}; write NAME, NAME@ALIAS or NAME/VERSION.")
+            raise UserError(f"{word!r} names no {noun}; write NAME, NAME@ALIAS or NAME/VERSION.")
     name, sign, alias = word.partition("@")
     if sign:
         return ModelName(name, alias=alias)
@@ -243,13 +239,13 @@ def _read_model_word(word: str, verb: str) -> ModelName:
     return ModelName(name, version=version)
 
 
-def _find_alias(store: Store, versions: Sequence[RegisteredVersion], wanted: ModelName, verb: str) -> RegisteredVersion:
+def _find_alias(store: Store, versions: Sequence[RegisteredVersion], wanted: ModelName) -> RegisteredVersion:
     found = next((each for each in versions if wanted.alias in each.aliases), None)
     if found is not None:
         return found
     aliases = sorted({alias for each in versions for alias in each.aliases})
     hint = _suggest(wanted.alias, aliases)
-    raise UserError(f"{verb}: the model {wanted.name!r} has no alias {wanted.alias!r}. {hint}")
+    raise UserError(f"the model {wanted.name!r} has no alias {wanted.alias!r}. {hint}")
 
 
 def _suggest(word: str, names: Sequence[str]) -> str:

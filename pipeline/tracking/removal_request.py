@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from bakeoff.pipeline.config.requests import ExperimentRequest, StoreRequest
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.tracking.find_run import REMOVAL_VERB, find_run_id
+from bakeoff.pipeline.tracking.find_run import find_run_id
 from bakeoff.pipeline.tracking.inventory import read_inventory
 from bakeoff.pipeline.tracking.reading.stored_runs import search_stored_runs
 from bakeoff.pipeline.tracking.removal import Removal, plan_collection, plan_runs
@@ -75,7 +75,7 @@ def plan_removal(request: RemovalRequest) -> tuple[Store, Removal]:
         There is no such run, or the store is a server.
     """
     store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
-    inventory = read_inventory(store, REMOVAL_VERB)
+    inventory = read_inventory(store, "rm")
     return store, plan_runs(store, inventory, _find_run_ids(store, request), request.registered)
 
 
@@ -99,7 +99,7 @@ def _find_run_ids(store: Store, request: RemovalRequest) -> list[str]:
     if request.sweep:
         return find_sweep_runs(store, request.sweep)
     if not request.filter:
-        return [find_run_id(store, word, REMOVAL_VERB) for word in request.runs]
+        return [find_run_id(store, word, must_be_readable=False) for word in request.runs]
     found = search_stored_runs(store, request.filter)
     if not found:
         raise UserError(f"filter={request.filter!r} selects no run in {store.uri}.")

@@ -44,14 +44,12 @@ def find_fault(run: Any) -> str:
     return ""
 
 
-def require_form(run: Any, verb: str) -> None:
+def require_form(run: Any) -> None:
     """Reject one of MLflow's runs that was named and cannot be read.
 
     Parameters
     ----------
     run : mlflow.entities.Run
-    verb : str
-        Begins the message.
 
     Raises
     ------
@@ -59,7 +57,7 @@ def require_form(run: Any, verb: str) -> None:
     """
     fault = find_fault(run)
     if fault:
-        raise UserError(f"{verb}: run {run.info.run_id} cannot be read: bakeoff did not write {fault}.")
+        raise UserError(f"run {run.info.run_id} cannot be read: bakeoff did not write {fault}.")
 
 
 def leave_out_faulty(runs: Sequence[Any]) -> list[Any]:

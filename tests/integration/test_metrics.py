@@ -83,7 +83,7 @@ def test_a_metric_of_the_user_is_the_headline_of_a_sweep(prepared: tuple[Path, s
 
 def test_the_best_run_by_a_metric_of_the_user_has_the_lowest_value(swept: Bakeoff) -> None:
     store = open_store(f"sqlite:///{swept.folder}/outputs/mlflow.db", "bakeoff")
-    best = store.client.get_run(find_run_id(store, "best", "predict", "iris"))
+    best = store.client.get_run(find_run_id(store, "best", "iris"))
     assert best.data.params["learner"] == "naive_bayes"
 
 

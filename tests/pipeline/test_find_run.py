@@ -37,14 +37,14 @@ def test_latest_is_the_newest_finished_run(store: Store) -> None:
     add_run(store, 1, "iris", test_accuracy=0.9)
     newest = add_run(store, 2, "wine", test_accuracy=0.8)
     add_run(store, 3, "iris", status="FAILED")
-    assert find_run_id(store, "latest", "predict") == newest
+    assert find_run_id(store, "latest") == newest
 
 
 def test_latest_and_best_are_restricted_to_a_dataset(store: Store) -> None:
     on_iris = add_run(store, 1, "iris", test_accuracy=0.7)
     add_run(store, 2, "wine", test_accuracy=0.8)
-    assert find_run_id(store, "latest", "predict", "iris") == on_iris
-    assert find_run_id(store, "best", "predict", "iris") == on_iris
+    assert find_run_id(store, "latest", "iris") == on_iris
+    assert find_run_id(store, "best", "iris") == on_iris
 
 
 def test_best_is_the_finished_run_with_the_best_headline_score(store: Store) -> None:
@@ -53,59 +53,59 @@ def test_best_is_the_finished_run_with_the_best_headline_score(store: Store) -> 
     add_run(store, 3, "iris", test_accuracy=0.9)
     add_run(store, 4, "iris", status="KILLED", test_accuracy=0.99)
     add_run(store, 5, "iris", test_accuracy=float("nan"))
-    assert find_run_id(store, "best", "predict") == best
+    assert find_run_id(store, "best") == best
 
 
 def test_best_is_the_lowest_where_lower_is_better(store: Store) -> None:
     best = add_run(store, 1, "cars", test_rmse=1.5)
     add_run(store, 2, "cars", test_rmse=2.5)
-    assert find_run_id(store, "best", "predict") == best
+    assert find_run_id(store, "best") == best
 
 
 def test_best_over_several_datasets_is_refused_with_the_key_that_names_one(store: Store) -> None:
     add_run(store, 1, "iris", test_accuracy=0.9)
     add_run(store, 2, "wine", test_accuracy=0.8)
     with pytest.raises(UserError, match=r"on 2 datasets.*add dataset=NAME, one of iris, wine"):
-        find_run_id(store, "best", "predict")
+        find_run_id(store, "best")
 
 
 def test_best_over_two_versions_of_a_dataset_is_refused(store: Store) -> None:
     add_run(store, 1, "iris", digest="a", test_accuracy=0.9)
     add_run(store, 2, "iris", digest="b", test_accuracy=0.8)
     with pytest.raises(UserError, match="2 versions of the rows of iris"):
-        find_run_id(store, "best", "predict", "iris")
+        find_run_id(store, "best", "iris")
 
 
 def test_best_by_different_headlines_is_refused(store: Store) -> None:
     add_run(store, 1, "iris", test_accuracy=0.9)
     add_run(store, 2, "iris", test_f1=0.8)
     with pytest.raises(UserError, match="test_accuracy, test_f1"):
-        find_run_id(store, "best", "predict")
+        find_run_id(store, "best")
 
 
 def test_a_run_is_found_by_its_id_and_by_the_beginning_of_it(store: Store) -> None:
     run_id = add_run(store, 1, "iris")
-    assert find_run_id(store, run_id, "predict") == run_id
-    assert find_run_id(store, run_id[:8], "predict") == run_id
+    assert find_run_id(store, run_id) == run_id
+    assert find_run_id(store, run_id[:8]) == run_id
 
 
 def test_a_run_that_is_not_there_or_was_deleted_is_refused(store: Store) -> None:
     run_id = add_run(store, 1, "iris")
     for word in ("0" * 32, run_id[:7], "lates", "x' or 'x"):
         with pytest.raises(UserError, match="there is no run"):
-            find_run_id(store, word, "predict")
+            find_run_id(store, word)
     store.client.delete_run(run_id)
     with pytest.raises(UserError, match="was deleted"):
-        find_run_id(store, run_id, "predict")
+        find_run_id(store, run_id)
 
 
 def test_an_empty_store_and_an_unknown_dataset_are_refused(store: Store) -> None:
     for word in ("latest", "best"):
         with pytest.raises(UserError, match="there is no finished run"):
-            find_run_id(store, word, "predict")
+            find_run_id(store, word)
     add_run(store, 1, "iris", test_accuracy=0.9)
     with pytest.raises(UserError, match="Did you mean 'iris'"):
-        find_run_id(store, "best", "predict", "irsi")
+        find_run_id(store, "best", "irsi")
 
 
 def test_the_headline_is_the_first_metric_of_the_configuration_else_of_the_task() -> None:

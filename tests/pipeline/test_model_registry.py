@@ -47,9 +47,9 @@ def test_a_word_names_the_newest_version_one_with_an_alias_or_one_by_number(stor
     versions = [register(store, word) for word in ("cars@old", *["cars"] * 9, "cars@champion", "cars")]
     expected = {"cars": 12, "cars@old": 1, "cars@champion": 11, "cars/10": 10}
     for word, number in expected.items():
-        found = find_version(store, word, "predict")
+        found = find_version(store, word)
         assert found == versions[number - 1]
-        assert find_run_id(store, word, "predict") == versions[number - 1].run_id
+        assert find_run_id(store, word) == versions[number - 1].run_id
     assert [each.version for each in list_versions(store, "cars")] == list(range(1, 13))
 
 
@@ -57,24 +57,24 @@ def test_an_alias_moves_to_the_new_version(store: Store) -> None:
     register(store, "boats@champion")
     second = register(store, "boats@champion")
     assert [each.aliases for each in list_versions(store, "boats")] == [(), ("champion",)]
-    assert find_version(store, "boats@champion", "predict") == second
+    assert find_version(store, "boats@champion") == second
 
 
 def test_what_does_not_exist_is_said_with_the_names_that_do(store: Store) -> None:
     register(store, "trains@champion")
     messages = {
-        "trains@chmpion": "predict: the model 'trains' has no alias 'chmpion'. Did you mean 'champion'?",
-        "trains@": "predict: 'trains@' names no alias",
-        "trains/": "predict: 'trains/' names no version",
-        "trains/7": "predict: the model 'trains' has no version '7'. Allowed: 1.",
+        "trains@chmpion": "the model 'trains' has no alias 'chmpion'. Did you mean 'champion'?",
+        "trains@": "'trains@' names no alias",
+        "trains/": "'trains/' names no version",
+        "trains/7": "the model 'trains' has no version '7'. Allowed: 1.",
         "trans@champion": "there is no registered model 'trans' in",
         "trans": "there is no run 'trans' and no registered model of that name",
     }
     for word, message in messages.items():
         with pytest.raises(UserError) as error:
-            find_run_id(store, word, "predict")
+            find_run_id(store, word)
         assert message in str(error.value)
-    assert find_version(store, "trans", "predict") is None
+    assert find_version(store, "trans") is None
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_names_that_mlflow_refuses_or_that_name_something_else_are_refused(word:
 def test_other_names_are_accepted_by_mlflow(store: Store, word: str) -> None:
     assert str(parse_model_name(word, "as")) == word
     version = register(store, word)
-    assert find_version(store, word, "predict") == version
+    assert find_version(store, word) == version
 
 
 @pytest.mark.parametrize("is_new", [True, False])

@@ -114,7 +114,7 @@ def select_by_ids(store: Store, words: Sequence[str], dataset: str) -> Selection
     UserError
         There is no such run, or it was deleted.
     """
-    run_ids = [find_run_id(store, word, "compare", dataset) for word in words]
+    run_ids = [find_run_id(store, word, dataset) for word in words]
     runs = read_stored_runs(store, list(dict.fromkeys(run_ids)))
     facts = tuple(describe_run(run) for run in runs)
     shown = ", ".join(shorten_id(run.run_id) for run in runs[:MAX_SHOWN_IDS])
