@@ -11,10 +11,10 @@ from bakeoff.pipeline.comparison.comparison import Cell, ComparedDataset, Compar
 from bakeoff.pipeline.comparison.grid.pairing import CellKey
 from bakeoff.pipeline.comparison.grid.run_facts import Params, RunFacts
 from bakeoff.pipeline.comparison.grid.run_grid import RunGrid
-from bakeoff.pipeline.comparison.metrics import count_candidates
 from bakeoff.pipeline.text.words import count_nouns
 
 FITS = "fits"
+"""The fits of the learner in each fold: of all candidates on inner folds, and of the chosen one."""
 FIT_STAGES = ("time/tune", "time/fit", "time/prune")
 PREDICT_STAGE = "time/predict"
 
@@ -82,7 +82,7 @@ def _make_cell(
         seeds=tuple(each.seed for each in runs),
         fit_seconds=_mean([_sum_stages(each) for each in runs]),
         predict_seconds=_mean([each.run.metrics.get(PREDICT_STAGE, math.nan) for each in runs]),
-        n_fits=round(n_folds * _count_fits_per_fold(runs[0])),
+        n_fits=round(n_folds * runs[0].run.metrics.get(FITS, 0)),
         n_train=_mean([row.get("train", math.nan) for row in rows]),
         n_test=_mean([row.get("test", math.nan) for row in rows]),
     )
@@ -108,18 +108,6 @@ def _sum_stages(facts: RunFacts) -> float:
     """Return the mean seconds of fitting per fold, with tuning and pruning; NaN if the run stores no times."""
     stages = [facts.run.metrics[stage] for stage in FIT_STAGES if stage in facts.run.metrics]
     return sum(stages) if stages else math.nan
-
-
-def _count_fits_per_fold(facts: RunFacts) -> float:
-    """Return the fits of the learner in each fold: of all candidates on inner folds, and of the chosen one."""
-    if FITS in facts.run.metrics:
-        return facts.run.metrics[FITS]
-    # A run of an earlier version has not counted them.
-    params = facts.run.params
-    n_candidates = count_candidates(params)
-    inner_folds = params.get("tuning.folds", "0")
-    n_inner = max(int(inner_folds) if inner_folds.isdigit() else 0, 1)
-    return 1 + n_candidates * n_inner
 
 
 def _mean(values: Sequence[float]) -> float:

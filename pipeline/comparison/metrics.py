@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Mapping, Sequence
 
 from bakeoff.pipeline.comparison.comparison import ComparedMetric
@@ -153,24 +151,3 @@ def get_validation_metric(metric: str, headline: str) -> str:
     # Times have no validation rows; a configuration is then chosen by what the runs are judged by.
     score = metric if metric.startswith(TEST_PREFIX) else headline
     return f"validation_{score.removeprefix(TEST_PREFIX)}"
-
-
-def count_candidates(params: Mapping[str, str]) -> int:
-    """Return how many candidates a tuned run has tried in each fold; 0 if its params do not say.
-
-    Examples
-    --------
-    >>> count_candidates({"tuning.space.C": "[0.1, 1, 10]", "tuning.space.kernel": '["linear", "rbf"]'})
-    6
-    """
-    grids: list[Mapping[str, Sequence[object]]] = []
-    try:
-        if "tuning.space" in params:
-            grids = list(json.loads(params["tuning.space"]))
-        else:
-            prefix = "tuning.space."
-            lists = {key: json.loads(value) for key, value in params.items() if key.startswith(prefix)}
-            grids = [lists] if lists else []
-        return sum(math.prod(len(values) for values in grid.values()) for grid in grids)
-    except (ValueError, TypeError, AttributeError):
-        return 0

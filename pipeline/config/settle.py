@@ -179,7 +179,7 @@ def _settle_preprocessing(spec: Mapping[str, Any]) -> dict[str, Any]:
         node["_target_"] = MAKE_PREPROCESSING
     if node.get("_target_") != MAKE_PREPROCESSING:
         return node
-    # These two keys are recorded even if they are empty, as in runs of earlier versions.
+    # These two keys are recorded even if they are empty.
     return {"_target_": MAKE_PREPROCESSING, "numeric": [], "nominal": [], **node}
 
 

@@ -75,7 +75,7 @@ def _has_format_of_training(file: Path, dataset: Mapping[str, Any]) -> bool:
         return False
     try:
         return find_reader(Path(path)) is find_reader(file)
-    except UserError:  # an earlier version read a file of any extension as text
+    except UserError:  # the path of somebody's own dataset may be a folder
         return False
 
 

@@ -96,20 +96,19 @@ def measure_repeat(experiment: Experiment, repeat: Repeat) -> dict[Place, float]
 
 
 def compare_metrics(stored: Mapping[Place, float], now: Mapping[Place, float]) -> Comparison:
-    """Compare numbers bit by bit, those of `find_unrecorded` left out; NaN equals NaN.
+    """Compare numbers bit by bit, times left out; NaN equals NaN.
 
     Parameters
     ----------
     stored, now : mapping of (str, int) to float
         (name, step) -> value.
     """
-    left_out = find_unrecorded(stored, now)
     n_values = 0
     differences = []
     # The places of both, because a value that only one of them has is a difference too.
     for place in {**stored, **now}:
         name, step = place
-        if name in left_out or name.startswith(TIME_PREFIXES):
+        if name.startswith(TIME_PREFIXES):
             continue
         n_values += 1
         then = stored.get(place)
@@ -125,13 +124,6 @@ def _describe_step(name: str, step: int) -> str:
         return f"step {step}"
     is_series = "/" in name and not name.startswith(("pruning/", "threshold/"))
     return f"fold {step}" if is_series else ""
-
-
-def find_unrecorded(stored: Mapping[Place, float], now: Mapping[Place, float]) -> list[str]:
-    """Return the names of the numbers that a repeat has and a stored run has not: an earlier version wrote fewer."""
-    stored_names = {name for name, _ in stored}
-    names = dict.fromkeys(name for name, _ in now if not name.startswith(TIME_PREFIXES))
-    return [name for name in names if name not in stored_names]
 
 
 def compare_tables(stored: Mapping[str, str], experiment: Experiment, repeat: Repeat) -> list[Comparison]:

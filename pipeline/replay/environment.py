@@ -25,7 +25,7 @@ DECISIVE_TAGS = {
 
 @dataclass(frozen=True)
 class Change:
-    """Something that was different when the stored run was made, or that it did not record.
+    """Something that was different when the stored run was made.
 
     Attributes
     ----------
@@ -37,11 +37,6 @@ class Change:
     then: str
     now: str
 
-    @property
-    def is_known(self) -> bool:
-        """Whether the stored run recorded it."""
-        return self.then != UNKNOWN
-
 
 def find_changes(stored: Mapping[str, str], repeated: Mapping[str, str]) -> list[Change]:
     """Return what differs between the circumstances of a stored run and those of its replay.
@@ -49,7 +44,7 @@ def find_changes(stored: Mapping[str, str], repeated: Mapping[str, str]) -> list
     Parameters
     ----------
     stored : mapping of str to str
-        The tags of the stored run. An earlier version wrote fewer: what is not recorded then is returned as such.
+        The tags of the stored run; outside a repository, for one, it has recorded no commit.
     repeated : mapping of str to str
         The tags that the replay would have, as `describe_circumstances` returns them.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -100,10 +100,10 @@ def limit_threads(tags: Mapping[str, str]) -> AbstractContextManager[Any]:
     Parameters
     ----------
     tags : mapping of str to str
-        A run of an earlier version has no tag ``threads``; the numbers of this process are then kept.
+        Those of the run.
     """
     threads: dict[str, int] = json.loads(tags.get("threads", "{}"))
-    return find_thread_pools().limit(limits=threads) if threads else nullcontext()
+    return find_thread_pools().limit(limits=threads)
 
 
 def _make_continue_rule(record: RunRecord) -> ContinueRule:

@@ -10,7 +10,6 @@ from bakeoff.pipeline.replay.differences import (
     compare_metrics,
     compare_models,
     compare_tables,
-    find_unrecorded,
     measure_repeat,
 )
 from bakeoff.pipeline.replay.environment import UNKNOWN, Change, describe_circumstances, find_changes
@@ -76,10 +75,8 @@ def _compare(
 ) -> tuple[list[Comparison], list[str]]:
     """Return the comparisons that the store allows, and what cannot be compared."""
     experiment = prepared.experiment
-    metrics = measure_repeat(experiment, repeat)
-    comparisons = [compare_metrics(record.metrics, metrics)]
-    unrecorded = find_unrecorded(record.metrics, metrics)
-    notes = [f"{', '.join(unrecorded)}, which the run has not recorded"] if unrecorded else []
+    comparisons = [compare_metrics(record.metrics, measure_repeat(experiment, repeat))]
+    notes: list[str] = []
     if record.status != FINISHED or repeat.model is None:
         return comparisons, notes
     comparisons += compare_tables(record.tables, experiment, repeat)

@@ -65,18 +65,10 @@ class ReplayReport:
         return {"summary": self.summary, **asdict(self)}
 
     def _list_changes(self) -> list[str]:
-        known = [change for change in self.changes if change.is_known]
-        unknown = [change.what for change in self.changes if not change.is_known]
-        lines = []
-        if known:
-            lines.append("since the stored run, these have changed:")
-            rows = [[f"  {change.what}", change.then, f"→ {change.now}"] for change in known]
-            lines += align_lines(make_table("", [""] * 3, rows))
-        elif self.verdict == DIFFERENT:
-            lines.append("nothing that the run has recorded has changed since")
-        if unknown:
-            lines.append(f"the run has not recorded: {', '.join(unknown)}")
-        return lines
+        if self.changes:
+            rows = [[f"  {change.what}", change.then, f"→ {change.now}"] for change in self.changes]
+            return ["since the stored run, these have changed:", *align_lines(make_table("", [""] * 3, rows))]
+        return ["nothing that the run has recorded has changed since"] if self.verdict == DIFFERENT else []
 
     def _list_differences(self) -> list[str]:
         differences = [each for comparison in self.comparisons for each in comparison.differences]

@@ -47,7 +47,7 @@ class NamingStorage(RDBStorage):
 def describe_process() -> dict[str, Any]:
     """Return what tells this process from others, alive now, as `ProcessSign` has it."""
     pid = os.getpid()
-    return {"host": socket.gethostname(), "pid": pid, "since": time.time(), "identity": identify_process(pid)}
+    return {"host": socket.gethostname(), "pid": pid, "beat": time.time(), "identity": identify_process(pid)}
 
 
 def parse_storage_url(storage: str | None) -> URL:

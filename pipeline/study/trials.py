@@ -214,7 +214,7 @@ class Trials:
     def _has_lost_process(self, trial: FrozenTrial, find_heartbeat: FindHeartbeat) -> bool:
         """Whether the process of a trial is gone; on another machine the run of the trial tells."""
         process = trial.user_attrs.get(PROCESS) or describe_unknown(trial)
-        sign = ProcessSign(**process, beat=process["since"])
+        sign = ProcessSign(**process)
         if sign.host != socket.gethostname():
             heartbeat = find_heartbeat(trial.user_attrs.get("job", {}).get("config_hash"))
             if heartbeat is None:  # without a store nothing tells of other machines
@@ -235,4 +235,4 @@ class Trials:
 def describe_unknown(trial: FrozenTrial) -> dict[str, Any]:
     """Return what stands for the process of a trial that was killed before it named itself: none of this machine."""
     started = trial.datetime_start
-    return {"host": None, "pid": 0, "since": started.timestamp() if started else 0.0}
+    return {"host": None, "pid": 0, "beat": started.timestamp() if started else 0.0, "identity": ""}

@@ -224,7 +224,6 @@ def has_lost_process(store: Store, run: Any) -> bool:
         sign = ProcessSign(
             host=tags.get("host"),
             pid=int(tags.get("pid", 0)),
-            since=run.info.start_time / 1000,
             beat=float(tags.get("heartbeat", 0)),
             identity=tags.get(PROCESS_TAG, ""),
         )

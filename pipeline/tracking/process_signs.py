@@ -26,7 +26,6 @@ MAX_SILENT_SECONDS = 15 * HEARTBEAT_SECONDS
 """How long this machine sees the same heartbeat until the run on another machine counts as dead."""
 MAX_CLOCK_ERROR_SECONDS = 24 * 3600.0
 """The age of a heartbeat at which no difference between clocks explains it: the run counts as dead at first sight."""
-START_TOLERANCE_SECONDS = 1.0
 FOLDER = "heartbeats"
 STATE_FIELD = 0
 START_FIELD = 19
@@ -43,24 +42,21 @@ class ProcessSign:
     ----------
     host : str or None
     pid : int
-    since : float
-        When it was first known to be alive, in seconds since 1970.
     beat : float
         Its last heartbeat, in seconds since 1970.
     identity : str
-        From `identify_process`; empty if an earlier version has written the sign.
+        From `identify_process`.
     """
 
     host: str | None
     pid: int
-    since: float
     beat: float
-    identity: str = ""
+    identity: str
 
     @property
     def is_own(self) -> bool:
         """Whether it is the process that asks."""
-        is_same = self.pid == os.getpid() and self.identity in ("", identify_process(self.pid))
+        is_same = self.pid == os.getpid() and self.identity == identify_process(self.pid)
         return is_same and self.host == socket.gethostname()
 
     def is_gone(self, place: str, name: str) -> bool:
@@ -74,7 +70,7 @@ class ProcessSign:
             What tells it from the other signs there.
         """
         if self.host == socket.gethostname():
-            return not is_process_alive(self.pid, self.since, self.identity)
+            return not is_process_alive(self.pid, self.identity)
         is_ancient = time.time() - self.beat > MAX_CLOCK_ERROR_SECONDS
         return is_ancient or _open_silences(place).has_lasted(name, self.beat, MAX_SILENT_SECONDS)
 
@@ -159,23 +155,19 @@ def identify_process(pid: int) -> str:
     return f"{read_boot()} {fields[START_FIELD]}" if fields else ""
 
 
-def is_process_alive(pid: int, since: float, identity: str = "") -> bool:
+def is_process_alive(pid: int, identity: str) -> bool:
     """Whether a process on this machine is alive, and is not a later one that was given the same id.
 
     Parameters
     ----------
     pid : int
-    since : float
-        When the process was known to be alive, in seconds since 1970; used if there is no identity.
     identity : str
         From `identify_process`.
 
     Examples
     --------
-    >>> is_process_alive(os.getpid(), time.time()), is_process_alive(os.getpid(), 0.0)
+    >>> is_process_alive(os.getpid(), identify_process(os.getpid())), is_process_alive(os.getpid(), "another start")
     (True, False)
-    >>> is_process_alive(os.getpid(), 0.0, identify_process(os.getpid()))
-    True
     """
     try:
         os.kill(pid, 0)
@@ -184,18 +176,9 @@ def is_process_alive(pid: int, since: float, identity: str = "") -> bool:
     except PermissionError:  # a process of another user
         pass
     fields = _read_status(pid)
-    if not fields:  # this system has no /proc, or the process has just ended
-        has_proc = Path("/proc/self").exists()
-        return not has_proc
-    if fields[STATE_FIELD] == ZOMBIE:
-        return False
-    if identity:
-        return identity == identify_process(pid)
-    # The number of the process may have been given to another one, which then started later.
-    uptime = float(Path("/proc/uptime").read_text().split()[0])
-    boot_time = time.time() - uptime
-    start_time = boot_time + int(fields[START_FIELD]) / os.sysconf("SC_CLK_TCK")
-    return start_time <= since + START_TOLERANCE_SECONDS
+    is_zombie = bool(fields) and fields[STATE_FIELD] == ZOMBIE
+    # Where the system has no /proc, neither has an identity, and the id alone decides.
+    return identity == identify_process(pid) and not is_zombie
 
 
 def _read_status(pid: int) -> list[str]:

@@ -196,11 +196,11 @@ def test_a_named_study_is_not_mixed_with_something_else(bakeoff: Bakeoff, words:
     assert "give another study_name" in answer.err.lower()
 
 
-def leave_trial(bakeoff: Bakeoff, host: str | None, since: float, **job: Any) -> None:
+def leave_trial(bakeoff: Bakeoff, host: str | None, beat: float, **job: Any) -> None:
     """Start a trial as a process of that host would, and leave it running."""
     trial = study(bakeoff).ask()
     if host is not None:
-        trial.set_user_attr("process", {"host": host, "pid": DEAD, "since": since, "identity": ""})
+        trial.set_user_attr("process", {"host": host, "pid": DEAD, "beat": beat, "identity": ""})
         trial.set_user_attr("job", job)
 
 

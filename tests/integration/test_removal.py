@@ -18,6 +18,7 @@ from command import Bakeoff, command_in
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.folder_size import measure_folder
 from bakeoff.pipeline.tracking.inventory import get_backend, read_inventory
+from bakeoff.pipeline.tracking.process_signs import identify_process
 from bakeoff.pipeline.tracking.store import Store, open_store
 
 SIZE = re.compile(r": ([\d.]+) (bytes|kB|MB) of files")
@@ -152,7 +153,9 @@ def test_runs_are_chosen_by_a_filter(stored: Bakeoff) -> None:
 
 def test_a_run_whose_process_is_alive_is_kept(stored: Bakeoff) -> None:
     store = open_store(None, "bakeoff")
-    tags = {"host": socket.gethostname(), "pid": str(os.getppid()), "heartbeat": f"{time.time():.0f}"}
+    pid = os.getppid()
+    process = {"pid": str(pid), "process": identify_process(pid)}
+    tags = {"host": socket.gethostname(), **process, "heartbeat": f"{time.time():.0f}"}
     run_id = store.client.create_run(store.experiment_id, run_name="busy", tags=tags).info.run_id
     answer = stored("rm", run_id)
     assert answer.status == 1

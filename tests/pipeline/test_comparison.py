@@ -284,13 +284,13 @@ def test_without_tuning_or_validation_scores_all_configurations_are_rows_and_hol
 
 def test_the_tuned_configuration_stands_for_its_learner(store: Store) -> None:
     tuning = {"tuning": "grid", "tuning.folds": "5", "tuning.space.n_neighbors": "[1, 5, 9]"}
-    write_run(store, "knn", "iris", scores(0.7, 1), params=tuning)
+    write_run(store, "knn", "iris", scores(0.7, 1), params=tuning, further={"fits": [16.0]})
     write_run(store, "knn", "iris", scores(0.9, 2))
     write_run(store, "svm", "iris", scores(0.85, 3))
     comparison = compare(store)
     assert {row.name for row in comparison.configurations} == {"knn grid", "svm tuning=none"}
     assert comparison.choices[0].rule == "tuning"
-    assert comparison.find_cell("knn grid", "iris").n_fits == 10 * (1 + 3 * 5)
+    assert comparison.find_cell("knn grid", "iris").n_fits == 10 * 16
     assert len(compare(store, may_choose=False).configurations) == 3
 
 

@@ -43,14 +43,14 @@ def test_a_run_of_another_machine_lives_as_long_as_its_heartbeat_changes(
     set_clock(monkeypatch, jump)
     for minute in range(40):
         clock[0] += 60
-        assert not ProcessSign("elsewhere", 1, began, began + 60 * minute).is_gone(STORE, "run")
+        assert not ProcessSign("elsewhere", 1, began + 60 * minute, "").is_gone(STORE, "run")
 
 
 @pytest.mark.parametrize("jump", [-QUARTER_SECONDS, 0, QUARTER_SECONDS])
 def test_a_run_of_another_machine_that_stays_silent_is_gone_a_quarter_of_an_hour_after_the_first_look(
     clock: list[float], monkeypatch: pytest.MonkeyPatch, jump: float
 ) -> None:
-    sign = ProcessSign("elsewhere", 1, time.time(), time.time())
+    sign = ProcessSign("elsewhere", 1, time.time(), "")
     set_clock(monkeypatch, jump)
     assert not sign.is_gone(STORE, "run")
     clock[0] += MAX_SILENT_SECONDS - 1
@@ -83,7 +83,7 @@ def test_a_process_of_this_machine_is_recognised_whatever_the_clock_says(
     monkeypatch: pytest.MonkeyPatch, jump: float
 ) -> None:
     pid = os.getppid()
-    sign = ProcessSign(socket.gethostname(), pid, time.time(), time.time(), identify_process(pid))
+    sign = ProcessSign(socket.gethostname(), pid, time.time(), identify_process(pid))
     set_clock(monkeypatch, jump)
     assert not sign.is_gone(STORE, "run")
 
@@ -91,9 +91,9 @@ def test_a_process_of_this_machine_is_recognised_whatever_the_clock_says(
 def test_a_later_process_with_the_same_id_is_another_one() -> None:
     with subprocess.Popen([sys.executable, "-S", "-c", "input()"], stdin=subprocess.PIPE) as process:
         identity = identify_process(process.pid)
-        sign = ProcessSign(socket.gethostname(), process.pid, time.time(), time.time(), identity)
+        sign = ProcessSign(socket.gethostname(), process.pid, time.time(), identity)
         assert not sign.is_gone(STORE, "run")
-        earlier = ProcessSign(socket.gethostname(), process.pid, time.time(), time.time(), f"{identity}0")
+        earlier = ProcessSign(socket.gethostname(), process.pid, time.time(), f"{identity}0")
         assert earlier.is_gone(STORE, "run")
         process.kill()
     assert sign.is_gone(STORE, "run")

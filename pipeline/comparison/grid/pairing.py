@@ -30,9 +30,8 @@ def require_digests(finished: Sequence[RunFacts]) -> None:
     without = [each for each in finished if not (each.splits_digest and each.digest and each.rows_per_fold)]
     if without:
         raise UserError(
-            f"compare: {len(without)} of {len(finished)} runs do not record their splits ({list_ids(without)}): an "
-            "older version of bakeoff or another program wrote them. They cannot be paired fold by fold; run "
-            "their jobs again with resume=false."
+            f"compare: {len(without)} of {len(finished)} runs do not record their splits ({list_ids(without)}): "
+            "another program wrote them. They cannot be paired fold by fold; run their jobs again with resume=false."
         )
 
 
