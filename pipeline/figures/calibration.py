@@ -23,6 +23,7 @@ from bakeoff.pipeline.figures.drawing.panels import CLASS_COLOURS, GRID_COLOUR, 
 from bakeoff.pipeline.figures.finished_run import FinishedRun
 from bakeoff.pipeline.figures.run_figure import RunFigure
 from bakeoff.pipeline.stages.splitting import Splits
+from bakeoff.pipeline.text.numbers import format_score
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,7 +73,7 @@ class Reliability(RunFigure):
             probabilities = collect_probabilities(run, label)
             self._draw_curve(axes, truth == label, probabilities)
             brier = brier_score_loss(truth == label, probabilities)
-            title_class_panel(axes, run, label, f"Brier score {brier:.3f}", len(shown))
+            title_class_panel(axes, run, label, f"Brier score {format_score(brier)}", len(shown))
         name = shorten_label(shown[0]) if len(shown) == 1 else "class"
         label_axes(panels, f"probability of {name}", "observed frequency")
         add_legend(figure, describe_test_rows(run, len(truth)), _make_marks())

@@ -12,6 +12,8 @@ from bakeoff.pipeline.figures.drawing.class_panels import shorten_label
 from bakeoff.pipeline.figures.drawing.panels import FONT_POINTS, TEXT_COLOUR, add_title, make_panels, measure_inches
 from bakeoff.pipeline.figures.finished_run import FinishedRun
 from bakeoff.pipeline.figures.run_figure import RunFigure
+from bakeoff.pipeline.text.numbers import format_score
+from bakeoff.pipeline.text.words import count_nouns
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,8 +33,8 @@ def describe_test_rows(run: FinishedRun, n_predictions: int) -> str:
     rows = np.concatenate([fold.split.test for fold in run.folds])
     n_rows = len(np.unique(rows))
     if n_predictions > n_rows:
-        return f"{n_rows} test rows, {n_predictions / n_rows:.3g} times each"
-    return f"{n_rows} test rows"
+        return f"{count_nouns(n_rows, 'test row')}, {n_predictions / n_rows:.3g} times each"
+    return f"{count_nouns(n_rows, 'test row')}"
 
 
 def collect_truth(run: FinishedRun) -> np.ndarray:
@@ -84,7 +86,7 @@ class ConfusionMatrix(RunFigure):
         axes.tick_params(length=0)
         learner = type(run.experiment.learner).__name__
         accuracy = np.mean(truth == predicted)
-        note = f"{learner}\n{describe_test_rows(run, len(truth))}, accuracy {accuracy:.3f}"
+        note = f"{learner}\n{describe_test_rows(run, len(truth))}, accuracy {format_score(accuracy)}"
         add_title(axes, shorten_label(run.experiment.dataset.name), note)
         return figure
 

@@ -13,6 +13,7 @@ from bakeoff.pipeline.figures.drawing.panels import CLASS_COLOURS, TEXT_COLOUR, 
 from bakeoff.pipeline.figures.finished_run import FinishedRun
 from bakeoff.pipeline.figures.run_figure import RunFigure, check_tree
 from bakeoff.pipeline.stages.splitting import Splits
+from bakeoff.pipeline.text.numbers import format_score
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,6 +79,6 @@ def _draw_bars(axes: Axes, labels: list[str], values: list[float]) -> None:
     best = max(values)
     colours = [CLASS_COLOURS[0] if value == best else OTHER_BAR_COLOUR for value in values]
     bars = axes.barh(labels, values, color=colours)
-    axes.bar_label(bars, [f"{value:.4f}" for value in values], padding=4, color=TEXT_COLOUR)
+    axes.bar_label(bars, [format_score(value) for value in values], padding=4, color=TEXT_COLOUR)
     right = 1.2 * best if best > 0 else 1.0  # room for the numbers
     axes.set(xlim=(0, right))

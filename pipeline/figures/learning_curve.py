@@ -19,6 +19,7 @@ from bakeoff.pipeline.figures.drawing.panels import add_title, make_panels
 from bakeoff.pipeline.figures.finished_run import FinishedRun
 from bakeoff.pipeline.figures.run_figure import TabulatedFigure
 from bakeoff.pipeline.stages.splitting import Splits
+from bakeoff.pipeline.text.numbers import format_percent
 from bakeoff.pipeline.text.words import count_nouns
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ class LearningCurve(TabulatedFigure):
         note = run.describe_folds()
         undefined = table[table["test"].isna()]
         if len(undefined):
-            sizes = ", ".join(f"{size:.0%}" for size in undefined["size"].unique())
+            sizes = ", ".join(format_percent(size) for size in undefined["size"].unique())
             place = f"{sizes} of the rows in {count_nouns(undefined['fold'].nunique(), 'fold')}"
             sentence = f"no score at {place}: {undefined['reason'].iloc[0]}"
             note += "\n" + shorten(sentence, NOTE_LETTERS, placeholder=" …")

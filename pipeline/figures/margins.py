@@ -25,6 +25,8 @@ from bakeoff.pipeline.figures.finished_run import FinishedRun, Parameters, check
 from bakeoff.pipeline.figures.regions import GRID_POINTS, check_plane, shade_regions
 from bakeoff.pipeline.figures.run_figure import RunFigure
 from bakeoff.pipeline.stages.splitting import Splits
+from bakeoff.pipeline.text.numbers import format_score
+from bakeoff.pipeline.text.words import count_nouns, join_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -159,14 +161,14 @@ def _describe_margins(pipelines: Sequence[Pipeline], X: pd.DataFrame, y: np.ndar
     Accuracy and margin are those of the first pipeline, distances those of all.
     """
     learner: Any = pipelines[0][-1]
-    accuracy = f"training accuracy {pipelines[0].score(X, y):#.3g}"
+    accuracy = f"training accuracy {format_score(pipelines[0].score(X, y))}"
     if not hasattr(learner, "support_"):
-        distances = " and ".join(f"{_measure_distance(pipeline, X):.2f}" for pipeline in pipelines)
+        distances = join_words(format_score(_measure_distance(pipeline, X)) for pipeline in pipelines)
         return f"nearest row at {distances}\n{accuracy}"
-    support_vectors = f"{len(learner.support_)} support vectors"
+    support_vectors = count_nouns(len(learner.support_), "support vector")
     # Only with the linear kernel are there coefficients in the plane that is drawn, and so a width to measure.
     if hasattr(learner, "coef_"):
-        return f"margin {1 / np.linalg.norm(learner.coef_):.2f}, {support_vectors}\n{accuracy}"
+        return f"margin {format_score(float(1 / np.linalg.norm(learner.coef_)))}, {support_vectors}\n{accuracy}"
     return f"{support_vectors}\n{accuracy}"
 
 

@@ -16,6 +16,7 @@ from bakeoff.pipeline.figures.drawing.panels import FONT_POINTS, TEXT_COLOUR, ad
 from bakeoff.pipeline.figures.finished_run import FinishedRun, Parameters, check_variants
 from bakeoff.pipeline.figures.run_figure import RunFigure
 from bakeoff.pipeline.stages.splitting import Splits
+from bakeoff.pipeline.text.numbers import format_score
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -166,7 +167,9 @@ def _describe_query(learner: Any, query: Mapping[str, str], X: pd.DataFrame) -> 
     """Return the probability of each class for a query, whose columns get the categories of a table."""
     cells = {name: pd.Categorical([query[name]], X[name].cat.categories) for name in X.columns}
     p = learner.predict_proba(pd.DataFrame(cells))[0]  # (c,)
-    probabilities = ", ".join(f"{label} {value:.4f}" for label, value in zip(learner.classes_, p, strict=True))
+    probabilities = ", ".join(
+        f"{label} {format_score(value)}" for label, value in zip(learner.classes_, p, strict=True)
+    )
     return f"{', '.join(query.values())}:\n    {probabilities}"
 
 

@@ -12,6 +12,7 @@ from bakeoff.pipeline.figures.classification import describe_test_rows
 from bakeoff.pipeline.figures.drawing.panels import CLASS_COLOURS, GRID_COLOUR, MUTED_COLOUR, add_title, make_panels
 from bakeoff.pipeline.figures.finished_run import FinishedRun
 from bakeoff.pipeline.figures.run_figure import RunFigure
+from bakeoff.pipeline.text.numbers import format_score
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,5 +70,5 @@ class Residuals(RunFigure):
             rows += f", of which {MAX_DRAWN_ROWS} are drawn"
         add_title(left, f"{run.learner_name} on {experiment.dataset.name}", rows)
         residuals = truth - predicted  # (m,)
-        note = f"mean {residuals.mean():.3g}, standard deviation {residuals.std(ddof=1):.3g}"
+        note = f"mean {format_score(residuals.mean())}, standard deviation {format_score(residuals.std(ddof=1))}"
         add_title(right, "Residuals", note)

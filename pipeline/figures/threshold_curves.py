@@ -6,6 +6,7 @@ of the horizontal axis (Fawcett 2006, vertical averaging).
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -29,6 +30,7 @@ from bakeoff.pipeline.figures.drawing.panels import CLASS_COLOURS, GRID_COLOUR, 
 from bakeoff.pipeline.figures.finished_run import FinishedRun
 from bakeoff.pipeline.figures.run_figure import RunFigure
 from bakeoff.pipeline.stages.splitting import Splits
+from bakeoff.pipeline.text.numbers import format_mean
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -143,9 +145,8 @@ class ThresholdCurves(RunFigure):
     def _describe_area(self, curves: FoldCurves, n_folds: int) -> str:
         if not len(curves.areas):
             return "not defined"
-        text = f"{self.area_name} {curves.areas.mean():.3f}"
-        if len(curves.areas) > 1:
-            text += f" ± {curves.areas.std(ddof=1):.3f}"
+        deviation = curves.areas.std(ddof=1) if len(curves.areas) > 1 else math.nan
+        text = f"{self.area_name} {format_mean(curves.areas.mean(), deviation)}"
         if not curves.is_pooled and len(curves.areas) < n_folds:
             text += f", {len(curves.areas)} of {n_folds} folds"
         return text

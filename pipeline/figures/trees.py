@@ -22,6 +22,7 @@ from bakeoff.pipeline.figures.run_figure import RunFigure, check_class_count, ch
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import find_best_candidate, fit_candidates
+from bakeoff.pipeline.text.numbers import format_score
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -209,7 +210,7 @@ def _describe_tree(run: FinishedRun, pipeline: Pipeline) -> str:
     for part, rows in (("validation", run.split.validation), ("test", run.split.test)):
         if len(rows):
             score = run.score_model(pipeline, *run.select_rows(rows), run.select_weights(rows))
-            scores.append(f"{part} {score:.3f}")
+            scores.append(f"{part} {format_score(score)}")
     if not scores:
         return size
     return f"{size}\n{run.experiment.headline}: {', '.join(scores)}"

@@ -13,7 +13,7 @@ from bakeoff.pipeline.model.training_record import TrainingRecord
 from bakeoff.pipeline.stages.dataset.column import DATE
 from bakeoff.pipeline.stages.dataset.columns import FurtherRows
 from bakeoff.pipeline.text.numbers import equate_p, format_percent, format_statistic
-from bakeoff.pipeline.text.words import count_nouns
+from bakeoff.pipeline.text.words import count_nouns, join_words
 
 MAX_SHOWN_VALUES = 5
 MAX_CHANCE = 0.1
@@ -190,7 +190,7 @@ def _describe_range(column: ColumnFindings) -> list[str]:
     lie = "lies" if column.n_rows == 1 else "lie"
     span = f"{spell_number(profile, profile.minimum)} to {spell_number(profile, profile.maximum)}"
     outside = f"{n_outside} of {column.n_rows} cells {lie} outside the range of training, {span}"
-    return [f"{column.name}: {outside}; {' and '.join(ends)}."]
+    return [f"{column.name}: {outside}; {join_words(ends)}."]
 
 
 def _describe_shift(column: ColumnFindings) -> list[str]:

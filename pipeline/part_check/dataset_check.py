@@ -11,6 +11,7 @@ from bakeoff.pipeline.part_check.finding import NOTE, OK, WRONG, Finding
 from bakeoff.pipeline.part_check.part import Part
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.text.given import MISSING_VALUE
+from bakeoff.pipeline.text.numbers import format_seconds
 
 MIN_CLASSES = 2
 
@@ -30,7 +31,7 @@ def check_dataset(part: Part) -> list[Finding]:
         )
     if len(dataset.y) != len(dataset.X):
         raise UserError(f"{len(dataset.X)} rows have {len(dataset.y)} targets.")
-    findings = [Finding(OK, "dataset", f"{dataset.describe()}; read in {seconds:.2g} s")]
+    findings = [Finding(OK, "dataset", f"{dataset.describe()}; read in {format_seconds(seconds, digits=2)}")]
     findings += [Finding(NOTE, "columns", line) for line in dataset.describe_columns()]
     return findings + [Finding(NOTE, "remark", remark) for remark in dataset.remarks]
 

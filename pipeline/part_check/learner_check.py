@@ -24,6 +24,8 @@ from bakeoff.pipeline.part_check.made_tables import (
 )
 from bakeoff.pipeline.part_check.part import REFERENCE, Part
 from bakeoff.pipeline.stages.scoring import compute_decision, predict_probabilities, predict_values
+from bakeoff.pipeline.text.numbers import format_score
+from bakeoff.pipeline.text.words import join_words
 
 SEED_PARAMETER = "random_state"
 RESPONSES = {"predict_proba": "probabilities", "decision_function": "decision values"}
@@ -51,7 +53,7 @@ def check_estimator_type(part: Part) -> list[Finding]:
     check_parameters(learner, part.group)
     clone(learner)
     methods = [noun for method, noun in RESPONSES.items() if hasattr(learner, method)]
-    given = f"gives {' and '.join(methods)}" if methods else "gives labels alone" if task == CLASSIFICATION else ""
+    given = f"gives {join_words(methods)}" if methods else "gives labels alone" if task == CLASSIFICATION else ""
     weights = "takes weights of rows" if has_fit_parameter(learner, "sample_weight") else "takes no weights of rows"
     kind = "classifier" if task == CLASSIFICATION else "regressor"
     return [Finding(OK, "estimator", ", ".join(filter(None, [f"a {kind} that can be cloned", given, weights])))]
@@ -70,7 +72,8 @@ def check_fit(part: Part) -> list[Finding]:
     score = fitted.score(fresh.X, fresh.y)
     name = "accuracy" if is_classifier(learner) else "r2"
     floor = np.mean(fresh.y == pd.Series(made.y).mode()[0]) if is_classifier(learner) else 0.0
-    text = f"{name} {score:.2f} on further rows of a made table, where {_name_floor(learner)} has {floor:.2f}"
+    rival = f"{_name_floor(learner)} has {format_score(float(floor))}"
+    text = f"{name} {format_score(score)} on further rows of a made table, where {rival}"
     return [Finding(OK if score > floor else NOTE, "fit", text)]
 
 

@@ -12,6 +12,7 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.part_check.finding import NOTE, OK, WRONG, Finding
 from bakeoff.pipeline.part_check.part import Part
 from bakeoff.pipeline.stages.scoring import Metric, Predictions, Target, choose_metrics, compute_score
+from bakeoff.pipeline.text.numbers import format_score
 
 N_ROWS = 60
 SURE = 0.9
@@ -76,7 +77,8 @@ def _judge_sign(trial: Trial) -> Finding:
     perfect, half, wrong = trial.scores
     sign = 1 if trial.metric.greater_is_better else -1
     direction = "greater" if sign > 0 else "smaller"
-    shown = f"{trial.name}: perfect {perfect:.4g}, half wrong {half:.4g}, all wrong {wrong:.4g}"
+    texts = [format_score(score) for score in trial.scores]
+    shown = f"{trial.name}: perfect {texts[0]}, half wrong {texts[1]}, all wrong {texts[2]}"
     if not np.isfinite([perfect, half, wrong]).all():
         return Finding(WRONG, "sign", f"not a finite number; {shown}")
     if perfect == half == wrong:

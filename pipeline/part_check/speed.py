@@ -11,6 +11,8 @@ from bakeoff.pipeline.part_check.finding import NOTE, UNCHECKED, Finding
 from bakeoff.pipeline.part_check.learner_check import find_task, fit_quietly
 from bakeoff.pipeline.part_check.made_tables import make_numbers
 from bakeoff.pipeline.part_check.part import Part
+from bakeoff.pipeline.text.numbers import format_count, format_seconds
+from bakeoff.pipeline.text.words import count_nouns
 
 SMALL_ROWS = 1_000
 LARGE_ROWS = 10_000
@@ -19,7 +21,6 @@ WARM_ROWS = 100
 PREDICTED_ROWS = 1_000
 MAX_SECONDS = 60.0
 """The larger table is left out if it may take longer."""
-MILLISECONDS = 1000
 STEEP = 1.5
 """The power of the number of rows above which the growth is said."""
 
@@ -33,13 +34,13 @@ def check_speed(part: Part) -> list[Finding]:
     findings = [Finding(NOTE, "speed", _describe(SMALL_ROWS, small))]
     growth = (LARGE_ROWS / SMALL_ROWS) ** 2
     if max(small) * growth > MAX_SECONDS:
-        text = f"{LARGE_ROWS:,} rows, which may take more than {MAX_SECONDS:.0f} seconds"
+        text = f"{count_nouns(LARGE_ROWS, 'row')}, which may take more than {format_seconds(MAX_SECONDS)}"
         return [*findings, Finding(UNCHECKED, "speed", text)]
     large = _measure(learner, LARGE_ROWS)
     powers = [math.log(after / before, LARGE_ROWS / SMALL_ROWS) for before, after in zip(small, large, strict=True)]
     text = f"{_describe(LARGE_ROWS, large)}; they grow as n^{powers[0]:.1f} and n^{powers[1]:.1f}"
     if max(powers) > STEEP:
-        text += f", so that 100,000 training rows take about {_extrapolate(large, powers):,.0f} seconds"
+        text += f", so that 100,000 training rows take about {format_seconds(_extrapolate(large, powers), digits=2)}"
     return [*findings, Finding(NOTE, "speed", text)]
 
 
@@ -59,8 +60,9 @@ def _time(call: Callable[[], Any]) -> tuple[Any, float]:
 
 
 def _describe(n: int, seconds: tuple[float, float]) -> str:
-    fit, predict = (f"{MILLISECONDS * each:.3g} ms" for each in seconds)
-    return f"fit on {n:,} rows of {N_FEATURES} columns {fit}, predict {PREDICTED_ROWS:,} {predict}"
+    fit, predict = (format_seconds(each) for each in seconds)
+    rows = count_nouns(n, "row")
+    return f"fit on {rows} of {N_FEATURES} columns {fit}, predict {format_count(PREDICTED_ROWS)} {predict}"
 
 
 def _extrapolate(seconds: tuple[float, float], powers: list[float]) -> float:

@@ -99,6 +99,5 @@ def test_configurations_within_the_rope_are_equivalent_in_practice(store: Store)
     scores = 0.9 + rng.normal(0, 0.03, 10)
     write_run(store, "svm", "iris", scores.tolist())
     write_run(store, "knn", "iris", (scores + rng.normal(0, 0.0005, 10)).tolist())
-    assert (
-        "are equivalent in practice: they differ by at most 0.0100 with probability 1.00" in compare(store).verdict[1]
-    )
+    said = compare(store).verdict[1]
+    assert "are equivalent in practice: they differ by at most 0.0100 with probability > 99 %" in said

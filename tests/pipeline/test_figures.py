@@ -33,6 +33,7 @@ from bakeoff.pipeline.stages.pruning import NoPruning
 from bakeoff.pipeline.stages.scoring import choose_metrics
 from bakeoff.pipeline.stages.splitting import Holdout, KFold, LeaveOneOut, Splitter
 from bakeoff.pipeline.stages.tuning import NoTuning
+from bakeoff.pipeline.text.numbers import format_score
 
 HOLDOUT = Holdout()
 
@@ -262,8 +263,8 @@ def test_the_hard_margin_goes_through_its_support_vectors_and_the_soft_one_is_wi
     assert np.abs(hard.decision_function(on)) == pytest.approx(1, abs=1e-5)
     assert soft[-1].margin_[0] > 2 * hard[-1].margin_[0]
     texts = read_texts(figures.Margins(variants=variants).draw(run))
-    assert f"margin {hard[-1].margin_[0]:.2f}, 3 support vectors" in texts
-    assert f"margin {soft[-1].margin_[0]:.2f}" in texts
+    assert f"margin {format_score(hard[-1].margin_[0])}, 3 support vectors" in texts
+    assert f"margin {format_score(soft[-1].margin_[0])}" in texts
 
 
 def test_margins_of_a_learner_without_support_vectors_are_lines_alone() -> None:

@@ -299,7 +299,7 @@ def test_auc_and_brier_score_are_scikit_learns() -> None:
     for name, p in rows.items():
         auc = roc_auc_score(is_positive, p)
         brier = brier_score_loss(is_positive, p)
-        assert f"AUC {auc:.3f} · Brier {brier:.3f} · {name}" in said
+        assert f"AUC {auc:.4f} · Brier {brier:.4f} · {name}" in said
 
 
 def test_a_probability_a_float_above_one_is_drawn() -> None:

@@ -178,7 +178,7 @@ def test_the_speed_is_said_at_two_sizes_and_a_slow_learner_is_not_waited_for(mon
 
     part = make_part("learner", "Right")
     small, large = check_speed(part)
-    assert small.text.startswith("fit on 1,000 rows of 10 columns ")
+    assert small.text.startswith("fit on 1000 rows of 10 columns ")
     assert large.text.startswith("fit on 10,000 rows")
     assert "they grow as n^" in large.text
     monkeypatch.setattr(speed, "MAX_SECONDS", 0.0)

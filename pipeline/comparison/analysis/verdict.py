@@ -10,7 +10,7 @@ from itertools import combinations
 from bakeoff.pipeline.comparison.comparison import ComparedMetric, Settings
 from bakeoff.pipeline.comparison.results import OverallResult, PairResult, Summary
 from bakeoff.pipeline.comparison.statistics.rank_tests import count_datasets
-from bakeoff.pipeline.text.numbers import equate_p, format_score
+from bakeoff.pipeline.text.numbers import equate_p, format_percent, format_score, format_statistic
 from bakeoff.pipeline.text.words import count_nouns, join_words
 
 MIN_EQUIVALENT_PROBABILITY = 0.95
@@ -93,7 +93,7 @@ def write_overall_verdict(result: OverallResult, metric: ComparedMetric, setting
     if not result.datasets:
         return (result.too_few,)
     order = tuple(result.mean_ranks)
-    ranks = f"mean rank by {metric.label} ({result.mean_ranks[order[0]]:.2f} of {len(order)})"
+    ranks = f"mean rank by {metric.label} ({format_statistic(result.mean_ranks[order[0]])} of {len(order)})"
     n_datasets = count_nouns(len(result.datasets), "dataset")
     if result.too_few:
         return (f"{order[0]} has the best {ranks} over {n_datasets}, which are too few for a test.",)
@@ -127,9 +127,10 @@ def _add_dataset_requirement(standing: Standing, result: OverallResult, settings
     n_needed = count_datasets(difference, len(standing.order), settings.alpha)
     if n_needed is None:
         return []
+    critical = format_statistic(result.critical_difference)
     return [
-        f"Mean ranks are told apart from a difference of {result.critical_difference:.2f}; that of {leaders[0]} and "
-        f"{leaders[1]}, {difference:.2f}, would take about {n_needed:,} datasets."
+        f"Mean ranks are told apart from a difference of {critical}; that of {leaders[0]} and {leaders[1]}, "
+        f"{format_statistic(difference)}, would take about {count_nouns(n_needed, 'dataset')}."
     ]
 
 
@@ -213,7 +214,7 @@ def _add_requirement(standing: Standing, pairs: Sequence[PairResult], settings: 
     if pair.p_equivalent >= MIN_EQUIVALENT_PROBABILITY:
         return [
             f"{names} are equivalent in practice: they differ by at most {format_score(pair.rope)} with probability "
-            f"{pair.p_equivalent:.2f}."
+            f"{format_percent(pair.p_equivalent)}."
         ]
     # Without a variance, as with a single split, nothing can be said about other folds.
     if math.isnan(pair.detectable):
@@ -222,7 +223,7 @@ def _add_requirement(standing: Standing, pairs: Sequence[PairResult], settings: 
     power = f"These folds could show a difference of about {format_score(pair.detectable)}"
     if not observed:
         return [f"{power}; the means of {names} are equal."]
-    rows = f"about {pair.rows_needed:,} rows" if pair.rows_needed is not None else "no number of rows"
+    rows = f"about {count_nouns(pair.rows_needed, 'row')}" if pair.rows_needed is not None else "no number of rows"
     if pair.repeats_needed is None:
         cure = f"no number of repeats would show that, but {rows} would"
     else:

@@ -16,6 +16,7 @@ from bakeoff.pipeline.figures.drawing.panels import (
     MUTED_COLOUR,
     TEXT_COLOUR,
 )
+from bakeoff.pipeline.text.numbers import format_score
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,7 +82,9 @@ def draw_probability_curves(label: str, configurations: Mapping[str, Probabiliti
         )
         brier = brier_score_loss(rows.is_positive, positive)
         # Numbers stand first, so that long names push nothing out of the picture.
-        texts.append(f"AUC {_format_share(curve.roc_auc)} · Brier {_format_share(brier)} · {_name_line(name)}")
+        texts.append(
+            f"AUC {format_score(float(curve.roc_auc))} · Brier {format_score(float(brier))} · {_name_line(name)}"
+        )
     _style_panel(roc, "ROC", "false positive rate", "true positive rate")
     _style_panel(calibration, "Calibration", f"probability given to {wrap_name(label, 24, 1)}", "observed frequency")
     _add_legend(figure, calibration, texts)
@@ -90,21 +93,6 @@ def draw_probability_curves(label: str, configurations: Mapping[str, Probabiliti
 
 def _name_line(name: str) -> str:
     return wrap_name(name, LEGEND_LETTERS, 1)
-
-
-def _format_share(value: Any) -> str:
-    """Return a number with three decimals; one that rounds to 1 without being it keeps as many as it needs.
-
-    Examples
-    --------
-    >>> [_format_share(value) for value in (0.98765, 0.99991, 1.0)]
-    ['0.988', '0.9999', '1.000']
-    """
-    share = float(value)
-    text = f"{share:.3f}"
-    if text == "1.000" and share < 1:
-        text = f"{np.floor(share * 10**4) / 10**4:.4f}"
-    return text
 
 
 def _make_panels(n_curves: int) -> tuple[Figure, Axes, Axes]:

@@ -20,6 +20,7 @@ from bakeoff.pipeline.figures.drawing.panels import (
     TEXT_COLOUR,
     measure_inches,
 )
+from bakeoff.pipeline.text.numbers import format_statistic
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -229,7 +230,7 @@ def _draw_critical_bar(axes: Axes, scale: _Scale, best: float, critical_differen
         axes.plot(end, y, ">", color=TEXT_COLOUR, markersize=5)
     else:
         axes.plot([end, end], [y - 0.05, y + 0.05], color=TEXT_COLOUR, linewidth=1.6)
-    text = f"CD = {critical_difference:.2f}" + (f" ({note})" if note else "")
+    text = f"CD = {format_statistic(critical_difference)}" + (f" ({note})" if note else "")
     axes.text(start, y - 0.09, text, ha="left", va="bottom", color=TEXT_COLOUR)
 
 
@@ -241,6 +242,6 @@ def _draw_name(axes: Axes, side: str, text: str, rank: float, scale: _Scale, axi
     axes.plot([end, x, x], [y, y, axis_y], color=MUTED_COLOUR, linewidth=0.8, zorder=1)
     alignment: Any = {"ha": "right" if side == "left" else "left", "va": "center"}
     number_x = end + outward * TEXT_GAP_INCHES
-    axes.text(number_x, y, f"{rank:.2f}", color=MUTED_COLOUR, **alignment)
-    name_x = number_x + outward * (_measure_text(f"{rank:.2f}") + TEXT_GAP_INCHES)
+    axes.text(number_x, y, format_statistic(rank), color=MUTED_COLOUR, **alignment)
+    name_x = number_x + outward * (_measure_text(format_statistic(rank)) + TEXT_GAP_INCHES)
     axes.text(name_x, y, text, color=TEXT_COLOUR, linespacing=1.1, **alignment)
