@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from bakeoff.pipeline.config.listing import LISTED, METRICS, MODELS, ListRequest, read_listing
 from bakeoff.pipeline.config.options import describe_ignored_folder, find_own_folder
 from bakeoff.pipeline.config.request_words import read_request
+from bakeoff.pipeline.tables.table import make_table
+from bakeoff.pipeline.tables.terminal import align_lines
 
 OWN_MARK = "(own)"
 
@@ -33,7 +35,6 @@ def list_options(words: Sequence[str]) -> int:
 
 def _print_group(group: str) -> None:
     listing = read_listing(group)
-    width = max(map(len, [*listing.options, *listing.own]), default=0)
     if group == METRICS:
         # scikit-learn takes a second to load, which the other lists do not need.
         from bakeoff.pipeline.cli.metric_listing import iterate_metric_lines
@@ -41,14 +42,10 @@ def _print_group(group: str) -> None:
         print("\n".join(iterate_metric_lines()))
     else:
         print(f"{group}=")
-    _print_options(listing.options, width=width)
-    _print_options(listing.own, width, OWN_MARK)
-
-
-def _print_options(sentences: Mapping[str, str], width: int, mark: str = "") -> None:
-    """Print a line for each option, its name as wide as the others."""
-    for name, sentence in sentences.items():
-        print(" ".join(filter(None, [f"  {name:<{width}} ", mark, sentence])))
+    rows = [[f"  {name}", sentence] for name, sentence in listing.options.items()]
+    rows += [[f"  {name}", f"{OWN_MARK} {sentence}"] for name, sentence in listing.own.items()]
+    for line in align_lines(make_table("", ["", ""], rows)):
+        print(line)
 
 
 def _print_models(request: ListRequest) -> None:

@@ -17,6 +17,7 @@ from bakeoff.pipeline.sweep.report import SweepReport
 from bakeoff.pipeline.sweep.result_table import ResultTable
 from bakeoff.pipeline.sweep.table_layout import tabulate_results
 from bakeoff.pipeline.tables.html import render_template
+from bakeoff.pipeline.tables.table import TEXT, Cell, make_table
 from bakeoff.pipeline.tables.terminal import render_text
 from bakeoff.pipeline.tracking.run_record import SERIES_PREFIXES
 
@@ -135,7 +136,10 @@ class SweepResult:
 
     def _repr_html_(self) -> str:
         shown = [tabulate_results(table) for table in self.result_tables]
-        values = {"headline": repr(self), "tables": shown, "notes": [*self.notes, *self.failures], "runs": self.runs}
+        if not shown:  # a plan, or no job has a score
+            headings = [Cell(str(column), TEXT) for column in ("job", *self.runs.columns)]
+            shown = [make_table("jobs", headings, (map(str, row) for row in self.runs.itertuples()))]
+        values = {"headline": repr(self), "tables": shown, "notes": [*self.notes, *self.failures]}
         return render_template(TEMPLATE, values)
 
     @property

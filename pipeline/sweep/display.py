@@ -14,6 +14,8 @@ from bakeoff.pipeline.sweep.jobs import FINISHED, REFUSED, SKIPPED, STOPPED, Job
 from bakeoff.pipeline.sweep.planning import DONE, DUPLICATE, INVALID, TO_DO, Plan
 from bakeoff.pipeline.sweep.result_table import ResultTable
 from bakeoff.pipeline.sweep.table_layout import show_table
+from bakeoff.pipeline.tables.table import make_table
+from bakeoff.pipeline.tables.terminal import align_lines
 from bakeoff.pipeline.text.numbers import format_seconds
 from bakeoff.pipeline.text.terminal import escape, make_console
 from bakeoff.pipeline.text.words import count_nouns
@@ -205,13 +207,12 @@ class SweepDisplay:
 
     def show_plan(self, plan: Plan, workers: int) -> None:
         """Print all jobs, which are done or invalid and why, and how long the others may take."""
-        name_width = max((len(entry.name) for entry in plan.entries), default=0)
-        state_width = len(DUPLICATE)
+        rows = []
         for entry in plan.entries:
             hint = entry.reason if entry.seconds is None else f"about {format_seconds(entry.seconds, 2)}"
-            number = f"#{entry.composed.number:<4}"
-            line = f"{number} {entry.name:<{name_width}}  {entry.state:<{state_width}}  {hint}"
-            self._out.print(escape(line.rstrip()))
+            rows.append([f"#{entry.composed.number}", entry.name, entry.state, hint])
+        for line in align_lines(make_table("", [""] * 4, rows)):
+            self._out.print(escape(line))
         self._out.print(_summarize_plan(plan))
         # The total is given only if some durations are known; jobs without one are counted apart.
         estimates = [entry.seconds for entry in plan.with_state(TO_DO) if entry.seconds is not None]
