@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, RegressorMixin
 
-from bakeoff.pipeline.explanation.numbers import format_number
 from bakeoff.pipeline.explanation.outputs import ModelOutputs
 from bakeoff.pipeline.stages.preprocessing.column_kinds import DATE, NOMINAL, NUMERIC, ORDERED, TEXT, find_kind
+from bakeoff.pipeline.text.numbers import format_number
 
 GRID_POINTS = 20
 MAX_DISTINCT = 12

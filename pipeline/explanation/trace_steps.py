@@ -29,10 +29,10 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from bakeoff.pipeline.explanation.numbers import format_number
 from bakeoff.pipeline.explanation.origins import CODE, INDICATOR, MISSING, NUMBER, OTHER, VALUE, Origin, name_value
 from bakeoff.pipeline.stages.preprocessing import AsIntervals, AsNominal, DateParts, GroupRareValues, OrderCodes
 from bakeoff.pipeline.stages.preprocessing.column_kinds import NUMERIC, TEXT, find_kind
+from bakeoff.pipeline.text.numbers import format_number
 
 Origins = list[Origin]
 LINEAR_SCALERS = (StandardScaler, MinMaxScaler, RobustScaler, MaxAbsScaler)

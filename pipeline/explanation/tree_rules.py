@@ -10,10 +10,9 @@ import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
-from bakeoff.pipeline.explanation.numbers import format_number, format_threshold
 from bakeoff.pipeline.explanation.origins import CODE, INDICATOR, NUMBER, Origin, join_values
 from bakeoff.pipeline.explanation.tree_paths import Answer, TreeNodes, read_nodes
-from bakeoff.pipeline.text.numbers import format_percent, format_score
+from bakeoff.pipeline.text.numbers import format_number, format_percent, format_score, format_threshold
 from bakeoff.pipeline.text.words import count_nouns
 
 

@@ -1,6 +1,7 @@
 """Numbers as every report writes them.
 
-Scores have four decimals, other numbers four significant digits, p-values and estimates two, times three.
+Scores have four decimals, other numbers four significant digits, p-values and estimates two, times three,
+numbers of a column five.
 """
 
 from __future__ import annotations
@@ -17,6 +18,10 @@ MAX_SHORT = 10_000
 """From here on, thousands are separated."""
 MAX_WHOLE = 1e7
 MIN_PRINTED_P = 0.001
+CELL_DIGITS = 5
+"""Of the numbers of a column."""
+MAX_DIGITS = 17
+"""With as many, a number reads as what it is."""
 SECONDS = (("h", 3600.0, 7200.0), ("min", 60.0, 120.0), ("s", 1.0, 1.0), ("ms", 1e-3, 1e-3))
 """Units of time: in seconds, and the least time that is written in them."""
 BYTES_PER_UNIT = 1000
@@ -161,6 +166,48 @@ def format_count(n: int) -> str:
     return f"{n:,}" if abs(n) >= MAX_SHORT else str(n)
 
 
+def format_number(value: float) -> str:
+    """Return a number of a column with at most five significant digits, and all digits of a small whole number.
+
+    Examples
+    --------
+    >>> [format_number(value) for value in (9.5, 22.0, 1234567.0, 0.123456, 2900.193, 1e12, float("nan"))]
+    ['9.5', '22', '1234567', '0.12346', '2900.2', '1e+12', 'missing']
+    """
+    if math.isnan(value):
+        return "missing"
+    if abs(value) < MAX_WHOLE and value == int(value):
+        return str(int(value))
+    return f"{value:.{CELL_DIGITS}g}"
+
+
+def format_threshold(value: float, below: float, above: float, *, is_below: bool) -> str:
+    """Return a threshold with as few digits as leave it between the cells that it divides.
+
+    Parameters
+    ----------
+    value : float
+    below, above : float
+        The nearest cells on both sides.
+    is_below : bool
+        Whether a cell that is equal to the threshold counts to those below.
+
+    Examples
+    --------
+    >>> format_threshold(1.000015, 1.00001, 1.00002, is_below=True), format_threshold(3.0, 1.0, 5.0, is_below=False)
+    ('1.000015', '3')
+    """
+    if not _divides(value, below, above, is_below):
+        value = (below + above) / 2
+    for digits in range(CELL_DIGITS, MAX_DIGITS):
+        text = f"{value:.{digits}g}"
+        if _divides(float(text), below, above, is_below):
+            rounded = float(text)
+            is_whole = abs(rounded) < MAX_WHOLE and rounded == int(rounded)
+            return str(int(rounded)) if is_whole else text
+    return repr(value)
+
+
 def format_bytes(n_bytes: float) -> str:
     """Return a number of bytes in the largest unit of which there is one.
 
@@ -179,3 +226,7 @@ def format_bytes(n_bytes: float) -> str:
 def _round(value: float, digits: int) -> str:
     """Return a number with some significant digits, and without an exponent."""
     return f"{float(f'{value:.{digits}g}'):.10g}"
+
+
+def _divides(value: float, below: float, above: float, is_below: bool) -> bool:
+    return below <= value < above if is_below else below < value <= above
