@@ -145,7 +145,7 @@ def write_standing(standing: Standing) -> str:
     ...     frozenset(("mlp", "knn")): (True, 0.003),
     ... }
     >>> write_standing(Standing(("svm", "mlp", "knn"), tests))
-    'svm and mlp are the best and not told apart, p = .41; both beat knn, p = .003.'
+    'svm and mlp are the best and not told apart, p = .41; both beat knn, p = .0030.'
     """
     leaders = standing.leaders
     best = leaders[0]
