@@ -33,6 +33,7 @@ from bakeoff.pipeline.stages.preprocessing import make_preprocessing
 from bakeoff.pipeline.stages.pruning import Pruning
 from bakeoff.pipeline.stages.splitting import Holdout, KFold, LeaveOneOut, TimeSeries
 from bakeoff.pipeline.stages.tuning import GridTuning
+from bakeoff.pipeline.text.numbers import format_score
 
 IRIS = load_bundled("iris")
 CANCER = load_bundled("breast_cancer")
@@ -287,7 +288,7 @@ def test_a_part_that_the_learner_cannot_fit_has_no_score_and_the_figure_says_why
     table = curve.measure(run)
     assert table["test"].isna().tolist() == [True, True, False, False]
     assert "at least two classes" in table["reason"][0]
-    assert "no score at 10% of the rows in 2 folds" in read_texts(curve.draw_table(run, table))
+    assert "no score at 10 % of the rows in 2 folds" in read_texts(curve.draw_table(run, table))
 
 
 def test_a_learning_curve_repeats_tuning_and_pruning_and_never_fits_on_test_rows() -> None:
@@ -462,4 +463,4 @@ def test_residuals_are_those_of_the_test_rows_of_all_folds() -> None:
     truth = np.concatenate([DIABETES.y[fold.split.test] for fold in run.folds])
     assert sorted(drawn[:, 1]) == pytest.approx(sorted(truth))
     residuals = truth - np.concatenate([fold.predictions.predicted for fold in run.folds])
-    assert f"standard deviation {residuals.std(ddof=1):.3g}" in read_texts(right)
+    assert f"standard deviation {format_score(residuals.std(ddof=1))}" in read_texts(right)
