@@ -41,7 +41,8 @@ def require_answer(uri: str) -> None:
     Raises
     ------
     UserError
-        There is no answer within `MAX_ANSWER_SECONDS`, or the answer is that the server cannot work.
+        There is no answer within `MAX_ANSWER_SECONDS`, the answer is that the server cannot work, or the driver of the
+        database is not installed.
     """
     # The process that started this one has asked, and its many workers would keep a small server busy.
     if parent_process() is not None:
@@ -94,7 +95,13 @@ def _prepare_request(uri: str) -> Question:
 
 
 def _prepare_connection(uri: str) -> Question:
-    """Return a function that connects to a database, and returns why that fails; empty if it succeeds."""
+    """Return a function that connects to a database, and returns why that fails; empty if it succeeds.
+
+    Raises
+    ------
+    UserError
+        The driver of the database is not installed.
+    """
     from sqlalchemy import create_engine
     from sqlalchemy.engine import make_url
     from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
@@ -104,7 +111,12 @@ def _prepare_connection(uri: str) -> Question:
         has_timeout = url.get_backend_name() in DATABASES_WITH_TIMEOUT
         options = {"connect_timeout": MAX_ANSWER_SECONDS} if has_timeout else {}
         engine = create_engine(url, connect_args=options)
-    except (ArgumentError, NoSuchModuleError, ImportError):  # MLflow says what is wrong with it
+    except ImportError as error:
+        raise UserError(
+            f"tracking.uri={hide_secrets(uri)!r} needs a database driver that is not installed: {error.name}; "
+            'for PostgreSQL: pip install "psycopg[binary]".'
+        ) from error
+    except (ArgumentError, NoSuchModuleError):  # MLflow says what is wrong with it
         return lambda: ""
 
     def ask() -> str:

@@ -34,7 +34,8 @@ def write_datasets(folder: Path) -> list[str]:
 
 
 @pytest.mark.slow
-def test_the_study_runs_resumes_and_is_compared(bakeoff: Bakeoff) -> None:
+def test_the_study_runs_resumes_and_is_compared(bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)  # a test process of several has the width of their terminal
     paths = write_datasets(bakeoff.folder / "keel")
     words = [*COMMAND, "experiment=study", f"dataset.path={','.join(paths)}", "timeout=null"]
     # Values on the command line replace those of the file.
