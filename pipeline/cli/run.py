@@ -33,7 +33,7 @@ TRACEBACK_VARIABLE = "HYDRA_FULL_ERROR"
 def run_experiments(
     words: Sequence[str],
     jobs: Sequence[Sequence[str]] | None = None,
-    on_report: Callable[[SweepReport], object] = bool,
+    on_report: Callable[[SweepReport], object] | None = None,
 ) -> int:
     """Run the experiment or the sweep that a command line describes, and return the exit code.
 
@@ -43,7 +43,7 @@ def run_experiments(
         Flags and overrides.
     jobs : sequence of sequence of str, optional
         The overrides of each job of a sweep; by default they are made from `words`.
-    on_report : callable
+    on_report : callable, optional
         Called with what a sweep has done.
 
     Raises
@@ -85,7 +85,7 @@ def _run_sweep(
     overrides: Sequence[str],
     source: ConfigSource,
     jobs: Sequence[Sequence[str]] | None,
-    on_report: Callable[[SweepReport], object],
+    on_report: Callable[[SweepReport], object] | None,
 ) -> int:
     from bakeoff.pipeline.sweep.jobs import exit_code
     from bakeoff.pipeline.sweep.request import SweepRequest, run_requested_sweep, set_single_threads
@@ -94,7 +94,8 @@ def _run_sweep(
     set_single_threads()
     jobs = None if jobs is None else tuple(tuple(conceal_words(job)[0]) for job in jobs)
     report = run_requested_sweep(SweepRequest(tuple(overrides), source, jobs, tracebacks=_shows_tracebacks()))
-    on_report(report)
+    if on_report is not None:
+        on_report(report)
     return exit_code(report.outcomes, report.skips_invalid)
 
 
