@@ -171,11 +171,10 @@ def _run_jobs(jobs: TrialJobs, command: SweepCommand) -> list[JobOutcome]:
     trials = jobs.trials
     options = command.options
     display = SweepDisplay(trials.n_trials - trials.count_finished(), command.quiet)
-    loop = SweepLoop(options, display, [], jobs.on_outcome)
-    jobs.record_outcome = loop.record_outcome
+    loop = SweepLoop(options, display, jobs, [])
     try:
-        with executor(jobs.runner, options, command.launch, trials.n_trials, options.workers) as run_jobs:
-            loop.run_all(jobs, run_jobs)
+        with executor(jobs.runner, options, command.launch, jobs) as run_jobs:
+            loop.run_all(run_jobs)
     except KeyboardInterrupt:
         n_finished = trials.count_finished()
         results.open_console(command.quiet).print(

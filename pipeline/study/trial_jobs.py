@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from bakeoff.pipeline.study.trials import FinishedRun, Trials
 from bakeoff.pipeline.sweep.compose import Composer
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import FAILED, FINISHED, REFUSED, SKIPPED, STOPPED, Job, JobOutcome, JobProgress
+from bakeoff.pipeline.sweep.search import RecordOutcome, Search
 from bakeoff.pipeline.tracking import history
 from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.trackers import get_tracker
@@ -28,7 +29,7 @@ ENDED_ELSEWHERE = (
 
 
 @dataclass
-class TrialJobs:
+class TrialJobs(Search):
     """The jobs of a study, each created when a process is free to run it.
 
     Attributes
@@ -42,8 +43,6 @@ class TrialJobs:
         The fraction of each `batch_size` trials that may fail before the study ends.
     batch_size : int
         The number of trials that run at a time.
-    record_outcome : callable
-        Records the outcome of a job that need not run.
     """
 
     trials: Trials
@@ -52,16 +51,19 @@ class TrialJobs:
     composer: Composer
     max_failure_rate: float | None
     batch_size: int
-    record_outcome: Callable[[JobOutcome], object] = bool
     _failures: list[bool] = field(default_factory=list)
     _has_too_many_failures: bool = False
 
-    def __iter__(self) -> Iterator[Job]:
+    def __post_init__(self) -> None:
+        self.n_jobs = self.trials.n_trials
+
+    def ask(self, record: RecordOutcome) -> Iterator[Job]:
+        """Yield the job of each trial; one that is refused, or was stopped before, is recorded at once."""
         while not self._has_too_many_failures:
             asked = self.trials.ask(self._find_finished_run, self._find_heartbeat)
             if asked is None:
                 return
-            job = self._prepare_job(*asked)
+            job = self._prepare_job(*asked, record)
             if job is not None:
                 yield job
 
@@ -73,7 +75,7 @@ class TrialJobs:
             trial.report(value, step=progress.folds)
         return not trial.should_prune()
 
-    def on_outcome(self, outcome: JobOutcome) -> JobOutcome:
+    def tell(self, outcome: JobOutcome) -> JobOutcome:
         """End the trial of a job; return the outcome with the objectives in place of the headline metric."""
         trial = self.trials.running[outcome.number]
         is_finished = outcome.kind in (FINISHED, SKIPPED)
@@ -95,20 +97,20 @@ class TrialJobs:
         else:
             self.trials.fail(trial, outcome.reason)
 
-    def _prepare_job(self, trial: Trial, suggestion: Suggestion) -> Job | None:
+    def _prepare_job(self, trial: Trial, suggestion: Suggestion, record: RecordOutcome) -> Job | None:
         """Return the job of a trial; record an outcome and return None if there is nothing to run."""
         try:
             job = self._compose_job(trial, suggestion)
         except UserError as error:
             self.trials.record_job(trial, suggestion, None)
             name = " ".join(suggestion.overrides)
-            self.record_outcome(JobOutcome(trial.number, name, REFUSED, str(error)))
+            record(JobOutcome(trial.number, name, REFUSED, str(error)))
             return None
         stopped = self.trials.find_stopped(job.hash) if self.runner.resume else None
         self.trials.record_job(trial, suggestion, job.hash)
         if stopped is None:
             return job
-        self._repeat_stopped(trial, job, stopped)
+        record(self._repeat_stopped(trial, job, stopped))
         return None
 
     def _compose_job(self, trial: Trial, suggestion: Suggestion) -> Job:
@@ -119,13 +121,13 @@ class TrialJobs:
             raise composed.error or UserError(" ".join(suggestion.overrides))
         return self.runner.identify_job(trial.number, composed.spec, composed.invocation, has_store_query=False)
 
-    def _repeat_stopped(self, trial: Trial, job: Job, stopped: FrozenTrial) -> None:
-        """End a trial like the earlier trial of the same job, which was stopped."""
+    def _repeat_stopped(self, trial: Trial, job: Job, stopped: FrozenTrial) -> JobOutcome:
+        """Return the outcome of a trial that ends like the earlier trial of the same job, which was stopped."""
         for step, value in stopped.intermediate_values.items():
             trial.report(value, step)
         reason = f"like trial #{stopped.number}, which was the same job"
         run_id = stopped.user_attrs["run"]["run_id"]
-        self.record_outcome(JobOutcome(trial.number, job.name, STOPPED, reason, run_id=run_id))
+        return JobOutcome(trial.number, job.name, STOPPED, reason, run_id=run_id)
 
     def _find_store(self) -> Store | None:
         return get_tracker(self.runner.resources, self.spec).find_store()

@@ -21,6 +21,7 @@ from bakeoff.pipeline.sweep.process_start import prepare_server
 from bakeoff.pipeline.sweep.record import record_sweep
 from bakeoff.pipeline.sweep.report import SweepReport, collect_results, find_stores
 from bakeoff.pipeline.sweep.result_table import add_stored_scores
+from bakeoff.pipeline.sweep.search import ListedJobs, Search
 from bakeoff.pipeline.sweep.workers import Workers
 from bakeoff.pipeline.tracking.trackers import get_tracker
 
@@ -104,7 +105,8 @@ def run_sweep(
     for job in plan.jobs:
         get_tracker(runner.resources, job.spec).open_store()
     # Workers start before anything needs a thread, because a process with threads cannot be copied.
-    with executor(runner, options, launch, len(plan.jobs)) as run_jobs:
+    search = ListedJobs(plan.jobs)
+    with executor(runner, options, launch, search) as run_jobs:
         folder.mkdir(parents=True, exist_ok=True)
         problems = record_sweep(name, plan, runner)
         display.show_start(plan)
@@ -115,9 +117,9 @@ def run_sweep(
         # The best so far is the best of all jobs of the sweep, and not of those alone that run now.
         skipped = add_stored_scores(done, find_stores(plan, runner))
         display.show_best(skipped)
-        loop = SweepLoop(options, display, [*refused, *skipped])
+        loop = SweepLoop(options, display, search, [*refused, *skipped])
         try:
-            loop.run_all(plan.jobs, run_jobs)
+            loop.run_all(run_jobs)
         except KeyboardInterrupt:
             display.show_interrupted(loop.outcomes, len(plan.entries) - len(plan.with_state(DUPLICATE)))
             raise
@@ -158,9 +160,7 @@ def refused_outcomes(plan: Plan) -> list[JobOutcome]:
 
 
 @contextmanager
-def executor(
-    runner: JobRunner, options: SweepOptions, launch: LaunchJobs | None, n_jobs: int, batch_size: int | None = None
-) -> Iterator[RunJobs]:
+def executor(runner: JobRunner, options: SweepOptions, launch: LaunchJobs | None, search: Search) -> Iterator[RunJobs]:
     """Yield the function that runs jobs with another launcher, in workers, or in this process.
 
     Parameters
@@ -170,15 +170,13 @@ def executor(
     options : SweepOptions
     launch : callable or None
         Another launcher.
-    n_jobs : int
-        The largest number of jobs; no more workers are started.
-    batch_size : int, optional
-        The number of jobs that the launcher gets at a time; all of them by default.
+    search : Search
+        No more workers are started than it has jobs.
     """
     if launch is not None:
-        yield lambda jobs: _launch_batches(launch, iter(jobs), batch_size, options)
-    elif _needs_workers(options) and n_jobs > 0 and not options.dry_run:
-        with Workers(runner, limit_processes(options.workers, n_jobs)) as workers:
+        yield lambda jobs: _launch_batches(launch, iter(jobs), search.batch_size, options)
+    elif _needs_workers(options) and search.n_jobs > 0 and not options.dry_run:
+        with Workers(runner, limit_processes(options.workers, search.n_jobs)) as workers:
             yield workers.run_jobs
     else:
         yield lambda jobs: map(runner.run_job, jobs)
@@ -196,43 +194,37 @@ def _launch_batches(
         yield from launch(batch, options)
 
 
-def _show_unchanged(outcome: JobOutcome) -> JobOutcome:
-    return outcome
-
-
 @dataclass
 class SweepLoop:
-    """Runs jobs until all have ended or too many have failed.
+    """Runs the jobs of a search until all have ended or too many have failed.
 
     Attributes
     ----------
     options : SweepOptions
     display : SweepDisplay
+    search : Search
     outcomes : list of JobOutcome
         Those that are known before; the others are appended as they arrive.
-    on_outcome : callable
-        Called with each outcome; returns the outcome to keep and to show.
     has_lost_store : bool
         Whether a job ended because its store cannot be used.
     """
 
     options: SweepOptions
     display: SweepDisplay
+    search: Search
     outcomes: list[JobOutcome]
-    on_outcome: Callable[[JobOutcome], JobOutcome] = _show_unchanged
     has_lost_store: bool = False
     _is_stopped: bool = field(default=False)
 
-    def run_all(self, jobs: Iterable[Job], run_jobs: RunJobs) -> None:
-        """Run jobs; those that another process runs are tried again until they have ended.
+    def run_all(self, run_jobs: RunJobs) -> None:
+        """Run the jobs; those that another process runs are tried again until they have ended.
 
         Parameters
         ----------
-        jobs : iterable of Job
-            May be made one by one while earlier ones run.
         run_jobs : callable
             As from `executor`.
         """
+        jobs: Iterable[Job] = self.search.ask(self.record_outcome)
         with self.display:
             while not self._is_stopped:
                 started: dict[int, Job] = {}
@@ -249,7 +241,7 @@ class SweepLoop:
         """Keep and show an outcome; return False if there is none yet because another process runs the job."""
         if outcome.kind == BUSY:
             return False
-        outcome = self.on_outcome(outcome)
+        outcome = self.search.tell(outcome)
         self.outcomes.append(outcome)
         self.display.show_outcome(outcome)
         # Jobs that are running now still end; only no further ones are started.

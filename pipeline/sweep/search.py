@@ -1,15 +1,18 @@
-"""Search: from the values on the command line and the spaces of the learners to the overrides of each job."""
+"""Search: which job runs next, and the points of the spaces that grid, random and zip list."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, final
 
 import numpy as np
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.sweep.jobs import Job, JobOutcome
 
 Axis = tuple[str, list[str]]
 """A key and its overrides: ("seed", ["seed=1", "seed=2"])."""
@@ -17,6 +20,52 @@ Grid = Mapping[str, Sequence[Any]]
 """Parameter -> list of values."""
 Point = dict[str, Any]
 """Parameter -> value."""
+RecordOutcome = Callable[[JobOutcome], object]
+"""Records how a job ended that need not run."""
+
+
+class Search(ABC):
+    """Chooses the jobs of a sweep: it is asked for each when a process is free, and told how it ended.
+
+    Attributes
+    ----------
+    n_jobs : int
+        The largest number of jobs.
+    batch_size : int or None
+        The number of jobs that another launcher gets at a time; None for all of them.
+    """
+
+    n_jobs: int
+    batch_size: int | None = None
+
+    @abstractmethod
+    def ask(self, record: RecordOutcome) -> Iterator[Job]:
+        """Yield the jobs to run, each chosen when it is asked for.
+
+        Parameters
+        ----------
+        record : callable
+            Takes the outcome of a job that was chosen and need not run.
+        """
+
+    def tell(self, outcome: JobOutcome) -> JobOutcome:
+        """Take the outcome of a job, and return it as it is kept and shown."""
+        return outcome
+
+
+@final
+@dataclass
+class ListedJobs(Search):
+    """Jobs that are all known before the first one runs: those of a grid, of random points, or of paired values."""
+
+    jobs: Sequence[Job]
+
+    def __post_init__(self) -> None:
+        self.n_jobs = len(self.jobs)
+
+    def ask(self, record: RecordOutcome) -> Iterator[Job]:
+        """Yield the jobs in order."""
+        return iter(self.jobs)
 
 
 def combine_axes(axes: Sequence[Axis], method: str) -> list[tuple[str, ...]]:
