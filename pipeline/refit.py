@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
+from bakeoff.pipeline.card.report import SCORE_PREFIXES, summarize_folds
 from bakeoff.pipeline.config.targets import require_names
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, evaluate_splits, fit_final_model
@@ -20,7 +21,6 @@ from bakeoff.pipeline.experiment.builder import build_experiment
 from bakeoff.pipeline.experiment.candidates import leave_out_candidates
 from bakeoff.pipeline.experiment.part_cache import PartCache
 from bakeoff.pipeline.job import ShowProgress
-from bakeoff.pipeline.report import SCORE_PREFIXES, summarize_folds
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.tracking.reading.stored_config import read_stored_config, require_trust
 from bakeoff.pipeline.tracking.reading.stored_data import find_data, find_source

@@ -28,15 +28,13 @@ STAGES = (
 )  # fmt: skip
 LAYERS = (
     {"text"},
-    {"errors", "whole_file"},
+    {"errors"},
     {"tables"},
-    {"identity", "machine"},
+    {"identity"},
     {"config", "stages"},
     {"experiment"},
     {"model"},
-    {"run_lines"},
-    {"audit", "report"},
-    {"card"},
+    {"audit", "card"},
     {"tracking"},
     {"checks"},
     {"description", "figures", "inspection"},
@@ -51,7 +49,6 @@ LAYERS = (
 OUTSIDE = {
     "bakeoff.pipeline.errors": "refusals, which end a run",
     "bakeoff.pipeline.text": "spelling of what is shown, names of secrets, where a file lies",
-    "bakeoff.pipeline.machine": "refuses tables that do not fit, and says how many processes share the folds",
     "bakeoff.pipeline.config.build": "builds what the settled configuration names, with the arguments that it names",
     "bakeoff.pipeline.config.options": "names of the user's own metrics, which are settled into the configuration",
 }

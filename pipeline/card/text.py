@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlencode
 
+from bakeoff.pipeline.card.report import PARTS, describe_pruned, get_tuned_params, tabulate_means
+from bakeoff.pipeline.card.run_lines import describe_run_lines
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.model import count_rows
-from bakeoff.pipeline.report import PARTS, describe_pruned, get_tuned_params, tabulate_means
-from bakeoff.pipeline.run_lines import describe_run_lines
 from bakeoff.pipeline.tables.markdown import escape_markdown, render_markdown
 from bakeoff.pipeline.tables.table import TEXT
 from bakeoff.pipeline.text.numbers import format_score, format_seconds

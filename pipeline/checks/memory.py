@@ -6,8 +6,8 @@ from typing import Any
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
-from bakeoff.pipeline.machine import read_machine_bytes
 from bakeoff.pipeline.stages.dataset import Dataset
+from bakeoff.pipeline.stages.dataset.size_limits import read_machine_bytes
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.text.numbers import format_bytes
 

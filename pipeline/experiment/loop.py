@@ -16,10 +16,10 @@ from bakeoff.pipeline.experiment.decision import decide
 from bakeoff.pipeline.experiment.experiment import Experiment
 from bakeoff.pipeline.experiment.fitting import fit_pipeline, make_pipeline, make_tuning_data, prune_learner
 from bakeoff.pipeline.experiment.prediction import predict_part
+from bakeoff.pipeline.experiment.processes import limit_processes
 from bakeoff.pipeline.experiment.results import FittedModel, FoldResult
 from bakeoff.pipeline.experiment.stage_log import RowLog, Stopwatch, unique_messages
 from bakeoff.pipeline.experiment.unseen_values import find_unseen_values
-from bakeoff.pipeline.machine import limit_processes
 from bakeoff.pipeline.stages.pruning import NoPruning
 from bakeoff.pipeline.stages.scoring import Predictions, compute_score, compute_scores
 from bakeoff.pipeline.stages.splitting import Split, Splits

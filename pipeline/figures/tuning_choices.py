@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from bakeoff.pipeline.card.report import ALL_ROWS, tabulate_choices
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.figures.drawing.bands import ValueAxis
@@ -24,7 +25,6 @@ from bakeoff.pipeline.figures.drawing.panels import (
 )
 from bakeoff.pipeline.figures.finished_run import FinishedRun
 from bakeoff.pipeline.figures.run_figure import RunFigure
-from bakeoff.pipeline.report import ALL_ROWS, tabulate_choices
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import Grid, GridTuning, find_best_candidate
 

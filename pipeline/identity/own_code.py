@@ -15,7 +15,7 @@ from importlib.util import cache_from_source
 from pathlib import Path
 
 from bakeoff.pipeline.identity.digests import hash_bytes, hash_text, hash_tree, parse_source
-from bakeoff.pipeline.whole_file import replace_whole
+from bakeoff.pipeline.tables.output_file import replace_whole
 
 OWN_PACKAGE = "bakeoff"
 OWN_FOLDER = Path(__file__).parents[2]

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import Any
 
+from bakeoff.pipeline.card.report import summarize_folds, tabulate_predictions
+from bakeoff.pipeline.card.run_lines import describe_run_lines
 from bakeoff.pipeline.config.invocation import note_repeated_keys, note_tuned_keys
 from bakeoff.pipeline.config.passwords import reject_passwords
 from bakeoff.pipeline.config.trust import add_trust_of_environment
@@ -20,8 +22,6 @@ from bakeoff.pipeline.python.notes import warn_of
 from bakeoff.pipeline.python.process_state import own_process_state
 from bakeoff.pipeline.python.run_result import RunResult, tabulate_folds, tabulate_scores
 from bakeoff.pipeline.python.words import check_words, find_source, make_words, write_command
-from bakeoff.pipeline.report import summarize_folds, tabulate_predictions
-from bakeoff.pipeline.run_lines import describe_run_lines
 from bakeoff.pipeline.sweep.single_run import FinishedRun, RunFailed, RunRequest, run_experiment
 from bakeoff.pipeline.text.secrets import conceal_words
 from bakeoff.pipeline.tracking.provenance import read_versions

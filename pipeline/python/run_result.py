@@ -9,9 +9,9 @@ from typing import Any
 
 import pandas as pd
 
+from bakeoff.pipeline.card.report import SCORE_PREFIXES, format_mean, measure_fold, summarize_folds
 from bakeoff.pipeline.experiment import Experiment, FoldResult
 from bakeoff.pipeline.model import Model
-from bakeoff.pipeline.report import SCORE_PREFIXES, format_mean, measure_fold, summarize_folds
 from bakeoff.pipeline.tables.html import render_template
 from bakeoff.pipeline.tables.table import Table, make_table
 from bakeoff.pipeline.tables.terminal import render_text

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from bakeoff.pipeline import report
+from bakeoff.pipeline.card import report
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.replay.repeat import Repeat
 from bakeoff.pipeline.stages.dataset import Dataset

@@ -19,10 +19,9 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.job import ShowProgress
 from bakeoff.pipeline.refit import LoadedRun, load_run, refit_run
 from bakeoff.pipeline.replay.request import FiguresRequest
-from bakeoff.pipeline.tables.output_file import require_apart_from_store
+from bakeoff.pipeline.tables.output_file import replace_whole, require_apart_from_store
 from bakeoff.pipeline.tracking.find_run import find_run_id
 from bakeoff.pipeline.tracking.store import Store, list_store_paths, open_store
-from bakeoff.pipeline.whole_file import replace_whole
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from typing import Any
 import pandas as pd
 
 from bakeoff.pipeline.errors import did_you_mean
-from bakeoff.pipeline.machine import read_machine_bytes
 from bakeoff.pipeline.serving.request_error import BAD_REQUEST, TOO_LARGE, UNPROCESSABLE, UNSUPPORTED_TYPE, RequestError
+from bakeoff.pipeline.stages.dataset.size_limits import read_machine_bytes
 
 JSON_TYPE = "application/json"
 CSV_TYPE = "text/csv"

@@ -18,11 +18,11 @@ from bakeoff.pipeline.study.objectives import Objective
 from bakeoff.pipeline.study.space import SearchSpace
 from bakeoff.pipeline.study.trials import Trials
 from bakeoff.pipeline.sweep.planning import INVALID, Plan
+from bakeoff.pipeline.tables.output_file import replace_whole
 from bakeoff.pipeline.tables.table import TEXT, Cell, Row, make_table
 from bakeoff.pipeline.tables.terminal import render_text
 from bakeoff.pipeline.text.numbers import format_score
 from bakeoff.pipeline.text.words import count_nouns
-from bakeoff.pipeline.whole_file import replace_whole
 
 RESULTS_FILE = "optimization_results.yaml"
 

@@ -9,8 +9,8 @@ from typing import Any
 from optuna.exceptions import UpdateFinishedTrialError
 from optuna.trial import FrozenTrial, Trial
 
+from bakeoff.pipeline.card.report import format_mean
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.report import format_mean
 from bakeoff.pipeline.study.objectives import Objective
 from bakeoff.pipeline.study.space import Suggestion
 from bakeoff.pipeline.study.trials import FinishedRun, Trials

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from bakeoff.pipeline.card.report import format_mean, summarize_folds
 from bakeoff.pipeline.checks.memory import note_memory
 from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.description import name_configuration
 from bakeoff.pipeline.job import JobResult
-from bakeoff.pipeline.report import format_mean, summarize_folds
 from bakeoff.pipeline.sweep import jobs
 from bakeoff.pipeline.sweep.jobs import Job, JobCell, JobOutcome
 

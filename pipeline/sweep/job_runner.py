@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from bakeoff.pipeline.card.report import summarize_folds
 from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.description import name_run
 from bakeoff.pipeline.errors import StoreError, UserError
@@ -23,7 +24,6 @@ from bakeoff.pipeline.job import (
     execute_job,
     prepare_job,
 )
-from bakeoff.pipeline.report import summarize_folds
 from bakeoff.pipeline.sweep import jobs
 from bakeoff.pipeline.sweep.claims import Claims
 from bakeoff.pipeline.sweep.job_results import describe_result, locate_result

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from bakeoff.pipeline.report import format_mean
+from bakeoff.pipeline.card.report import format_mean
 from bakeoff.pipeline.sweep.jobs import FAILED, FINISHED, SKIPPED, STOPPED, JobCell, JobOutcome
 from bakeoff.pipeline.tracking.find_run import find_headline, is_greater_better
 from bakeoff.pipeline.tracking.reading.stored_runs import StoredRun, search_stored_runs

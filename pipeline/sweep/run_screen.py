@@ -8,13 +8,7 @@ from typing import Any
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from bakeoff.pipeline.checks.figures import FigureChoice
-from bakeoff.pipeline.checks.memory import note_memory
-from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
-from bakeoff.pipeline.identity import describe_unidentified
-from bakeoff.pipeline.job import JobResult, PreparedJob
-from bakeoff.pipeline.model import count_rows
-from bakeoff.pipeline.report import (
+from bakeoff.pipeline.card.report import (
     PARTS,
     TUNED_PREFIX,
     describe_choices,
@@ -24,7 +18,13 @@ from bakeoff.pipeline.report import (
     summarize_folds,
     tabulate_means,
 )
-from bakeoff.pipeline.run_lines import describe_run_lines
+from bakeoff.pipeline.card.run_lines import describe_run_lines
+from bakeoff.pipeline.checks.figures import FigureChoice
+from bakeoff.pipeline.checks.memory import note_memory
+from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
+from bakeoff.pipeline.identity import describe_unidentified
+from bakeoff.pipeline.job import JobResult, PreparedJob
+from bakeoff.pipeline.model import count_rows
 from bakeoff.pipeline.tables.terminal import print_table
 from bakeoff.pipeline.text.secrets import find_references, hide_secrets
 from bakeoff.pipeline.text.terminal import escape, make_console

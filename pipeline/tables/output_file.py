@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import secrets
+import stat
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,13 +15,14 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tables.csv import describe_escapes
 from bakeoff.pipeline.tables.table_formats import ESCAPED_FORMATS, WRITERS
 from bakeoff.pipeline.text.given import expand_home
-from bakeoff.pipeline.whole_file import replace_whole
 
 if TYPE_CHECKING:
     import pandas as pd
 
 MAX_NAME_LETTERS = 60
 """Of the name of a file that bakeoff chooses: with an extension, file systems take 255 bytes."""
+MAX_STEM_BYTES = 200
+"""Of the name of a temporary file: names of 255 bytes are the longest that file systems take."""
 
 
 def require_output(given: str | Path, inputs: Iterable[Path] = (), store: Sequence[Path] = ()) -> Path:
@@ -138,6 +141,36 @@ def describe_escaped_text(table: pd.DataFrame, path: Path) -> str:
     path : Path
     """
     return describe_escapes(table) if path.suffix.lower() in ESCAPED_FORMATS else ""
+
+
+@contextmanager
+def replace_whole(path: Path) -> Iterator[Path]:
+    """Yield the path of a temporary file that takes the place of another one if the block succeeds.
+
+    If it does not, because a disk is full for example, nothing is left of the temporary file, and an earlier file
+    remains as it was.
+
+    Parameters
+    ----------
+    path : Path
+        A link is followed, and its target is replaced; the new file has the permissions of the earlier one.
+
+    Raises
+    ------
+    OSError
+        The file cannot be written.
+    """
+    target = path.resolve()
+    # In the same folder, because a file cannot be moved between file systems at once; the extension is kept.
+    stem = target.stem.encode()[:MAX_STEM_BYTES].decode(errors="ignore")
+    temporary = target.with_name(f".{stem}-{secrets.token_hex(4)}{target.suffix}")
+    try:
+        yield temporary
+        with suppress(FileNotFoundError):
+            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -13,9 +13,8 @@ from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from bakeoff.pipeline import report
 from bakeoff.pipeline.audit import LEAK, LeakError, describe_audit
-from bakeoff.pipeline.card import CardContent, write_card
+from bakeoff.pipeline.card import CardContent, report, write_card
 from bakeoff.pipeline.errors import StoreError
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.model import TrainingRecord, make_training_record

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bakeoff.pipeline import report
-from bakeoff.pipeline.card import MAX_PICTURE_CLASSES, draw_confusion_matrix
+from bakeoff.pipeline.card import MAX_PICTURE_CLASSES, draw_confusion_matrix, report
 from bakeoff.pipeline.errors import StoreError
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.model import TrainingRecord

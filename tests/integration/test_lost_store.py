@@ -321,7 +321,7 @@ def test_artifacts_that_cannot_be_written_end_the_run_in_a_sentence(
         raise OSError(28, "No space left on device", "predictions.csv")
 
     with monkeypatch.context() as full:
-        full.setattr("bakeoff.pipeline.report.write_tables", fill_disk)
+        full.setattr("bakeoff.pipeline.card.report.write_tables", fill_disk)
         answer = bakeoff(*JOB)
     require_sentence(answer, 1, "the artifacts of the run cannot be written: No space left on device (predictions.csv)")
     (run,) = bakeoff.runs()

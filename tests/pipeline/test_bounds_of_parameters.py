@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from bakeoff.pipeline import machine
 from bakeoff.pipeline.config.bounds import (
     MAX_NODES,
     load_bounded_yaml,
@@ -14,26 +13,18 @@ from bakeoff.pipeline.config.bounds import (
     require_bounded_yaml,
 )
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.machine import describe_limit, limit_processes
+from bakeoff.pipeline.experiment import processes
+from bakeoff.pipeline.experiment.processes import describe_limit, limit_processes
 
 
 @pytest.mark.parametrize(("asked", "tasks", "taken"), [(1, 9, 1), (10**9, 3, 3), (10**9, 10**9, 16), (-1, 9, -1)])
 def test_no_more_processes_are_started_than_there_is_work_for(
     asked: int, tasks: int, taken: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(machine, "count_most_processes", lambda: 16)
+    monkeypatch.setattr(processes, "count_most_processes", lambda: 16)
     assert limit_processes(asked, tasks) == taken
     said = describe_limit("workers", asked)
     assert [sentence.partition(":")[0] for sentence in said] == (["workers=1000000000"] if asked > 16 else [])
-
-
-def test_the_memory_is_that_of_the_container(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
-    limit = tmp_path / "memory.max"
-    limit.write_text("123456789\n")
-    monkeypatch.setattr(machine, "CGROUP_FILES", (tmp_path / "absent", limit))
-    assert machine.read_machine_bytes() == 123456789
-    limit.write_text("max\n")
-    assert machine.read_machine_bytes() > 123456789
 
 
 def nested(levels: int, width: int) -> str:

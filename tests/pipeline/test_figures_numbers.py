@@ -20,6 +20,7 @@ from sklearn.svm import SVC
 
 from bakeoff import learners
 from bakeoff.pipeline import figures
+from bakeoff.pipeline.card.report import describe_choices, tabulate_choices, write_tables
 from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, evaluate_splits, fit_final_model
@@ -27,7 +28,6 @@ from bakeoff.pipeline.experiment.seeds import derive_seed
 from bakeoff.pipeline.figures.finished_run import FinishedRun
 from bakeoff.pipeline.figures.learning_curve import order_rows
 from bakeoff.pipeline.figures.threshold_curves import POSITIONS
-from bakeoff.pipeline.report import describe_choices, tabulate_choices, write_tables
 from bakeoff.pipeline.stages.dataset import load_bundled, load_lecture_table, make_points
 from bakeoff.pipeline.stages.preprocessing import make_preprocessing
 from bakeoff.pipeline.stages.pruning import Pruning

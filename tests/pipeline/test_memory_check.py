@@ -24,8 +24,8 @@ from bakeoff.pipeline.checks.memory import (
 )
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
-from bakeoff.pipeline.machine import read_machine_bytes
 from bakeoff.pipeline.stages.dataset import Dataset
+from bakeoff.pipeline.stages.dataset.size_limits import read_machine_bytes
 
 GIGABYTE = 10**9
 

@@ -13,8 +13,8 @@ from doubles import Recorder, experiment, numbered
 from sklearn.naive_bayes import GaussianNB
 
 from bakeoff.learners import MeanRegressor
+from bakeoff.pipeline.card.report import get_pruning_path, get_tuned_params, measure_fold, summarize_folds, write_tables
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, evaluate_splits, fit_final_model
-from bakeoff.pipeline.report import get_pruning_path, get_tuned_params, measure_fold, summarize_folds, write_tables
 from bakeoff.pipeline.stages.dataset import load_bundled
 from bakeoff.pipeline.stages.pruning import Pruning
 from bakeoff.pipeline.stages.splitting import KFold

@@ -16,8 +16,7 @@ import pytest
 from pyarrow import parquet
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset import FileLayout, load_frame, read_file
-from bakeoff.pipeline.stages.dataset.reading import size_limits
+from bakeoff.pipeline.stages.dataset import FileLayout, load_frame, read_file, size_limits
 
 COMPRESSORS: Mapping[str, Callable[[bytes], bytes]] = {
     ".gz": gzip.compress,
@@ -25,6 +24,15 @@ COMPRESSORS: Mapping[str, Callable[[bytes], bytes]] = {
     ".xz": lzma.compress,
 }
 TABLE = "x,y\n" + "1,a\n2,b\n" * 3000
+
+
+def test_the_memory_is_that_of_the_container(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    limit = tmp_path / "memory.max"
+    limit.write_text("123456789\n")
+    monkeypatch.setattr(size_limits, "CGROUP_FILES", (tmp_path / "absent", limit))
+    assert size_limits.read_machine_bytes() == 123456789
+    limit.write_text("max\n")
+    assert size_limits.read_machine_bytes() > 123456789
 
 
 @pytest.mark.parametrize("ending", [".gz", ".bz2", ".xz", ".zip"])

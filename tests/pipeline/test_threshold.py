@@ -14,9 +14,9 @@ from sklearn.model_selection import TunedThresholdClassifierCV
 from sklearn.naive_bayes import GaussianNB
 
 from bakeoff.learners import Perceptron
+from bakeoff.pipeline.card.run_lines import describe_run_lines
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import evaluate_split, fit_model
-from bakeoff.pipeline.run_lines import describe_run_lines
 from bakeoff.pipeline.stages.calibration import Calibration
 from bakeoff.pipeline.stages.dataset import load_bundled
 from bakeoff.pipeline.stages.scoring import CLASSIFICATION

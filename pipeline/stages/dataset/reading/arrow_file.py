@@ -15,7 +15,7 @@ from bakeoff.pipeline.stages.dataset.reading.cells import arrow_to_column, unify
 from bakeoff.pipeline.stages.dataset.reading.compressed import open_bytes, strip_compression
 from bakeoff.pipeline.stages.dataset.reading.layout import FileLayout
 from bakeoff.pipeline.stages.dataset.reading.raw_table import RawTable
-from bakeoff.pipeline.stages.dataset.reading.size_limits import require_memory_for_cells
+from bakeoff.pipeline.stages.dataset.size_limits import require_memory_for_cells
 
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 """The name that pandas gives in a file to row numbers that have none."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset.reading.size_limits import read_expanded
+from bakeoff.pipeline.stages.dataset.size_limits import read_expanded
 
 
 def read_bytes(file: Path) -> bytes:

@@ -1,38 +1,9 @@
-"""The memory and the cores of this machine, as far as a process may use them."""
+"""How many processes are started on this machine."""
 
 from __future__ import annotations
 
-import os
-import resource
-from pathlib import Path
-
-CGROUP_FILES = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
-"""Where Linux says how much memory a container may use."""
 MAX_PROCESSES_PER_CORE = 8
 """More processes than this wait for one another, and each needs memory of its own."""
-
-
-def read_machine_bytes() -> int:
-    """Return the memory of this machine in bytes, or that of the container or the process if it is limited."""
-    physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    of_process, _ = resource.getrlimit(resource.RLIMIT_AS)
-    limits = [physical, *_read_container_limits()]
-    if of_process != resource.RLIM_INFINITY:
-        limits.append(of_process)
-    return min(limits)
-
-
-def _read_container_limits() -> list[int]:
-    """Return the limits of the container; none outside of one."""
-    limits = []
-    for file in CGROUP_FILES:
-        try:
-            text = file.read_text().strip()
-        except OSError:
-            continue
-        if text.isdigit():  # otherwise "max"
-            limits.append(int(text))
-    return limits
 
 
 def count_most_processes() -> int:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bakeoff.pipeline.card.run_lines import tabulate_unseen_values
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
-from bakeoff.pipeline.run_lines import tabulate_unseen_values
 from bakeoff.pipeline.stages.dataset.column_record import COLUMNS_FILE, format_columns
 from bakeoff.pipeline.stages.pruning import PruningPath
 from bakeoff.pipeline.stages.scoring import count_confusions

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import resource
 from collections.abc import Callable
 from pathlib import Path
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.machine import read_machine_bytes
 from bakeoff.pipeline.text.numbers import format_bytes
 
 MAX_EXPANSION = 100
@@ -15,6 +16,31 @@ MIN_EXPANDED_BYTES = 256 * 1024 * 1024
 """A text of this size is read whatever the size of its compressed file is."""
 PIECE_BYTES = 16 * 1024 * 1024
 BYTES_OF_CELL = 8
+CGROUP_FILES = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+"""Where Linux says how much memory a container may use."""
+
+
+def read_machine_bytes() -> int:
+    """Return the memory of this machine in bytes, or that of the container or the process if it is limited."""
+    physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    of_process, _ = resource.getrlimit(resource.RLIMIT_AS)
+    limits = [physical, *_read_container_limits()]
+    if of_process != resource.RLIM_INFINITY:
+        limits.append(of_process)
+    return min(limits)
+
+
+def _read_container_limits() -> list[int]:
+    """Return the limits of the container; none outside of one."""
+    limits = []
+    for file in CGROUP_FILES:
+        try:
+            text = file.read_text().strip()
+        except OSError:
+            continue
+        if text.isdigit():  # otherwise "max"
+            limits.append(int(text))
+    return limits
 
 
 def read_expanded(read: Callable[[int], bytes], file: Path) -> bytes:
