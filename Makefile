@@ -20,7 +20,7 @@ run: $(INSTALLED)
 check: lint unit
 
 lint: $(INSTALLED)
-	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/actionlint
 
 unit: $(INSTALLED)
 	$(PYTEST) --dist worksteal -m "not slow and not external" --ignore=tests/integration $(ARGS)

@@ -9,21 +9,29 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+import yaml
 
-import bakeoff.learners  # noqa: F401 - so that this file alone has modules to look at
+import bakeoff
+import bakeoff.learners  # so that this file alone has modules to look at
 
 ROOT = Path(__file__).parents[2]
 OURS = ("bakeoff", "pipeline", "learners", "hydra_plugins")
-BUILD = "import sys; from hatchling.build import build_wheel; build_wheel(sys.argv[1])"
+BUILD = "import sys; from hatchling import build; getattr(build, sys.argv[1])(sys.argv[2])"
+
+
+def build(kind: str, folder: Path) -> Path:
+    """Build this checkout as a wheel or a source distribution into a folder; return the file."""
+    words = [sys.executable, "-c", BUILD, kind, str(folder)]
+    subprocess.run(words, cwd=ROOT, check=True, capture_output=True, timeout=120)
+    (built,) = folder.iterdir()
+    return built
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the wheel, built from this checkout."""
     folder = tmp_path_factory.mktemp("wheel")
-    subprocess.run([sys.executable, "-c", BUILD, str(folder)], cwd=ROOT, check=True, capture_output=True, timeout=120)
-    (built,) = folder.glob("*.whl")
-    return built
+    return build("build_wheel", folder)
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +77,19 @@ def test_the_wheel_carries_every_file_under_one_import_name(wheel: Path) -> None
     assert {name.split("/")[0] for name in carried} - {"bakeoff", "hydra_plugins"} == {
         name.split("/")[0] for name in carried if ".dist-info/" in name
     }
+
+
+def test_the_package_index_accepts_the_wheel_and_the_source_distribution(wheel: Path, tmp_path: Path) -> None:
+    source = build("build_sdist", tmp_path)
+    command = [sys.executable, "-m", "twine", "check", "--strict", str(wheel), str(source)]
+    checked = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert checked.stdout.count("PASSED") == 2
+
+
+def test_the_citation_names_the_version_of_the_package() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert citation["version"] == bakeoff.__version__
 
 
 @pytest.mark.slow
