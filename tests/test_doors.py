@@ -37,11 +37,11 @@ LAYERS = (
     {"audit", "card"},
     {"tracking"},
     {"checks"},
-    {"description", "figures", "inspection"},
-    {"job"},
-    {"refit"},
+    {"figures", "inspection"},
+    {"sweep"},
+    {"replay"},
     {"comparison", "explanation", "serving", "shipping"},
-    {"part_check", "project", "replay", "sweep"},
+    {"part_check", "project"},
     {"launcher", "study"},
     {"cli", "python"},
 )
@@ -220,7 +220,7 @@ def test_private_modules_of_hydra_are_imported_in_one_file(file: Path) -> None:
 @in_each([file for file in PIPELINE if room(file) == "stages"])
 def test_stages_do_not_import_one_another(file: Path) -> None:
     stages = {f"bakeoff.pipeline.stages.{name}" for name in STAGES if name != stage(file)}
-    above = {f"bakeoff.pipeline.{name}" for name in ("experiment", "job", "tracking", "config")}
+    above = {f"bakeoff.pipeline.{name}" for name in ("experiment", "tracking", "config")}
     assert not [name for name in imports(file) if name.startswith((*stages, *above))]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -109,3 +109,7 @@ class FoldResult:
     def summarize_rows(self) -> Mapping[str, RowSummary]:
         """Return the number and the fingerprint of the rows that each stage was given."""
         return self.row_summaries or {stage: rows.summarize() for stage, rows in self.seen.items()}
+
+
+ShowProgress = Callable[[Iterator[FoldResult], int, str], Iterator[FoldResult]]
+"""Yields folds as they pass through, and displays how many of a number of them have, under a title."""

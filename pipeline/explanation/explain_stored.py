@@ -6,16 +6,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.experiment.results import ShowProgress
 from bakeoff.pipeline.explanation.explain_model import Subject, explain_model, require_columns
 from bakeoff.pipeline.explanation.explanation import Explanation
 from bakeoff.pipeline.explanation.file_rows import convert_file_rows
 from bakeoff.pipeline.explanation.page import write_page
 from bakeoff.pipeline.explanation.request import NO_PAGE, ExplainRequest
 from bakeoff.pipeline.explanation.subjects import make_file_subject, make_run_subject, make_version_subject
-from bakeoff.pipeline.job import ShowProgress
 from bakeoff.pipeline.model import Model
 from bakeoff.pipeline.model.rows_of_file import hiding_groups, make_rules, read_rows
-from bakeoff.pipeline.refit import LoadedRun, load_run, refit_run
+from bakeoff.pipeline.replay.refit import LoadedRun, load_run, refit_run
 from bakeoff.pipeline.stages.dataset import require_file
 from bakeoff.pipeline.tables.output_file import name_file, replace_file, require_output
 from bakeoff.pipeline.text.given import expand_home

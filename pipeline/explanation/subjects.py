@@ -14,7 +14,7 @@ from bakeoff.pipeline.explanation.file_rows import FileRows
 from bakeoff.pipeline.explanation.importances import ScoredPart
 from bakeoff.pipeline.explanation.scored_parts import list_scored_parts, make_scoring
 from bakeoff.pipeline.model import Model, make_training_record
-from bakeoff.pipeline.refit import LoadedRun
+from bakeoff.pipeline.replay.refit import LoadedRun
 from bakeoff.pipeline.text.words import count_nouns
 
 SHOWN_LETTERS = 8

@@ -14,7 +14,6 @@ from bakeoff.pipeline.config.passwords import reject_passwords
 from bakeoff.pipeline.config.trust import add_trust_of_environment
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.identity import describe_unidentified
-from bakeoff.pipeline.job import JobResult, PreparedJob
 from bakeoff.pipeline.model import Model, make_training_record
 from bakeoff.pipeline.python.data import GivenData, open_data
 from bakeoff.pipeline.python.keywords import reject_misspelled_keywords
@@ -22,6 +21,7 @@ from bakeoff.pipeline.python.notes import warn_of
 from bakeoff.pipeline.python.process_state import own_process_state
 from bakeoff.pipeline.python.run_result import RunResult, tabulate_folds, tabulate_scores
 from bakeoff.pipeline.python.words import check_words, find_source, make_words, write_command
+from bakeoff.pipeline.sweep.job import JobResult, PreparedJob
 from bakeoff.pipeline.sweep.single_run import FinishedRun, RunFailed, RunRequest, run_experiment
 from bakeoff.pipeline.text.secrets import conceal_words
 from bakeoff.pipeline.tracking.provenance import read_versions

@@ -16,8 +16,8 @@ from bakeoff.pipeline.config.bounds import load_bounded_yaml
 from bakeoff.pipeline.config.named_parts import ALL, settle_figures
 from bakeoff.pipeline.config.options import read_option, read_own_option
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.job import ShowProgress
-from bakeoff.pipeline.refit import LoadedRun, load_run, refit_run
+from bakeoff.pipeline.experiment.results import ShowProgress
+from bakeoff.pipeline.replay.refit import LoadedRun, load_run, refit_run
 from bakeoff.pipeline.replay.request import FiguresRequest
 from bakeoff.pipeline.tables.output_file import replace_whole, require_apart_from_store
 from bakeoff.pipeline.tracking.find_run import find_run_id

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
-from bakeoff.pipeline.job import ContinueRule, PreparedJob, always_continue, execute_job
 from bakeoff.pipeline.replay.rebuild import was_stopped
+from bakeoff.pipeline.sweep.job import ContinueRule, PreparedJob, always_continue, execute_job
 from bakeoff.pipeline.tracking import Figure, RunDescription
 from bakeoff.pipeline.tracking.provenance import find_thread_pools
 from bakeoff.pipeline.tracking.run_record import RunRecord

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.experiment.part_cache import PartCache
-from bakeoff.pipeline.job import PreparedJob, prepare_job
 from bakeoff.pipeline.replay.differences import (
     Comparison,
     compare_metrics,
@@ -18,6 +17,7 @@ from bakeoff.pipeline.replay.repeat import Repeat, limit_threads, repeat_job
 from bakeoff.pipeline.replay.replay_report import DIFFERENT, IDENTICAL, ReplayReport, find_verdict
 from bakeoff.pipeline.replay.request import ReplayRequest
 from bakeoff.pipeline.stages.dataset import Dataset
+from bakeoff.pipeline.sweep.job import PreparedJob, prepare_job
 from bakeoff.pipeline.tracking.entities import MAX_TAG_LETTERS
 from bakeoff.pipeline.tracking.models import load_reviewed_model
 from bakeoff.pipeline.tracking.run_record import TABLES, RunRecord, read_run_record

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from bakeoff.pipeline.experiment import FittedModel
 from bakeoff.pipeline.identity import hash_config
 from bakeoff.pipeline.model import TrainingRecord, make_training_record
-from bakeoff.pipeline.refit import LoadedRun, load_run
+from bakeoff.pipeline.replay.refit import LoadedRun, load_run
 from bakeoff.pipeline.shipping.choice import describe_choice
 from bakeoff.pipeline.shipping.full_fit import fit_on_all_rows
 from bakeoff.pipeline.shipping.procedure import describe_procedure, describe_score

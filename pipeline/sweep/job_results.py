@@ -8,10 +8,10 @@ from typing import Any
 from bakeoff.pipeline.card.report import format_mean, summarize_folds
 from bakeoff.pipeline.checks.memory import note_memory
 from bakeoff.pipeline.config.invocation import Invocation
-from bakeoff.pipeline.description import name_configuration
-from bakeoff.pipeline.job import JobResult
 from bakeoff.pipeline.sweep import jobs
+from bakeoff.pipeline.sweep.job import JobResult
 from bakeoff.pipeline.sweep.jobs import Job, JobCell, JobOutcome
+from bakeoff.pipeline.tracking.description import name_configuration
 
 
 def describe_result(job: Job, result: JobResult) -> JobOutcome:

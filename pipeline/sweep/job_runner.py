@@ -12,24 +12,24 @@ from typing import Any
 
 from bakeoff.pipeline.card.report import summarize_folds
 from bakeoff.pipeline.config.invocation import Invocation
-from bakeoff.pipeline.description import name_run
 from bakeoff.pipeline.errors import StoreError, UserError
 from bakeoff.pipeline.experiment import Experiment, FoldResult
 from bakeoff.pipeline.experiment.part_cache import PartCache
 from bakeoff.pipeline.identity import hash_config
-from bakeoff.pipeline.job import (
+from bakeoff.pipeline.sweep import jobs
+from bakeoff.pipeline.sweep.claims import Claims
+from bakeoff.pipeline.sweep.job import (
     ContinueRule,
     PreparedJob,
     always_continue,
     execute_job,
     prepare_job,
 )
-from bakeoff.pipeline.sweep import jobs
-from bakeoff.pipeline.sweep.claims import Claims
 from bakeoff.pipeline.sweep.job_results import describe_result, locate_result
 from bakeoff.pipeline.sweep.jobs import Job, JobOutcome, JobProgress
 from bakeoff.pipeline.text.secrets import describe_error, format_traceback
 from bakeoff.pipeline.tracking import Tracker, history
+from bakeoff.pipeline.tracking.description import name_run
 from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX
 from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.trackers import get_tracker

@@ -23,8 +23,8 @@ from bakeoff.pipeline.checks.figures import FigureChoice
 from bakeoff.pipeline.checks.memory import note_memory
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.identity import describe_unidentified
-from bakeoff.pipeline.job import JobResult, PreparedJob
 from bakeoff.pipeline.model import count_rows
+from bakeoff.pipeline.sweep.job import JobResult, PreparedJob
 from bakeoff.pipeline.tables.terminal import print_table
 from bakeoff.pipeline.text.secrets import find_references, hide_secrets
 from bakeoff.pipeline.text.terminal import escape, make_console

@@ -14,7 +14,7 @@ from bakeoff.pipeline.text.secrets import describe_error, format_traceback
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.config.engine import ConfigSource
-    from bakeoff.pipeline.job import JobResult, PreparedJob
+    from bakeoff.pipeline.sweep.job import JobResult, PreparedJob
     from bakeoff.pipeline.sweep.run_screen import RunScreen
     from bakeoff.pipeline.tracking import Tracker
 
@@ -93,7 +93,7 @@ def run_experiment(request: RunRequest) -> FinishedRun:
     # Before pandas: skops searches all loaded modules for each function of scipy.special.
     import scipy.special  # noqa: F401
 
-    from bakeoff.pipeline.job import execute_job
+    from bakeoff.pipeline.sweep.job import execute_job
     from bakeoff.pipeline.sweep.run_screen import RunScreen
 
     screen = RunScreen(request.quiet)
@@ -121,7 +121,7 @@ def _open_job(composed: ComposedRun, request: RunRequest, screen: RunScreen) -> 
     from bakeoff.pipeline.experiment.part_cache import PartCache
     from bakeoff.pipeline.experiment.processes import describe_limit
     from bakeoff.pipeline.identity import require_current_code
-    from bakeoff.pipeline.job import prepare_job
+    from bakeoff.pipeline.sweep.job import prepare_job
     from bakeoff.pipeline.tracking.history import end_orphans
     from bakeoff.pipeline.tracking.trackers import get_tracker
 

@@ -124,7 +124,7 @@ def test_the_same_command_stores_what_had_finished_and_does_not_run_again(
     faulty.fail_from(FIRST_RESULTS, HANGS)
     assert bakeoff(*JOB).status == 1
     faulty.fail_always(None)
-    monkeypatch.setattr("bakeoff.pipeline.job.execute_job", None)
+    monkeypatch.setattr("bakeoff.pipeline.sweep.job.execute_job", None)
     stored = bakeoff(*JOB)
     assert stored.status == 0, stored.err
     assert "had finished when its store was lost" in stored.out
@@ -338,7 +338,7 @@ def test_a_file_that_is_deleted_while_the_run_is_fitted_is_said_and_not_written_
 
     fit = experiment.fit_final_model
     with monkeypatch.context() as deleting:
-        deleting.setattr("bakeoff.pipeline.job.fit_final_model", delete_and_fit)
+        deleting.setattr("bakeoff.pipeline.sweep.job.fit_final_model", delete_and_fit)
         answer = bakeoff(*JOB)
     require_sentence(answer, 1, "the file was deleted while the command was running")
     assert bakeoff(*JOB).status == 0
@@ -354,7 +354,7 @@ def test_artifacts_whose_folder_is_deleted_while_the_run_is_fitted_are_written(
         return fit(*arguments)
 
     fit = experiment.fit_final_model
-    monkeypatch.setattr("bakeoff.pipeline.job.fit_final_model", delete_and_fit)
+    monkeypatch.setattr("bakeoff.pipeline.sweep.job.fit_final_model", delete_and_fit)
     answer = bakeoff(*JOB)
     assert answer.status == 0, answer.err
     assert bakeoff.artifact(bakeoff.runs()[0], "predictions.csv")

@@ -18,8 +18,8 @@ from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.config.references import resolve_config
 from bakeoff.pipeline.config.settle import settle_config
 from bakeoff.pipeline.experiment.part_cache import PartCache
-from bakeoff.pipeline.job import execute_job, prepare_job
 from bakeoff.pipeline.replay.repeat import limit_threads
+from bakeoff.pipeline.sweep.job import execute_job, prepare_job
 from bakeoff.pipeline.tracking.provenance import find_thread_pools
 from bakeoff.pipeline.tracking.trackers import get_tracker
 

@@ -17,11 +17,11 @@ from bakeoff.pipeline.config.messages import explain_error
 from bakeoff.pipeline.config.options import CONF
 from bakeoff.pipeline.config.references import resolve_config
 from bakeoff.pipeline.config.settle import settle_choices, settle_config, to_yaml
-from bakeoff.pipeline.description import PARTS
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.pruning import METHODS, Pruning
 from bakeoff.pipeline.stages.scoring import SCORING_KEYS
 from bakeoff.pipeline.stages.splitting import KFold
+from bakeoff.pipeline.tracking.description import PARTS
 
 NO_PRUNING = {"_target_": "bakeoff.pipeline.stages.pruning.NoPruning"}
 PRUNABLE, FIXED = {"_target_": "doubles.Recorder"}, {"_target_": "bakeoff.learners.MajorityClassifier"}

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from command import Bakeoff, command_in
 
-from bakeoff.pipeline.description import describe_run
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment.builder import build_experiment
 from bakeoff.pipeline.experiment.part_cache import PartCache
+from bakeoff.pipeline.tracking.description import describe_run
 from bakeoff.pipeline.tracking.reading.stored_config import read_stored_config
 from bakeoff.pipeline.tracking.store import Store, open_store
 

@@ -31,7 +31,6 @@ from bakeoff.pipeline.experiment import fit_model
 from bakeoff.pipeline.experiment.candidates import leave_out_candidates
 from bakeoff.pipeline.experiment.part_cache import PartCache
 from bakeoff.pipeline.experiment.seeds import derive_seed
-from bakeoff.pipeline.job import prepare_job
 from bakeoff.pipeline.stages.dataset import load_bundled
 from bakeoff.pipeline.stages.preprocessing import make_preprocessing
 from bakeoff.pipeline.stages.splitting import Holdout, KFold
@@ -42,6 +41,7 @@ from bakeoff.pipeline.stages.tuning import (
     find_best_candidate,
     list_candidate_learners,
 )
+from bakeoff.pipeline.sweep.job import prepare_job
 
 SPACE: dict[str, list[Any]] = {"n_neighbors": [1, 3, 5, 9, 15], "weights": ["uniform", "distance"]}
 

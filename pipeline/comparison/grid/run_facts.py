@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bakeoff.pipeline.description import ENVIRONMENT_TAG
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.tracking.description import ENVIRONMENT_TAG
 from bakeoff.pipeline.tracking.history import STOPPED_TAG
 from bakeoff.pipeline.tracking.reading.stored_runs import StoredRun
 

@@ -20,7 +20,7 @@ from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, eva
 from bakeoff.pipeline.experiment.builder import build_experiment
 from bakeoff.pipeline.experiment.candidates import leave_out_candidates
 from bakeoff.pipeline.experiment.part_cache import PartCache
-from bakeoff.pipeline.job import ShowProgress
+from bakeoff.pipeline.experiment.results import ShowProgress
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.tracking.reading.stored_config import read_stored_config, require_trust
 from bakeoff.pipeline.tracking.reading.stored_data import find_data, find_source

@@ -16,7 +16,7 @@ from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.dataset.column_record import GUESSED_TAG
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.text.secrets import find_references, is_secret_name
-from bakeoff.pipeline.tracking import RunDescription
+from bakeoff.pipeline.tracking.interface import RunDescription
 
 PARTS = ("dataset", "preprocessing", "learner", "tuning", "pruning", "evaluation")
 """The parts of a configuration that a run's params describe."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 from bakeoff.pipeline.audit import Audit, AuditVerdict, NoAudit
 from bakeoff.pipeline.checks import check_experiment, check_splits
@@ -12,7 +12,6 @@ from bakeoff.pipeline.checks.figures import FigureChoice, choose_figures
 from bakeoff.pipeline.checks.storage import check_models, uses_own_code
 from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.config.settle import to_yaml
-from bakeoff.pipeline.description import describe_run
 from bakeoff.pipeline.errors import hiding_values
 from bakeoff.pipeline.experiment import (
     Experiment,
@@ -24,20 +23,15 @@ from bakeoff.pipeline.experiment import (
 from bakeoff.pipeline.experiment.builder import build_experiment
 from bakeoff.pipeline.experiment.candidates import leave_out_candidates
 from bakeoff.pipeline.experiment.part_cache import PartCache
+from bakeoff.pipeline.experiment.results import ShowProgress
 from bakeoff.pipeline.identity import hash_config
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.tracking import RunDescription, RunStopped, Tracker
+from bakeoff.pipeline.tracking.description import describe_run
 
 ContinueRule = Callable[[Experiment, Sequence[FoldResult]], bool]
 """Decides, from the folds so far, whether to evaluate the next one."""
-
-
-class ShowProgress(Protocol):
-    """Displays the folds as they pass through."""
-
-    def __call__(self, folds: Iterator[FoldResult], total: int, title: str) -> Iterator[FoldResult]:
-        """Yield each fold."""
 
 
 @dataclass(frozen=True)
