@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from bakeoff.pipeline.cli.removal_report import carry_out
 from bakeoff.pipeline.config.request_words import read_request
-from bakeoff.pipeline.tracking.removal_request import CollectionRequest, plan_garbage
+from bakeoff.pipeline.tracking.removal import CollectionRequest, plan_garbage
 
 
 def collect_garbage(words: Sequence[str]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bakeoff.pipeline.config.request_words import read_request
-from bakeoff.pipeline.tracking.pages.open_pages import PagesRequest, open_pages, serve_pages
+from bakeoff.pipeline.tracking.open_pages import PagesRequest, open_pages, serve_pages
 
 
 def serve_ui(words: Sequence[str]) -> int:

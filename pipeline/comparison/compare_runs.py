@@ -25,9 +25,9 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.text.words import join_words
 from bakeoff.pipeline.tracking.find_run import find_headline
-from bakeoff.pipeline.tracking.reading.looks import count_looks
-from bakeoff.pipeline.tracking.reading.stored_runs import read_series
+from bakeoff.pipeline.tracking.history import count_looks
 from bakeoff.pipeline.tracking.store import Store
+from bakeoff.pipeline.tracking.stored_runs import read_series
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "mlflow")
 MAX_REASONS = 3

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bakeoff.pipeline.comparison.comparison import Cell, Comparison, RowPredictions
-from bakeoff.pipeline.tracking.reading.stored_predictions import read_predictions
 from bakeoff.pipeline.tracking.store import Store
+from bakeoff.pipeline.tracking.stored_runs import read_predictions
 
 if TYPE_CHECKING:
     import pandas as pd

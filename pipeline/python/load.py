@@ -10,7 +10,7 @@ from bakeoff.pipeline.model import Model
 from bakeoff.pipeline.python.keywords import reject_unknown_keywords
 from bakeoff.pipeline.python.notes import warn_of
 from bakeoff.pipeline.python.process_state import own_process_state
-from bakeoff.pipeline.tracking import load_model
+from bakeoff.pipeline.tracking.loading import load_model
 
 
 @reject_unknown_keywords()

@@ -14,7 +14,7 @@ from bakeoff.pipeline.python.stored_results import find_store, name_run
 from bakeoff.pipeline.python.sweep_result import SweepResult
 from bakeoff.pipeline.shipping.request import ShipRequest
 from bakeoff.pipeline.shipping.ship import ship_run
-from bakeoff.pipeline.tracking import load_model
+from bakeoff.pipeline.tracking.loading import load_model
 
 
 @reject_unknown_keywords({"alias": "give it with the name: ship(run, 'titanic@champion')"})

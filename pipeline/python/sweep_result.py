@@ -19,7 +19,7 @@ from bakeoff.pipeline.sweep.table_layout import tabulate_results
 from bakeoff.pipeline.tables.html import render_template
 from bakeoff.pipeline.tables.table import TEXT, Cell, make_table
 from bakeoff.pipeline.tables.terminal import render_text
-from bakeoff.pipeline.tracking.run_record import SERIES_PREFIXES
+from bakeoff.pipeline.tracking.stored_runs import SERIES_PREFIXES
 
 TEMPLATE = Path(__file__).parent / "templates" / "sweep.html"
 DONE_KINDS = (FINISHED, SKIPPED, STOPPED)

@@ -21,7 +21,7 @@ from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.replay.repeat import Repeat
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.tables.csv import unescape_text
-from bakeoff.pipeline.tracking.run_record import TABLES, Place
+from bakeoff.pipeline.tracking.stored_runs import TABLES, Place
 
 TIME_PREFIXES = ("time/", "fold/time/")
 TIME_COLUMNS = ("fit_seconds",)

@@ -8,9 +8,8 @@ from typing import Any
 from bakeoff.pipeline.config.settle import settle_config
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.history import STOPPED_TAG
-from bakeoff.pipeline.tracking.reading.stored_config import require_trust
-from bakeoff.pipeline.tracking.reading.stored_data import find_data
-from bakeoff.pipeline.tracking.run_record import RunRecord
+from bakeoff.pipeline.tracking.stored_config import find_data, require_trust
+from bakeoff.pipeline.tracking.stored_runs import RunRecord
 
 FINISHED = "FINISHED"
 FAILED = "FAILED"

@@ -22,10 +22,9 @@ from bakeoff.pipeline.experiment.candidates import leave_out_candidates
 from bakeoff.pipeline.experiment.part_cache import PartCache
 from bakeoff.pipeline.experiment.results import ShowProgress
 from bakeoff.pipeline.stages.splitting import Splits
-from bakeoff.pipeline.tracking.reading.stored_config import read_stored_config, require_trust
-from bakeoff.pipeline.tracking.reading.stored_data import find_data, find_source
-from bakeoff.pipeline.tracking.reading.stored_runs import StoredRun, read_stored_runs
 from bakeoff.pipeline.tracking.store import Store
+from bakeoff.pipeline.tracking.stored_config import find_data, find_source, read_stored_config, require_trust
+from bakeoff.pipeline.tracking.stored_runs import StoredRun, read_stored_runs
 
 SCORE_TOLERANCE = 1e-9
 """Relative: other processors add in another order, which changes the last digits only."""

@@ -13,8 +13,8 @@ from bakeoff.pipeline.replay.rebuild import was_stopped
 from bakeoff.pipeline.sweep.job import ContinueRule, PreparedJob, always_continue, execute_job
 from bakeoff.pipeline.tracking import Figure, RunDescription
 from bakeoff.pipeline.tracking.provenance import find_thread_pools
-from bakeoff.pipeline.tracking.run_record import RunRecord
 from bakeoff.pipeline.tracking.store import Store
+from bakeoff.pipeline.tracking.stored_runs import RunRecord
 
 
 @dataclass

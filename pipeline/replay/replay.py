@@ -18,10 +18,10 @@ from bakeoff.pipeline.replay.replay_report import DIFFERENT, IDENTICAL, ReplayRe
 from bakeoff.pipeline.replay.request import ReplayRequest
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.sweep.job import PreparedJob, prepare_job
-from bakeoff.pipeline.tracking.entities import MAX_TAG_LETTERS
+from bakeoff.pipeline.tracking.metric_log import MAX_TAG_LETTERS
 from bakeoff.pipeline.tracking.models import load_reviewed_model
-from bakeoff.pipeline.tracking.run_record import TABLES, RunRecord, read_run_record
 from bakeoff.pipeline.tracking.store import Store
+from bakeoff.pipeline.tracking.stored_runs import TABLES, RunRecord, read_run_record
 
 
 def replay_run(store: Store, run_id: str, request: ReplayRequest, resources: PartCache) -> ReplayReport:

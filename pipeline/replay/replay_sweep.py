@@ -20,9 +20,9 @@ from bakeoff.pipeline.stages.dataset.reading.several_files import list_dataset_f
 from bakeoff.pipeline.tables.output_file import require_output
 from bakeoff.pipeline.text.given import expand_home
 from bakeoff.pipeline.tracking.find_run import find_run_id
-from bakeoff.pipeline.tracking.reading.stored_config import read_stored_config
-from bakeoff.pipeline.tracking.run_record import find_runs_of_jobs
 from bakeoff.pipeline.tracking.store import Store, list_store_paths, open_store
+from bakeoff.pipeline.tracking.stored_config import read_stored_config
+from bakeoff.pipeline.tracking.stored_runs import find_runs_of_sweep
 
 BATCHES_PER_WORKER = 4
 """So many that no worker is idle for long while another one replays its last batch."""
@@ -57,7 +57,7 @@ def replay_runs(request: ReplayRequest) -> Iterator[ReplayReport]:
 
 def _find_run_ids(store: Store, request: ReplayRequest) -> list[str]:
     if request.sweep:
-        return find_runs_of_jobs(store, request.sweep)
+        return find_runs_of_sweep(store, request.sweep)
     return [find_run_id(store, request.run, request.dataset)]
 
 

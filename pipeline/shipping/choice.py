@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from bakeoff.pipeline.text.numbers import format_score
 from bakeoff.pipeline.tracking.find_run import find_headline
-from bakeoff.pipeline.tracking.reading.looks import count_candidates, count_looks
-from bakeoff.pipeline.tracking.reading.stored_runs import StoredRun
+from bakeoff.pipeline.tracking.history import count_candidates, count_looks
 from bakeoff.pipeline.tracking.store import Store
+from bakeoff.pipeline.tracking.stored_runs import StoredRun
 
 CURE = (
     "An honest score comes from rows that no run has seen (evaluation=fixed dataset.test_path=FILE), or from one run "

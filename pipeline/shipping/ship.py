@@ -15,8 +15,8 @@ from bakeoff.pipeline.shipping.full_fit import fit_on_all_rows
 from bakeoff.pipeline.shipping.procedure import describe_procedure, describe_score
 from bakeoff.pipeline.shipping.request import ShipRequest
 from bakeoff.pipeline.tracking.find_run import BEST, find_headline, find_run_id
+from bakeoff.pipeline.tracking.models import store_version
 from bakeoff.pipeline.tracking.provenance import read_versions
-from bakeoff.pipeline.tracking.registered_model import store_version
 from bakeoff.pipeline.tracking.registry import ModelName, find_alias, parse_model_name
 from bakeoff.pipeline.tracking.store import open_store
 

@@ -21,7 +21,7 @@ from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.given import expand_home
-from bakeoff.pipeline.tracking.process_signs import identify_process
+from bakeoff.pipeline.tracking.heartbeat import identify_process
 
 PROCESS = "process"
 """The user attribute of a trial that holds the process that asked for it."""

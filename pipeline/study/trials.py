@@ -16,7 +16,7 @@ from bakeoff.pipeline.study.objectives import Objective
 from bakeoff.pipeline.study.open_study import FINISHED_STATES
 from bakeoff.pipeline.study.space import SearchSpace, Suggestion
 from bakeoff.pipeline.study.storage import PROCESS, describe_process
-from bakeoff.pipeline.tracking.process_signs import ProcessSign
+from bakeoff.pipeline.tracking.heartbeat import ProcessSign
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from bakeoff.pipeline.tracking import preload_modules
+from bakeoff.pipeline.tracking.models import preload_modules
 
 PRELOAD_MODULE = "bakeoff.pipeline.sweep.worker_preload"
 THREADS_FOLDER = Path("/proc/self/task")

@@ -15,8 +15,8 @@ import numpy as np
 from bakeoff.pipeline.card.report import format_mean
 from bakeoff.pipeline.sweep.jobs import FAILED, FINISHED, SKIPPED, STOPPED, JobCell, JobOutcome
 from bakeoff.pipeline.tracking.find_run import find_headline, is_greater_better
-from bakeoff.pipeline.tracking.reading.stored_runs import StoredRun, search_stored_runs
 from bakeoff.pipeline.tracking.store import Store
+from bakeoff.pipeline.tracking.stored_runs import StoredRun, search_stored_runs
 
 MIN_RANKED_DATASETS = 2
 RANKED_DIGITS = 12

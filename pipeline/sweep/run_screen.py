@@ -29,8 +29,7 @@ from bakeoff.pipeline.tables.terminal import print_table
 from bakeoff.pipeline.text.secrets import find_references, hide_secrets
 from bakeoff.pipeline.text.terminal import escape, make_console
 from bakeoff.pipeline.tracking import RunDescription
-from bakeoff.pipeline.tracking.history import read_metrics
-from bakeoff.pipeline.tracking.reading.looks import count_looks
+from bakeoff.pipeline.tracking.history import count_looks, read_metrics
 from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX
 from bakeoff.pipeline.tracking.store import Store
 

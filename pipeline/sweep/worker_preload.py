@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import bakeoff.pipeline.sweep.workers  # noqa: F401
-from bakeoff.pipeline.tracking import preload_modules
+from bakeoff.pipeline.tracking.models import preload_modules
 from bakeoff.pipeline.tracking.store import quiet_mlflow
 
 quiet_mlflow()

@@ -16,10 +16,10 @@ from typing import Any
 from bakeoff.pipeline.errors import StoreError
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.tracking import provenance
-from bakeoff.pipeline.tracking.entities import MAX_PARAM_LETTERS, MAX_TAG_LETTERS
+from bakeoff.pipeline.tracking.metric_log import MAX_PARAM_LETTERS, MAX_TAG_LETTERS
 from bakeoff.pipeline.tracking.models import artifact_folder
-from bakeoff.pipeline.tracking.pages.views import KIND_TAGS as EXPERIMENT_TAGS
 from bakeoff.pipeline.tracking.store import Store, open_store
+from bakeoff.pipeline.tracking.views import KIND_TAGS as EXPERIMENT_TAGS
 
 SUFFIX = "-comparisons"
 KIND_TAG = "kind"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -85,3 +85,39 @@ class Tracker(Protocol):
 
     def start_run(self, description: RunDescription, experiment: Experiment) -> AbstractContextManager[Run]:
         """Return a context in which a run is recorded; leaving it ends the run."""
+
+
+@dataclass
+class NoRun:
+    """A run that stores nothing."""
+
+    run_id: str | None = None
+
+    def record_fold(self, fold: FoldResult) -> None:
+        """Do nothing."""
+
+    def finish(self, model: FittedModel, figures: Sequence[Figure]) -> None:
+        """Do nothing."""
+
+
+@dataclass
+class NoTracker:
+    """Keep nothing."""
+
+    store: Store | None = None
+
+    def find_store(self) -> Store | None:
+        """Return None."""
+        return None
+
+    def open_store(self) -> None:
+        """Do nothing."""
+
+    def store_kept_result(self, job_hash: str) -> str | None:
+        """Return None."""
+        return None
+
+    @contextmanager
+    def start_run(self, description: RunDescription, experiment: Experiment) -> Iterator[NoRun]:
+        """Yield a run that stores nothing."""
+        yield NoRun()

@@ -9,26 +9,75 @@ from __future__ import annotations
 
 import contextvars
 import os
+import stat
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from bakeoff.pipeline.errors import STORE_THREAD, StoreError
 from bakeoff.pipeline.text.secrets import hide_secrets
-from bakeoff.pipeline.tracking.call_clock import CallClock
-from bakeoff.pipeline.tracking.faults import Fault, find_fault
-from bakeoff.pipeline.tracking.folder_size import measure_folder
-from bakeoff.pipeline.tracking.lock_holders import describe_holders
-from bakeoff.pipeline.tracking.server import ask_once
-from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX, sqlite_path
+from bakeoff.pipeline.tracking.faults import Fault, ask_once, find_fault
+from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX, describe_holders, sqlite_path
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
+
+MIN_BYTES_PER_SECOND = 100_000
+"""Transfers of files have a second more for each of these amounts."""
+POLL_SECONDS = 0.25
+
+
+class CallClock:
+    """The time of a call.
+
+    Parameters
+    ----------
+    limit : float
+        In seconds.
+    counted : callable or None
+        The bytes of files, which give the call more time.
+    """
+
+    def __init__(self, limit: float, counted: Callable[[], int] | None) -> None:
+        self.limit = limit
+        self._counted = counted
+        self._start = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """The time so far."""
+        return time.monotonic() - self._start
+
+    @property
+    def seconds_left(self) -> float:
+        """The time until the call is given up; 0 when it is over."""
+        n_bytes = 0 if self._counted is None else self._counted()
+        return max(0.0, self.limit + n_bytes / MIN_BYTES_PER_SECOND - self.seconds)
+
+    @property
+    def next_pause(self) -> float:
+        """The time until the files are counted again, or the call is given up."""
+        return self.seconds_left if self._counted is None else min(self.seconds_left, POLL_SECONDS)
+
+
+def measure_folder(folder: Path) -> int:
+    """Return the size of all files below a folder, in bytes.
+
+    Links do not count, nor do files that another process deletes meanwhile.
+    """
+    n_bytes = 0
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                status = os.lstat(Path(parent, name))
+                n_bytes += status.st_size if stat.S_ISREG(status.st_mode) else 0
+    return n_bytes
+
 
 T = TypeVar("T")
 

@@ -3,23 +3,183 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Sequence
+import platform
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
+from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from bakeoff.pipeline.errors import StoreError
+import sklearn
+import yaml
+
+from bakeoff.pipeline.errors import StoreError, UserError
+from bakeoff.pipeline.identity import DISTRIBUTIONS
 from bakeoff.pipeline.model import TrainingRecord
-from bakeoff.pipeline.model.allowed_types import UntrustedType
-from bakeoff.pipeline.model.estimator_file import UnreadableEstimator, read_reviewed_estimator
-from bakeoff.pipeline.model.own_code import MissingCode
-from bakeoff.pipeline.tracking import model_file
+from bakeoff.pipeline.model.allowed_types import UntrustedType, list_own_packages, trusted_types
+from bakeoff.pipeline.model.estimator_file import MODEL_FILE_NAME, UnreadableEstimator, read_reviewed_estimator
+from bakeoff.pipeline.model.known_parts import list_required_packages
+from bakeoff.pipeline.model.own_code import CODE_FOLDER, MissingCode, write_own_code
+from bakeoff.pipeline.model.predictions import PREDICTION, list_outputs
+from bakeoff.pipeline.model.pyfunc import LOADER_MODULE, MLMODEL_FILE
+from bakeoff.pipeline.model.training_record import TRAINING_FILE, format_record
 from bakeoff.pipeline.tracking.addresses import local_path
 from bakeoff.pipeline.tracking.deletion import delete_model
-from bakeoff.pipeline.tracking.folder_size import measure_folder
+from bakeoff.pipeline.tracking.limited_calls import measure_folder
+from bakeoff.pipeline.tracking.provenance import pin_versions
+from bakeoff.pipeline.tracking.registry import ModelName, RegisteredVersion, register_version
 from bakeoff.pipeline.tracking.store import Store
+
+if TYPE_CHECKING:
+    from mlflow.models import Model, ModelSignature
+
+TOOLS = ("pip", "setuptools", "wheel")
+PACKAGES = ("mlflow", "bakeoff", "numpy", "pandas", "scikit-learn", "skops")
+"""The packages that a model needs, in the order in which MLflow lists them."""
+
+
+def save_model(
+    estimator: Any, folder: Path, record: Model, training: TrainingRecord, trust: Sequence[str] = ()
+) -> None:
+    """Write a fitted estimator as an MLflow model.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Takes the columns of the dataset as they are.
+    folder : Path
+        An empty folder.
+    record : mlflow.models.Model
+        Has the id of the model, and is completed here.
+    training : TrainingRecord
+        Is written beside the estimator, with the packages whose code the estimator needs.
+    trust : sequence of str
+        Packages whose types the estimator may hold.
+
+    Raises
+    ------
+    UntrustedType
+        The model holds a type that is not trusted.
+    """
+    import skops.io
+
+    # The types are checked before the file exists, so that a model that nobody could load is never kept.
+    dumped = skops.io.dumps(estimator)
+    types = trusted_types(dumped, trust)
+    packages = list_own_packages(types)
+    training = replace(training, trust=tuple(packages))
+    (folder / MODEL_FILE_NAME).write_bytes(dumped)
+    (folder / TRAINING_FILE).write_text(format_record(training), encoding="utf-8")
+    for name, text in environment_files(tuple(list_required_packages(estimator))).items():
+        (folder / name).write_text(text)
+    has_code = write_own_code(packages, folder)
+    add_flavors(record, types, CODE_FOLDER if has_code else None)
+    record.signature = model_signature(estimator, training.task)
+    record.metadata = {**(record.metadata or {}), **describe_training(training)}
+    record.model_size_bytes = len(dumped)
+    # MLflow would use PyYAML's Python dumper, which takes ten times as long as the one in C.
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    (folder / MLMODEL_FILE).write_text(yaml.dump(record.to_dict(), Dumper=dumper))
+
+
+def describe_training(training: TrainingRecord) -> dict[str, str]:
+    """Return what MLflow's pages show of a record."""
+    return {
+        "rows": training.describe_rows(),
+        "dataset": training.dataset,
+        "dataset_digest": training.dataset_digest,
+        "columns": ", ".join(training.features),
+    }
+
+
+def add_flavors(record: Model, types: Sequence[str], code: str | None = None) -> None:
+    """Record how the file is loaded: as a scikit-learn estimator, and as MLflow's generic Python function.
+
+    This and `environment_files` are what `mlflow.sklearn.save_model` writes, except for the loader of the function; a
+    test compares them. That function would also read the versions of all installed packages, which takes a tenth of a
+    short run.
+
+    Parameters
+    ----------
+    record : mlflow.models.Model
+    types : sequence of str
+        That the estimator holds and skops does not know.
+    code : str, optional
+        The folder of the sources of the user's own packages, in the folder of the model.
+    """
+    own_code = {"code": code} if code else {}
+    record.add_flavor(
+        "python_function",
+        env={"conda": "conda.yaml", "virtualenv": "python_env.yaml"},
+        loader_module=LOADER_MODULE,
+        model_path=MODEL_FILE_NAME,
+        predict_fn="predict",
+        python_version=platform.python_version(),
+        **own_code,
+    )
+    record.add_flavor(
+        "sklearn",
+        code=code,
+        pickled_model=MODEL_FILE_NAME,
+        serialization_format="skops",
+        sklearn_version=sklearn.__version__,
+        skops_trusted_types=list(types),
+    )
+
+
+@cache
+def environment_files(libraries: tuple[str, ...] = ()) -> Mapping[str, str]:
+    """Return the files that list the packages a model needs, for pip, conda and virtualenv: name -> text.
+
+    Parameters
+    ----------
+    libraries : tuple of str
+        Packages of extras that the learner uses.
+    """
+    python = platform.python_version()
+    tools = {name: requirement for name in TOOLS for requirement in pin_versions(name)}
+    distributions = [name for library in libraries for name in DISTRIBUTIONS[library]]
+    packages = list(pin_versions(*PACKAGES, *distributions))
+    pip = tools.get("pip", "pip").replace("==", "<=")  # conda may offer an older one only
+    conda = {
+        "name": "mlflow-env",
+        "channels": ["conda-forge"],
+        "dependencies": [f"python={python}", pip, {"pip": packages}],
+    }
+    virtualenv = {
+        "python": python,
+        "build_dependencies": [tools.get(name, name) for name in TOOLS],
+        "dependencies": ["-r requirements.txt"],
+    }
+    return {
+        "requirements.txt": "\n".join(packages),
+        "conda.yaml": yaml.safe_dump(conda),
+        "python_env.yaml": yaml.safe_dump(virtualenv, sort_keys=False),
+    }
+
+
+def model_signature(estimator: Any, task: str) -> ModelSignature:
+    """Return the types of the predictions; those of the columns are in the record of the training.
+
+    A column has no type in the signature. MLflow would refuse whole numbers where it says double, and numbers where it
+    says string; where it says that any type is allowed, MLflow's server refuses CSV. So the rows arrive as they are,
+    and `convert_rows` gives them the kinds of training.
+
+    Parameters
+    ----------
+    estimator : estimator
+    task : {"classification", "regression"}
+    """
+    from mlflow.models import ModelSignature
+    from mlflow.types import ColSpec, Schema, TensorSpec
+
+    label_kind = "f" if task == "regression" else estimator.classes_.dtype.kind
+    types = {PREDICTION: {"f": "double", "i": "long", "b": "boolean"}.get(label_kind, "string")}
+    outputs: list[ColSpec | TensorSpec] = [ColSpec(types.get(name, "double"), name) for name in list_outputs(estimator)]
+    return ModelSignature(outputs=Schema(outputs))
+
 
 MODEL_NAME = "model"
 """The name of the model of each run, by which MLflow finds it as ``runs:/ID/model``."""
@@ -95,7 +255,7 @@ def log_model(
     upload = partial(client.log_model_artifacts, logged.model_id)
     try:
         with artifact_folder(logged.artifact_location, upload) as folder:
-            model_file.save_model(estimator, folder, record, training, trust)
+            save_model(estimator, folder, record, training, trust)
     except BaseException:
         with suppress(StoreError):  # the first error is the one to report
             if keep_failed:
@@ -184,3 +344,58 @@ def preload_modules() -> None:
     """Import the modules that the first run would import."""
     for module in PRELOADED_MODULES:
         importlib.import_module(module)
+
+
+def store_version(
+    store: Store,
+    name: ModelName,
+    estimator: Any,
+    record: TrainingRecord,
+    *,
+    trust: Sequence[str] = (),
+    tags: Mapping[str, str] | None = None,
+    description: str = "",
+) -> RegisteredVersion:
+    """Write a model into the experiment of its run, and register it as a new version; if either fails, nothing stays.
+
+    Parameters
+    ----------
+    store : Store
+    name : ModelName
+        Of the registered model, with the alias that moves to the new version; the logged model has the same name.
+    estimator : estimator
+        Fitted.
+    record : TrainingRecord
+        Names the run.
+    trust : sequence of str
+        Packages whose types the estimator may hold.
+    tags : mapping of str to str, optional
+        Of the version.
+    description : str
+        Of the version.
+
+    Raises
+    ------
+    UserError
+        The store cannot be written, or the estimator holds a type that is not trusted.
+    """
+    from mlflow.exceptions import MlflowException
+
+    run = store.client.get_run(record.run_id)
+    place = replace(store, experiment_id=str(run.info.experiment_id))
+    try:
+        model_id = log_model(place, name.name, estimator, record, trust, keep_failed=False)
+        return _register_or_delete(place, name, model_id, record.run_id, tags or {}, description)
+    except (MlflowException, OSError, UntrustedType) as error:
+        reason = str(error).splitlines()[0]
+        raise UserError(f"the model of run {record.run_id} cannot be stored as {name}: {reason}") from error
+
+
+def _register_or_delete(
+    store: Store, name: ModelName, model_id: str, run_id: str, tags: Mapping[str, str], description: str
+) -> RegisteredVersion:
+    try:
+        return register_version(store, name, model_id, run_id, tags, description)
+    except BaseException:
+        delete_model(store, model_id)
+        raise

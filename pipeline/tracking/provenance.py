@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import bakeoff
-from bakeoff.pipeline.tracking.process_signs import identify_process
+from bakeoff.pipeline.tracking.heartbeat import identify_process
 
 VERSIONED_MODULES = {"numpy": "numpy", "scipy": "scipy", "pandas": "pandas", "scikit-learn": "sklearn"}
 """The packages that a result may depend on, and the modules that know their versions."""

@@ -21,21 +21,50 @@ from bakeoff.pipeline.model import TrainingRecord, make_training_record
 from bakeoff.pipeline.tables.markdown import escape_markdown
 from bakeoff.pipeline.text.secrets import describe_error, format_traceback, hide_in_values, hide_secrets
 from bakeoff.pipeline.tracking import kept_results, provenance
-from bakeoff.pipeline.tracking.entities import MAX_TAG_LETTERS, to_dataset_input, to_metrics, to_params, to_tags
 from bakeoff.pipeline.tracking.heartbeat import Heartbeat
-from bakeoff.pipeline.tracking.history import STOPPED_TAG
+from bakeoff.pipeline.tracking.history import STOPPED_TAG, count_looks
 from bakeoff.pipeline.tracking.interface import Figure, RunDescription
+from bakeoff.pipeline.tracking.metric_log import (
+    MAX_TAG_LETTERS,
+    to_dataset_input,
+    to_metrics,
+    to_params,
+    to_tags,
+    write_batches,
+)
 from bakeoff.pipeline.tracking.models import artifact_folder, log_run_model
-from bakeoff.pipeline.tracking.reading.looks import count_looks
-from bakeoff.pipeline.tracking.run_batches import write_batches
-from bakeoff.pipeline.tracking.run_clock import RunClock
-from bakeoff.pipeline.tracking.run_results import RunResults, naming_disk_faults
+from bakeoff.pipeline.tracking.run_files import RunResults, naming_disk_faults
 from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX
 from bakeoff.pipeline.tracking.store import Store
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import Metric
+
+MILLISECONDS_PER_SECOND = 1000
+
+
+class RunClock:
+    """Starts with the clock of the machine, and then counts.
+
+    Of two values of a metric MLflow shows the one with the later time, and a heartbeat must change: neither may depend
+    on a clock that is set back while the run is fitted.
+    """
+
+    def __init__(self) -> None:
+        self._start = time.time()
+        self._start_count = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since 1970."""
+        return self._start + time.monotonic() - self._start_count
+
+    @property
+    def milliseconds(self) -> int:
+        """Milliseconds since 1970."""
+        return int(self.seconds * MILLISECONDS_PER_SECOND)
+
 
 FLUSH_SECONDS = 10.0
 """A run that takes longer is written in several batches; a shorter one in a single batch at its end."""

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from bakeoff.pipeline.errors import StoreError, UserError, did_you_mean
 from bakeoff.pipeline.text.secrets import expand_address, find_secrets
 from bakeoff.pipeline.tracking.addresses import ARTIFACTS_FOLDER, LOCAL_FOLDERS, anchor_addresses
+from bakeoff.pipeline.tracking.faults import require_answer
 from bakeoff.pipeline.tracking.limited_calls import LimitedCalls, find_calls, limit_client
 from bakeoff.pipeline.tracking.run_form import leave_out_faulty
-from bakeoff.pipeline.tracking.server import require_answer
 from bakeoff.pipeline.tracking.sqlite_file import (
     SQLITE_PREFIX,
     copy_for_reading,

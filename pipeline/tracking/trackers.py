@@ -1,55 +1,18 @@
-"""Where runs are kept: nowhere, or in MLflow."""
+"""Where runs are kept in MLflow: a tracker is built from the configuration, and shared by jobs with equal settings."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
+from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.experiment.part_cache import PartCache
-from bakeoff.pipeline.tracking.interface import Figure, RunDescription, RunStopped, Tracker
-from bakeoff.pipeline.tracking.kept_results import discard_kept, find_kept_folder
+from bakeoff.pipeline.tracking.interface import RunDescription, RunStopped, Tracker
+from bakeoff.pipeline.tracking.kept_results import discard_kept, find_kept_folder, send_kept_result
 from bakeoff.pipeline.tracking.run import MLflowRun
-from bakeoff.pipeline.tracking.send_kept import send_kept_result
 from bakeoff.pipeline.tracking.store import Store, disconnect_store, open_store, store_exists, store_uri
-
-
-@dataclass
-class NoRun:
-    """A run that stores nothing."""
-
-    run_id: str | None = None
-
-    def record_fold(self, fold: FoldResult) -> None:
-        """Do nothing."""
-
-    def finish(self, model: FittedModel, figures: Sequence[Figure]) -> None:
-        """Do nothing."""
-
-
-@dataclass
-class NoTracker:
-    """Keep nothing."""
-
-    store: Store | None = None
-
-    def find_store(self) -> Store | None:
-        """Return None."""
-        return None
-
-    def open_store(self) -> None:
-        """Do nothing."""
-
-    def store_kept_result(self, job_hash: str) -> str | None:
-        """Return None."""
-        return None
-
-    @contextmanager
-    def start_run(self, description: RunDescription, experiment: Experiment) -> Iterator[NoRun]:
-        """Yield a run that stores nothing."""
-        yield NoRun()
 
 
 @dataclass

@@ -15,7 +15,7 @@ from omegaconf import OmegaConf
 
 from bakeoff.pipeline.config.options import CONF, read_options
 from bakeoff.pipeline.stages.dataset import Dataset, load_lecture_table
-from bakeoff.pipeline.tracking import load_model
+from bakeoff.pipeline.tracking.loading import load_model
 
 EXPERIMENTS = sorted(set(read_options("experiment")) - {"none"})
 EVERYTHING = "experiment=glob(*,exclude=none)"

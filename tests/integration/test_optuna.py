@@ -29,8 +29,8 @@ from warm_process import OUTPUT, Start
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.study.objectives import Objective, choose_objectives
 from bakeoff.pipeline.sweep.jobs import FAILED, FINISHED, JobOutcome
-from bakeoff.pipeline.tracking import process_signs
-from bakeoff.pipeline.tracking.process_signs import MAX_SILENT_SECONDS
+from bakeoff.pipeline.tracking import heartbeat
+from bakeoff.pipeline.tracking.heartbeat import MAX_SILENT_SECONDS
 
 optuna: Any = extras.load("optuna")
 dimension_module = import_module("bakeoff.pipeline.study.dimension")
@@ -258,8 +258,8 @@ def test_a_trial_that_another_machine_has_ended_says_so() -> None:
 
 def pass_time(bakeoff: Bakeoff, seconds: float) -> None:
     """Let the clock of this machine that nobody can set be later by that time."""
-    earlier = process_signs.read_even_clock
-    bakeoff.patch.setattr(process_signs, "read_even_clock", lambda: earlier() + seconds)
+    earlier = heartbeat.read_even_clock
+    bakeoff.patch.setattr(heartbeat, "read_even_clock", lambda: earlier() + seconds)
 
 
 def test_an_interrupted_trial_fails_and_finished_ones_are_kept(bakeoff: Bakeoff) -> None:

@@ -16,9 +16,9 @@ import pytest
 from command import Bakeoff, command_in
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.tracking.folder_size import measure_folder
-from bakeoff.pipeline.tracking.inventory import get_backend, read_inventory
-from bakeoff.pipeline.tracking.process_signs import identify_process
+from bakeoff.pipeline.tracking.deletion import get_backend, read_inventory
+from bakeoff.pipeline.tracking.heartbeat import identify_process
+from bakeoff.pipeline.tracking.limited_calls import measure_folder
 from bakeoff.pipeline.tracking.store import Store, open_store
 
 SIZE = re.compile(r": ([\d.]+) (bytes|kB|MB) of files")

@@ -23,7 +23,7 @@ from bakeoff.pipeline.model import Model, predictions
 from bakeoff.pipeline.serving import answer as answers
 from bakeoff.pipeline.serving import app
 from bakeoff.pipeline.tables.json_records import format_json, make_records
-from bakeoff.pipeline.tracking import load_model
+from bakeoff.pipeline.tracking.loading import load_model
 
 TITANIC = Path(__file__).parents[2] / "examples" / "titanic" / "titanic.csv"
 FEATURES = ["pclass", "sex", "age", "sibsp", "parch", "fare", "embarked"]

@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 
 from bakeoff.pipeline.experiment.seeds import derive_seed
-from bakeoff.pipeline.tracking import model_file
+from bakeoff.pipeline.tracking import models
 from bakeoff.pipeline.tracking.registry import RegisteredVersion, list_versions
 from bakeoff.pipeline.tracking.store import open_store
 
@@ -233,7 +233,7 @@ def break_step(patch: pytest.MonkeyPatch, step: str) -> None:
     from mlflow import MlflowClient
     from mlflow.exceptions import MlflowException
 
-    owners = {"save_model": model_file, "interrupt": model_file, "register": MlflowClient, "alias": MlflowClient}
+    owners = {"save_model": models, "interrupt": models, "register": MlflowClient, "alias": MlflowClient}
     names = {"register": "create_model_version", "alias": "set_registered_model_alias"}
     errors = {"save_model": OSError("it broke"), "interrupt": KeyboardInterrupt()}
     name = names.get(step, "save_model")

@@ -23,9 +23,9 @@ from bakeoff.pipeline.sweep.display import SweepDisplay
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import FINISHED, SKIPPED, JobCell, JobOutcome
 from bakeoff.pipeline.tracking import history
-from bakeoff.pipeline.tracking.process_signs import identify_process
-from bakeoff.pipeline.tracking.run_record import find_runs_of_jobs, find_sweep_runs
+from bakeoff.pipeline.tracking.heartbeat import identify_process
 from bakeoff.pipeline.tracking.store import open_store
+from bakeoff.pipeline.tracking.stored_runs import find_runs_of_sweep, find_sweep_runs
 from bakeoff.pipeline.tracking.sweep_record import read_latest_sweep
 
 IRIS = ("-m", "dataset=iris", "learner=majority", "tracking.models=false")
@@ -67,7 +67,7 @@ def test_a_sweep_that_goes_on_keeps_its_tag_and_one_with_other_jobs_has_its_own(
     assert second is not None
     assert (len(second.jobs), second.name in names(), second.name == first) == (4, True, False)
     # All jobs of the sweep, those included that were done before it.
-    assert len(find_runs_of_jobs(store, "latest")) == 4
+    assert len(find_runs_of_sweep(store, "latest")) == 4
     assert len(find_sweep_runs(store, "latest")) == 2
     bakeoff(*command)
     assert read_latest_sweep(store) is not None

@@ -13,7 +13,7 @@ from bakeoff.pipeline.comparison.grid.naming import name_configurations
 from bakeoff.pipeline.comparison.grid.run_facts import RunFacts, describe_run, mark_as_base
 from bakeoff.pipeline.comparison.grid.run_grid import MissingJob, arrange_runs
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.tracking.reading.stored_runs import StoredRun
+from bakeoff.pipeline.tracking.stored_runs import StoredRun
 
 ROWS = '{"train": 90.0, "validation": 0.0, "test": 10.0}'
 

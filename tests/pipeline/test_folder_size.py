@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bakeoff.pipeline.tracking.folder_size import measure_folder
+from bakeoff.pipeline.tracking.limited_calls import measure_folder
 
 
 def test_files_at_all_depths_count_and_links_do_not(tmp_path: Path) -> None:
@@ -33,5 +33,5 @@ def test_a_file_that_is_deleted_while_files_are_measured_counts_nothing(
                 other.unlink()
         return status
 
-    monkeypatch.setattr("bakeoff.pipeline.tracking.folder_size.os.lstat", delete_the_other)
+    monkeypatch.setattr("bakeoff.pipeline.tracking.limited_calls.os.lstat", delete_the_other)
     assert measure_folder(tmp_path) == 5

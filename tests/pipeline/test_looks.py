@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bakeoff.pipeline.tracking.reading import looks
-from bakeoff.pipeline.tracking.reading.looks import count_candidates, count_looks
+from bakeoff.pipeline.tracking import history
+from bakeoff.pipeline.tracking.history import count_candidates, count_looks
 from bakeoff.pipeline.tracking.store import Store, open_store
 
 WINE = {"dataset_digest": "wine", "splits_digest": "folds"}
@@ -40,8 +40,8 @@ def test_each_configuration_counts_once_wherever_its_runs_are_and_whether_they_w
 
 
 def test_the_search_that_servers_are_asked_with_counts_the_same(store: Store) -> None:
-    searched = looks._search_jobs(store, "status = 'FINISHED'")
-    assert searched == looks._query_sqlite(store, looks.READ_JOBS)
+    searched = history._search_jobs(store, "status = 'FINISHED'")
+    assert searched == history._query_sqlite(store, history.READ_JOBS)
     assert {job for _, _, job in searched} == {"knn", "svm", "tree"}
 
 
@@ -57,5 +57,5 @@ def test_the_best_is_chosen_from_the_finished_runs_of_its_experiment_on_any_test
     assert count_candidates(store, "wine") == expected
     assert count_candidates(store, "iris") == 0
     # As a server is asked.
-    monkeypatch.setattr(looks, "SQLITE_PREFIX", "postgresql://")
+    monkeypatch.setattr(history, "SQLITE_PREFIX", "postgresql://")
     assert count_candidates(store, "wine") == expected

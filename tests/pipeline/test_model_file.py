@@ -23,7 +23,7 @@ from bakeoff.pipeline.model.estimator_file import MODEL_FILE_NAME
 from bakeoff.pipeline.model.pyfunc import LOADER_MODULE
 from bakeoff.pipeline.model.training_record import TRAINING_FILE, TrainingRecord
 from bakeoff.pipeline.stages.dataset import load_bundled
-from bakeoff.pipeline.tracking import model_file
+from bakeoff.pipeline.tracking import models
 from bakeoff.pipeline.tracking.provenance import pin_versions
 
 TYPES = ["bakeoff.learners.knn.classifier.KNeighborsClassifier"]
@@ -55,12 +55,12 @@ def test_the_files_of_packages_are_the_ones_that_mlflow_writes(theirs: Path) -> 
     written = {
         file.name: file.read_text() for file in theirs.iterdir() if file.name not in ("MLmodel", MODEL_FILE_NAME)
     }
-    assert model_file.environment_files() == written
+    assert models.environment_files() == written
 
 
 def test_the_flavors_are_the_ones_that_mlflow_writes_with_a_loader_of_ours(theirs: Path) -> None:
     record = Model()
-    model_file.add_flavors(record, TYPES)
+    models.add_flavors(record, TYPES)
     expected = Model.load(str(theirs)).flavors
     expected["python_function"]["loader_module"] = LOADER_MODULE
     assert record.flavors == expected
@@ -69,7 +69,7 @@ def test_the_flavors_are_the_ones_that_mlflow_writes_with_a_loader_of_ours(their
 def test_the_written_record_equals_the_one_in_memory(tmp_path: Path, fitted: Any) -> None:
     _, model, training = fitted
     record = Model(run_id="1234", metadata={"colour": "grün"})
-    model_file.save_model(model.predictor, tmp_path, record, training)
+    models.save_model(model.predictor, tmp_path, record, training)
     assert Model.load(str(tmp_path)).to_yaml() == record.to_yaml()
     assert record.metadata == {
         "colour": "grün",
@@ -82,7 +82,7 @@ def test_the_written_record_equals_the_one_in_memory(tmp_path: Path, fitted: Any
 
 def test_a_saved_model_is_loaded_as_an_estimator_and_as_a_function(tmp_path: Path, fitted: Any) -> None:
     built, model, training = fitted
-    model_file.save_model(model.predictor, tmp_path, Model(), training)
+    models.save_model(model.predictor, tmp_path, Model(), training)
     assert (tmp_path / TRAINING_FILE).is_file()
     X = built.dataset.X
     estimator = mlflow.sklearn.load_model(str(tmp_path))
@@ -100,7 +100,7 @@ def test_a_function_with_arguments_is_trusted_only_if_the_function_is() -> None:
 
 def test_the_signature_names_the_predictions_and_no_types_of_columns(fitted: Any) -> None:
     built, model, _ = fitted
-    signature = model_file.model_signature(model.predictor, "classification")
+    signature = models.model_signature(model.predictor, "classification")
     assert signature.inputs is None
     names = ["prediction", *(f"probability_{label}" for label in built.dataset.classes)]
     assert [column.name for column in signature.outputs] == names

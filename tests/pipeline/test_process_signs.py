@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from bakeoff.pipeline.tracking import process_signs
-from bakeoff.pipeline.tracking.process_signs import MAX_SILENT_SECONDS, ProcessSign, Silences, identify_process
-from bakeoff.pipeline.tracking.run_clock import RunClock
+from bakeoff.pipeline.tracking import heartbeat
+from bakeoff.pipeline.tracking.heartbeat import MAX_SILENT_SECONDS, ProcessSign, Silences, identify_process
+from bakeoff.pipeline.tracking.run import RunClock
 
 QUARTER_SECONDS = 15 * 60.0
 STORE = "sqlite:///store"
@@ -23,9 +23,9 @@ STORE = "sqlite:///store"
 def clock(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[float]:
     """Return the seconds of the clock that nobody sets, which the test moves."""
     now = [1000.0]
-    monkeypatch.setattr(process_signs, "read_even_clock", lambda: now[0])
+    monkeypatch.setattr(heartbeat, "read_even_clock", lambda: now[0])
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    process_signs._open_silences.cache_clear()
+    heartbeat._open_silences.cache_clear()
     return now
 
 
@@ -74,7 +74,7 @@ def test_what_was_seen_before_the_machine_was_started_again_does_not_count(
 ) -> None:
     Silences(tmp_path / "store.json").has_lasted("run", 7.0, 60)
     clock[0] += 60
-    monkeypatch.setattr(process_signs, "read_boot", lambda: "another start")
+    monkeypatch.setattr(heartbeat, "read_boot", lambda: "another start")
     assert not Silences(tmp_path / "store.json").has_lasted("run", 7.0, 60)
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from bakeoff.pipeline.shipping.choice import describe_choice
-from bakeoff.pipeline.tracking.reading.stored_runs import StoredRun, read_stored_runs
 from bakeoff.pipeline.tracking.store import Store, open_store
+from bakeoff.pipeline.tracking.stored_runs import StoredRun, read_stored_runs
 
 
 @pytest.fixture

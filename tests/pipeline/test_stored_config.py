@@ -11,8 +11,8 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment.builder import build_experiment
 from bakeoff.pipeline.experiment.part_cache import PartCache
 from bakeoff.pipeline.tracking.description import describe_run
-from bakeoff.pipeline.tracking.reading.stored_config import read_stored_config
 from bakeoff.pipeline.tracking.store import Store, open_store
+from bakeoff.pipeline.tracking.stored_config import read_stored_config
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,9 @@ import pytest
 from command import Bakeoff, command_in
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.tracking.pages import shown_runs, views
-from bakeoff.pipeline.tracking.pages.view_state import KNOWN_VERSIONS
+from bakeoff.pipeline.tracking import views
 from bakeoff.pipeline.tracking.store import Store, open_store
+from bakeoff.pipeline.tracking.view_state import KNOWN_VERSIONS
 
 SINGLE = ["dataset=iris", "learner=naive_bayes", "tracking.models=false"]
 FIRST_SWEEP = ["-m", "dataset=iris,wine", "learner=majority", "evaluation=kfold", "tracking.models=false"]
@@ -199,7 +199,7 @@ def test_a_list_of_jobs_that_cannot_be_read_is_said_and_the_runs_are_found_by_th
     def refuse(*arguments: Any) -> None:
         raise OSError("no right to read the artifacts")
 
-    monkeypatch.setattr(shown_runs, "read_latest_sweep", refuse)
+    monkeypatch.setattr(views, "read_latest_sweep", refuse)
     written = views.write_views(store)
     assert "cannot be read (no right to read the artifacts)" in written.notes[0]
     assert len(find_runs(store, read_views(store)["Last sweep"])) == 8
@@ -213,7 +213,7 @@ def test_a_sweep_that_is_not_there_is_refused_with_those_that_are(store: Store) 
 def test_a_sweep_of_more_runs_than_the_page_loads_is_not_sorted_by_score_in_charts(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shown_runs, "MAX_LOADED_RUNS", 4)
+    monkeypatch.setattr(views, "MAX_LOADED_RUNS", 4)
     written = views.write_views(store)
     states = read_views(store)
     assert states["Charts"]["orderByKey"] == "attributes.start_time"

@@ -11,7 +11,7 @@ from typing import Any
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.description import ENVIRONMENT_TAG
 from bakeoff.pipeline.tracking.history import STOPPED_TAG
-from bakeoff.pipeline.tracking.reading.stored_runs import StoredRun
+from bakeoff.pipeline.tracking.stored_runs import StoredRun
 
 OTHER_PARTS = ("dataset", "seed", "evaluation", "tuned", "experiment")
 """Params of these parts do not belong to a configuration: it is everything of a job but dataset, seed and evaluation.

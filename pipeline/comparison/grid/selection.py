@@ -10,13 +10,13 @@ from bakeoff.pipeline.comparison.grid.run_grid import MissingJob
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.text.words import count_nouns
 from bakeoff.pipeline.tracking.find_run import LATEST, find_run_id
-from bakeoff.pipeline.tracking.reading.stored_runs import (
+from bakeoff.pipeline.tracking.store import Store
+from bakeoff.pipeline.tracking.stored_runs import (
     StoredRun,
     find_runs_of_jobs,
     read_stored_runs,
     search_stored_runs,
 )
-from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.sweep_record import SweepRecord, list_sweeps, read_latest_sweep, read_sweep_record
 
 MAX_SHOWN_IDS = 6

@@ -16,7 +16,7 @@ from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.model import TrainingRecord
 from bakeoff.pipeline.tracking.interface import Figure, RunDescription
 from bakeoff.pipeline.tracking.kept_results import ARTIFACTS, MODEL
-from bakeoff.pipeline.tracking.model_file import save_model
+from bakeoff.pipeline.tracking.models import save_model
 
 PICTURE = "confusion_matrix.svg"
 

@@ -1,1 +1,0 @@
-"""What MLflow shows first: saved views of the table of runs."""

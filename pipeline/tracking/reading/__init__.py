@@ -1,1 +1,0 @@
-"""What is read from stored runs: scores, configurations, predictions, looks at test parts."""
