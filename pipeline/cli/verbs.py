@@ -36,7 +36,7 @@ VERBS: Mapping[str, Verb] = {
     "compare": Verb("compare_stored_runs", "comparison.request.CompareRequest", "or -m KEY=VALUE,VALUE ..."),
     "explain": Verb("explain_model", "explanation.request.ExplainRequest"),
     "figures": Verb("draw_figures", "replay.request.FiguresRequest"),
-    "gc": Verb("collect_garbage", "tracking.removal_request.CollectionRequest"),
+    "gc": Verb("collect_garbage", "tracking.removal.CollectionRequest"),
     "init": Verb("start_project", "project.make_project.ProjectRequest"),
     "inspect": Verb("inspect_data", "inspection.request.InspectRequest"),
     "list": Verb("list_options", "config.listing.ListRequest"),
@@ -44,10 +44,10 @@ VERBS: Mapping[str, Verb] = {
     "predict": Verb("predict_rows", "serving.request.PredictRequest"),
     "replay": Verb("replay_stored_runs", "replay.request.ReplayRequest"),
     "rerun": Verb("rerun_failed_jobs", words="--failed [sweep=NAME] [tracking.uri=URI] [KEY=VALUE ...]"),
-    "rm": Verb("remove_runs", "tracking.removal_request.RemovalRequest"),
+    "rm": Verb("remove_runs", "tracking.removal.RemovalRequest"),
     "serve": Verb("serve_model", "serving.request.ServeRequest"),
     "ship": Verb("ship_model", "shipping.request.ShipRequest"),
-    "ui": Verb("serve_ui", "tracking.pages.open_pages.PagesRequest"),
+    "ui": Verb("serve_ui", "tracking.open_pages.PagesRequest"),
 }
 
 

@@ -54,7 +54,7 @@ LOADERS = """
 import json, sys
 import mlflow, pandas as pd
 import bakeoff
-from bakeoff.pipeline.tracking import load_model
+from bakeoff.pipeline.tracking.loading import load_model
 
 uri, rows, table, *runs = sys.argv[1:]
 mlflow.set_tracking_uri(uri)

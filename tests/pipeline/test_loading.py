@@ -24,7 +24,8 @@ from bakeoff.pipeline.model.estimator_file import MODEL_FILE_NAME
 from bakeoff.pipeline.model.own_code import CODE_FOLDER, list_own_code
 from bakeoff.pipeline.model.training_record import TRAINING_FILE
 from bakeoff.pipeline.stages.dataset import load_bundled
-from bakeoff.pipeline.tracking.loading import load_model, provenance
+from bakeoff.pipeline.tracking import provenance
+from bakeoff.pipeline.tracking.loading import load_model
 from bakeoff.pipeline.tracking.models import log_run_model
 from bakeoff.pipeline.tracking.registry import parse_model_name, register_version
 from bakeoff.pipeline.tracking.store import Store, open_store
