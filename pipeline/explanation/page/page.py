@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import numpy as np
+
 from bakeoff.pipeline.explanation.explanation import Explanation
-from bakeoff.pipeline.explanation.page.charts import (
-    COLOURS,
-    DASHES,
-    Bar,
-    BarScale,
-    Curve,
-    draw_curve,
-    draw_importances,
-)
 from bakeoff.pipeline.explanation.tables import tabulate_coefficients, tabulate_impurities
 from bakeoff.pipeline.explanation.tree_rules import TreeRules
 from bakeoff.pipeline.tables.html import render_template, typeset
@@ -55,36 +48,50 @@ def render_page(explanation: Explanation) -> str:
         if explanation.parts.coefficients
         else None,
         "impurities": tabulate_impurities(explanation.parts.impurities) if explanation.parts.impurities else None,
-        "bars": _draw_bars(explanation),
-        "curves": _draw_curves(explanation),
-        "legend": _list_legend(explanation.outputs.names),
+        "bars": _draw_importances(explanation),
+        "curves": _draw_dependences(explanation),
         "rules": [] if rules is None else _choose_rules(rules),
     }
     return render_template(TEMPLATE, values, FILTERS)
 
 
-def _draw_bars(explanation: Explanation) -> tuple[BarScale, list[Bar]] | None:
-    if explanation.importances is None:
-        return None
-    return draw_importances([*explanation.importances.columns, *explanation.importances.groups])
+def _draw_importances(explanation: Explanation) -> str:
+    """Return the picture of the importances; empty if there are none."""
+    from bakeoff.pipeline.figures.explanation import draw_importances
+    from bakeoff.pipeline.figures.svg import render_svg
+
+    importances = explanation.importances
+    if importances is None:
+        return ""
+    drawn = [*importances.columns, *importances.groups]
+    figure = draw_importances(
+        [", ".join(each.columns) for each in drawn],
+        [each.mean for each in drawn],
+        [each.deviation for each in drawn],
+        importances.change,
+    )
+    return render_svg(figure, "importances", f"{importances.change} if the cells of a column are permuted")
 
 
-def _draw_curves(explanation: Explanation) -> list[Curve]:
-    """Return the pictures of all columns, with one vertical axis."""
-    means = [mean for each in explanation.dependences for point in each.points for mean in point.means]
-    if not means:
-        return []
-    low = min(means)
-    high = max(means)
-    return [draw_curve(each, explanation.outputs.names, low, high) for each in explanation.dependences]
+def _draw_dependences(explanation: Explanation) -> str:
+    """Return the picture of the partial dependence on all columns; empty if there are none."""
+    from bakeoff.pipeline.figures.explanation import Curve, draw_dependences
+    from bakeoff.pipeline.figures.svg import render_svg
 
-
-def _list_legend(names: Sequence[str]) -> list[tuple[str, str, str]]:
-    """Return name, colour and dash of each output; nothing for a single one."""
-    if len(names) == 1:
-        return []
-    n = len(COLOURS)
-    return [(name, COLOURS[code % n], DASHES[code // n % len(DASHES)]) for code, name in enumerate(names)]
+    curves = [
+        Curve(
+            each.column,
+            [point.label for point in each.points],
+            [point.position for point in each.points],
+            [point.n_rows for point in each.points],
+            np.array([point.means for point in each.points]),
+        )
+        for each in explanation.dependences
+    ]
+    if not curves:
+        return ""
+    figure = draw_dependences(curves, explanation.outputs.names)
+    return render_svg(figure, "dependence", f"Partial dependence on {', '.join(curve.column for curve in curves)}")
 
 
 def _choose_rules(rules: TreeRules) -> list[tuple[int, str]]:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bakeoff.pipeline.inspection.page.bars import Bars, draw_bars
 from bakeoff.pipeline.inspection.profile import ColumnProfile, Histogram, TableProfile
 from bakeoff.pipeline.stages.dataset.column import DROPPED, FEATURE, LEFT_OUT, TARGET
 from bakeoff.pipeline.tables.html import render_template
@@ -39,8 +38,7 @@ class Row:
         From 0.00 to 1.00; empty if it is not known.
     width : float
         Of the bar of the association, in percent.
-    bars : Bars or None
-        The histogram.
+    histogram : Histogram or None
     """
 
     name: str
@@ -53,7 +51,7 @@ class Row:
     values: str
     association: str
     width: float
-    bars: Bars | None
+    histogram: Histogram | None
 
 
 def write_page(profile: TableProfile, path: Path) -> None:
@@ -97,7 +95,7 @@ def _make_row(column_profile: ColumnProfile, n_rows: int) -> Row:
         values=_list_values(column.values, histogram),
         association="" if association is None else format_score(association),
         width=0.0 if association is None else round(100.0 * association, 1),
-        bars=None if histogram is None else draw_bars(histogram),
+        histogram=histogram,
     )
 
 

@@ -1,0 +1,136 @@
+"""The pictures of an explanation: importances of columns as bars, and the partial dependence on each column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from bakeoff.pipeline.figures.panels import (
+    BAR_INCHES,
+    CLASS_COLOURS,
+    GRID_COLOUR,
+    NAME_LETTERS,
+    add_legend,
+    add_title,
+    collect_marks,
+    draw_bars,
+    in_style,
+    make_panels,
+)
+from bakeoff.pipeline.text.words import cut_text
+
+LINE_STYLES = ("-", "--", ":", "-.")
+"""Of the first outputs, of those that have the same colours again, and so on."""
+COUNT_SHARE = 0.22
+"""Of the height of a panel: the bars of the rows at each value, below the curve."""
+MAX_LEVEL_LABELS = 5
+"""More labels of values are turned."""
+VALUE_LETTERS = 14
+MISSING_DISTANCE = 0.3
+"""Of the point of missing cells to the greatest number, as a share of the axis."""
+
+
+class Curve(NamedTuple):
+    """The partial dependence on one column, at v values.
+
+    Attributes
+    ----------
+    column : str
+    labels : sequence of v str
+    positions : sequence of v (float or None)
+        None for a value that is not a number; if others are numbers, it is that of missing cells.
+    counts : sequence of v int
+        The rows at each value.
+    means : ndarray of shape (v, k)
+        The k outputs.
+    """
+
+    column: str
+    labels: Sequence[str]
+    positions: Sequence[float | None]
+    counts: Sequence[int]
+    means: np.ndarray
+
+
+@in_style()
+def draw_importances(
+    names: Sequence[str], means: Sequence[float], deviations: Sequence[float], score_change: str
+) -> Figure:
+    """Draw a bar for each column or group of columns, with whiskers of one standard deviation.
+
+    Parameters
+    ----------
+    names : sequence of n str
+    means, deviations : sequence of n float
+    score_change : str
+        What the axis shows, such as "fall of accuracy".
+    """
+    figure, (axes,) = make_panels(width=8.0, height=0.7 + BAR_INCHES * len(names))
+    draw_bars(axes, names, means, np.array(deviations))
+    axes.set_xlabel(score_change)
+    return figure
+
+
+@in_style()
+def draw_dependences(curves: Sequence[Curve], outputs: Sequence[str]) -> Figure:
+    """Draw a panel for each column; all have the same vertical axis, so that columns can be compared.
+
+    Parameters
+    ----------
+    curves : sequence of Curve
+    outputs : sequence of k str
+        The names of the outputs.
+    """
+    has_turned_labels = any(None in curve.positions and len(curve.labels) > MAX_LEVEL_LABELS for curve in curves)
+    figure, panels = make_panels(len(curves), 3, width=3.0, height=3.0 if has_turned_labels else 2.3, sharey=True)
+    for axes, curve in zip(panels, curves, strict=True):
+        _draw_curve(axes, curve, outputs)
+        add_title(axes, cut_text(curve.column, NAME_LETTERS))
+    if len(outputs) > 1:
+        add_legend(figure, "output", collect_marks(panels))
+    _draw_counts(panels, curves)
+    return figure
+
+
+def _draw_curve(axes: Axes, curve: Curve, outputs: Sequence[str]) -> None:
+    """Draw each output over the values: numbers are joined, other values and missing cells are not."""
+    places = _place_values(curve)
+    is_number = np.array([position is not None for position in curve.positions])  # (v,)
+    for number, (output, means) in enumerate(zip(outputs, curve.means.T, strict=True)):
+        repetition, position = divmod(number, len(CLASS_COLOURS))
+        colour = CLASS_COLOURS[position]
+        line_style = LINE_STYLES[repetition % len(LINE_STYLES)]
+        axes.plot(places[is_number], means[is_number], line_style, color=colour, label=output)
+        axes.plot(places[~is_number], means[~is_number], "o", color=colour, markersize=5)
+    # Of numbers, the first and the last have a label.
+    is_inner = is_number & (places > places[0]) & (places < places[is_number].max(initial=-np.inf))  # (v,)
+    shown = np.flatnonzero(~is_inner).tolist()
+    labels = [cut_text(curve.labels[position], VALUE_LETTERS) for position in shown]
+    is_turned = len(labels) > MAX_LEVEL_LABELS
+    axes.set_xticks(places[shown], labels, rotation="vertical" if is_turned else "horizontal")
+    axes.grid(axis="y")
+
+
+def _place_values(curve: Curve) -> np.ndarray:
+    """Return where values stand: numbers at their distances, others side by side, missing cells after the numbers."""
+    numbers = np.array([np.nan if position is None else position for position in curve.positions])  # (v,)
+    if np.isnan(numbers).all():
+        return np.arange(len(numbers), dtype=float)
+    gap = MISSING_DISTANCE * (np.nanmax(numbers) - np.nanmin(numbers) or 1.0)
+    return np.where(np.isnan(numbers), np.nanmax(numbers) + gap, numbers)
+
+
+def _draw_counts(panels: Sequence[Axes], curves: Sequence[Curve]) -> None:
+    """Draw the rows at each value as grey bars below the curves, in a part of the axis that is made for them."""
+    low, high = panels[0].get_ylim()
+    room = COUNT_SHARE * (high - low)
+    for axes, curve in zip(panels, curves, strict=True):
+        places = _place_values(curve)
+        width = 0.8 * np.diff(np.sort(places)).min()
+        heights = 0.9 * room * np.array(curve.counts) / max(*curve.counts, 1)
+        axes.bar(places, heights, width, bottom=low - room, color=GRID_COLOUR, zorder=0)
+    panels[0].set_ylim(low - room, high)
