@@ -34,7 +34,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from bakeoff import learners
 from bakeoff.pipeline.experiment import Experiment, evaluate_splits, fit_model
-from bakeoff.pipeline.experiment.seeds import derive_seed
+from bakeoff.pipeline.experiment.experiment import derive_seed
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.pruning import NoPruning
 from bakeoff.pipeline.stages.scoring import choose_metrics

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from bakeoff.pipeline.audit.columns import find_identifiers, find_suspect_columns
-from bakeoff.pipeline.audit.copies import count_copies
-from bakeoff.pipeline.audit.order import find_unread_dates
-from bakeoff.pipeline.audit.parts import count_divided_groups, find_shared_rows
+from bakeoff.pipeline.audit.parts import count_copies, count_divided_groups, find_shared_rows
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.experiment import Experiment, FoldResult
 from bakeoff.pipeline.experiment.stage_log import find_leaks
+from bakeoff.pipeline.stages.dataset.column import DATE
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.text.words import count_nouns
 
@@ -158,3 +158,47 @@ def _describe_unchecked(splits: Splits) -> str:
         f"memory; the first {len(splits.checked)} were checked before the first fit, and each of the others is "
         "checked when its model was fitted."
     )
+
+
+def find_unread_dates(experiment: Experiment) -> Iterator[str]:
+    """Yield a sentence if rows are taken in the order of the source, although a column has dates that order them."""
+    dataset = experiment.dataset
+    if not experiment.splitter.keeps_order or dataset.times is not None:
+        return
+    names = [column.name for column in dataset.columns if column.kind == DATE]
+    if names:
+        yield (
+            f"dataset={dataset.name}: the evaluation takes the rows in the order of the source, but column "
+            f"{names[0]!r} holds dates; order the rows by it with dataset.time={names[0]}."
+        )
+
+
+def make_audit_tags(verdict: AuditVerdict) -> dict[str, str]:
+    """Return the tag ``audit``, such as ``2 warnings``, and ``audit_warnings``, a JSON list, if there are any."""
+    tags = {"audit": verdict.state}
+    if verdict.warnings:
+        tags["audit_warnings"] = json.dumps(verdict.warnings, ensure_ascii=False)
+    return tags
+
+
+def describe_audit(tags: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the verdict of the audit of a run, and the number of looks at its test rows, as sentences.
+
+    Parameters
+    ----------
+    tags : mapping of str to str
+        Those of the run: ``audit``, ``audit_warnings`` and ``looks``, of which each may be missing.
+
+    Examples
+    --------
+    >>> describe_audit({"audit": "passed", "looks": "41"})
+    ('Audit: passed.', 'At its end, 41 configurations had been scored on these test rows, this one included.')
+    """
+    sentences = []
+    if "audit" in tags:
+        warnings = json.loads(tags.get("audit_warnings", "[]"))
+        sentences.append(" ".join([f"Audit: {tags['audit']}.", *warnings]))
+    looks = int(tags.get("looks", 0))
+    if looks > 1:
+        sentences.append(f"At its end, {looks} configurations had been scored on these test rows, this one included.")
+    return tuple(sentences)

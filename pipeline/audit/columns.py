@@ -6,6 +6,7 @@ do so by chance are not examined, and of many rows a sample is.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,10 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from bakeoff.pipeline.audit.giveaways import find_explaining, find_near_copies, find_separating
+from bakeoff.pipeline.audit.giveaways import find_explaining, find_near_copies, find_separating, find_telling_presence
 from bakeoff.pipeline.audit.parts import find_divided_values
-from bakeoff.pipeline.audit.presence import find_telling_presence
-from bakeoff.pipeline.audit.row_numbers import find_row_numbers
 from bakeoff.pipeline.audit.same_columns import find_same_columns
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.splitting import Splits
@@ -32,6 +31,8 @@ MIN_IDENTIFIERS = 10
 MIN_ROWS_PER_IDENTIFIER = 2
 ROW_NUMBERS = "row numbers"
 """What a suspicion of a column says that holds each number once."""
+MAX_CHANCE = 1e-6
+"""Largest probability that so many measured integers of such a range would all be different."""
 
 
 @dataclass(frozen=True)
@@ -144,3 +145,37 @@ def _encode_cells(X: pd.DataFrame) -> pd.DataFrame:
             column = column.astype("category")
         columns[name] = column
     return pd.DataFrame(columns, index=X.index)
+
+
+def find_row_numbers(X: pd.DataFrame) -> Iterator[tuple[str, str]]:
+    """Yield the name of each column that seems to number the rows, in any order, and a clause that says why.
+
+    Integers that are counted or measured repeat: of n integers between a and b, two are equal with a probability of at
+    least 1 - exp(-n (n - 1) / (2 (b - a + 1))). If all are different although this is nearly certain, they were given
+    out one by one. The only column of a table is not examined: it may be the grid at which a function was measured.
+
+    Parameters
+    ----------
+    X : DataFrame of shape (n, d)
+
+    References
+    ----------
+    The birthday problem; Feller (1968), An introduction to probability theory and its applications, section II.3.
+    """
+    if X.shape[1] < 2:
+        return
+    for name, column in X.items():
+        if column.dtype.kind == "f" and _are_given_numbers(column.to_numpy()):
+            limits = f"{column.min():.0f} and {column.max():.0f}"
+            clause = f"holds {len(column)} different integers between {limits}, which look like numbers of the rows"
+            yield str(name), clause
+
+
+def _are_given_numbers(values: np.ndarray) -> bool:
+    """Return whether the numbers (n,) are integers that are all different, though chance would repeat some."""
+    n = len(values)
+    if not np.isfinite(values).all():
+        return False
+    n_possible = float(values.max() - values.min() + 1.0)
+    is_dense = math.exp(-n * (n - 1) / (2.0 * n_possible)) <= MAX_CHANCE
+    return is_dense and bool((values == np.floor(values)).all()) and len(np.unique(values)) == n

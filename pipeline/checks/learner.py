@@ -12,8 +12,8 @@ from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from bakeoff import learners
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.experiment import Experiment
-from bakeoff.pipeline.experiment.candidates import count_smallest_inner_part, get_row_bounded_parameters
-from bakeoff.pipeline.experiment.processes import MAX_PROCESSES_PER_CORE, count_most_processes
+from bakeoff.pipeline.experiment.builder import count_smallest_inner_part, get_row_bounded_parameters
+from bakeoff.pipeline.experiment.loop import MAX_PROCESSES_PER_CORE, count_most_processes
 from bakeoff.pipeline.stages.pruning import MAX_CONFIDENCE, METHODS, NoPruning, Pruning
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import GridTuning

@@ -18,7 +18,7 @@ from sklearn.base import clone
 from bakeoff.pipeline.config.settle import to_yaml
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, fit_model, make_pipeline
-from bakeoff.pipeline.experiment.candidates import get_row_bounded_parameters
+from bakeoff.pipeline.experiment.builder import get_row_bounded_parameters
 from bakeoff.pipeline.model.allowed_types import UntrustedType, trusted_types
 from bakeoff.pipeline.model.known_parts import describe_types, is_from, is_known
 from bakeoff.pipeline.stages.calibration import NoCalibration

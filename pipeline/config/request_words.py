@@ -14,8 +14,7 @@ from typing import Any, TypeVar, get_args, get_type_hints
 from bakeoff.pipeline.config.booleans import read_boolean
 from bakeoff.pipeline.config.trust import TRUST_KEY, read_trust
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.text.given import expand_home
-from bakeoff.pipeline.text.words import count_nouns
+from bakeoff.pipeline.text.words import count_nouns, expand_home
 
 R = TypeVar("R")
 NULL = "null"

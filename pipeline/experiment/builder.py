@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 from sklearn.base import BaseEstimator, clone
 
-from bakeoff.pipeline.config.build import find_target
+from bakeoff.pipeline.config.build import build_object, find_target
 from bakeoff.pipeline.config.options import list_own_names
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment.experiment import Experiment
-from bakeoff.pipeline.experiment.part_cache import PartCache
+from bakeoff.pipeline.experiment.fitting import make_tuning_splits
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.preprocessing import choose_preprocessing, is_open
 from bakeoff.pipeline.stages.scoring import (
@@ -24,8 +27,50 @@ from bakeoff.pipeline.stages.scoring import (
     choose_train_metrics,
     name_entry,
 )
-from bakeoff.pipeline.stages.splitting import DEFAULT_MAX_FOLDS
-from bakeoff.pipeline.stages.tuning import list_candidate_learners
+from bakeoff.pipeline.stages.splitting import DEFAULT_MAX_FOLDS, Splits
+from bakeoff.pipeline.stages.tuning import GridTuning, list_candidate_learners
+
+UNDECLARED_ROW_BOUNDED_PARAMETERS = ("n_neighbors",)
+"""The parameters of that kind in scikit-learn, whose estimators do not declare them."""
+
+
+@dataclass
+class PartCache:
+    """The parts that the jobs of a process share: two parts with the same configuration are built once.
+
+    So each dataset is loaded once and each store is opened once. Sharing is safe because only clones are fitted, and
+    no learner or preprocessing writes to its input.
+
+    Attributes
+    ----------
+    tried : set of str
+        Descriptions of trials that passed, such as that of a model that can be stored: each is made once.
+    """
+
+    tried: set[str] = field(default_factory=set)
+    _built: dict[str, Any] = field(default_factory=dict)
+
+    def build(self, part: str, node: Mapping[str, Any], trust: Sequence[str]) -> Any:
+        """Return the object that a node of the configuration describes; raises UserError as `build_object` does."""
+        key = json.dumps([part, node, list(trust)], sort_keys=True, default=str)
+        if key not in self._built:
+            self._built[key] = build_object(node, part, list(trust))
+        return self._built[key]
+
+    def get_dataset(self, spec: Mapping[str, Any]) -> Dataset:
+        """Return the dataset of a settled configuration."""
+        dataset: Dataset = self.build("dataset", spec["dataset"], spec["trust"])
+        return dataset
+
+    @property
+    def parts(self) -> list[Any]:
+        """What was built, in the order in which it was."""
+        return list(self._built.values())
+
+    @property
+    def datasets(self) -> list[Dataset]:
+        """The datasets that were loaded, in the order in which they were."""
+        return [part for part in self.parts if isinstance(part, Dataset)]
 
 
 def build_experiment(spec: Mapping[str, Any], resources: PartCache) -> Experiment:
@@ -129,3 +174,51 @@ def _choose_threshold_metric(spec: Mapping[str, Any], dataset: Dataset, scored: 
         raise UserError(message.replace("; remove it from the list", "; choose another")) from None
     # A metric of costs joins the list by itself, after the one that is named.
     return next(iter(chosen.values()))
+
+
+def get_row_bounded_parameters(estimator: Any) -> tuple[str, ...]:
+    """Return the parameters of an estimator that must not exceed the number of training rows.
+
+    A learner lists them in ``row_bounded_parameters``.
+
+    Parameters
+    ----------
+    estimator : estimator
+        An estimator of bakeoff or of another library.
+    """
+    declared: tuple[str, ...] | None = getattr(estimator, "row_bounded_parameters", None)
+    if declared is not None:
+        return declared
+    parameters = estimator.get_params()
+    return tuple(name for name in UNDECLARED_ROW_BOUNDED_PARAMETERS if name in parameters)
+
+
+def leave_out_candidates(experiment: Experiment, splits: Splits) -> Experiment:
+    """Return the experiment, without the candidates that need more rows than there are if its tuning is not strict.
+
+    The smallest part that a candidate is fitted on decides, so that all folds have the same candidates.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    splits : Splits
+    """
+    tuning = experiment.tuning
+    if not isinstance(tuning, GridTuning) or tuning.strict:
+        return experiment
+    bounded = get_row_bounded_parameters(experiment.learner)
+    if not bounded:
+        return experiment
+    largest = dict.fromkeys(bounded, count_smallest_inner_part(experiment, splits))
+    return replace(experiment, tuning=replace(tuning, largest=largest))
+
+
+def count_smallest_inner_part(experiment: Experiment, splits: Splits) -> int:
+    """Return the number of rows of the smallest part that a candidate of tuning is fitted on."""
+    inner_folds = experiment.tuning.folds
+    n_rows = splits.min_train_rows
+    if not inner_folds:
+        return n_rows
+    if not experiment.rows_belong_together:
+        return n_rows - math.ceil(n_rows / inner_folds)
+    return min(len(fitted) for split in splits.fitted for fitted, _ in make_tuning_splits(experiment, split))

@@ -18,9 +18,8 @@ from sklearn.pipeline import Pipeline
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import stage_log
-from bakeoff.pipeline.experiment.experiment import Experiment
+from bakeoff.pipeline.experiment.experiment import Experiment, derive_seed
 from bakeoff.pipeline.experiment.fitting import fit_pipeline, prune_learner, select_weights
-from bakeoff.pipeline.experiment.seeds import derive_seed
 from bakeoff.pipeline.experiment.stage_log import RowLog
 from bakeoff.pipeline.stages.calibration import DECISION, PROBABILITY, Outputs
 from bakeoff.pipeline.stages.scoring import Predictions, compute_decision, compute_score, predict_probabilities

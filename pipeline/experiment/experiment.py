@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
-from bakeoff.pipeline.experiment.seeds import derive_seed
 from bakeoff.pipeline.stages.balance import Balance, NoBalance
 from bakeoff.pipeline.stages.calibration import Calibration, NoCalibration
 from bakeoff.pipeline.stages.dataset import Dataset
@@ -18,6 +19,18 @@ from bakeoff.pipeline.stages.splitting import DEFAULT_MAX_FOLDS, SplitInput, Spl
 from bakeoff.pipeline.stages.target import NoTarget, TransformedTarget
 from bakeoff.pipeline.stages.threshold import GivenThreshold, NoThreshold, TunedThreshold
 from bakeoff.pipeline.stages.tuning import GridTuning, NoTuning
+
+
+def derive_seed(seed: int, axis: str) -> int:
+    """Derive the seed of one axis (``split``, ``tuning``) from the experiment's, so that the axes are independent.
+
+    Examples
+    --------
+    >>> derive_seed(0, "split") == derive_seed(0, "split") != derive_seed(0, "tuning")
+    True
+    """
+    entropy = np.random.SeedSequence([seed, zlib.crc32(axis.encode())])
+    return int(entropy.generate_state(1)[0] >> 1)  # seed + repeat must stay below 2**32
 
 
 @dataclass(frozen=True)

@@ -14,16 +14,22 @@ from bakeoff.pipeline.errors import InvalidPredictions
 from bakeoff.pipeline.experiment import stage_log
 from bakeoff.pipeline.experiment.decision import decide
 from bakeoff.pipeline.experiment.experiment import Experiment
-from bakeoff.pipeline.experiment.fitting import fit_pipeline, make_pipeline, make_tuning_data, prune_learner
-from bakeoff.pipeline.experiment.prediction import predict_part
-from bakeoff.pipeline.experiment.processes import limit_processes
-from bakeoff.pipeline.experiment.results import FittedModel, FoldResult
+from bakeoff.pipeline.experiment.fitting import (
+    fit_pipeline,
+    make_pipeline,
+    make_tuning_data,
+    predict_part,
+    prune_learner,
+)
+from bakeoff.pipeline.experiment.results import FittedModel, FoldResult, find_unseen_values
 from bakeoff.pipeline.experiment.stage_log import RowLog, Stopwatch, unique_messages
-from bakeoff.pipeline.experiment.unseen_values import find_unseen_values
 from bakeoff.pipeline.stages.pruning import NoPruning
 from bakeoff.pipeline.stages.scoring import Predictions, compute_score, compute_scores
 from bakeoff.pipeline.stages.splitting import Split, Splits
 from bakeoff.pipeline.stages.tuning import NoTuning
+
+MAX_PROCESSES_PER_CORE = 8
+"""More processes than this wait for one another, and each needs memory of its own."""
 
 
 def evaluate_splits(experiment: Experiment, splits: Sequence[Split], n_jobs: int = 1) -> Iterator[FoldResult]:
@@ -161,3 +167,41 @@ def _score_before_pruning(experiment: Experiment, model: Any, split: Split, log:
             predictions = predict_part(experiment, model, part, rows, log)
             scores[part] = compute_score(experiment.headline_metric, predictions)
     return scores
+
+
+def count_most_processes() -> int:
+    """Return the largest number of processes that are started on this machine."""
+    from joblib import cpu_count
+
+    return MAX_PROCESSES_PER_CORE * int(cpu_count())
+
+
+def limit_processes(n_asked: int, n_tasks: int) -> int:
+    """Return how many processes are started for some tasks.
+
+    Parameters
+    ----------
+    n_asked : int
+        -1 for as many as there are cores.
+    n_tasks : int
+        What the processes share.
+    """
+    return n_asked if n_asked < 0 else max(1, min(n_asked, n_tasks, count_most_processes()))
+
+
+def describe_limit(key: str, n_asked: int) -> tuple[str, ...]:
+    """Return a sentence if fewer processes are started than a key asks for; nothing if there are not too many.
+
+    Parameters
+    ----------
+    key : str
+    n_asked : int
+    """
+    n_most = count_most_processes()
+    if n_asked <= n_most:
+        return ()
+    n_cores = n_most // MAX_PROCESSES_PER_CORE
+    return (
+        f"{key}={n_asked}: at most {n_most} processes are started, {MAX_PROCESSES_PER_CORE} for each of the {n_cores} "
+        "cores, and no more than there is work for.",
+    )

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.experiment.seeds import derive_seed
+from bakeoff.pipeline.experiment.experiment import derive_seed
 from bakeoff.pipeline.explanation.dependence import MAX_ROWS, Dependence, compute_dependence
 from bakeoff.pipeline.explanation.explanation import Explanation
 from bakeoff.pipeline.explanation.importances import Importances, Score, ScoredPart, measure_importances

@@ -18,7 +18,7 @@ from bakeoff.pipeline.model.rows_of_file import hiding_groups, make_rules, read_
 from bakeoff.pipeline.replay.refit import LoadedRun, load_run, refit_run
 from bakeoff.pipeline.stages.dataset import require_file
 from bakeoff.pipeline.tables.output_file import name_file, replace_file, require_output
-from bakeoff.pipeline.text.given import expand_home
+from bakeoff.pipeline.text.words import expand_home
 from bakeoff.pipeline.tracking.find_run import find_run_and_version
 from bakeoff.pipeline.tracking.loading import load_model
 from bakeoff.pipeline.tracking.store import Store, list_store_paths, open_store

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from bakeoff.pipeline.experiment import Experiment, FoldResult, score_headline
-from bakeoff.pipeline.experiment.seeds import derive_seed
+from bakeoff.pipeline.experiment.experiment import derive_seed
 from bakeoff.pipeline.explanation.explain_model import Scoring
 from bakeoff.pipeline.explanation.fold_models import FoldModels
 from bakeoff.pipeline.explanation.importances import MAX_ROWS, ScoredPart

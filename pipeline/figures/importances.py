@@ -12,7 +12,7 @@ import pandas as pd
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
-from bakeoff.pipeline.experiment.seeds import derive_seed
+from bakeoff.pipeline.experiment.experiment import derive_seed
 from bakeoff.pipeline.figures.drawing.panels import (
     CLASS_COLOURS,
     GRID_COLOUR,

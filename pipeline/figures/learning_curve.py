@@ -13,7 +13,7 @@ import pandas as pd
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, FoldResult, evaluate_split
-from bakeoff.pipeline.experiment.seeds import derive_seed
+from bakeoff.pipeline.experiment.experiment import derive_seed
 from bakeoff.pipeline.figures.drawing.bands import TEST_STYLE, TRAINING_STYLE, draw_band, is_number, style_scores
 from bakeoff.pipeline.figures.drawing.panels import add_title, make_panels
 from bakeoff.pipeline.figures.finished_run import FinishedRun

@@ -19,7 +19,7 @@ from bakeoff.pipeline.inspection.request import NO_PAGE, InspectRequest
 from bakeoff.pipeline.stages.dataset.loaders import COLLECTORS
 from bakeoff.pipeline.stages.dataset.reading.several_files import list_dataset_files
 from bakeoff.pipeline.tables.output_file import name_file, replace_file, require_output
-from bakeoff.pipeline.text.given import expand_home, quote_text
+from bakeoff.pipeline.text.words import expand_home, quote_text
 from bakeoff.pipeline.tracking.store import list_store_paths
 
 OTHER_KEYS = ("trust", "experiment")

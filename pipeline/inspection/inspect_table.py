@@ -8,8 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from bakeoff.pipeline.audit.columns import Finding, find_columns
-from bakeoff.pipeline.audit.row_numbers import find_row_numbers
+from bakeoff.pipeline.audit.columns import Finding, find_columns, find_row_numbers
 from bakeoff.pipeline.audit.same_columns import find_same_columns
 from bakeoff.pipeline.inspection.association import measure_association
 from bakeoff.pipeline.inspection.histogram import count_cells

@@ -13,7 +13,7 @@ from bakeoff.pipeline.part_check.checks import check_part
 from bakeoff.pipeline.part_check.finding import WRONG, Finding
 from bakeoff.pipeline.part_check.part import Part
 from bakeoff.pipeline.part_check.request import CheckRequest
-from bakeoff.pipeline.text.given import expand_home
+from bakeoff.pipeline.text.words import expand_home
 
 SUFFIX = ".yaml"
 LISTED_GROUPS = ("metric", "figure")

@@ -10,8 +10,8 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.part_check.finding import NOTE, OK, WRONG, Finding
 from bakeoff.pipeline.part_check.part import Part
 from bakeoff.pipeline.stages.dataset import Dataset
-from bakeoff.pipeline.text.given import MISSING_VALUE
 from bakeoff.pipeline.text.numbers import format_seconds
+from bakeoff.pipeline.text.words import MISSING_VALUE
 
 MIN_CLASSES = 2
 

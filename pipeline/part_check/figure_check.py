@@ -11,8 +11,7 @@ from typing import Any
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, evaluate_splits, fit_final_model
-from bakeoff.pipeline.experiment.builder import build_experiment
-from bakeoff.pipeline.experiment.part_cache import PartCache
+from bakeoff.pipeline.experiment.builder import PartCache, build_experiment
 from bakeoff.pipeline.part_check.finding import NOTE, OK, WRONG, Finding
 from bakeoff.pipeline.part_check.part import Part
 from bakeoff.pipeline.stages.splitting import Splits

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import Any
 
-from bakeoff.pipeline.card.report import summarize_folds, tabulate_predictions
-from bakeoff.pipeline.card.run_lines import describe_run_lines
+from bakeoff.pipeline.card.report import describe_run_lines, summarize_folds, tabulate_predictions
 from bakeoff.pipeline.config.invocation import note_repeated_keys, note_tuned_keys
 from bakeoff.pipeline.config.passwords import reject_passwords
 from bakeoff.pipeline.config.trust import add_trust_of_environment

@@ -16,7 +16,7 @@ from bakeoff.pipeline.config.options import GROUPS
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.columns.rules import LIST_KEYS
 from bakeoff.pipeline.sweep.compose import override_text
-from bakeoff.pipeline.text.given import expand_home
+from bakeoff.pipeline.text.words import expand_home
 
 NESTING = "__"
 """Stands for a point in the name of a keyword argument, as in scikit-learn."""

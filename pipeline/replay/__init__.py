@@ -1,6 +1,6 @@
 """Replay: run stored runs again from what the store holds of them, compare every number, and draw figures.
 
-`rebuild` makes the configuration, `repeat` runs it and stores nothing, `differences` compares the results with the
-stored ones, `environment` lists what has changed since, and `replay` joins them to a `ReplayReport`. The runs that are
-read do not change; `draw` adds figures to their artifacts.
+`replay` runs the configuration of a run again and stores nothing, `differences` compares the results with the
+stored ones, and `replay_report` lists what has changed since. `refit` fits a run again for `draw`. The runs that are
+read do not change, but that figures are added to their artifacts.
 """

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from bakeoff.pipeline.card import report
-from bakeoff.pipeline.experiment import Experiment
-from bakeoff.pipeline.replay.repeat import Repeat
+from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.tables.csv import unescape_text
 from bakeoff.pipeline.tracking.stored_runs import TABLES, Place
@@ -67,20 +66,23 @@ class Comparison:
     differences: tuple[Difference, ...]
 
 
-def measure_repeat(experiment: Experiment, repeat: Repeat) -> dict[Place, float]:
+def measure_repeat(
+    experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel | None
+) -> dict[Place, float]:
     """Return the numbers that a store would hold of a repeat, by the name of the metric and the step.
 
     Parameters
     ----------
     experiment : Experiment
-    repeat : Repeat
+    folds : sequence of FoldResult
+    model : FittedModel or None
+        None if the job failed or was stopped.
 
     Returns
     -------
     dict of (str, int) to float
         Times included, infinite values left out, as `MLflowRun` writes them.
     """
-    folds = repeat.folds
     values: dict[Place, float] = {}
     if folds:
         for name, mean in report.summarize_folds(experiment, folds).items():
@@ -89,8 +91,8 @@ def measure_repeat(experiment: Experiment, repeat: Repeat) -> dict[Place, float]
         for fold in folds:
             for name, value in report.measure_fold(fold).items():
                 values[f"fold/{name}", fold.number] = value
-    if repeat.model is not None:
-        for name, series in report.get_pruning_path(repeat.model).items():
+    if model is not None:
+        for name, series in report.get_pruning_path(model).items():
             values |= {(name, step): float(value) for step, value in enumerate(series)}
     return {place: float(value) for place, value in values.items() if not np.isinf(value)}
 
@@ -126,7 +128,9 @@ def _describe_step(name: str, step: int) -> str:
     return f"fold {step}" if is_series else ""
 
 
-def compare_tables(stored: Mapping[str, str], experiment: Experiment, repeat: Repeat) -> list[Comparison]:
+def compare_tables(
+    stored: Mapping[str, str], experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel
+) -> list[Comparison]:
     """Compare the tables that the store holds, cell by cell, with those of a repeat.
 
     Parameters
@@ -134,13 +138,12 @@ def compare_tables(stored: Mapping[str, str], experiment: Experiment, repeat: Re
     stored : mapping of str to str
         The name of a table -> its text as CSV.
     experiment : Experiment
-    repeat : Repeat
-        With a model.
+    folds : sequence of FoldResult
+    model : FittedModel
     """
-    assert repeat.model is not None
     with TemporaryDirectory(prefix="bakeoff-") as name:
         folder = Path(name)
-        report.write_tables(folder, experiment, repeat.folds, repeat.model)
+        report.write_tables(folder, experiment, folds, model)
         written = {table: (folder / table).read_text() for table in TABLES if (folder / table).is_file()}
     return [_compare_table(table, stored[table], written.get(table, "")) for table in TABLES if table in stored]
 

@@ -17,9 +17,7 @@ from bakeoff.pipeline.card.report import SCORE_PREFIXES, summarize_folds
 from bakeoff.pipeline.config.targets import require_names
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, evaluate_splits, fit_final_model
-from bakeoff.pipeline.experiment.builder import build_experiment
-from bakeoff.pipeline.experiment.candidates import leave_out_candidates
-from bakeoff.pipeline.experiment.part_cache import PartCache
+from bakeoff.pipeline.experiment.builder import PartCache, build_experiment, leave_out_candidates
 from bakeoff.pipeline.experiment.results import ShowProgress
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.tracking.store import Store

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
 from bakeoff.pipeline.config.invocation import Invocation
-from bakeoff.pipeline.experiment.part_cache import PartCache
+from bakeoff.pipeline.config.settle import settle_config
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
+from bakeoff.pipeline.experiment.builder import PartCache
 from bakeoff.pipeline.replay.differences import (
     Comparison,
     compare_metrics,
@@ -11,17 +20,193 @@ from bakeoff.pipeline.replay.differences import (
     compare_tables,
     measure_repeat,
 )
-from bakeoff.pipeline.replay.environment import UNKNOWN, Change, describe_circumstances, find_changes
-from bakeoff.pipeline.replay.rebuild import FAILED, FINISHED, rebuild_spec
-from bakeoff.pipeline.replay.repeat import Repeat, limit_threads, repeat_job
-from bakeoff.pipeline.replay.replay_report import DIFFERENT, IDENTICAL, ReplayReport, find_verdict
+from bakeoff.pipeline.replay.replay_report import (
+    DIFFERENT,
+    IDENTICAL,
+    UNKNOWN,
+    Change,
+    ReplayReport,
+    describe_circumstances,
+    find_changes,
+    find_verdict,
+)
 from bakeoff.pipeline.replay.request import ReplayRequest
 from bakeoff.pipeline.stages.dataset import Dataset
-from bakeoff.pipeline.sweep.job import PreparedJob, prepare_job
+from bakeoff.pipeline.sweep.job import ContinueRule, PreparedJob, always_continue, execute_job, prepare_job
+from bakeoff.pipeline.tracking import Figure, RunDescription
+from bakeoff.pipeline.tracking.history import STOPPED_TAG
 from bakeoff.pipeline.tracking.metric_log import MAX_TAG_LETTERS
 from bakeoff.pipeline.tracking.models import load_reviewed_model
+from bakeoff.pipeline.tracking.provenance import find_thread_pools
 from bakeoff.pipeline.tracking.store import Store
+from bakeoff.pipeline.tracking.stored_config import find_data, require_trust
 from bakeoff.pipeline.tracking.stored_runs import TABLES, RunRecord, read_run_record
+
+FINISHED = "FINISHED"
+FAILED = "FAILED"
+REQUIRED_KEYS = ("dataset", "learner", "evaluation", "seed")
+NO_AUDIT = {"_target_": "bakeoff.pipeline.audit.NoAudit"}
+NO_TRACKING = {"_target_": "bakeoff.pipeline.tracking.NoTracker"}
+
+
+def rebuild_spec(record: RunRecord, trust: Sequence[str], path: str | None = None) -> dict[str, Any]:
+    """Return the settled configuration that runs a stored run again, and stores and draws nothing.
+
+    Parameters
+    ----------
+    record : RunRecord
+    trust : sequence of str
+        Packages that the user trusts now.
+    path : str, optional
+        Where the file of the dataset is now, if it was moved.
+
+    Raises
+    ------
+    UserError
+        The run cannot be repeated, it trusts a package that the user does not, or its file is gone.
+    """
+    require_repeatable(record)
+    require_trust(record.spec, record.run_id, trust)
+    spec = dict(record.spec)
+    spec["trust"] = list(trust)
+    spec["tracking"] = NO_TRACKING
+    spec["figures"] = []
+    # A run of a version that had no audit is not refused for what the audit would find now.
+    spec.setdefault("audit", NO_AUDIT)
+    spec["dataset"] = find_data(record.spec["dataset"], record.run_id, record.source, path)
+    return settle_config(spec)
+
+
+def require_repeatable(record: RunRecord) -> None:
+    """Reject a run that was not evaluated by bakeoff, or that did not end by itself.
+
+    Raises
+    ------
+    UserError
+    """
+    missing = [key for key in REQUIRED_KEYS if key not in record.spec]
+    if missing or "config_hash" not in record.tags:
+        raise UserError(f"run {record.run_id} is not the run of a job of bakeoff, so there is nothing to repeat.")
+    if record.status == "RUNNING":
+        raise UserError(f"run {record.run_id} is still running; replay it when it has ended.")
+    if record.status not in (FINISHED, FAILED) and not was_stopped(record):
+        reason = record.tags.get("error", "it has no error message")
+        raise UserError(
+            f"run {record.run_id} ended as {record.status} ({reason}), so its numbers are incomplete; "
+            "run its job again."
+        )
+
+
+def was_stopped(record: RunRecord) -> bool:
+    """Whether a study stopped the run before its last fold."""
+    return STOPPED_TAG in record.tags
+
+
+@dataclass
+class Repeat:
+    """What a job yields when it runs again: a run that keeps its results in memory.
+
+    Attributes
+    ----------
+    folds : list of FoldResult
+    model : FittedModel or None
+        None if the job failed or was stopped.
+    error : str
+        The type and the message of the exception that ended the job; empty if it did not fail.
+    """
+
+    run_id: str | None = None
+    folds: list[FoldResult] = field(default_factory=list)
+    model: FittedModel | None = None
+    error: str = ""
+
+    def record_fold(self, fold: FoldResult) -> None:
+        """Keep an evaluated fold."""
+        self.folds.append(fold)
+
+    def finish(self, model: FittedModel, figures: Sequence[Figure]) -> None:
+        """Keep the model of the run."""
+        self.model = model
+
+
+@dataclass
+class RepeatTracker:
+    """A tracker whose only run is a `Repeat`."""
+
+    repeat: Repeat
+    store: Store | None = None
+
+    def find_store(self) -> Store | None:
+        """Return None."""
+        return None
+
+    def open_store(self) -> None:
+        """Do nothing."""
+
+    def store_kept_result(self, job_hash: str) -> str | None:
+        """Return None: a replay stores nothing."""
+        return None
+
+    @contextmanager
+    def start_run(self, description: RunDescription, experiment: Experiment) -> Iterator[Repeat]:
+        """Yield the repeat."""
+        yield self.repeat
+
+
+def repeat_job(prepared: PreparedJob, record: RunRecord) -> Repeat:
+    """Run the job of a stored run again, as many folds of it as the run evaluated.
+
+    Parameters
+    ----------
+    prepared : PreparedJob
+    record : RunRecord
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Ctrl-C or SIGTERM.
+    """
+    repeat = Repeat()
+    try:
+        execute_job(prepared, RepeatTracker(repeat), _show_nothing, _make_continue_rule(record))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # it is a result: the stored run may have failed in the same way
+        repeat.error = f"{type(error).__name__}: {error}"
+    return repeat
+
+
+def limit_threads(tags: Mapping[str, str]) -> AbstractContextManager[Any]:
+    """Return a context in which BLAS and OpenMP have the numbers of threads that a run recorded.
+
+    The order in which a sum is computed depends on them, and with it the last bits of the result: a product of two
+    random 1,797 x 64 tables differs between one and two threads of OpenBLAS.
+
+    Parameters
+    ----------
+    tags : mapping of str to str
+        Those of the run.
+    """
+    threads: dict[str, int] = json.loads(tags.get("threads", "{}"))
+    return find_thread_pools().limit(limits=threads)
+
+
+def _make_continue_rule(record: RunRecord) -> ContinueRule:
+    """Return the rule that ends a run after as many folds as a study let it have; any other run is completed."""
+    if not was_stopped(record):
+        return always_continue
+    steps = [step for name, step in record.metrics if name.startswith("fold/")]
+    # The store has no series of a single fold, because the mean is the same number.
+    n_folds = max(steps, default=0) + 1
+
+    def continue_rule(experiment: Experiment, folds: Sequence[FoldResult]) -> bool:
+        return len(folds) < n_folds
+
+    return continue_rule
+
+
+def _show_nothing(folds: Iterator[FoldResult], total: int, title: str) -> Iterator[FoldResult]:
+    return folds
 
 
 def replay_run(store: Store, run_id: str, request: ReplayRequest, resources: PartCache) -> ReplayReport:
@@ -75,11 +260,11 @@ def _compare(
 ) -> tuple[list[Comparison], list[str]]:
     """Return the comparisons that the store allows, and what cannot be compared."""
     experiment = prepared.experiment
-    comparisons = [compare_metrics(record.metrics, measure_repeat(experiment, repeat))]
+    comparisons = [compare_metrics(record.metrics, measure_repeat(experiment, repeat.folds, repeat.model))]
     notes: list[str] = []
     if record.status != FINISHED or repeat.model is None:
         return comparisons, notes
-    comparisons += compare_tables(record.tables, experiment, repeat)
+    comparisons += compare_tables(record.tables, experiment, repeat.folds, repeat.model)
     if TABLES[0] not in record.tables:
         notes.append(f"{TABLES[0]} is not among the artifacts of the run any more")
     if record.model_id is None:

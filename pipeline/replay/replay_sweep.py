@@ -12,13 +12,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.experiment.part_cache import PartCache
+from bakeoff.pipeline.experiment.builder import PartCache
 from bakeoff.pipeline.replay.replay import replay_run
 from bakeoff.pipeline.replay.replay_report import REFUSED, ReplayReport
 from bakeoff.pipeline.replay.request import ReplayRequest
 from bakeoff.pipeline.stages.dataset.reading.several_files import list_dataset_files
 from bakeoff.pipeline.tables.output_file import require_output
-from bakeoff.pipeline.text.given import expand_home
+from bakeoff.pipeline.text.words import expand_home
 from bakeoff.pipeline.tracking.find_run import find_run_id
 from bakeoff.pipeline.tracking.store import Store, list_store_paths, open_store
 from bakeoff.pipeline.tracking.stored_config import read_stored_config

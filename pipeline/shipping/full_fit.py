@@ -11,8 +11,8 @@ from dataclasses import replace
 
 from bakeoff.pipeline.checks import check_splits
 from bakeoff.pipeline.experiment import Experiment, FittedModel, fit_model, make_pipeline
+from bakeoff.pipeline.experiment.experiment import derive_seed
 from bakeoff.pipeline.experiment.fitting import make_tuning_data
-from bakeoff.pipeline.experiment.seeds import derive_seed
 from bakeoff.pipeline.experiment.stage_log import unique_messages
 from bakeoff.pipeline.stages.splitting import Split, Splits
 from bakeoff.pipeline.stages.tuning import NoTuning

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from bakeoff.pipeline.card.report import TUNED_PREFIX, format_mean, get_tuned_params
-from bakeoff.pipeline.card.run_lines import describe_run_lines
+from bakeoff.pipeline.card.report import TUNED_PREFIX, describe_run_lines, format_mean, get_tuned_params
 from bakeoff.pipeline.experiment import Experiment, FittedModel
 from bakeoff.pipeline.replay.refit import LoadedRun
 from bakeoff.pipeline.shipping.full_fit import count_tuning_rows

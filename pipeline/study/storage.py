@@ -20,7 +20,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.text.given import expand_home
+from bakeoff.pipeline.text.words import expand_home
 from bakeoff.pipeline.tracking.heartbeat import identify_process
 
 PROCESS = "process"

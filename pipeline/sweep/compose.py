@@ -23,7 +23,7 @@ from bakeoff.pipeline.sweep import search
 from bakeoff.pipeline.sweep.jobs import ComposedJob
 from bakeoff.pipeline.sweep.options import SweepOptions
 from bakeoff.pipeline.sweep.values import describe_excess, reject_tags
-from bakeoff.pipeline.text.given import MISSING_VALUE, escape_text
+from bakeoff.pipeline.text.words import MISSING_VALUE, escape_text
 
 JobWords = tuple[str, ...]
 """The overrides of a job."""

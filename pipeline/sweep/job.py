@@ -20,9 +20,7 @@ from bakeoff.pipeline.experiment import (
     evaluate_splits,
     fit_final_model,
 )
-from bakeoff.pipeline.experiment.builder import build_experiment
-from bakeoff.pipeline.experiment.candidates import leave_out_candidates
-from bakeoff.pipeline.experiment.part_cache import PartCache
+from bakeoff.pipeline.experiment.builder import PartCache, build_experiment, leave_out_candidates
 from bakeoff.pipeline.experiment.results import ShowProgress
 from bakeoff.pipeline.identity import hash_config
 from bakeoff.pipeline.stages.splitting import Splits

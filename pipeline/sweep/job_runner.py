@@ -14,7 +14,7 @@ from bakeoff.pipeline.card.report import summarize_folds
 from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.errors import StoreError, UserError
 from bakeoff.pipeline.experiment import Experiment, FoldResult
-from bakeoff.pipeline.experiment.part_cache import PartCache
+from bakeoff.pipeline.experiment.builder import PartCache
 from bakeoff.pipeline.identity import hash_config
 from bakeoff.pipeline.sweep import jobs
 from bakeoff.pipeline.sweep.claims import Claims

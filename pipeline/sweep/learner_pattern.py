@@ -11,7 +11,7 @@ from sklearn.base import is_classifier, is_regressor
 
 from bakeoff.pipeline.checks.memory import exceeds_memory
 from bakeoff.pipeline.errors import MissingPackage, UserError
-from bakeoff.pipeline.experiment.part_cache import PartCache
+from bakeoff.pipeline.experiment.builder import PartCache
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.sweep.jobs import ComposedJob
 

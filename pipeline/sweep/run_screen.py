@@ -13,12 +13,12 @@ from bakeoff.pipeline.card.report import (
     TUNED_PREFIX,
     describe_choices,
     describe_pruned,
+    describe_run_lines,
     format_mean,
     get_tuned_params,
     summarize_folds,
     tabulate_means,
 )
-from bakeoff.pipeline.card.run_lines import describe_run_lines
 from bakeoff.pipeline.checks.figures import FigureChoice
 from bakeoff.pipeline.checks.memory import note_memory
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult

@@ -118,8 +118,8 @@ def run_experiment(request: RunRequest) -> FinishedRun:
 def _open_job(composed: ComposedRun, request: RunRequest, screen: RunScreen) -> tuple[PreparedJob, Tracker]:
     """Check a job and open its store, which must be refused before anything is fitted if it cannot be written."""
     from bakeoff.pipeline.config.invocation import note_tuned_keys
-    from bakeoff.pipeline.experiment.part_cache import PartCache
-    from bakeoff.pipeline.experiment.processes import describe_limit
+    from bakeoff.pipeline.experiment.builder import PartCache
+    from bakeoff.pipeline.experiment.loop import describe_limit
     from bakeoff.pipeline.identity import require_current_code
     from bakeoff.pipeline.sweep.job import prepare_job
     from bakeoff.pipeline.tracking.history import end_orphans

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tables.csv import describe_escapes
 from bakeoff.pipeline.tables.table_formats import ESCAPED_FORMATS, WRITERS
-from bakeoff.pipeline.text.given import expand_home
+from bakeoff.pipeline.text.words import expand_home
 
 if TYPE_CHECKING:
     import pandas as pd

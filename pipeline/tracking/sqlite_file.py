@@ -18,9 +18,9 @@ from tempfile import TemporaryDirectory, mkdtemp
 from urllib.parse import quote, unquote, urlsplit
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.text.given import expand_home
 from bakeoff.pipeline.text.secrets import strip_secrets
 from bakeoff.pipeline.text.terminal import show_in_line
+from bakeoff.pipeline.text.words import expand_home
 from bakeoff.pipeline.tracking.addresses import ARTIFACTS_FOLDER, COLUMNS
 
 SQLITE_PREFIX = "sqlite:///"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bakeoff.pipeline.experiment import Experiment
-from bakeoff.pipeline.experiment.part_cache import PartCache
+from bakeoff.pipeline.experiment.builder import PartCache
 from bakeoff.pipeline.tracking.interface import RunDescription, RunStopped, Tracker
 from bakeoff.pipeline.tracking.kept_results import discard_kept, find_kept_folder, send_kept_result
 from bakeoff.pipeline.tracking.run import MLflowRun

@@ -21,7 +21,7 @@ from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.config.options import CONF, GROUPS, read_options
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import evaluate_splits
-from bakeoff.pipeline.experiment.part_cache import PartCache
+from bakeoff.pipeline.experiment.builder import PartCache
 from bakeoff.pipeline.sweep.job import PreparedJob, prepare_job
 
 N_WORD_EXAMPLES = 60

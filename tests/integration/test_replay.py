@@ -17,8 +17,8 @@ from warm_process import OUTPUT, Start
 from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.config.references import resolve_config
 from bakeoff.pipeline.config.settle import settle_config
-from bakeoff.pipeline.experiment.part_cache import PartCache
-from bakeoff.pipeline.replay.repeat import limit_threads
+from bakeoff.pipeline.experiment.builder import PartCache
+from bakeoff.pipeline.replay.replay import limit_threads
 from bakeoff.pipeline.sweep.job import execute_job, prepare_job
 from bakeoff.pipeline.tracking.provenance import find_thread_pools
 from bakeoff.pipeline.tracking.trackers import get_tracker

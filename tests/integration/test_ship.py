@@ -14,7 +14,7 @@ from command import Answer, Bakeoff, command_in
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 
-from bakeoff.pipeline.experiment.seeds import derive_seed
+from bakeoff.pipeline.experiment.experiment import derive_seed
 from bakeoff.pipeline.tracking import models
 from bakeoff.pipeline.tracking.registry import RegisteredVersion, list_versions
 from bakeoff.pipeline.tracking.store import open_store

@@ -13,15 +13,15 @@ from bakeoff.pipeline.config.bounds import (
     require_bounded_yaml,
 )
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.experiment import processes
-from bakeoff.pipeline.experiment.processes import describe_limit, limit_processes
+from bakeoff.pipeline.experiment import loop
+from bakeoff.pipeline.experiment.loop import describe_limit, limit_processes
 
 
 @pytest.mark.parametrize(("asked", "tasks", "taken"), [(1, 9, 1), (10**9, 3, 3), (10**9, 10**9, 16), (-1, 9, -1)])
 def test_no_more_processes_are_started_than_there_is_work_for(
     asked: int, tasks: int, taken: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(processes, "count_most_processes", lambda: 16)
+    monkeypatch.setattr(loop, "count_most_processes", lambda: 16)
     assert limit_processes(asked, tasks) == taken
     said = describe_limit("workers", asked)
     assert [sentence.partition(":")[0] for sentence in said] == (["workers=1000000000"] if asked > 16 else [])

@@ -11,8 +11,7 @@ from bakeoff.learners import DecisionTreeClassifier
 from bakeoff.pipeline.config.references import resolve_config
 from bakeoff.pipeline.config.settle import settle_config
 from bakeoff.pipeline.experiment import Experiment
-from bakeoff.pipeline.experiment.builder import build_experiment
-from bakeoff.pipeline.experiment.part_cache import PartCache
+from bakeoff.pipeline.experiment.builder import PartCache, build_experiment
 from bakeoff.pipeline.stages.dataset import read_table
 
 ROWS = "0,no\n0,yes\n0,no\n0,yes\n1,no\n1,yes\n" * 2

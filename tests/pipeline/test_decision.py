@@ -14,7 +14,7 @@ from sklearn.linear_model import Ridge
 from sklearn.naive_bayes import GaussianNB
 
 from bakeoff.learners import SVC, NaiveBayesClassifier
-from bakeoff.pipeline.card.run_lines import describe_run_lines, tabulate_unseen_values
+from bakeoff.pipeline.card.report import describe_run_lines, tabulate_unseen_values
 from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.config.options import read_option, read_options
 from bakeoff.pipeline.experiment import evaluate_split, fit_model

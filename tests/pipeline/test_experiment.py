@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from bakeoff.learners import DecisionTreeClassifier, KNeighborsClassifier
 from bakeoff.pipeline.experiment import Experiment, FoldResult, evaluate_splits, fit_final_model, fit_model
-from bakeoff.pipeline.experiment.seeds import derive_seed
+from bakeoff.pipeline.experiment.experiment import derive_seed
 from bakeoff.pipeline.stages.dataset import load_bundled
 from bakeoff.pipeline.stages.preprocessing import make_preprocessing
 from bakeoff.pipeline.stages.pruning import Pruning

@@ -24,7 +24,7 @@ from bakeoff.pipeline.card.report import describe_choices, tabulate_choices, wri
 from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, evaluate_splits, fit_final_model
-from bakeoff.pipeline.experiment.seeds import derive_seed
+from bakeoff.pipeline.experiment.experiment import derive_seed
 from bakeoff.pipeline.figures.finished_run import FinishedRun
 from bakeoff.pipeline.figures.learning_curve import order_rows
 from bakeoff.pipeline.figures.threshold_curves import POSITIONS

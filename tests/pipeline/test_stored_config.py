@@ -8,8 +8,7 @@ import pytest
 from command import Bakeoff, command_in
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.experiment.builder import build_experiment
-from bakeoff.pipeline.experiment.part_cache import PartCache
+from bakeoff.pipeline.experiment.builder import PartCache, build_experiment
 from bakeoff.pipeline.tracking.description import describe_run
 from bakeoff.pipeline.tracking.store import Store, open_store
 from bakeoff.pipeline.tracking.stored_config import read_stored_config

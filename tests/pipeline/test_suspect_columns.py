@@ -12,9 +12,8 @@ from command import Bakeoff
 from scipy.stats import hypergeom
 from wheel_data import TARGETS, wheel_frame
 
-from bakeoff.pipeline.audit.columns import find_columns, find_suspect_columns
-from bakeoff.pipeline.audit.presence import MAX_CHANCE, _bound_chance, find_telling_presence
-from bakeoff.pipeline.audit.row_numbers import find_row_numbers
+from bakeoff.pipeline.audit.columns import find_columns, find_row_numbers, find_suspect_columns
+from bakeoff.pipeline.audit.giveaways import MAX_CHANCE, _bound_chance, find_telling_presence
 from bakeoff.pipeline.audit.same_columns import find_same_columns
 from bakeoff.pipeline.stages.dataset import Dataset, load_frame, read_table
 

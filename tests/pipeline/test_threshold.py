@@ -14,7 +14,7 @@ from sklearn.model_selection import TunedThresholdClassifierCV
 from sklearn.naive_bayes import GaussianNB
 
 from bakeoff.learners import Perceptron
-from bakeoff.pipeline.card.run_lines import describe_run_lines
+from bakeoff.pipeline.card.report import describe_run_lines
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import evaluate_split, fit_model
 from bakeoff.pipeline.stages.calibration import Calibration

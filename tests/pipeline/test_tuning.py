@@ -28,9 +28,8 @@ from bakeoff.pipeline.config.references import resolve_config
 from bakeoff.pipeline.config.settle import settle_config
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import fit_model
-from bakeoff.pipeline.experiment.candidates import leave_out_candidates
-from bakeoff.pipeline.experiment.part_cache import PartCache
-from bakeoff.pipeline.experiment.seeds import derive_seed
+from bakeoff.pipeline.experiment.builder import PartCache, leave_out_candidates
+from bakeoff.pipeline.experiment.experiment import derive_seed
 from bakeoff.pipeline.stages.dataset import load_bundled
 from bakeoff.pipeline.stages.preprocessing import make_preprocessing
 from bakeoff.pipeline.stages.splitting import Holdout, KFold

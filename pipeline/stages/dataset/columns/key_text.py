@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from bakeoff.pipeline.text.given import quote_text
+from bakeoff.pipeline.text.words import quote_text
 
 PLAIN_WORD = re.compile(r"[A-Za-z_][\w./-]*")
 """A word that needs no quotation marks in a list of the command line."""

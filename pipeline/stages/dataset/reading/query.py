@@ -15,8 +15,8 @@ import pandas as pd
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.reading.cells import unify_types
 from bakeoff.pipeline.stages.dataset.reading.raw_table import RawTable
-from bakeoff.pipeline.text.given import expand_home
 from bakeoff.pipeline.text.secrets import is_secret_name
+from bakeoff.pipeline.text.words import expand_home
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
