@@ -11,7 +11,7 @@ from bakeoff.pipeline.audit.parts import count_copies, count_divided_groups, fin
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.experiment import Experiment, FoldResult
 from bakeoff.pipeline.experiment.stage_log import find_leaks
-from bakeoff.pipeline.stages.dataset.column import DATE
+from bakeoff.pipeline.stages.dataset.table import DATE
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.text.words import count_nouns
 

@@ -16,8 +16,8 @@ from bakeoff.pipeline.inspection.inspect_table import inspect_dataset, inspect_s
 from bakeoff.pipeline.inspection.page import write_page
 from bakeoff.pipeline.inspection.profile import TableProfile
 from bakeoff.pipeline.inspection.request import NO_PAGE, InspectRequest
+from bakeoff.pipeline.stages.dataset.files import list_dataset_files
 from bakeoff.pipeline.stages.dataset.loaders import COLLECTORS
-from bakeoff.pipeline.stages.dataset.reading.several_files import list_dataset_files
 from bakeoff.pipeline.tables.output_file import name_file, replace_file, require_output
 from bakeoff.pipeline.text.words import expand_home, quote_text
 from bakeoff.pipeline.tracking.store import list_store_paths

@@ -15,14 +15,12 @@ from bakeoff.pipeline.inspection.histogram import count_cells
 from bakeoff.pipeline.inspection.profile import ColumnProfile, TableProfile
 from bakeoff.pipeline.inspection.rows import find_row_suspicions
 from bakeoff.pipeline.stages.dataset import Column, ColumnRules, Dataset, RawTable, Roles, make_dataset
-from bakeoff.pipeline.stages.dataset.column import DATE, DROPPED, IDENTIFIER, NOMINAL, NUMERIC, ORDERED, TARGET, TEXT
-from bakeoff.pipeline.stages.dataset.columns import convert_columns, read_column
-from bakeoff.pipeline.stages.dataset.columns.cells import Cells
-from bakeoff.pipeline.stages.dataset.columns.convert import convert_cells
-from bakeoff.pipeline.stages.dataset.columns.declared import find_date_format
-from bakeoff.pipeline.stages.dataset.columns.infer import find_kind
-from bakeoff.pipeline.stages.dataset.left_out import describe_left_out
-from bakeoff.pipeline.stages.dataset.roles import require_column
+from bakeoff.pipeline.stages.dataset.assembly import describe_left_out
+from bakeoff.pipeline.stages.dataset.cells import Cells
+from bakeoff.pipeline.stages.dataset.convert import convert_cells, convert_columns, read_column
+from bakeoff.pipeline.stages.dataset.keys import require_column
+from bakeoff.pipeline.stages.dataset.kinds import find_date_format, find_kind
+from bakeoff.pipeline.stages.dataset.table import DATE, DROPPED, IDENTIFIER, NOMINAL, NUMERIC, ORDERED, TARGET, TEXT
 
 KINDS_WITHOUT_HISTOGRAM = (IDENTIFIER, TEXT)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bakeoff.pipeline.inspection.profile import Histogram, TableProfile
-from bakeoff.pipeline.stages.dataset.column import FEATURE
+from bakeoff.pipeline.stages.dataset.table import FEATURE
 from bakeoff.pipeline.tables.table import TEXT, Cell, Row, Table, make_table
 from bakeoff.pipeline.tables.terminal import print_table
 from bakeoff.pipeline.text.numbers import format_count, format_score

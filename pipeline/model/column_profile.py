@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bakeoff.pipeline.stages.dataset.column import BOOLEAN, DATE, NOMINAL, NUMERIC, ORDERED
+from bakeoff.pipeline.stages.dataset.table import BOOLEAN, DATE, NOMINAL, NUMERIC, ORDERED
 
 N_BINS = 10
 """Numbers are counted between deciles, so that each bin holds about a tenth of the training rows."""

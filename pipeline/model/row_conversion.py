@@ -12,7 +12,7 @@ from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.model.training_record import TrainingRecord
 from bakeoff.pipeline.model.typed_codes import restore_codes
 from bakeoff.pipeline.stages.dataset import ColumnRules, convert_like
-from bakeoff.pipeline.stages.dataset.columns import FurtherRows
+from bakeoff.pipeline.stages.dataset.convert import FurtherRows
 
 
 def convert_rows(record: TrainingRecord, rows: pd.DataFrame, rules: ColumnRules | None = None) -> FurtherRows:

@@ -11,8 +11,8 @@ import pandas as pd
 
 from bakeoff.pipeline.model.column_profile import ColumnProfile, to_numbers
 from bakeoff.pipeline.model.drift import Drift, adjust_by_holm, measure_drift, name_shift
-from bakeoff.pipeline.stages.dataset.column import NUMERIC, Column
-from bakeoff.pipeline.stages.dataset.columns import FurtherRows
+from bakeoff.pipeline.stages.dataset.convert import FurtherRows
+from bakeoff.pipeline.stages.dataset.table import NUMERIC, Column
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from bakeoff.pipeline.model.column_profile import ColumnProfile
 from bakeoff.pipeline.model.drift import MIN_TESTED_ROWS
 from bakeoff.pipeline.model.row_findings import ColumnFindings, RowFindings, Shift, compare_rows
 from bakeoff.pipeline.model.training_record import TrainingRecord
-from bakeoff.pipeline.stages.dataset.column import DATE
-from bakeoff.pipeline.stages.dataset.columns import FurtherRows
+from bakeoff.pipeline.stages.dataset.convert import FurtherRows
+from bakeoff.pipeline.stages.dataset.table import DATE
 from bakeoff.pipeline.text.numbers import equate_p, format_percent, format_statistic
 from bakeoff.pipeline.text.words import count_nouns, join_words
 

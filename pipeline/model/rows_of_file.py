@@ -12,7 +12,7 @@ from bakeoff.pipeline.config.requests import LAYOUT_KINDS
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.model.training_record import TrainingRecord
 from bakeoff.pipeline.stages.dataset import ColumnRules, FileLayout, RawTable, count_columns, read_file
-from bakeoff.pipeline.stages.dataset.reading.formats import find_reader
+from bakeoff.pipeline.stages.dataset.files import find_reader
 
 NA_VALUES = "na_values"
 LAYOUT_KEYS = tuple(key for key in LAYOUT_KINDS if key != NA_VALUES)

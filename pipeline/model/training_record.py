@@ -15,7 +15,7 @@ from bakeoff.pipeline.experiment import Experiment, FittedModel
 from bakeoff.pipeline.model.column_profile import ColumnProfile, profile_column
 from bakeoff.pipeline.model.row_counts import RowCounts, count_rows
 from bakeoff.pipeline.stages.dataset import Column, Dataset
-from bakeoff.pipeline.stages.dataset.column_record import (
+from bakeoff.pipeline.stages.dataset.table import (
     make_column,
     record_column,
     select_features,

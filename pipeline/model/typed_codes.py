@@ -11,7 +11,7 @@ import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from bakeoff.pipeline.stages.dataset import Column
-from bakeoff.pipeline.stages.dataset.columns.canonical import spell_cell
+from bakeoff.pipeline.stages.dataset.spelling import spell_cell
 
 CODE = re.compile(r"0+(\d+)")
 """Digits with zeros in front."""

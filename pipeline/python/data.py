@@ -12,7 +12,7 @@ from typing import Any
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.python.frames import DEFAULT_NAME, FRAMES_FOLDER, FrameFile, join_target, write_frame
-from bakeoff.pipeline.stages.dataset.reading.formats import READERS
+from bakeoff.pipeline.stages.dataset.files import READERS
 from bakeoff.pipeline.sweep.compose import override_text
 
 FILE_OPTION = "dataset=file"

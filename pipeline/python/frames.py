@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset.reading import read_frame, require_table
+from bakeoff.pipeline.stages.dataset.typed_table import read_frame, require_table
 
 FRAMES_FOLDER = Path("outputs") / "frames"
 DIGEST_BYTES = 8

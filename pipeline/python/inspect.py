@@ -19,7 +19,7 @@ from bakeoff.pipeline.python.frames import require_text_names
 from bakeoff.pipeline.python.process_state import own_process_state
 from bakeoff.pipeline.stages.dataset import ColumnRules, Roles
 from bakeoff.pipeline.stages.dataset.keys import build_from_keys
-from bakeoff.pipeline.stages.dataset.reading import read_frame
+from bakeoff.pipeline.stages.dataset.typed_table import read_frame
 from bakeoff.pipeline.sweep.compose import override_text
 from bakeoff.pipeline.tables.html import render_template
 

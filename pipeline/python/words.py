@@ -14,7 +14,7 @@ import numpy as np
 from bakeoff.pipeline.config.engine import SHIPPED_FILES, ConfigSource
 from bakeoff.pipeline.config.options import GROUPS
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset.columns.rules import LIST_KEYS
+from bakeoff.pipeline.stages.dataset.keys import LIST_KEYS
 from bakeoff.pipeline.sweep.compose import override_text
 from bakeoff.pipeline.text.words import expand_home
 

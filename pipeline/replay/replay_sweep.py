@@ -16,7 +16,7 @@ from bakeoff.pipeline.experiment.builder import PartCache
 from bakeoff.pipeline.replay.replay import replay_run
 from bakeoff.pipeline.replay.replay_report import REFUSED, ReplayReport
 from bakeoff.pipeline.replay.request import ReplayRequest
-from bakeoff.pipeline.stages.dataset.reading.several_files import list_dataset_files
+from bakeoff.pipeline.stages.dataset.files import list_dataset_files
 from bakeoff.pipeline.tables.output_file import require_output
 from bakeoff.pipeline.text.words import expand_home
 from bakeoff.pipeline.tracking.find_run import find_run_id

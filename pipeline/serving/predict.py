@@ -21,8 +21,8 @@ from bakeoff.pipeline.model.rows_of_file import hiding_groups, make_rules, read_
 from bakeoff.pipeline.model.served_model import Model
 from bakeoff.pipeline.serving.request import PredictRequest
 from bakeoff.pipeline.stages.dataset import require_file
-from bakeoff.pipeline.stages.dataset.column import DROPPED, IDENTIFIER, LEFT_OUT
-from bakeoff.pipeline.stages.dataset.reading.several_files import list_dataset_files
+from bakeoff.pipeline.stages.dataset.files import list_dataset_files
+from bakeoff.pipeline.stages.dataset.table import DROPPED, IDENTIFIER, LEFT_OUT
 from bakeoff.pipeline.tables.output_file import describe_escaped_text, require_table_output, write_table
 from bakeoff.pipeline.tracking.loading import load_model
 from bakeoff.pipeline.tracking.store import list_store_paths

@@ -13,7 +13,7 @@ from bakeoff.pipeline.config.settle import NULL_PARTS, to_yaml
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.identity import DECISIVE_KEYS, hash_config_code, hash_text
 from bakeoff.pipeline.stages.dataset import Dataset
-from bakeoff.pipeline.stages.dataset.column_record import GUESSED_TAG
+from bakeoff.pipeline.stages.dataset.table import GUESSED_TAG
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.text.secrets import find_references, is_secret_name
 from bakeoff.pipeline.tracking.interface import RunDescription

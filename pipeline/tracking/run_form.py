@@ -16,7 +16,7 @@ from multiprocessing import parent_process
 from typing import Any
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset.column_record import GUESSED_TAG
+from bakeoff.pipeline.stages.dataset.table import GUESSED_TAG
 from bakeoff.pipeline.text.words import count_nouns
 
 MAX_TAG_LETTERS = 8000

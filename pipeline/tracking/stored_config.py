@@ -13,7 +13,7 @@ import yaml
 
 from bakeoff.pipeline.config.bounds import load_bounded_yaml
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset.reading.several_files import WILDCARDS
+from bakeoff.pipeline.stages.dataset.files import WILDCARDS
 from bakeoff.pipeline.text.secrets import expand_references, find_references
 from bakeoff.pipeline.text.words import expand_home
 from bakeoff.pipeline.tracking.store import Store

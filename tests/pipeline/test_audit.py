@@ -18,7 +18,7 @@ from bakeoff.pipeline.audit.columns import find_suspect_columns
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, evaluate_split, fitting, loop
 from bakeoff.pipeline.stages.dataset import Dataset, load_bundled, load_lecture_table, make_points
-from bakeoff.pipeline.stages.dataset.column import DATE, LEFT_OUT, NUMERIC, Column
+from bakeoff.pipeline.stages.dataset.table import DATE, LEFT_OUT, NUMERIC, Column
 from bakeoff.pipeline.stages.splitting import Holdout, KFold, TimeSeries
 
 N = 200

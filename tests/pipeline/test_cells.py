@@ -15,7 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as some
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset.reading.cells import spell_cell, unify_types
+from bakeoff.pipeline.stages.dataset.source import spell_cell, unify_types
 
 
 def unified(cells: Any, dtype: Any = object) -> tuple[pd.Series, tuple[str, ...]]:

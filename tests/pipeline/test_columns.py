@@ -27,8 +27,7 @@ from bakeoff.pipeline.stages.dataset import (
     make_dataset,
     read_table,
 )
-from bakeoff.pipeline.stages.dataset.column import TARGET
-from bakeoff.pipeline.stages.dataset.column_record import format_columns, make_column
+from bakeoff.pipeline.stages.dataset.table import TARGET, format_columns, make_column
 
 
 def text(cells: Sequence[str | None]) -> pd.Series:

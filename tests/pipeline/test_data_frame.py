@@ -12,7 +12,7 @@ import pytest
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset import ColumnRules, convert_like, load_frame
-from bakeoff.pipeline.stages.dataset.reading import read_frame
+from bakeoff.pipeline.stages.dataset.typed_table import read_frame
 
 FRAME = pd.DataFrame({"size": [1.5, 2.5, None], "sort": ["a", "b", "a"]})
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset import FileLayout, read_table
-from bakeoff.pipeline.stages.dataset.reading.number_signs import SpelledTable, spell_numbers
+from bakeoff.pipeline.stages.dataset.number_signs import SpelledTable, spell_numbers
 
 GERMAN = FileLayout(decimal="comma", thousands="point")
 SWISS = FileLayout(thousands="apostrophe")

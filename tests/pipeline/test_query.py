@@ -17,7 +17,8 @@ from written_tables import titanic, write_database
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset import load_frame, load_query
-from bakeoff.pipeline.stages.dataset.reading import Query, RawTable, read_query
+from bakeoff.pipeline.stages.dataset.database import Query, read_query
+from bakeoff.pipeline.stages.dataset.source import RawTable
 
 PEOPLE = pd.DataFrame({"age": [30, None, 29], "job": ["cook", "?", None], "size": [1.7, 1.8, None]})
 

@@ -10,7 +10,7 @@ from wheel_data import wheel_frame
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset import FileLayout, read_table
-from bakeoff.pipeline.stages.dataset.reading import read_files
+from bakeoff.pipeline.stages.dataset.files import read_files
 
 
 @pytest.fixture

@@ -15,8 +15,7 @@ from sklearn import datasets
 from sklearn.utils import Bunch
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset import load_bundled, load_sklearn
-from bakeoff.pipeline.stages.dataset.reading import sklearn_data
+from bakeoff.pipeline.stages.dataset import load_bundled, load_sklearn, sklearn_data
 
 
 @pytest.mark.parametrize("name", ["iris", "wine", "breast_cancer", "digits", "diabetes"])

@@ -18,7 +18,7 @@ from wheel_data import wheel_frame
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset import FileLayout, RawTable, count_columns, read_file, read_table
-from bakeoff.pipeline.stages.dataset.reading.separator import SAMPLE_BYTES
+from bakeoff.pipeline.stages.dataset.parser import SAMPLE_BYTES
 
 CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\0\r", exclude_categories=["Cs"]), max_size=6)
 TABLES = st.integers(2, 4).flatmap(lambda d: st.lists(st.lists(CELLS, min_size=d, max_size=d), min_size=1, max_size=5))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bakeoff.pipeline.inspection.profile import ColumnProfile, Histogram, TableProfile
-from bakeoff.pipeline.stages.dataset.column import DROPPED, FEATURE, LEFT_OUT, TARGET
+from bakeoff.pipeline.stages.dataset.table import DROPPED, FEATURE, LEFT_OUT, TARGET
 from bakeoff.pipeline.tables.html import render_template
 from bakeoff.pipeline.text.numbers import format_count, format_percent, format_score
 

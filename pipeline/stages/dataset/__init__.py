@@ -1,6 +1,7 @@
 """Datasets: ``table`` defines a dataset; ``loaders`` and ``bundled`` return one.
 
-``reading`` gets the cells of a source, ``columns`` decides what each column is, and ``make_dataset`` joins both.
+``files``, ``database`` and ``catalogue`` get the cells of a source, ``kinds`` decides what each column is, and
+``make_dataset`` joins both.
 """
 
 from __future__ import annotations
@@ -9,24 +10,26 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from bakeoff.pipeline.stages.dataset.column import Column
-from bakeoff.pipeline.stages.dataset.roles import Roles
-from bakeoff.pipeline.stages.dataset.table import Dataset
+from bakeoff.pipeline.stages.dataset.table import Column, Dataset
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.stages.dataset.assembly import make_dataset
     from bakeoff.pipeline.stages.dataset.bundled import load_bundled, load_lecture_table, make_points
-    from bakeoff.pipeline.stages.dataset.columns import ColumnRules, convert_columns, convert_like
+    from bakeoff.pipeline.stages.dataset.convert import convert_columns, convert_like
+    from bakeoff.pipeline.stages.dataset.files import read_file, require_file
+    from bakeoff.pipeline.stages.dataset.keys import ColumnRules, FileLayout, Roles
     from bakeoff.pipeline.stages.dataset.loaders import load_frame, load_openml, load_query, load_sklearn, read_table
-    from bakeoff.pipeline.stages.dataset.reading import FileLayout, RawTable, count_columns, read_file, require_file
+    from bakeoff.pipeline.stages.dataset.source import RawTable
+    from bakeoff.pipeline.stages.dataset.text_file import count_columns
 
 MODULES: Mapping[str, str] = {
-    "ColumnRules": "columns",
-    "FileLayout": "reading",
-    "RawTable": "reading",
-    "convert_columns": "columns",
-    "convert_like": "columns",
-    "count_columns": "reading",
+    "ColumnRules": "keys",
+    "FileLayout": "keys",
+    "RawTable": "source",
+    "Roles": "keys",
+    "convert_columns": "convert",
+    "convert_like": "convert",
+    "count_columns": "text_file",
     "load_bundled": "bundled",
     "load_frame": "loaders",
     "load_lecture_table": "bundled",
@@ -35,9 +38,9 @@ MODULES: Mapping[str, str] = {
     "load_sklearn": "loaders",
     "make_dataset": "assembly",
     "make_points": "bundled",
-    "read_file": "reading",
+    "read_file": "files",
     "read_table": "loaders",
-    "require_file": "reading",
+    "require_file": "files",
 }
 """Name -> the module that has it, which is imported when the name is asked for: most runs need few."""
 

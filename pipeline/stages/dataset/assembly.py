@@ -1,4 +1,4 @@
-"""From a raw table to a dataset: roles of columns, kinds of features, and the target of a task."""
+"""From a source to a dataset: roles of columns, kinds of features, and the target of a task."""
 
 from __future__ import annotations
 
@@ -10,36 +10,81 @@ import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset.column import DROPPED, FEATURE, NOMINAL, NUMERIC, TARGET, Column
-from bakeoff.pipeline.stages.dataset.column_limit import require_few_columns
-from bakeoff.pipeline.stages.dataset.columns import ColumnRules, convert_columns, read_column
-from bakeoff.pipeline.stages.dataset.columns.canonical import spell_cells
-from bakeoff.pipeline.stages.dataset.columns.cells import Cells
-from bakeoff.pipeline.stages.dataset.columns.convert import describe_cells
-from bakeoff.pipeline.stages.dataset.columns.imbalance import suspect_imbalance
-from bakeoff.pipeline.stages.dataset.columns.infer import find_kind
-from bakeoff.pipeline.stages.dataset.columns.target import (
+from bakeoff.pipeline.stages.dataset.cells import Cells
+from bakeoff.pipeline.stages.dataset.convert import convert_columns, describe_cells, read_column
+from bakeoff.pipeline.stages.dataset.keys import ColumnRules, Roles, find_target, require_column, require_one_role
+from bakeoff.pipeline.stages.dataset.kinds import find_kind
+from bakeoff.pipeline.stages.dataset.size_limits import require_few_columns
+from bakeoff.pipeline.stages.dataset.source import RawTable
+from bakeoff.pipeline.stages.dataset.spelling import format_list_key, spell_cells
+from bakeoff.pipeline.stages.dataset.suspicions import suspect_imbalance
+from bakeoff.pipeline.stages.dataset.table import (
+    CONSTANT,
+    DATE,
+    DROPPED,
+    FEATURE,
+    IDENTIFIER,
+    LEFT_OUT,
+    NOMINAL,
+    NUMERIC,
+    TARGET,
+    TEXT,
+    Column,
+    Dataset,
+    find_positive_class,
+)
+from bakeoff.pipeline.stages.dataset.target import (
     check_classes,
+    encode_groups,
     find_missing,
     looks_like_classes,
-    read_values,
-    suspect_classes,
-    to_labels,
-    to_targets,
-)
-from bakeoff.pipeline.stages.dataset.left_out import describe_left_out
-from bakeoff.pipeline.stages.dataset.reading import RawTable
-from bakeoff.pipeline.stages.dataset.roles import Roles, find_target, require_column, require_one_role
-from bakeoff.pipeline.stages.dataset.row_columns import (
-    encode_groups,
     note_untested_rows,
     read_folds,
     read_parts,
     read_times,
+    read_values,
     read_weights,
+    suspect_classes,
+    to_labels,
+    to_targets,
 )
-from bakeoff.pipeline.stages.dataset.table import Dataset, find_positive_class
 from bakeoff.pipeline.text.words import count_nouns
+
+KEYS = {IDENTIFIER: "keep", DATE: "dates", TEXT: "text", CONSTANT: "keep"}
+NOUNS = {
+    IDENTIFIER: "identifiers",
+    DATE: "dates",
+    TEXT: "free text",
+    CONSTANT: "constants",
+}
+MAX_SHOWN_COLUMNS = 8
+
+
+def describe_left_out(columns: Sequence[Column]) -> tuple[str, ...]:
+    """Return a sentence for each kind of which columns are left out.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        Those with another role than left out are ignored.
+
+    Examples
+    --------
+    >>> describe_left_out([Column("id", IDENTIFIER, "90 different in 90 cells", role=LEFT_OUT)])
+    ('Left out as identifiers: id (90 different in 90 cells). dataset.keep=[id] takes it in.',)
+    """
+    sentences = []
+    for kind, noun in NOUNS.items():
+        found = [column for column in columns if column.kind == kind and column.role == LEFT_OUT]
+        if not found:
+            continue
+        shown = [f"{column.name} ({column.reason})" for column in found[:MAX_SHOWN_COLUMNS]]
+        n_further = len(found) - len(shown)
+        further = f" and {n_further} more" if n_further else ""
+        key = format_list_key(KEYS[kind], [column.name for column in found[:MAX_SHOWN_COLUMNS]])
+        pronoun = "it" if len(found) == 1 else "them"
+        sentences.append(f"Left out as {noun}: {', '.join(shown)}{further}. {key} takes {pronoun} in.")
+    return tuple(sentences)
 
 
 def make_dataset(raw: RawTable, roles: Roles, rules: ColumnRules) -> Dataset:

@@ -7,21 +7,14 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from bakeoff.pipeline.stages.dataset.assembly import make_dataset
-from bakeoff.pipeline.stages.dataset.columns import ColumnRules
-from bakeoff.pipeline.stages.dataset.keys import build_from_keys
-from bakeoff.pipeline.stages.dataset.reading import (
-    FileLayout,
-    OpenmlQuery,
-    Query,
-    RawTable,
-    read_files,
-    read_frame,
-    read_openml,
-    read_query,
-    read_sklearn,
-)
-from bakeoff.pipeline.stages.dataset.roles import Roles
+from bakeoff.pipeline.stages.dataset.catalogue import OpenmlQuery, read_openml
+from bakeoff.pipeline.stages.dataset.database import Query, read_query
+from bakeoff.pipeline.stages.dataset.files import read_files
+from bakeoff.pipeline.stages.dataset.keys import ColumnRules, FileLayout, Roles, build_from_keys
+from bakeoff.pipeline.stages.dataset.sklearn_data import read_sklearn
+from bakeoff.pipeline.stages.dataset.source import RawTable
 from bakeoff.pipeline.stages.dataset.table import Dataset
+from bakeoff.pipeline.stages.dataset.typed_table import read_frame
 
 
 class Source(NamedTuple):

@@ -1,10 +1,11 @@
-"""A dataset: a table of numeric and nominal columns, a target and a task."""
+"""A dataset: a table of features, a target and a task; its columns, and why each is what it is."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -13,8 +14,107 @@ import pandas as pd
 from pandas.api.types import is_datetime64_any_dtype
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.stages.dataset.column import DATE, NOMINAL, NUMERIC, ORDERED, TEXT, Column
 from bakeoff.pipeline.text.words import join_words
+
+NUMERIC = "numeric"
+NOMINAL = "nominal"
+ORDERED = "ordered"
+BOOLEAN = "boolean"
+DATE = "date"
+TEXT = "text"
+IDENTIFIER = "identifier"
+CONSTANT = "constant"
+KINDS = (NUMERIC, NOMINAL, ORDERED, BOOLEAN, DATE, TEXT, IDENTIFIER, CONSTANT)
+
+FEATURE = "feature"
+TARGET = "target"
+GROUPS = "groups"
+WEIGHTS = "weights"
+SPLIT = "split"
+FOLDS = "folds"
+TIME = "time"
+LEFT_OUT = "left out"
+"""By the program, because of the kind of the column; ``dataset.keep`` takes it in."""
+DROPPED = "dropped"
+"""By the user, with ``dataset.drop``."""
+ROLES = (FEATURE, TARGET, GROUPS, WEIGHTS, SPLIT, FOLDS, TIME, LEFT_OUT, DROPPED)
+
+
+@dataclass(frozen=True)
+class Column:
+    """What a column of a source is taken for, and why.
+
+    Attributes
+    ----------
+    name : str
+    kind : str
+        One of `KINDS`.
+    reason : str
+        Why it is of this kind, such as ``1309 cells are numbers``.
+    role : str
+        One of `ROLES`.
+    n_missing : int
+    n_distinct : int
+        The number of different values, missing cells aside.
+    values : tuple of str
+        The values of a nominal, ordered or Boolean column, in order; empty for other kinds.
+    date_format : str
+        Of a column of dates in text; empty for other kinds and for sources that have dates.
+    suspicions : tuple of str
+        A sentence each, about what may be wrong with the column.
+    """
+
+    name: str
+    kind: str
+    reason: str
+    role: str = FEATURE
+    n_missing: int = 0
+    n_distinct: int = 0
+    values: tuple[str, ...] = ()
+    date_format: str = ""
+    suspicions: tuple[str, ...] = ()
+
+
+COLUMNS_FILE = "columns.json"
+"""The artifact of a run that holds them."""
+LIST_FIELDS = {"values", "suspicions"}
+GUESSED_TAG = "dataset_guessed"
+"""The tag of a run that holds the keys of its file that were guessed, as JSON."""
+
+
+def format_columns(dataset: Dataset) -> str:
+    """Return the columns of a dataset as JSON, a list of objects with the fields of `Column`.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        If the kinds of its columns were not inferred, its features are described by their types.
+    """
+    columns = dataset.described_columns
+    lines = [json.dumps(record_column(column), ensure_ascii=False) for column in columns]
+    return "[\n" + ",\n".join(lines) + "\n]\n"
+
+
+def record_column(column: Column) -> dict[str, Any]:
+    """Return the fields of a column."""
+    # The function of the standard library copies each value, which takes ten times as long.
+    return dict(vars(column))
+
+
+def make_column(record: Mapping[str, Any]) -> Column:
+    """Return the column of which the fields are given; fields that another version wrote are ignored."""
+    known = {field.name for field in fields(Column)}
+    values = {key: record[key] for key in known & set(record)}
+    for key in LIST_FIELDS & set(values):
+        values[key] = tuple(values[key])
+    return Column(**values)
+
+
+def select_features(columns: Sequence[Column], names: Sequence[str]) -> list[Column]:
+    """Return the features of given names, in their order; those that were not recorded are left out."""
+    features = {column.name: column for column in columns if column.role == FEATURE}
+    return [features[name] for name in names if name in features]
+
 
 DIGEST_BYTES = 8
 BYTES_KINDS = "fiubU"

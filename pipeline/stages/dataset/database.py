@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset.reading.cells import unify_types
-from bakeoff.pipeline.stages.dataset.reading.raw_table import RawTable
+from bakeoff.pipeline.stages.dataset.source import RawTable, unify_types
 from bakeoff.pipeline.text.secrets import is_secret_name
 from bakeoff.pipeline.text.words import expand_home
 

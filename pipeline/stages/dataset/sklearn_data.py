@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.stages.dataset.reading.cells import unify_types
-from bakeoff.pipeline.stages.dataset.reading.raw_table import RawTable
-from bakeoff.pipeline.stages.dataset.reading.targets import choose_target
+from bakeoff.pipeline.stages.dataset.catalogue import choose_target
+from bakeoff.pipeline.stages.dataset.source import RawTable, unify_types
 
 LOADED = ("breast_cancer", "diabetes", "digits", "iris", "linnerud", "wine")
 """In the wheel."""

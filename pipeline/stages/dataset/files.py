@@ -1,9 +1,9 @@
-"""Several files of one shape as one table, and a file of training rows with one of test rows."""
+"""Files: which function reads which format, and several files of one shape as one table."""
 
 from __future__ import annotations
 
 import glob
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -11,15 +11,80 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset.reading.cells import unify_types
-from bakeoff.pipeline.stages.dataset.reading.formats import find_reader, read_file, require_file
-from bakeoff.pipeline.stages.dataset.reading.layout import FileLayout
-from bakeoff.pipeline.stages.dataset.reading.query import find_database
-from bakeoff.pipeline.stages.dataset.reading.raw_table import RawTable
-from bakeoff.pipeline.stages.dataset.reading.text_file import require_several_columns
+from bakeoff.pipeline.stages.dataset.arff_file import read_arff
+from bakeoff.pipeline.stages.dataset.content import DECOMPRESSORS, strip_compression
+from bakeoff.pipeline.stages.dataset.database import find_database
+from bakeoff.pipeline.stages.dataset.keys import FileLayout
+from bakeoff.pipeline.stages.dataset.source import RawTable, unify_types
+from bakeoff.pipeline.stages.dataset.text_file import TEXT_EXTENSIONS, read_text, require_several_columns
+from bakeoff.pipeline.stages.dataset.typed_table import read_arrow, read_excel, read_json, read_json_lines, read_parquet
 from bakeoff.pipeline.text.words import expand_home
+
+READERS: Mapping[str, Callable[[Path, FileLayout], RawTable]] = {
+    **dict.fromkeys(TEXT_EXTENSIONS, read_text),
+    ".parquet": read_parquet,
+    ".pq": read_parquet,
+    ".arrow": read_arrow,
+    ".feather": read_arrow,
+    ".ipc": read_arrow,
+    ".arff": read_arff,
+    ".jsonl": read_json_lines,
+    ".ndjson": read_json_lines,
+    ".json": read_json,
+    ".xlsx": read_excel,
+    ".xlsm": read_excel,
+}
+"""Extension -> function; an extension of compressed text, such as .gz, is left out before."""
+
+
+def read_file(file: Path, layout: FileLayout) -> RawTable:
+    """Read a file by the function of its extension.
+
+    Parameters
+    ----------
+    file : Path
+    layout : FileLayout
+
+    Raises
+    ------
+    UserError
+        The file does not exist, has another extension, or holds no table.
+    """
+    require_file(file)
+    reader = find_reader(file)
+    if file.stat().st_size == 0:
+        raise layout.make_empty_error(file)
+    try:
+        raw = reader(file, layout)
+    except (pa.ArrowInvalid, UnicodeDecodeError, ValueError, OSError) as error:
+        raise UserError(f"dataset.path={str(file)!r} cannot be read as a table: {error}") from error
+    if raw.frame.empty:
+        raise UserError(f"dataset.path={str(file)!r} has column names but no rows.")
+    return raw
+
+
+def find_reader(file: Path) -> Callable[[Path, FileLayout], RawTable]:
+    """Return the function that reads files of an extension; raises UserError if there is none."""
+    reader = READERS.get(strip_compression(file).suffix.lower())
+    if reader is None:
+        extension = f"the extension {file.suffix!r}" if file.suffix else "no extension"
+        raise UserError(
+            f"dataset.path={str(file)!r}: files with {extension} are not read. Allowed: {', '.join(READERS)}, and text "
+            f"that is compressed: {', '.join(f'.csv{ending}' for ending in DECOMPRESSORS)}."
+        )
+    return reader
+
+
+def require_file(file: Path, key: str = "path") -> None:
+    """Raise UserError for a path, given by a key of the dataset, at which there is no file."""
+    if not file.is_file():
+        raise UserError(
+            f"dataset.{key}={str(file)!r} is not a file (looked in {Path.cwd()}); give the path of a file with a table."
+        )
+
 
 WILDCARDS = "*?["
 TRAIN = "train"

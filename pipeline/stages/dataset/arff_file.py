@@ -20,12 +20,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset.column_limit import require_few_columns
-from bakeoff.pipeline.stages.dataset.reading.cells import TEXT_TYPE, arrow_to_column, unify_types
-from bakeoff.pipeline.stages.dataset.reading.compressed import strip_compression
-from bakeoff.pipeline.stages.dataset.reading.layout import FileLayout
-from bakeoff.pipeline.stages.dataset.reading.raw_table import RawTable
-from bakeoff.pipeline.stages.dataset.reading.text_content import read_characters
+from bakeoff.pipeline.stages.dataset.content import read_characters, strip_compression
+from bakeoff.pipeline.stages.dataset.keys import FileLayout
+from bakeoff.pipeline.stages.dataset.size_limits import require_few_columns
+from bakeoff.pipeline.stages.dataset.source import TEXT_TYPE, RawTable, arrow_to_column, unify_types
 
 DEFAULT_DATE = "yyyy-MM-dd'T'HH:mm:ss"
 DATE_LETTERS = {

@@ -7,13 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from bakeoff.pipeline.stages.dataset.column import IDENTIFIER, NOMINAL, NUMERIC, TEXT
-from bakeoff.pipeline.stages.dataset.columns.canonical import find_merged_spellings, find_similar_values, spell_cell
-from bakeoff.pipeline.stages.dataset.columns.cells import Cells
-from bakeoff.pipeline.stages.dataset.columns.dates import find_stray_cells
-from bakeoff.pipeline.stages.dataset.columns.infer import MIN_JUDGED_CELLS, is_mostly_numbers, shorten
-from bakeoff.pipeline.stages.dataset.columns.key_text import format_list_key
-from bakeoff.pipeline.stages.dataset.columns.numbers import MAX_EXACT_INTEGER, find_power
+from bakeoff.pipeline.stages.dataset.cells import MAX_EXACT_INTEGER, Cells, find_power
+from bakeoff.pipeline.stages.dataset.kinds import MIN_JUDGED_CELLS, is_mostly_numbers, shorten
+from bakeoff.pipeline.stages.dataset.spelling import (
+    find_merged_spellings,
+    find_similar_values,
+    find_stray_cells,
+    format_list_key,
+    spell_cell,
+)
+from bakeoff.pipeline.stages.dataset.table import IDENTIFIER, NOMINAL, NUMERIC, TEXT
 from bakeoff.pipeline.text.words import join_words
 
 MIN_CELLS_PER_VALUE = 5.0
@@ -35,7 +38,7 @@ def find_suspicions(cells: Cells, kind: str, is_chosen: bool = False) -> tuple[s
     ----------
     cells : Cells
     kind : str
-        Of `bakeoff.pipeline.stages.dataset.column.KINDS`.
+        Of `bakeoff.pipeline.stages.dataset.table.KINDS`.
     is_chosen : bool
         Whether the user has declared its kind or wants to keep it, so that this is not recommended against.
     """
@@ -204,3 +207,32 @@ def list_cells(counts: Mapping[str, int]) -> str:
     if len(shown) > MAX_SHOWN_CELLS:
         shown = [*shown[:MAX_SHOWN_CELLS], f"{len(shown) - MAX_SHOWN_CELLS} more"]
     return join_words(shown)
+
+
+MAX_IMBALANCE = 10.0
+"""Rows of the largest class for each row of the smallest, above which a sentence is due."""
+MAX_SHOWN_CLASSES = 3
+
+
+def suspect_imbalance(cells: Cells) -> tuple[str, ...]:
+    """Return a sentence if the largest class has more than `MAX_IMBALANCE` times the rows of the smallest.
+
+    Parameters
+    ----------
+    cells : Cells
+        Of the target.
+    """
+    distinct = cells.distinct
+    counts = np.bincount(distinct.codes[distinct.codes >= 0], minlength=len(distinct.values))  # (c,)
+    largest = int(counts.max())
+    rare = [position for position in np.argsort(counts, kind="stable") if counts[position] * MAX_IMBALANCE < largest]
+    if not rare:
+        return ()
+    shown = [f"{distinct.values[position]!r} {counts[position]}" for position in rare[:MAX_SHOWN_CLASSES]]
+    further = f" ({len(rare) - len(shown)} more classes are as rare)" if len(rare) > len(shown) else ""
+    common = distinct.values[int(counts.argmax())]
+    return (
+        f"{cells.name}: class {common!r} has {largest} of {counts.sum()} rows, {', '.join(shown)}{further}, so that "
+        "accuracy says little about rare classes. evaluation.metrics=[balanced_accuracy] counts all classes alike, and "
+        "balance=weights fits so.",
+    )

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset.reading.layout import COMMA, POINT, FileLayout, name_sign, read_sign
+from bakeoff.pipeline.stages.dataset.keys import COMMA, POINT, FileLayout, name_sign, read_sign
 
 MIN_NUMBER_FRACTION = 0.9
 """Of the cells of a column that must be numbers with a comma for its meaning to be recognised; the others are missing
@@ -252,3 +253,95 @@ def measure_fraction(cells: pa.ChunkedArray, pattern: str) -> float:
     """Return the fraction of cells that a regular expression describes."""
     n_matching = pc.sum(pc.match_substring_regex(cells, pattern)).as_py() or 0
     return n_matching / max(1, len(cells))
+
+
+LEADING_GROUP = rf"^{SIGN}[1-9]\d{{0,2}}(\.\d{{3}})+$"
+WHOLE_OR_GROUPED = rf"^{SIGN}(0|[1-9]\d{{0,2}})(\.\d{{3}})*$"
+"""A whole number below 1000, or one with points between groups of digits."""
+N_FIRST_CELLS = 100
+MIN_GROUPED_CELLS = 5
+"""Of fewer cells with a point, three digits behind each are no sign of anything."""
+
+
+def doubt_points(table: pa.Table, layout: FileLayout) -> list[str]:
+    """Return a sentence about columns in which every point may separate groups of digits; nothing if there are none.
+
+    Parameters
+    ----------
+    table : Table of shape (n, d)
+        Of text, in which no signs of numbers were recognised.
+    layout : FileLayout
+        If it gives a sign, there is no doubt.
+    """
+    if layout.decimal is not None or layout.thousands is not None:
+        return []
+    found = {name: example for name in table.column_names if (example := _find_group(table.column(name)))}
+    if not found:
+        return []
+    names = ", ".join(map(repr, found))
+    first = next(iter(found.values()))
+    where = "columns" if len(found) > 1 else "column"
+    return [
+        f"The point in {where} {names} is taken for a decimal sign, as in {first} "
+        "(dataset.decimal=point confirms it); if it stands between groups of digits, add dataset.thousands=point."
+    ]
+
+
+def _find_group(column: pa.ChunkedArray) -> str:
+    """Return a cell such as 1.234 of a column whose points all have three digits behind; empty for another column."""
+    # Nearly all columns of decimals are told by their first cells, and a search in all takes as long as to read them.
+    first_cells = column.slice(0, N_FIRST_CELLS)
+    if not all(_may_be_grouped(cells) for cells in (first_cells, column)):
+        return ""
+    pointed = column.filter(pc.match_substring(column, POINT))
+    return "" if len(pointed) < MIN_GROUPED_CELLS else str(pointed[0])
+
+
+def _may_be_grouped(column: pa.ChunkedArray) -> bool:
+    """Return whether all cells with a point are like 1.234, and nearly all other cells are whole numbers."""
+    filled = pc.drop_null(column.filter(pc.not_equal(column, "")))
+    pointed = filled.filter(pc.match_substring(filled, POINT))
+    has_groups_alone = measure_fraction(pointed, LEADING_GROUP) == 1.0 if len(pointed) else True
+    return has_groups_alone and measure_fraction(filled, WHOLE_OR_GROUPED) >= MIN_NUMBER_FRACTION
+
+
+SIGN_KEYS = ("decimal", "thousands")
+"""The keys of a layout about numbers in text."""
+
+
+def spell_text_cells(
+    frame: pd.DataFrame, layout: FileLayout, source: str
+) -> tuple[pd.DataFrame, tuple[str, ...], Mapping[str, str]]:
+    """Spell numbers in text with a decimal point, as those of a text file are.
+
+    Parameters
+    ----------
+    frame : DataFrame of shape (n, d)
+        Of objects; those that are not text stay as they are.
+    layout : FileLayout
+        If it gives neither sign, commas are recognised where they can have one meaning only.
+    source : str
+        For messages.
+
+    Returns
+    -------
+    frame : DataFrame of shape (n, d)
+    notes : tuple of str
+        The signs that were recognised.
+    guessed : mapping of str to str
+        The keys of a layout that give these signs.
+
+    Raises
+    ------
+    UserError
+        A comma, or a point, may have two meanings.
+    """
+    is_text = frame.map(lambda cell: isinstance(cell, str))
+    names = [str(name) for name in frame if is_text[name].any()]
+    if not names:
+        return frame, (), {}
+    table = pa.table({name: pa.array(frame[name].where(is_text[name], None), pa.string()) for name in names})
+    spelled = spell_numbers(table, layout, source)
+    columns = {name: pd.Series(spelled.table[name].to_pylist(), dtype=object) for name in names}
+    changed = {name: frame[name].mask(is_text[name], columns[name]) for name in names}
+    return frame.assign(**changed), tuple(spelled.notes), spelled.guessed

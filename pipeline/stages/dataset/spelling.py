@@ -1,0 +1,357 @@
+"""How cells are spelled: the one spelling of each value, missing cells, and dates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.text.words import quote_text
+
+BOOLEANS = {"true": "true", "True": "true", "TRUE": "true", "false": "false", "False": "false", "FALSE": "false"}
+WHOLE_NUMBER = re.compile(r"(-?)(0|[1-9][0-9]*)\.0+")
+"""A whole number with zeros after the point; leading zeros belong to a code."""
+
+
+def spell_cell(cell: object) -> str:
+    """Return the canonical spelling of a cell that is not missing.
+
+    Parameters
+    ----------
+    cell : object
+        Text, a Boolean, a number or a date.
+
+    Examples
+    --------
+    >>> [spell_cell(cell) for cell in ("True", True, "1.0", 1.0, 1, "007", 2.5)]
+    ['true', 'true', '1', '1', '1', '007', '2.5']
+    """
+    if isinstance(cell, str):
+        return _spell_text(cell)
+    if isinstance(cell, bool | np.bool_):
+        return "true" if cell else "false"
+    if isinstance(cell, datetime | date | np.datetime64):
+        return _spell_date(pd.Timestamp(cell))
+    if isinstance(cell, int | float | Decimal | np.integer | np.floating):
+        return _spell_number(cell)
+    return str(cell)
+
+
+def spell_cells(cells: Sequence[Any]) -> list[str]:
+    """Return the canonical spelling of each cell; none of them may be missing."""
+    return [spell_cell(cell) for cell in cells]
+
+
+def find_merged_spellings(cells: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the pairs of spellings among distinct cells of text that are one value, such as ``1`` and ``1.0``."""
+    first: dict[str, str] = {}
+    merged = []
+    for cell in cells:
+        value = spell_cell(cell)
+        if value in first:
+            merged.append((first[value], cell))
+        else:
+            first[value] = cell
+    return merged
+
+
+def find_similar_values(values: Sequence[str]) -> tuple[str, str] | None:
+    """Return the first two values that differ in capitals and spaces alone; None if there are none.
+
+    Examples
+    --------
+    >>> find_similar_values(["Yes", "no", "yes"])
+    ('Yes', 'yes')
+    """
+    first: dict[str, str] = {}
+    for value in values:
+        key = " ".join(value.casefold().split())
+        if key in first:
+            return first[key], value
+        first[key] = value
+    return None
+
+
+def _spell_text(cell: str) -> str:
+    if cell in BOOLEANS:
+        return BOOLEANS[cell]
+    match = WHOLE_NUMBER.fullmatch(cell)
+    spelling = match[1] + match[2] if match else cell
+    return "0" if spelling == "-0" else spelling
+
+
+def _spell_number(cell: Any) -> str:
+    if cell != cell or cell in (float("inf"), float("-inf")):
+        return str(cell)
+    # str() of NumPy's floats is their shortest spelling, for 32 bits as well.
+    return str(int(cell)) if cell == int(cell) else str(cell)
+
+
+def _spell_date(time: pd.Timestamp) -> str:
+    return time.strftime("%Y-%m-%d") if time == time.normalize() else str(time)
+
+
+PLAIN_WORD = re.compile(r"[A-Za-z_][\w./-]*")
+"""A word that needs no quotation marks in a list of the command line."""
+OTHER_MEANING = frozenset({"true", "false", "null", "nan", "inf"})
+"""Words that are no text without quotation marks."""
+
+
+def format_list_key(key: str, names: Iterable[str]) -> str:
+    """Return a key of the dataset with a list, in quotation marks where the command line needs them.
+
+    Examples
+    --------
+    >>> format_list_key("keep", ["age", "body mass (g)"])
+    "dataset.keep=[age,'body mass (g)']"
+    """
+    return f"dataset.{key}=[{','.join(quote_word(name) for name in names)}]"
+
+
+def quote_word(word: str) -> str:
+    """Return a word as it stands in a list of the command line."""
+    if PLAIN_WORD.fullmatch(word) and word.lower() not in OTHER_MEANING:
+        return word
+    return quote_text(word)
+
+
+EMPTY = ""
+EVERYWHERE = frozenset({EMPTY, "NA", "NaN", "nan"})
+"""Spellings of a missing cell in each column, the target included."""
+AMONG_NUMBERS = frozenset(
+    {
+        *("?", "??", "-", "--", "---", "–", "—", ".", "..", "...", "*", "_", "na", "n/a", "n.a.", "n.a", "n. a."),
+        *("nan", "-nan", "<na>", "#n/a", "#na", "#value!", "#null!", "#div/0!", "none", "null", "(null)", "\\n", "nil"),
+        *("missing", "(missing)", "unknown", "not available", "not applicable", "undefined", "void"),
+    }
+)
+"""Spellings, in lower case, that stand for a missing cell only in a column whose other cells are numbers."""
+
+
+@dataclass(frozen=True)
+class MissingRule:
+    """Which cells of one column are missing.
+
+    Attributes
+    ----------
+    spellings : frozenset of str
+        In any column; a cell of spaces alone is empty.
+    among_numbers : frozenset of str
+        In lower case; only in a column whose other cells are numbers.
+    given : frozenset of str
+        Those of the spellings that the user names.
+    """
+
+    spellings: frozenset[str] = EVERYWHERE
+    among_numbers: frozenset[str] = AMONG_NUMBERS
+    given: frozenset[str] = frozenset()
+
+    @cached_property
+    def numbers(self) -> tuple[float, ...]:
+        """The numbers among the spellings, such as -999: a missing cell of numbers is one that is equal to them."""
+        numbers = []
+        for spelling in sorted(self.spellings - EVERYWHERE):
+            try:
+                numbers.append(float(spelling))
+            except ValueError:
+                continue
+        return tuple(numbers)
+
+    def covers(self, cell: str) -> bool:
+        """Return whether a cell is missing in any column."""
+        return cell in self.spellings or cell.strip() in self.spellings
+
+    def without_values(self, values: Collection[str]) -> MissingRule:
+        """Return the rule for a column whose source declares its values: they count, unless the user names them.
+
+        Examples
+        --------
+        >>> MissingRule().without_values(["NA", "yes"]).covers("NA")
+        False
+        """
+        declared = frozenset(values) - {EMPTY} - self.given
+        return replace(self, spellings=self.spellings - declared)
+
+    def covers_among_numbers(self, cell: str) -> bool:
+        """Return whether a cell is missing in a column whose other cells are numbers."""
+        return self.covers(cell) or cell.strip().lower() in self.among_numbers
+
+
+def make_missing_rule(na_values: Any, column: str) -> MissingRule:
+    """Return which cells of a column are missing.
+
+    Parameters
+    ----------
+    na_values : None, sequence or mapping
+        Further spellings for all columns; or, by the names of columns, the only spellings of a column beside the empty
+        cell, so that ``NA`` may be a value.
+    column : str
+
+    Raises
+    ------
+    UserError
+        ``na_values`` is neither.
+
+    Examples
+    --------
+    >>> make_missing_rule(["x", -999], "age").covers("-999")
+    True
+    >>> make_missing_rule({"country": []}, "country").covers("NA")
+    False
+    """
+    if na_values is None:
+        return MissingRule()
+    if isinstance(na_values, Mapping):
+        if column not in na_values:
+            return MissingRule()
+        given = frozenset(_spell_all(na_values[column]))
+        return MissingRule(frozenset({EMPTY}) | given, frozenset(), given)
+    given = frozenset(_spell_all(na_values))
+    return MissingRule(EVERYWHERE | given, given=given)
+
+
+def _spell_all(spellings: Any) -> list[str]:
+    if isinstance(spellings, str | int | float) or not isinstance(spellings, Sequence):
+        raise UserError(
+            f"dataset.na_values={spellings!r} must be a list of spellings, dataset.na_values=[{spellings}], or lists "
+            "by column, dataset.na_values={age: [-1]}."
+        )
+    return [str(spelling) for spelling in spellings]
+
+
+ISO = "ISO8601"
+"""What pandas calls the formats 2012-01-31, 2012-01-31T12:30:00Z and the like."""
+ISO_CELL = re.compile(r"\d{4}-\d{2}(-\d{2}([T ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?\s?(Z|[+-]\d{2}:?\d{2})?)?)?")
+DAYS = (
+    "%Y/%m/%d",
+    "%Y.%m.%d",
+    "%d.%m.%Y",
+    "%d/%m/%Y",
+    "%m/%d/%Y",
+    "%d-%m-%Y",
+    "%m-%d-%Y",
+    "%d %b %Y",
+    "%d %B %Y",
+    "%d-%b-%Y",
+    "%b %d, %Y",
+    "%B %d, %Y",
+    "%b %d %Y",
+    "%d.%m.%y",
+    "%d/%m/%y",
+    "%m/%d/%y",
+    "%d-%b-%y",
+)
+TIMES = ("", " %H:%M", " %H:%M:%S", "T%H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
+FIELDS = {
+    "%Y": r"\d{4}",
+    "%y": r"\d{2}",
+    "%m": r"\d{1,2}",
+    "%d": r"\d{1,2}",
+    "%b": r"[^\W\d_]{3}\.?",
+    "%B": r"[^\W\d_]{3,}",
+    "%H": r"\d{1,2}",
+    "%I": r"\d{1,2}",
+    "%M": r"\d{2}",
+    "%S": r"\d{2}",
+    "%p": r"[AaPp][Mm]",
+}
+"""The cells that a field of a format may hold, approximately: pandas decides, but takes a millisecond for a format."""
+MIN_DATES = 10
+MIN_DATES_SHARE = 0.9
+"""Text with at least so many and this share of dates was probably meant to hold dates."""
+N_PROBED_CELLS = 3
+"""Cells that exclude most formats, before all cells are read."""
+
+
+def _make_pattern(date_format: str) -> re.Pattern[str]:
+    pattern = re.escape(date_format)
+    # A version such as 1.2.12 is no date: with two digits of the year, day and month have two as well.
+    fields = FIELDS | {"%m": r"\d{2}", "%d": r"\d{2}"} if "%y" in date_format else FIELDS
+    for name, cell in fields.items():
+        pattern = pattern.replace(name, cell)
+    return re.compile(pattern)
+
+
+PATTERNS = {day + time: _make_pattern(day + time) for day in DAYS for time in TIMES}
+"""Format -> the cells that may be dates of it."""
+
+
+def find_date_formats(cells: Sequence[str]) -> list[str]:
+    """Return the formats in which all cells are dates; more than one if day and month cannot be told apart.
+
+    Parameters
+    ----------
+    cells : sequence of str
+        Distinct, and none missing.
+
+    Examples
+    --------
+    >>> find_date_formats(["31.12.2012", "01.02.2013"])
+    ['%d.%m.%Y']
+    >>> find_date_formats(["01/02/2012", "03/04/2013"])
+    ['%d/%m/%Y', '%m/%d/%Y']
+    """
+    probed = [cell.strip() for cell in cells[:N_PROBED_CELLS]]
+    if not probed:
+        return []
+    if all(ISO_CELL.fullmatch(cell) for cell in probed):
+        return [ISO] if count_dates(cells, ISO) == len(cells) else []
+    likely = [name for name, pattern in PATTERNS.items() if all(pattern.fullmatch(cell) for cell in probed)]
+    return [each for each in likely if count_dates(cells, each) == len(cells)]
+
+
+def find_stray_cells(cells: Sequence[str]) -> list[str]:
+    """Return the cells that are no dates among cells of which nearly all are; none if they are not.
+
+    Parameters
+    ----------
+    cells : sequence of str
+        Distinct, and none missing.
+
+    Examples
+    --------
+    >>> find_stray_cells([*(f"{day}.1.2020" for day in range(1, 25)), "?"])
+    ['?']
+    """
+    middle = [cells[len(cells) // 2]] if len(cells) >= MIN_DATES else []
+    for date_format in find_date_formats(middle):
+        is_date = parse_dates(cells, date_format).notna().to_numpy()  # (n,)
+        if MIN_DATES_SHARE <= is_date.mean() < 1:
+            return [cell for cell, is_parsed in zip(cells, is_date, strict=True) if not is_parsed]
+    return []
+
+
+def count_dates(cells: Sequence[str], date_format: str) -> int:
+    """Return how many cells are dates of a format."""
+    return int(parse_dates(cells, date_format).notna().sum())
+
+
+def parse_dates(cells: Sequence[str], date_format: str) -> pd.Series:
+    """Return the dates of cells, shape (n,) of datetime64[ns], in UTC if they name a time zone; NaT for other cells.
+
+    Parameters
+    ----------
+    cells : sequence of str
+    date_format : str
+        As for `datetime.strptime`, or ``ISO8601``.
+    """
+    text = pd.Series(list(cells), dtype=object).map(str.strip)
+    if date_format == ISO:
+        text = text.where(text.map(lambda cell: bool(ISO_CELL.fullmatch(cell))))
+    try:
+        times = pd.to_datetime(text, format=date_format, errors="coerce", utc=True)
+    except ValueError:  # the format itself is wrong
+        return pd.Series(pd.NaT, index=text.index, dtype="datetime64[ns]")
+    # Dates beyond the years 1678 to 2261, which datetime64[ns] does not hold, are not dates here.
+    first = pd.Timestamp.min.tz_localize("UTC")
+    last = pd.Timestamp.max.tz_localize("UTC")
+    times = times.where(times.between(first, last))
+    return times.dt.tz_localize(None).astype("datetime64[ns]")
