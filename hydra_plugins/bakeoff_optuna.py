@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hydra.types import HydraContext
     from omegaconf import DictConfig
 
-    from bakeoff.pipeline.sweep.report import SweepReport
+    from bakeoff.pipeline.sweep.engine import SweepReport
     from bakeoff.pipeline.sweep.request import SweepRequest
 
 

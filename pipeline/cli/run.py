@@ -20,7 +20,7 @@ from bakeoff.pipeline.text.terminal import show_controls
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.config.engine import ConfigSource
-    from bakeoff.pipeline.sweep.report import SweepReport
+    from bakeoff.pipeline.sweep.engine import SweepReport
 
 RUN_VERB = "run"
 """A verb that other programs have."""
@@ -69,7 +69,7 @@ def run_experiments(
         return 0
     if is_sweep:
         return _run_sweep(overrides, source, jobs, on_report)
-    from bakeoff.pipeline.sweep.single_run import RunFailed, RunRequest, run_experiment
+    from bakeoff.pipeline.sweep.request import RunFailed, RunRequest, run_experiment
 
     try:
         run_experiment(RunRequest(tuple(overrides), source, is_command=True))

@@ -21,7 +21,7 @@ from bakeoff.pipeline.python.process_state import own_process_state
 from bakeoff.pipeline.python.run_result import RunResult, tabulate_folds, tabulate_scores
 from bakeoff.pipeline.python.words import check_words, find_source, make_words, write_command
 from bakeoff.pipeline.sweep.job import JobResult, PreparedJob
-from bakeoff.pipeline.sweep.single_run import FinishedRun, RunFailed, RunRequest, run_experiment
+from bakeoff.pipeline.sweep.request import FinishedRun, RunFailed, RunRequest, run_experiment
 from bakeoff.pipeline.text.secrets import conceal_words
 from bakeoff.pipeline.tracking.provenance import read_versions
 

@@ -19,8 +19,8 @@ from bakeoff.pipeline.python.notes import warn_of
 from bakeoff.pipeline.python.process_state import own_process_state
 from bakeoff.pipeline.python.sweep_result import SweepResult, make_sweep_result
 from bakeoff.pipeline.python.words import check_words, find_source, make_words, write_command
+from bakeoff.pipeline.sweep.engine import SweepReport
 from bakeoff.pipeline.sweep.jobs import REFUSED
-from bakeoff.pipeline.sweep.report import SweepReport
 from bakeoff.pipeline.sweep.request import THREAD_VARIABLES, SweepRequest, run_requested_sweep, set_single_threads
 from bakeoff.pipeline.text.secrets import conceal_words
 from bakeoff.pipeline.text.words import count_nouns

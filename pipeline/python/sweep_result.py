@@ -11,11 +11,10 @@ import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.sweep.engine import SweepReport
 from bakeoff.pipeline.sweep.jobs import FINISHED, SKIPPED, STOPPED, JobOutcome
 from bakeoff.pipeline.sweep.planning import PlanEntry
-from bakeoff.pipeline.sweep.report import SweepReport
-from bakeoff.pipeline.sweep.result_table import ResultTable
-from bakeoff.pipeline.sweep.table_layout import tabulate_results
+from bakeoff.pipeline.sweep.result_table import ResultTable, tabulate_results
 from bakeoff.pipeline.tables.html import render_template
 from bakeoff.pipeline.tables.table import TEXT, Cell, make_table
 from bakeoff.pipeline.tables.terminal import render_text

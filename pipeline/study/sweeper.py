@@ -20,14 +20,13 @@ from bakeoff.pipeline.study.study_key import StudyKey, make_study_key
 from bakeoff.pipeline.study.trial_jobs import TrialJobs
 from bakeoff.pipeline.study.trials import Trials
 from bakeoff.pipeline.sweep.display import SweepDisplay
-from bakeoff.pipeline.sweep.engine import SweepLoop, executor, make_job_runner, refused_outcomes
+from bakeoff.pipeline.sweep.engine import SweepLoop, SweepReport, executor, make_job_runner, refused_outcomes
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import FAILED, JobOutcome
 from bakeoff.pipeline.sweep.learner_pattern import LEARNER_KEY, find_learner_pattern
 from bakeoff.pipeline.sweep.options import reject_sweep_params
 from bakeoff.pipeline.sweep.planning import Plan, Planner
 from bakeoff.pipeline.sweep.plugin import SweepCommand
-from bakeoff.pipeline.sweep.report import SweepReport
 from bakeoff.pipeline.sweep.request import SweepRequest
 from bakeoff.pipeline.tracking import history
 from bakeoff.pipeline.tracking.trackers import get_tracker

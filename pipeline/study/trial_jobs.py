@@ -119,7 +119,7 @@ class TrialJobs(Search):
         composed = self.composer.compose_job(trial.number, suggestion.overrides, varying, study_name)
         if composed.spec is None or composed.invocation is None:
             raise composed.error or UserError(" ".join(suggestion.overrides))
-        return self.runner.identify_job(trial.number, composed.spec, composed.invocation, has_store_query=False)
+        return self.runner.identify_job(trial.number, composed.spec, composed.invocation)
 
     def _repeat_stopped(self, trial: Trial, job: Job, stopped: FrozenTrial) -> JobOutcome:
         """Return the outcome of a trial that ends like the earlier trial of the same job, which was stopped."""

@@ -63,7 +63,7 @@ class Claims:
         UserError
             In the place of the file is something else, or the folder belongs to another user.
         """
-        if uri.startswith(SQLITE_PREFIX):
+        if can_trust_claims(uri):
             return cls(_open_file(Path(f"{sqlite_path(uri)}.claims"), FILE_MODE))
         name = hashlib.blake2b(strip_secrets(uri).encode(), digest_size=8).hexdigest()
         folder = Path(tempfile.gettempdir()) / f"bakeoff-{os.getuid()}"
@@ -94,6 +94,11 @@ class Claims:
             os.pwrite(self.file, struct.pack(COUNT_FORMAT, running + 1), offset)
         finally:
             fcntl.lockf(self.file, fcntl.LOCK_UN, SLOT_BYTES, offset)
+
+
+def can_trust_claims(uri: str) -> bool:
+    """Whether all processes that use a store have claims in one file; those of a server may be on other machines."""
+    return uri.startswith(SQLITE_PREFIX)
 
 
 def _slot_offset(job_hash: str) -> int:

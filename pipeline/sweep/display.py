@@ -9,11 +9,11 @@ from typing import Any, Self
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from bakeoff.pipeline.config.requests import DEFAULT_EXPERIMENT
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.sweep.jobs import FINISHED, REFUSED, SKIPPED, STOPPED, JobOutcome
 from bakeoff.pipeline.sweep.planning import DONE, DUPLICATE, INVALID, TO_DO, Plan
-from bakeoff.pipeline.sweep.result_table import ResultTable
-from bakeoff.pipeline.sweep.table_layout import show_table
+from bakeoff.pipeline.sweep.result_table import ResultTable, show_table
 from bakeoff.pipeline.tables.table import make_table
 from bakeoff.pipeline.tables.terminal import align_lines
 from bakeoff.pipeline.text.numbers import format_seconds
@@ -23,7 +23,6 @@ from bakeoff.pipeline.text.words import count_nouns
 MAX_FAILURES_SHOWN = 40
 """Failures in the table at the end; the store has the others."""
 MAX_WARNINGS_SHOWN = 5
-DEFAULT_EXPERIMENT = "bakeoff"
 MIN_NAME_WIDTH = 36
 MAX_NAME_WIDTH = 60
 
@@ -67,8 +66,8 @@ class SweepDisplay:
     def __exit__(self, *error: object) -> None:
         self._bar.stop()
 
-    def show_start(self, plan: Plan) -> None:
-        """Print how many jobs there are and how many will run."""
+    def show_start(self, plan: Plan, continued: str) -> None:
+        """Print how many jobs there are, how many will run, and which earlier sweep had the same jobs."""
         longest = max((len(entry.name) for entry in plan.with_state(TO_DO)), default=0)
         self._name_width = min(max(longest, MIN_NAME_WIDTH), MAX_NAME_WIDTH)
         self._out.print(_summarize_plan(plan))
@@ -78,10 +77,8 @@ class SweepDisplay:
                 f"no figures of the {count_nouns(n_undrawn, 'job')} done before: `bakeoff figures RUN` draws them, or "
                 "add resume=false"
             )
-
-    def show_continued(self, sweep: str) -> None:
-        """Print the name of the earlier sweep with the same jobs, to which the runs will belong."""
-        self._out.print(f"continues sweep {escape(sweep)}")
+        if continued:
+            self._out.print(f"continues sweep {escape(continued)}")
 
     def show_best(self, outcomes: Sequence[JobOutcome]) -> None:
         """Show the best of the jobs that were done before in the progress bar."""
@@ -138,7 +135,7 @@ class SweepDisplay:
         n_done = sum(outcome.kind in (FINISHED, SKIPPED) for outcome in outcomes)
         self._err.print(f"{n_done} of {count_nouns(n_planned, 'job')} done; the same command runs the others.")
 
-    def show_end(self, outcomes: Sequence[JobOutcome], n_planned: int, skips_invalid: bool = False) -> None:
+    def show_end(self, outcomes: Sequence[JobOutcome], n_planned: int, skips_invalid: bool) -> None:
         """Print what preprocessing=auto did, the warnings of the learners, and the jobs that did not finish.
 
         Parameters
@@ -176,12 +173,11 @@ class SweepDisplay:
             return
         has_choice = any(len(table.configurations) > 1 for table in tables)
         self._out.print()
-        for words in dict.fromkeys(_format_store(setting) for setting in settings):
+        for words in dict.fromkeys(_name_store(setting) for setting in settings):
             if has_choice:
-                command = " ".join(["bakeoff compare", f"sweep={shlex.quote(sweep)}", *words])
+                command = shlex.join(["bakeoff", "compare", f"sweep={sweep}", *words])
                 self._out.print(f"compare  {escape(command)}")
-            command = " ".join(["bakeoff ui", *words])
-            self._out.print(f"open     {escape(command)}")
+            self._out.print(f"open     {escape(shlex.join(['bakeoff', 'ui', *words]))}")
 
     def show_unfinished(self, outcomes: Sequence[JobOutcome], n_planned: int, skips_invalid: bool = False) -> None:
         """Print the jobs that did not finish and why; the arguments are those of `show_end`."""
@@ -257,22 +253,20 @@ def _format_outcome(outcome: JobOutcome, name_width: int) -> str:
     return f"#{outcome.number:<4} {escape(outcome.name):<{name_width}} {text}".rstrip()
 
 
-def _format_store(setting: Mapping[str, Any]) -> tuple[str, ...]:
+def _name_store(setting: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the words that name a store on the command line; none for the default store."""
     words = []
     if setting.get("uri") is not None:
-        words.append(f"tracking.uri={shlex.quote(str(setting['uri']))}")
+        words.append(f"tracking.uri={setting['uri']}")
     if setting.get("experiment", DEFAULT_EXPERIMENT) != DEFAULT_EXPERIMENT:
-        words.append(f"tracking.experiment={shlex.quote(str(setting['experiment']))}")
+        words.append(f"tracking.experiment={setting['experiment']}")
     return tuple(words)
 
 
 def _is_better(outcome: JobOutcome, best: JobOutcome | None) -> bool:
     if best is None:
         return outcome.score == outcome.score  # not NaN
-    if outcome.greater_is_better:
-        return outcome.score > best.score
-    return outcome.score < best.score
+    return outcome.score > best.score if outcome.greater_is_better else outcome.score < best.score
 
 
 def _summarize_plan(plan: Plan) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -13,16 +13,14 @@ from typing import Any
 from bakeoff.pipeline.experiment.loop import describe_limit, limit_processes
 from bakeoff.pipeline.sweep.display import SweepDisplay
 from bakeoff.pipeline.sweep.job_runner import JobRunner
-from bakeoff.pipeline.sweep.jobs import BUSY, REFUSED, SKIPPED, ComposedJob, Job, JobOutcome
+from bakeoff.pipeline.sweep.jobs import BUSY, NOT_RUN, REFUSED, SKIPPED, ComposedJob, Job, JobOutcome
 from bakeoff.pipeline.sweep.learner_pattern import LearnerPattern
 from bakeoff.pipeline.sweep.options import SweepOptions
-from bakeoff.pipeline.sweep.planning import DONE, DUPLICATE, INVALID, Plan, Planner
-from bakeoff.pipeline.sweep.process_start import prepare_server
-from bakeoff.pipeline.sweep.record import record_sweep
-from bakeoff.pipeline.sweep.report import SweepReport, collect_results, find_stores
-from bakeoff.pipeline.sweep.result_table import add_stored_scores
+from bakeoff.pipeline.sweep.planning import DONE, DUPLICATE, INVALID, Plan, Planner, record_sweep
+from bakeoff.pipeline.sweep.result_table import ResultTable, add_stored_scores, make_tables
 from bakeoff.pipeline.sweep.search import ListedJobs, Search
-from bakeoff.pipeline.sweep.workers import Workers
+from bakeoff.pipeline.sweep.workers import Workers, prepare_server
+from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.trackers import get_tracker
 
 POLL_SECONDS = 0.5
@@ -34,103 +32,176 @@ RunJobs = Callable[[Iterable[Job]], Iterator[JobOutcome]]
 """Takes jobs one by one, as there is room for them, and yields their outcomes as they arrive."""
 
 
-def run_sweep(
-    composed_jobs: Sequence[ComposedJob],
-    options: SweepOptions,
-    folder: Path,
-    launch: LaunchJobs | None = None,
-    tracebacks: bool = False,
-    learner_pattern: LearnerPattern | None = None,
-    quiet: bool = False,
-    notes: Sequence[str] = (),
-) -> SweepReport:
-    """Plan and run a sweep, print what happens, and return what it has done.
+@dataclass(frozen=True)
+class SweepReport:
+    """What a sweep has done.
 
-    Parameters
+    Attributes
     ----------
-    composed_jobs : sequence of ComposedJob
+    outcomes : list of JobOutcome
+        Of the jobs that ended, were done before, or were refused.
+    name : str
+        The name of the sweep, which is that of an earlier one if it was continued.
+    plan : Plan
+        Without entries for a study, which knows its jobs one by one.
+    results : list of JobOutcome
+        Of all jobs, with the stored scores of those that were done before; empty if nothing was to run.
+    settings : list of mapping
+        Of the stores of the jobs; empty if nothing is stored.
+    notes : tuple of str
+        What may be wrong with the data, and what went wrong without stopping the sweep.
+    is_dry_run : bool
+        Whether only the plan was asked for.
+    skips_invalid : bool
+        Whether invalid jobs were to be left out.
+    """
+
+    outcomes: list[JobOutcome]
+    name: str
+    plan: Plan = field(default_factory=lambda: Plan(()))
+    results: Sequence[JobOutcome] = ()
+    settings: Sequence[Mapping[str, Any]] = ()
+    notes: tuple[str, ...] = ()
+    is_dry_run: bool = False
+    skips_invalid: bool = False
+
+    @property
+    def tables(self) -> list[ResultTable]:
+        """A table for each headline score."""
+        return make_tables(self.results)
+
+
+@dataclass
+class SweepEngine:
+    """Plans and runs a sweep, and prints what happens.
+
+    Attributes
+    ----------
     options : SweepOptions
     folder : Path
         The folder of the sweep; created only if something runs.
-    launch : callable, optional
+    launch : callable or None
         Another launcher.
     tracebacks : bool
         Whether to print the tracebacks of failures.
-    learner_pattern : LearnerPattern, optional
-        What names the learners of the jobs, if they are not named explicitly.
     quiet : bool
         Whether to print nothing.
-    notes : sequence of str
-        What is to be said of the command.
-
-    Raises
-    ------
-    UserError
-        A store cannot be written, or the pattern names no learner for the task.
     """
-    runner = make_job_runner(options, launch, tracebacks)
-    if launch is None and _needs_workers(options) and not options.dry_run:
-        prepare_server()
-    left_out = ""
-    if learner_pattern is not None:
-        composed_jobs, left_out = learner_pattern.select_jobs(composed_jobs, runner.resources)
-    planner = Planner(runner, options.resume)
-    try:
-        plan = planner.make_plan(composed_jobs)
-    except KeyboardInterrupt:
-        SweepDisplay(0, quiet).show_unplanned(len(composed_jobs))
-        raise
-    name = plan.sweep or folder.name
-    skips_invalid = options.on_invalid == "skip"
-    refused = refused_outcomes(plan)
-    display = SweepDisplay(len(plan.jobs), quiet)
-    display.show_left_out(left_out)
-    display.show_datasets(runner.resources.datasets)
-    if launch is None:
-        notes = (*notes, *describe_limit("workers", options.workers))
-    most_jobs = max((job.spec.get("n_jobs", 1) for job in plan.jobs), default=1)
-    notes = (*notes, *describe_limit("n_jobs", most_jobs))
-    notes = (*notes, *plan.unidentified)
-    display.show_problems(notes)
-    notes = (*notes, *_list_notes(runner, left_out))
-    if options.dry_run:
-        plan = planner.add_estimates(plan)
-        display.show_plan(plan, options.workers)
-        return SweepReport(refused, name, plan, notes=notes, is_dry_run=True, skips_invalid=skips_invalid)
-    # An invalid job is often a mistake in the command, which then concerns the other jobs too.
-    if refused and not skips_invalid:
-        display.show_invalid(plan)
-        return SweepReport(refused, name, plan, notes=notes)
-    # A store that cannot be written must be refused before the first job runs.
-    for job in plan.jobs:
-        get_tracker(runner.resources, job.spec).open_store()
-    # Workers start before anything needs a thread, because a process with threads cannot be copied.
-    search = ListedJobs(plan.jobs)
-    with executor(runner, options, launch, search) as run_jobs:
-        folder.mkdir(parents=True, exist_ok=True)
-        problems = record_sweep(name, plan, runner)
-        display.show_start(plan)
-        if name != folder.name:
-            display.show_continued(name)
-        display.show_problems(problems)
-        done = [entry.to_outcome(SKIPPED) for entry in plan.with_state(DONE)]
-        # The best so far is the best of all jobs of the sweep, and not of those alone that run now.
-        skipped = add_stored_scores(done, find_stores(plan, runner))
-        display.show_best(skipped)
-        loop = SweepLoop(options, display, search, [*refused, *skipped])
+
+    options: SweepOptions
+    folder: Path
+    launch: LaunchJobs | None = None
+    tracebacks: bool = False
+    quiet: bool = False
+
+    def __post_init__(self) -> None:
+        self._runner = make_job_runner(self.options, self.launch, self.tracebacks)
+        self._skips_invalid = self.options.on_invalid == "skip"
+
+    def run(
+        self, composed_jobs: Sequence[ComposedJob], pattern: LearnerPattern | None, notes: Sequence[str]
+    ) -> SweepReport:
+        """Plan the jobs and run those to do.
+
+        Parameters
+        ----------
+        composed_jobs : sequence of ComposedJob
+        pattern : LearnerPattern or None
+            What names the learners of the jobs, if they are not named explicitly.
+        notes : sequence of str
+            What is to be said of the command.
+
+        Raises
+        ------
+        UserError
+            A store cannot be written, or the pattern names no learner for the task.
+        """
+        options = self.options
+        resources = self._runner.resources
+        if self.launch is None and _needs_workers(options) and not options.dry_run:
+            prepare_server()
+        left_out = ""
+        if pattern is not None:
+            composed_jobs, left_out = pattern.select_jobs(composed_jobs, resources)
+        planner = Planner(self._runner, options.resume)
         try:
-            loop.run_all(run_jobs)
+            plan = planner.make_plan(composed_jobs)
         except KeyboardInterrupt:
-            display.show_interrupted(loop.outcomes, len(plan.entries) - len(plan.with_state(DUPLICATE)))
+            SweepDisplay(0, self.quiet).show_unplanned(len(composed_jobs))
             raise
-    display.show_end(loop.outcomes, len(plan.entries), skips_invalid)
-    if loop.has_lost_store:  # the scores of earlier jobs cannot be read
+        display = SweepDisplay(len(plan.jobs), self.quiet)
+        display.show_left_out(left_out)
+        display.show_datasets(resources.datasets)
+        notes = [*notes, *self._describe_limits(plan), *plan.unidentified]
+        display.show_problems(notes)
+        remarks = [f"{dataset.name}: {remark}" for dataset in resources.datasets for remark in dataset.remarks]
+        report = SweepReport(
+            refused_outcomes(plan),
+            name=plan.sweep or self.folder.name,
+            plan=plan,
+            notes=(*notes, *remarks, *([left_out] if left_out else [])),
+            is_dry_run=options.dry_run,
+            skips_invalid=self._skips_invalid,
+        )
+        if options.dry_run:
+            plan = planner.add_estimates(plan)
+            display.show_plan(plan, options.workers)
+            return replace(report, plan=plan)
+        # An invalid job is often a mistake in the command, which then concerns the other jobs too.
+        if report.outcomes and not self._skips_invalid:
+            display.show_invalid(plan)
+            return report
+        return self._run_planned(report, display)
+
+    def _run_planned(self, report: SweepReport, display: SweepDisplay) -> SweepReport:
+        """Run the jobs of a plan that are not done, and return the report with their outcomes."""
+        plan = report.plan
+        # A store that cannot be written must be refused before the first job runs.
+        for job in plan.jobs:
+            get_tracker(self._runner.resources, job.spec).open_store()
+        stores = self._find_stores(plan)
+        search = ListedJobs(plan.jobs)
+        # Workers start before anything needs a thread, because a process with threads cannot be copied.
+        with executor(self._runner, self.options, self.launch, search) as run_jobs:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            problems = record_sweep(report.name, plan, stores)
+            display.show_start(plan, continued="" if report.name == self.folder.name else report.name)
+            display.show_problems(problems)
+            done = [entry.to_outcome(SKIPPED) for entry in plan.with_state(DONE)]
+            # The best so far is the best of all jobs of the sweep, and not of those alone that run now.
+            skipped = add_stored_scores(done, stores)
+            display.show_best(skipped)
+            loop = SweepLoop(self.options, display, search, [*report.outcomes, *skipped])
+            try:
+                loop.run_all(run_jobs)
+            except KeyboardInterrupt:
+                display.show_interrupted(loop.outcomes, len(plan.entries) - len(plan.with_state(DUPLICATE)))
+                raise
+        display.show_end(loop.outcomes, len(plan.entries), self._skips_invalid)
         results, settings = loop.outcomes, list[Mapping[str, Any]]()
-    else:
-        results, settings = collect_results(loop.outcomes, plan, runner)
-    report = SweepReport(loop.outcomes, name, plan, results, settings, (*notes, *problems), skips_invalid=skips_invalid)
-    display.show_tables(report.tables, name, settings)
-    return report
+        if not loop.has_lost_store:  # else the scores of earlier jobs cannot be read
+            stores = self._find_stores(plan)
+            results = add_stored_scores([*loop.outcomes, *_list_unstarted(plan, loop.outcomes)], stores)
+            settings = [job.spec["tracking"] for job in plan.identified if job.number in stores]
+        notes = (*report.notes, *problems)
+        report = replace(report, outcomes=loop.outcomes, results=results, settings=settings, notes=notes)
+        display.show_tables(report.tables, report.name, settings)
+        return report
+
+    def _describe_limits(self, plan: Plan) -> list[str]:
+        """Return what is said of more processes than this machine has cores."""
+        most_jobs = max((job.spec.get("n_jobs", 1) for job in plan.jobs), default=1)
+        of_workers = describe_limit("workers", self.options.workers) if self.launch is None else ()
+        return [*of_workers, *describe_limit("n_jobs", most_jobs)]
+
+    def _find_stores(self, plan: Plan) -> dict[int, Store]:
+        """Return the store of each job of a plan that has one, by the number of the job."""
+        stores = {}
+        for job in plan.identified:
+            store = get_tracker(self._runner.resources, job.spec).find_store()
+            if store is not None:
+                stores[job.number] = store
+        return stores
 
 
 def make_job_runner(options: SweepOptions, launch: LaunchJobs | None, tracebacks: bool) -> JobRunner:
@@ -148,15 +219,15 @@ def make_job_runner(options: SweepOptions, launch: LaunchJobs | None, tracebacks
     return JobRunner(options.resume, options.timeout, tracebacks, tries_own_code=runs_here)
 
 
-def _list_notes(runner: JobRunner, left_out: str) -> tuple[str, ...]:
-    """Return what is said of the datasets, and of the learners that a pattern leaves out."""
-    remarks = [f"{dataset.name}: {remark}" for dataset in runner.resources.datasets for remark in dataset.remarks]
-    return (*remarks, left_out) if left_out else tuple(remarks)
-
-
 def refused_outcomes(plan: Plan) -> list[JobOutcome]:
     """Return the outcomes of the invalid jobs of a plan."""
     return [entry.to_outcome(REFUSED) for entry in plan.with_state(INVALID)]
+
+
+def _list_unstarted(plan: Plan, outcomes: Sequence[JobOutcome]) -> list[JobOutcome]:
+    """Return an outcome for each job that did not start, because the sweep ended before it."""
+    known = {outcome.number for outcome in outcomes}
+    return [job.to_outcome(NOT_RUN, "the sweep ended before it") for job in plan.jobs if job.number not in known]
 
 
 @contextmanager

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bakeoff.pipeline.card.report import summarize_folds
+from bakeoff.pipeline.card.report import format_mean, summarize_folds
+from bakeoff.pipeline.checks.memory import note_memory
 from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.errors import StoreError, UserError
 from bakeoff.pipeline.experiment import Experiment, FoldResult
@@ -18,28 +19,23 @@ from bakeoff.pipeline.experiment.builder import PartCache
 from bakeoff.pipeline.identity import hash_config
 from bakeoff.pipeline.sweep import jobs
 from bakeoff.pipeline.sweep.claims import Claims
+from bakeoff.pipeline.sweep.done_jobs import BUSY_REASON, find_ended_job
 from bakeoff.pipeline.sweep.job import (
     ContinueRule,
+    JobResult,
     PreparedJob,
     always_continue,
     execute_job,
     prepare_job,
 )
-from bakeoff.pipeline.sweep.job_results import describe_result, locate_result
-from bakeoff.pipeline.sweep.jobs import Job, JobOutcome, JobProgress
+from bakeoff.pipeline.sweep.jobs import Job, JobCell, JobOutcome, JobProgress
 from bakeoff.pipeline.text.secrets import describe_error, format_traceback
-from bakeoff.pipeline.tracking import Tracker, history
-from bakeoff.pipeline.tracking.description import name_run
-from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX
+from bakeoff.pipeline.tracking.description import name_configuration, name_run
 from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.trackers import get_tracker
 
 MAX_PREPARED_BYTES = 1 << 26
 """Memory for the splits of jobs that were checked and wait to run; those beyond it are prepared a second time."""
-UNKNOWN_CLAIM_COUNT = -1
-"""No claim has this count, so a job with this count is always looked up in the store before it runs."""
-BUSY_REASON = "another process runs it"
-STORED_NOW = "it had finished before, and its results are stored now"
 
 
 @dataclass
@@ -82,9 +78,7 @@ class JobRunner:
             self._claims[store.uri] = Claims.open_for_store(store.uri)
         return self._claims[store.uri]
 
-    def identify_job(
-        self, number: int, spec: Mapping[str, Any], invocation: Invocation, has_store_query: bool = True
-    ) -> Job:
+    def identify_job(self, number: int, spec: Mapping[str, Any], invocation: Invocation) -> Job:
         """Return the job of a settled configuration, with its name and hash; this reads its data.
 
         Parameters
@@ -92,29 +86,31 @@ class JobRunner:
         number : int
         spec : mapping
         invocation : Invocation
-        has_store_query : bool
-            Whether the caller will ask the store afterwards which jobs are finished.
 
         Raises
         ------
         UserError
-            The data or the store cannot be read.
+            The data cannot be read.
         """
         with self._refusing_errors(spec):
-            return self._identify_job(number, spec, invocation, has_store_query)
-
-    def _identify_job(self, number: int, spec: Mapping[str, Any], invocation: Invocation, has_store_query: bool) -> Job:
-        # The hash covers the data, not the name of a file, so that a changed file means another job.
-        dataset = self.resources.get_dataset(spec)
-        job_hash = hash_config(spec, dataset.digest())
-        # The count is read before the store is asked: a change of it afterwards shows that the answer may be outdated.
-        claim_count = UNKNOWN_CLAIM_COUNT
-        if has_store_query:
-            store = get_tracker(self.resources, spec).find_store()
-            claim_count = 0 if store is None else self.claims_of(store).read_count(job_hash)
+            # The hash covers the data, not the name of a file, so that a changed file means another job.
+            dataset = self.resources.get_dataset(spec)
+            job_hash = hash_config(spec, dataset.digest())
         name = name_run({**invocation.choices, "dataset": dataset.name}, spec, invocation.varying)
         cell = locate_result(spec, invocation, dataset.name, dataset.digest())
-        return Job(number, name, job_hash, spec, invocation, claim_count, cell)
+        return Job(number, name, job_hash, spec, invocation, dataset.name, cell)
+
+    def count_claims(self, job: Job) -> Job:
+        """Return the job with the count of its claim: if it has changed later, the store is asked once more.
+
+        Raises
+        ------
+        UserError
+            The store cannot be read.
+        """
+        with self._refusing_errors(job.spec):
+            store = get_tracker(self.resources, job.spec).find_store()
+            return replace(job, claim_count=0 if store is None else self.claims_of(store).read_count(job.hash))
 
     def check_job(self, job: Job) -> None:
         """Check a job before anything runs, and keep its splits for its run if they are small.
@@ -174,26 +170,7 @@ class JobRunner:
         with self.claims_of(store).hold(job.hash) as claim_count:
             if claim_count is None:
                 return job.to_outcome(jobs.BUSY, BUSY_REASON)
-            earlier = self._find_outcome(job, claim_count, store) or self._store_kept_result(job, tracker)
-            return self._run_unclaimed(job) if earlier is None else earlier
-
-    def _find_outcome(self, job: Job, claim_count: int, store: Store) -> JobOutcome | None:
-        """Return the outcome of a job that another process runs or has finished since the store was asked."""
-        # On a SQLite file the count of the claim tells this without a query; on a server other machines have no claims.
-        is_unclaimed_since = claim_count == job.claim_count and claim_count % 2 == 0
-        if store.uri.startswith(SQLITE_PREFIX) and is_unclaimed_since:
-            return None
-        run_id = history.find_finished_runs(store, [job.hash]).get(job.hash)
-        if run_id is not None:
-            return job.to_outcome(jobs.SKIPPED, run_id=run_id)
-        if history.is_running(store, job.hash):
-            return job.to_outcome(jobs.BUSY, BUSY_REASON)
-        return None
-
-    def _store_kept_result(self, job: Job, tracker: Tracker) -> JobOutcome | None:
-        """Store the result of a job that had finished when its store was lost; return its outcome, if there is one."""
-        run_id = tracker.store_kept_result(job.hash)
-        return None if run_id is None else job.to_outcome(jobs.SKIPPED, STORED_NOW, run_id)
+            return find_ended_job(job, tracker, claim_count) or self._run_unclaimed(job)
 
     def _run_unclaimed(self, job: Job) -> JobOutcome:
         """Run a job and return its outcome, which names any error that it raised."""
@@ -269,3 +246,49 @@ def limit_time(seconds: float | None) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous_handler)
+
+
+def describe_result(job: Job, result: JobResult) -> JobOutcome:
+    """Return the outcome of a job that finished or was stopped."""
+    headline = result.experiment.headline
+    score = f"test_{headline}"
+    metrics = summarize_folds(result.experiment, result.folds)
+    notes = [note for note in (note_memory(result.experiment),) if note]
+    warnings = [*notes, *result.audit_warnings, *(warning for fold in result.folds for warning in fold.model.warnings)]
+    return JobOutcome(
+        job.number,
+        job.name,
+        jobs.STOPPED if result.stopped else jobs.FINISHED,
+        reason=result.stopped,
+        headline=score,
+        value=format_mean(metrics, score),
+        score=metrics[score],
+        greater_is_better=result.experiment.metrics[headline].greater_is_better,
+        seconds=sum(sum(fold.model.seconds.values()) for fold in result.folds),
+        run_id=result.run_id,
+        metrics=metrics,
+        warnings=tuple(dict.fromkeys(warnings)),
+        cell=job.cell,
+        preprocessing=result.experiment.preprocessing_summary,
+    )
+
+
+def locate_result(spec: Mapping[str, Any], invocation: Invocation, dataset: str, digest: str = "") -> JobCell:
+    """Return the place of a job's result in a table.
+
+    Parameters
+    ----------
+    spec : mapping
+        The settled configuration.
+    invocation : Invocation
+    dataset : str
+        The dataset's name.
+    digest : str
+        The dataset's.
+    """
+    varying = invocation.varying
+    # The name of a file stands for its path.
+    keys = [key.partition(".")[2] for key in varying if key.startswith("dataset.") and key != "dataset.path"]
+    values = [f"{key}={spec['dataset'].get(key)}" for key in keys if key in spec["dataset"]]
+    configuration = name_configuration(invocation.choices, spec, varying)
+    return JobCell(configuration, " ".join([dataset, *values]), digest)

@@ -75,9 +75,12 @@ class Job:
     spec : mapping
         The settled configuration.
     invocation : Invocation
-    claim_count : int
-        The count of its claim when the store was asked for finished runs; see `bakeoff.pipeline.sweep.claims`.
+    dataset : str
+        The name of its dataset.
     cell : JobCell or None
+    claim_count : int
+        The count of its claim when the store was asked for finished runs; see `bakeoff.pipeline.sweep.claims`. No claim
+        has the count -1: such a job is looked up in the store before it runs.
     """
 
     number: int
@@ -85,8 +88,9 @@ class Job:
     hash: str
     spec: Mapping[str, Any]
     invocation: Invocation
-    claim_count: int = 0
+    dataset: str = ""
     cell: JobCell | None = None
+    claim_count: int = -1
 
     def to_outcome(self, kind: str, reason: str = "", run_id: str | None = None) -> JobOutcome:
         """Return the outcome of the job if it has measured nothing."""

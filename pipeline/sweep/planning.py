@@ -9,13 +9,17 @@ from pathlib import Path
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.identity import describe_unidentified, require_current_code
-from bakeoff.pipeline.sweep.job_results import locate_result
-from bakeoff.pipeline.sweep.job_runner import JobRunner
+from bakeoff.pipeline.sweep.done_jobs import find_done_jobs
+from bakeoff.pipeline.sweep.job_runner import JobRunner, locate_result
 from bakeoff.pipeline.sweep.jobs import ComposedJob, Job, JobCell, JobOutcome
-from bakeoff.pipeline.tracking import history
 from bakeoff.pipeline.tracking.history import Durations
 from bakeoff.pipeline.tracking.store import Store
-from bakeoff.pipeline.tracking.sweep_record import find_continued_sweep
+from bakeoff.pipeline.tracking.sweep_record import (
+    RecordedJob,
+    SweepRecord,
+    find_continued_sweep,
+    write_sweep_record,
+)
 from bakeoff.pipeline.tracking.trackers import get_tracker
 
 TO_DO = "to do"
@@ -65,7 +69,8 @@ class PlanEntry:
     def rename_sweep(self, name: str) -> PlanEntry:
         """Return the entry with another name of its sweep."""
         job = self.job
-        assert job is not None
+        if job is None:
+            return self
         return replace(self, job=replace(job, invocation=replace(job.invocation, sweep=name)))
 
     def to_outcome(self, kind: str) -> JobOutcome:
@@ -73,6 +78,20 @@ class PlanEntry:
         if self.job is not None:
             return self.job.to_outcome(kind, self.reason, self.run_id)
         return JobOutcome(self.composed.number, self.name, kind, self.reason, cell=self._cell)
+
+    def to_record(self) -> RecordedJob:
+        """Return what the list of the jobs of the sweep holds of the job."""
+        job = self.job
+        words = dict(word.lstrip("+").split("=", 1) for word in self.composed.overrides if "=" in word)
+        choices = words if self.composed.invocation is None else self.composed.invocation.choices
+        # A dataset that is read from a file has a name of its own, which is the one that runs store.
+        return RecordedJob(
+            hash="" if job is None else job.hash,
+            name=self.name,
+            learner=choices.get("learner", ""),
+            dataset=choices.get("dataset", "") if job is None else job.dataset,
+            reason=self.reason if self.state == INVALID else "",
+        )
 
     @property
     def _cell(self) -> JobCell | None:
@@ -98,21 +117,26 @@ class Plan:
         return [entry for entry in self.entries if entry.state == state]
 
     @property
-    def sweep(self) -> str | None:
-        """The name of the sweep, which is that of an earlier one if it is continued; None without a job."""
-        jobs = [entry.job for entry in self.entries if entry.job is not None]
-        return jobs[0].invocation.sweep if jobs else None
-
-    @property
-    def unidentified(self) -> tuple[str, ...]:
-        """What may decide the results of the jobs and is not part of their identity, a sentence each."""
-        specs = [entry.job.spec for entry in self.entries if entry.job is not None]
-        return tuple(dict.fromkeys(sentence for spec in specs for sentence in describe_unidentified(spec)))
+    def identified(self) -> list[Job]:
+        """The jobs that could be composed and whose data can be read."""
+        return [entry.job for entry in self.entries if entry.job is not None]
 
     @property
     def jobs(self) -> list[Job]:
         """The jobs to run."""
         return [entry.job for entry in self.with_state(TO_DO) if entry.job is not None]
+
+    @property
+    def sweep(self) -> str | None:
+        """The name of the sweep, which is that of an earlier one if it is continued; None without a job."""
+        jobs = self.identified
+        return jobs[0].invocation.sweep if jobs else None
+
+    @property
+    def unidentified(self) -> tuple[str, ...]:
+        """What may decide the results of the jobs and is not part of their identity, a sentence each."""
+        sentences = (sentence for job in self.identified for sentence in describe_unidentified(job.spec))
+        return tuple(dict.fromkeys(sentences))
 
 
 @dataclass
@@ -132,11 +156,10 @@ class Planner:
 
     def make_plan(self, composed_jobs: Sequence[ComposedJob]) -> Plan:
         """Return for each job whether it is valid, finished, or the same as an earlier one."""
-        identified = [self._identify(composed) for composed in composed_jobs]
-        entries = _mark_duplicates(identified)
-        # The store is queried once for all jobs, because a query for each would take most of the time of a plan.
-        done = self._find_done(entries) if self.resume else {}
+        entries = _mark_duplicates([self._identify(composed) for composed in composed_jobs])
+        done: dict[JobKey, str] = {}
         if self.resume:
+            done = self._find_done(entries)
             entries = self._continue_sweep(entries, done)
         return Plan(tuple(self._check_entry(entry, done) for entry in entries))
 
@@ -156,35 +179,31 @@ class Planner:
         try:
             require_current_code(composed.spec)
             job = self.runner.identify_job(composed.number, composed.spec, composed.invocation)
+            return PlanEntry(composed, TO_DO, job=self.runner.count_claims(job))
         except UserError as error:
             return PlanEntry(composed, INVALID, str(error))
-        return PlanEntry(composed, TO_DO, job=job)
 
     def _find_done(self, entries: Sequence[PlanEntry]) -> dict[JobKey, str]:
-        """End runs whose process died; return the finished runs of the planned jobs, keyed by store and hash."""
+        """Return the finished runs of the planned jobs; each store is asked once for all of its jobs."""
         jobs_by_store: dict[StoreKey, list[Job]] = {}
-        for entry in entries:
-            if entry.job is not None and entry.state == TO_DO:
-                jobs_by_store.setdefault(_store_key(entry.job), []).append(entry.job)
+        for job in Plan(tuple(entries)).jobs:
+            jobs_by_store.setdefault(_store_key(job), []).append(job)
         done: dict[JobKey, str] = {}
         for key, jobs in jobs_by_store.items():
             store = self._find_store(jobs[0])
-            if store is None:
-                continue
-            # A run whose process died would otherwise count as running, and its job would wait for it.
-            history.end_orphans(store)
-            finished = history.find_finished_runs(store, {job.hash for job in jobs})
-            done |= {(key, job_hash): run_id for job_hash, run_id in finished.items()}
+            if store is not None:
+                found = find_done_jobs(store, {job.hash for job in jobs})
+                done |= {(key, job_hash): run_id for job_hash, run_id in found.items()}
         return done
 
     def _continue_sweep(self, entries: Sequence[PlanEntry], done: Mapping[JobKey, str]) -> list[PlanEntry]:
         """Give the jobs the name of the earlier sweep that has exactly the same jobs: this one continues it."""
-        jobs = [entry.job for entry in entries if entry.job is not None]
+        jobs = Plan(tuple(entries)).identified
         store = self._find_store(jobs[0]) if len({_store_key(job) for job in jobs}) == 1 else None
         if store is None:
             return list(entries)
         name = find_continued_sweep(store, {job.hash for job in jobs}, next(iter(done.values()), None))
-        return [entry if name is None or entry.job is None else entry.rename_sweep(name) for entry in entries]
+        return list(entries) if name is None else [entry.rename_sweep(name) for entry in entries]
 
     def _check_entry(self, entry: PlanEntry, done: dict[JobKey, str]) -> PlanEntry:
         """Mark a job as done or invalid; a job that is done was valid and is not checked."""
@@ -202,6 +221,46 @@ class Planner:
     def _find_store(self, job: Job) -> Store | None:
         """Return the store of a job if it exists; planning creates none."""
         return get_tracker(self.runner.resources, job.spec).find_store()
+
+
+def record_sweep(name: str, plan: Plan, stores: Mapping[int, Store]) -> list[str]:
+    """Write the jobs of a plan, those that are done or refused included, so that `compare` finds them all.
+
+    A list that cannot be written does not stop the sweep, because its jobs may still be worth running.
+
+    Parameters
+    ----------
+    name : str
+        The sweep's.
+    plan : Plan
+    stores : mapping of int to Store
+        The store of each job by its number.
+
+    Returns
+    -------
+    list of str
+        Why a list could not be written.
+    """
+    by_key: dict[tuple[str, str], tuple[Store, list[RecordedJob]]] = {}
+    # A job that could not be composed names no store, and belongs to the sweep all the same.
+    unplaced: list[RecordedJob] = []
+    for entry in plan.entries:
+        store = stores.get(entry.composed.number)
+        members = unplaced
+        if store is not None:
+            members = by_key.setdefault((store.uri, store.experiment_id), (store, []))[1]
+        if entry.state != DUPLICATE:
+            members.append(entry.to_record())
+    problems = []
+    for store, jobs in by_key.values():
+        try:
+            write_sweep_record(store, SweepRecord(name, (*jobs, *unplaced)))
+        except OSError as error:
+            problems.append(
+                f"the list of the jobs of this sweep cannot be written ({error}): "
+                f"bakeoff compare sweep={name} will find only those that run now"
+            )
+    return problems
 
 
 def _mark_duplicates(entries: Sequence[PlanEntry]) -> list[PlanEntry]:

@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
+from hydra.core.plugins import Plugins
+from hydra.core.utils import JobReturn
 from hydra.types import HydraContext
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
 from bakeoff.pipeline.config.compose_job import PRIVATE_MODE
 from bakeoff.pipeline.config.guard import BASIC_LAUNCHER
-from bakeoff.pipeline.config.invocation import list_words, note_tuned_keys, reject_unread_space
-from bakeoff.pipeline.sweep.compose import Composer, expand_overrides, varying_keys
-from bakeoff.pipeline.sweep.options import SweepOptions, reject_lost_keys, reject_sweep_params, require_one_value
-from bakeoff.pipeline.sweep.remote import RemoteLauncher
+from bakeoff.pipeline.config.invocation import list_words, note_tuned_keys, read_invocation, reject_unread_space
+from bakeoff.pipeline.config.references import resolve_config
+from bakeoff.pipeline.config.settle import settle_config
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.sweep.compose import Composer
+from bakeoff.pipeline.sweep.jobs import KILLED, REFUSED, Job, JobOutcome
+from bakeoff.pipeline.sweep.options import (
+    SweepOptions,
+    check_values,
+    reject_lost_keys,
+    reject_sweep_params,
+    require_few_jobs,
+    require_one_value,
+)
 from bakeoff.pipeline.sweep.request import SweepRequest
-from bakeoff.pipeline.sweep.values import check_values, require_few_jobs
+from bakeoff.pipeline.sweep.search import SEARCHING_METHODS, expand_overrides, varying_keys
 
 if TYPE_CHECKING:
-    from bakeoff.pipeline.sweep.report import SweepReport
-
-SEARCHING_METHODS = ("grid", "random")
-"""The values of ``search.method`` that read the space of a learner."""
+    from bakeoff.pipeline.sweep.engine import SweepReport
 
 
 @dataclass(frozen=True)
@@ -90,7 +99,7 @@ class SweepCommand:
         parsed = parser.parse_overrides(list(words))
         options = SweepOptions.read(master)
         if combines:
-            require_few_jobs(parsed, str(options.search["method"]), options.max_jobs)
+            require_few_jobs(parsed, options.method, options.max_jobs)
         check_values(parsed)
         reject_lost_keys(parsed, context.config_loader, master)
         has_basic_launcher = master.hydra.launcher._target_ == BASIC_LAUNCHER
@@ -142,30 +151,102 @@ def run_hydra_sweep(
     remaining = [word for word in params if word.partition("=")[0] not in given]
     command = SweepCommand.read([*remaining, *request.words], context, master)
     jobs = request.jobs
-    is_expanded = jobs is None
     if jobs is None:
         jobs = expand_overrides(command.overrides, command.options, command.composer)
     # Words that are wrong are refused before the packages that compute are imported.
-    from bakeoff.pipeline.sweep.engine import run_sweep
+    from bakeoff.pipeline.sweep.engine import SweepEngine
     from bakeoff.pipeline.sweep.learner_pattern import find_learner_pattern
 
-    pattern = find_learner_pattern(command.overrides) if is_expanded else None
     # Jobs of a search space vary in keys that the command line does not name.
     swept_keys = [override.key_or_group for override in command.overrides if override.is_sweep_override()]
     varying = tuple(dict.fromkeys([*swept_keys, *varying_keys(jobs)]))
     composed = [command.composer.compose_job(number, words, varying) for number, words in enumerate(jobs)]
     settled = [job.spec for job in composed if job.spec is not None]
-    if command.options.search["method"] not in SEARCHING_METHODS:
+    if command.options.method not in SEARCHING_METHODS:
         reject_unread_space(command.words, settled)
-    report = run_sweep(
-        composed,
-        command.options,
-        command.folder,
-        command.launch,
-        request.tracebacks,
-        learner_pattern=pattern,
-        quiet=request.quiet,
-        notes=note_tuned_keys(command.words, settled),
-    )
+    pattern = find_learner_pattern(command.overrides) if request.jobs is None else None
+    engine = SweepEngine(command.options, command.folder, command.launch, request.tracebacks, request.quiet)
+    report = engine.run(composed, pattern, note_tuned_keys(command.words, settled))
     command.write_record()
     return report
+
+
+@dataclass(frozen=True)
+class RemoteLauncher:
+    """Another launcher of Hydra's, which may run jobs on other machines."""
+
+    context: HydraContext
+    master: DictConfig
+
+    def __call__(self, jobs: Sequence[Job], options: SweepOptions) -> Iterator[JobOutcome]:
+        """Launch the jobs and yield their outcomes in order."""
+        self._fix_sweep_folder()
+        varying = tuple(dict.fromkeys(key for job in jobs for key in job.invocation.varying))
+        # A batch belongs to one sweep, so its jobs share the study.
+        first = jobs[0].invocation
+        task = RemoteTask(options.resume, options.timeout, varying, first.study, first.sweep)
+        launcher = Plugins.instance().instantiate_launcher(self.context, task, self.master)
+        job_words = [list(job.invocation.overrides) for job in jobs]
+        returned = launcher.launch(job_words, initial_job_idx=0)
+        try:
+            for job, job_return in zip(jobs, returned, strict=True):
+                outcome = _read_outcome(job, job_return)
+                yield replace(outcome, number=job.number, name=job.name)
+        finally:
+            # After Ctrl-C nobody waits for the jobs that are still running.
+            cancel = getattr(returned, "cancel", None)  # Hydra's own launchers return a list
+            if cancel is not None:
+                cancel()
+
+    def _fix_sweep_folder(self) -> None:
+        """Pass on the folder of the sweep, whose name contains the time: other machines must not make their own."""
+        folder_word = f"hydra.sweep.dir='{self.master.hydra.sweep.dir}'"
+        with read_write(self.master.hydra), open_dict(self.master):
+            others = [word for word in list_words(self.master.hydra.overrides.hydra) if word != folder_word]
+            self.master.hydra.overrides.hydra = [*others, folder_word]
+
+
+def _read_outcome(job: Job, returned: JobReturn) -> JobOutcome:
+    """Return the outcome of a job that ran elsewhere; a job whose process died has none and counts as killed."""
+    try:
+        outcome = returned.return_value
+    except UserError as error:
+        return job.to_outcome(REFUSED, str(error))
+    except Exception as error:
+        return job.to_outcome(KILLED, str(error))
+    assert isinstance(outcome, JobOutcome)
+    return outcome
+
+
+@dataclass(frozen=True)
+class RemoteTask:
+    """The function that another launcher calls for each job; it and its results are pickled.
+
+    Attributes
+    ----------
+    resume : bool
+    timeout : float or None
+    varying : tuple of str
+        The keys that vary over the sweep.
+    study : str or None
+    sweep : str or None
+        The name of the sweep if it is not that of its folder.
+    """
+
+    resume: bool
+    timeout: float | None
+    varying: tuple[str, ...]
+    study: str | None = None
+    sweep: str | None = None
+
+    def __call__(self, composed: DictConfig) -> JobOutcome:
+        """Run the job of a configuration that Hydra composed, and return its outcome."""
+        from bakeoff.pipeline.sweep.job_runner import JobRunner
+
+        # The launcher composed the job from its overrides; settling it gives the same job as in the sweep's process.
+        spec = settle_config(resolve_config(composed))
+        read = read_invocation(HydraConfig.get(), self.varying)
+        invocation = replace(read, study=self.study, sweep=self.sweep or read.sweep)
+        runner = JobRunner(self.resume, self.timeout)
+        job = runner.identify_job(0, spec, invocation)
+        return runner.run_job(job)

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import gc
+import json
 import os
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from bakeoff.pipeline.config.compose_job import ComposedRun, compose_job, job_environment, run_folder
 from bakeoff.pipeline.config.words import SWEEP_WORD, check_overrides
-from bakeoff.pipeline.errors import StoreError
+from bakeoff.pipeline.errors import StoreError, UserError
+from bakeoff.pipeline.text.secrets import describe_error, format_traceback
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.config.engine import ConfigSource
-    from bakeoff.pipeline.sweep.report import SweepReport
+    from bakeoff.pipeline.sweep.engine import SweepReport
+    from bakeoff.pipeline.sweep.job import JobResult, PreparedJob
+    from bakeoff.pipeline.sweep.run_screen import RunScreen
+    from bakeoff.pipeline.tracking import Tracker
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -86,3 +94,133 @@ def run_requested_sweep(request: SweepRequest) -> SweepReport:
         raise
     except Exception as error:
         raise explain_error(error, sweep_words) from None
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """One experiment.
+
+    Attributes
+    ----------
+    words : tuple of str
+        Overrides.
+    source : ConfigSource
+        The files that it is composed from.
+    quiet : bool
+        Whether to print nothing.
+    is_command : bool
+        Whether it is a command, and not a call of Python: then it has a folder in which its configuration is written,
+        and a result that was kept when its store was lost is stored in place of a second run.
+    """
+
+    words: tuple[str, ...]
+    source: ConfigSource
+    quiet: bool = False
+    is_command: bool = False
+
+
+class RunFailed(Exception):
+    """A run that was started, or whose checks called code of the user, ended by an error, which is the cause.
+
+    The message names the type of the error, and holds no secret; neither does `trace`, its traceback.
+    """
+
+    is_sentence = True
+
+    def __init__(self, error: BaseException, configuration: str) -> None:
+        super().__init__(describe_error(error, configuration))
+        self.error = error
+        self.trace = format_traceback(error, configuration)
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """A run that has ended.
+
+    Attributes
+    ----------
+    prepared : PreparedJob
+    result : JobResult or None
+        None if a result that was kept before is stored now.
+    """
+
+    prepared: PreparedJob
+    result: JobResult | None
+
+
+def run_experiment(request: RunRequest) -> FinishedRun:
+    """Compose one job, check it, run it, store it and show its scores.
+
+    Parameters
+    ----------
+    request : RunRequest
+
+    Raises
+    ------
+    UserError
+        The job was refused, and nothing was fitted.
+    RunFailed
+        Any other error.
+    KeyboardInterrupt
+        Ctrl-C or SIGTERM; the run has ended as KILLED.
+    """
+    composed = compose_job(request.words, request.source)
+    # Imported modules are not garbage: one collection that scans them takes a twentieth of a short run.
+    gc.freeze()
+    # Before pandas: skops searches all loaded modules for each function of scipy.special.
+    import scipy.special  # noqa: F401
+
+    from bakeoff.pipeline.sweep.job import execute_job
+    from bakeoff.pipeline.sweep.run_screen import RunScreen
+
+    screen = RunScreen(request.quiet)
+    folder = run_folder(composed) if request.is_command else nullcontext()
+    try:
+        with job_environment(composed):
+            prepared, tracker = _open_job(composed, request, screen)
+            with folder:
+                if request.is_command and _store_kept_result(prepared, tracker, screen):
+                    return FinishedRun(prepared, None)
+                gc.freeze()
+                screen.show_job(prepared)
+                result = execute_job(prepared, tracker, screen.track_folds)
+                screen.show_result(prepared, result, tracker.store)
+    except (UserError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raise RunFailed(error, json.dumps(composed.spec, default=str)) from error
+    return FinishedRun(prepared, result)
+
+
+def _open_job(composed: ComposedRun, request: RunRequest, screen: RunScreen) -> tuple[PreparedJob, Tracker]:
+    """Check a job and open its store, which must be refused before anything is fitted if it cannot be written."""
+    from bakeoff.pipeline.config.invocation import note_tuned_keys
+    from bakeoff.pipeline.experiment.builder import PartCache
+    from bakeoff.pipeline.experiment.loop import describe_limit
+    from bakeoff.pipeline.identity import require_current_code
+    from bakeoff.pipeline.sweep.job import prepare_job
+    from bakeoff.pipeline.tracking.history import end_orphans
+    from bakeoff.pipeline.tracking.trackers import get_tracker
+
+    spec = composed.spec
+    if not request.is_command:  # the modules of a command are as its files are
+        require_current_code(spec)
+    screen.show_notes(note_tuned_keys(composed.invocation.overrides, [spec]))
+    screen.show_notes(describe_limit("n_jobs", spec.get("n_jobs", 1)))
+    resources = PartCache()
+    prepared = prepare_job(spec, composed.invocation, resources)
+    tracker = get_tracker(resources, spec)
+    tracker.open_store()
+    if tracker.store is not None and not tracker.store.is_new:
+        end_orphans(tracker.store)
+    return prepared, tracker
+
+
+def _store_kept_result(prepared: PreparedJob, tracker: Tracker, screen: RunScreen) -> bool:
+    """Store the result of a run that had finished when its store was lost; return whether there is one."""
+    if tracker.store is not None and tracker.store.is_new:
+        return False
+    run_id = tracker.store_kept_result(prepared.description.tags["config_hash"])
+    if run_id is not None:
+        screen.show_kept_run(prepared, run_id, tracker.store)
+    return run_id is not None

@@ -6,17 +6,27 @@ that were done before are part of the table, with the scores in the store.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from bakeoff.pipeline.card.report import format_mean
 from bakeoff.pipeline.sweep.jobs import FAILED, FINISHED, SKIPPED, STOPPED, JobCell, JobOutcome
+from bakeoff.pipeline.tables.table import BEST_SIGN, EMPTY, NUMBER, Cell, Row, Table, make_table
+from bakeoff.pipeline.tables.terminal import GAP, print_table, split_columns
+from bakeoff.pipeline.text import numbers
+from bakeoff.pipeline.text.terminal import escape
+from bakeoff.pipeline.text.words import count_nouns
 from bakeoff.pipeline.tracking.find_run import find_headline, is_greater_better
 from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.stored_runs import StoredRun, search_stored_runs
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 MIN_RANKED_DATASETS = 2
 RANKED_DIGITS = 12
@@ -96,18 +106,14 @@ class ResultTable:
     @cached_property
     def ranks(self) -> np.ndarray:
         """The rank of each score in its dataset, 1 for the best; tied ones share their mean rank; NaN without score."""
-        signed = -self._rounded_scores if self.greater_is_better else self._rounded_scores
-        n_better = (signed[None, :, :] < signed[:, None, :]).sum(axis=1)  # (configurations, datasets)
-        n_equal = (signed[None, :, :] == signed[:, None, :]).sum(axis=1)
-        return np.where(np.isnan(signed), np.nan, 1 + n_better + (n_equal - 1) / 2)
+        return pd.DataFrame(self._rounded_scores).rank(ascending=not self.greater_is_better).to_numpy()
 
     @cached_property
     def is_best(self) -> np.ndarray:
         """Whether each score is the best of several on its dataset, shape (configurations, datasets); ties all are."""
-        signed = self._rounded_scores if self.greater_is_better else -self._rounded_scores
-        highest = np.max(np.where(np.isnan(signed), -np.inf, signed), axis=0)
-        has_choice = (~np.isnan(signed)).sum(axis=0) > 1
-        return np.asarray((signed == highest) & has_choice)
+        scores = pd.DataFrame(self._rounded_scores)
+        best = scores.max() if self.greater_is_better else scores.min()
+        return ((scores == best) & (scores.count() > 1)).to_numpy()
 
     @cached_property
     def is_ranked(self) -> np.ndarray:
@@ -117,9 +123,8 @@ class ResultTable:
     @cached_property
     def complete_datasets(self) -> tuple[str, ...]:
         """The datasets on which every configuration has a score, except those that have none anywhere."""
-        scores = self.scores[self.is_ranked]
-        is_complete = ~np.isnan(scores).any(axis=0)
-        return tuple(dataset for dataset, full in zip(self.datasets, is_complete, strict=True) if full)
+        lacks_scores = np.isnan(self.scores[self.is_ranked]).any(axis=0)
+        return tuple(dataset for dataset, lacks in zip(self.datasets, lacks_scores, strict=True) if not lacks)
 
     @cached_property
     def mean_ranks(self) -> np.ndarray | None:
@@ -181,17 +186,16 @@ def add_stored_scores(outcomes: Sequence[JobOutcome], stores: Mapping[int, Store
     stores : mapping of int to Store
         The store of each job by its number.
     """
-    run_ids: dict[tuple[str, str], list[str]] = {}
-    by_key = {(store.uri, store.experiment_id): store for store in stores.values()}
+    by_store: dict[tuple[str, str], tuple[Store, list[str]]] = {}
     for outcome in outcomes:
         store = stores.get(outcome.number)
         if _lacks_scores(outcome) and store is not None and outcome.run_id is not None:
-            run_ids.setdefault((store.uri, store.experiment_id), []).append(outcome.run_id)
+            by_store.setdefault((store.uri, store.experiment_id), (store, []))[1].append(outcome.run_id)
     stored: dict[str, StoredRun] = {}
-    for key, ids in run_ids.items():
+    for store, ids in by_store.values():
         for start in range(0, len(ids), MAX_IDS_PER_QUERY):
             quoted = ", ".join(f"'{run_id}'" for run_id in ids[start : start + MAX_IDS_PER_QUERY])
-            found = search_stored_runs(by_key[key], f"attributes.run_id IN ({quoted})")
+            found = search_stored_runs(store, f"attributes.run_id IN ({quoted})")
             stored |= {run.run_id: run for run in found}
     return [_add_scores(outcome, stored.get(outcome.run_id or "")) for outcome in outcomes]
 
@@ -257,3 +261,119 @@ def _distinguish_cells(outcomes: Sequence[JobOutcome]) -> dict[int, JobCell]:
         taken.add((cell.configuration, cell.dataset))
         cells[outcome.number] = cell
     return cells
+
+
+MAX_ROWS = 30
+"""Configurations in a table; the others are counted."""
+MAX_PANELS = 2
+"""Parts of a table, one below the other, before the standard deviations are left out to make it narrower."""
+MAX_NOTES = 10
+RANK = "mean rank"
+
+
+def tabulate_results(table: ResultTable) -> Table:
+    """Return a row for each configuration: its mean rank, and its score on each dataset or why there is none."""
+    ranks = table.mean_ranks
+    rows: list[Row] = []
+    for row, name in enumerate(table.configurations):
+        cells = [
+            _write_result(table.results.get((name, dataset)), is_best=bool(table.is_best[row, column]))
+            for column, dataset in enumerate(table.datasets)
+        ]
+        rows.append([name, *([] if ranks is None else [numbers.format_statistic(ranks[row])]), *cells])
+    columns = ["configuration", *([] if ranks is None else [RANK]), *table.datasets]
+    return make_table(table.metric, columns, rows)
+
+
+def show_table(table: ResultTable, console: Console) -> None:
+    """Print a table of results with its legend, and the reasons of the jobs without a score."""
+    # Marks and ranks are those of the whole table: a hidden configuration may be the best of a dataset.
+    whole = tabulate_results(table)
+    numbered, reasons = _number_reasons(replace(whole, rows=whole.rows[:MAX_ROWS]))
+    shown = _choose_arrangement(numbered, len(table.datasets), console.width)
+    console.print()
+    console.print(_describe(table, shown))
+    print_table(shown, console)
+    for number, reason in enumerate(reasons[:MAX_NOTES], start=1):
+        console.print(escape(f"[{number}] {reason}"))
+    if len(reasons) > MAX_NOTES:
+        n_further = len(reasons) - MAX_NOTES
+        console.print(f"and {count_nouns(n_further, 'other reason')}; the list of unfinished jobs has them")
+    n_hidden = len(whole.rows) - MAX_ROWS
+    if n_hidden > 0:
+        order = "by mean rank" if table.mean_ranks is not None else "in this order"
+        hidden = count_nouns(n_hidden, "more configuration")
+        console.print(f"and {hidden}; these are the first {MAX_ROWS} {order}")
+
+
+def _write_result(result: Result | None, *, is_best: bool) -> Cell:
+    """Return a score, or why there is none; empty if there is no such job."""
+    if result is None or result.failure:
+        return Cell("", EMPTY) if result is None else Cell(result.failure, EMPTY, hint=result.reason)
+    note = numbers.format_deviation(np.nan if result.std is None else result.std)
+    return Cell(numbers.format_mean(result.mean), note=note if result.has_score else "", is_best=is_best)
+
+
+def _number_reasons(table: Table) -> tuple[Table, list[str]]:
+    """Return the table with a number beside each failure, and the reasons in this order."""
+    failed = [cell for row in table.rows for cell in row if cell.kind == EMPTY and cell.text]
+    reasons = list(dict.fromkeys(cell.hint for cell in failed))
+    rows = (
+        tuple(
+            replace(cell, note=f"[{reasons.index(cell.hint) + 1}]") if cell.kind == EMPTY and cell.text else cell
+            for cell in row
+        )
+        for row in table.rows
+    )
+    return replace(table, rows=tuple(rows)), reasons
+
+
+def _choose_arrangement(table: Table, n_datasets: int, width: int) -> Table:
+    """Return the first arrangement that fits; if none does, the narrowest."""
+    for shown, max_panels in _arrange(table, n_datasets):
+        if len(split_columns(shown, width)) <= max_panels:
+            return shown
+    return shown
+
+
+def _arrange(table: Table, n_datasets: int) -> Iterator[tuple[Table, int]]:
+    """Yield arrangements, the best first, and the number of panels that each may have."""
+    means = table.drop_notes()
+    yield table, 1
+    # A dataset for each row, as soon as there are more of them than configurations.
+    if n_datasets > len(table.rows):
+        n_sums = len(table.columns) - 1 - n_datasets
+        yield _number_columns(table.transpose("dataset", n_sums)), 1
+        yield _number_columns(means.transpose("dataset", n_sums)), MAX_PANELS
+    yield table, MAX_PANELS
+    yield means, n_datasets
+
+
+def _number_columns(table: Table) -> Table:
+    """Return the table with numbers in place of names that would widen its columns; the footnote has the names."""
+    names = [column.text for column in table.columns[1:]]
+    cell_width = max(len(cell.line) for row in table.rows for cell in row[1:])
+    if max(map(len, names)) <= cell_width:
+        return table
+    numbers = [f"({number})" for number in range(1, len(names) + 1)]
+    key = GAP.join(f"{number} {name}" for number, name in zip(numbers, names, strict=True))
+    return replace(table, columns=(table.columns[0], *map(Cell, numbers)), footnote=key)
+
+
+def _describe(table: ResultTable, shown: Table) -> str:
+    """Return the line above a table: what the numbers are, and what the marks mean."""
+    parts = [f"[bold]{escape(table.metric)}[/]"]
+    has_deviations = any(cell.note for row in shown.rows for cell in row if cell.kind == NUMBER)
+    if any(result.std is not None for result in table.results.values()):
+        parts.append("mean ± std over folds" if has_deviations else "mean over folds (without std, to fit the width)")
+    direction = "highest" if table.greater_is_better else "lowest"
+    if table.is_best.any():
+        parts.append(f"{BEST_SIGN} {direction} of its dataset")
+    if table.mean_ranks is not None:
+        n_complete = len(table.complete_datasets)
+        n_left_out = len(table.datasets) - n_complete
+        incomplete = f", without {n_left_out} on which scores are missing" if n_left_out else ""
+        parts.append(f"{RANK} over {n_complete} datasets{incomplete}")
+    elif len(table.datasets) > 1 and table.is_ranked.sum() > 1:
+        parts.append(f"no {RANK}, because fewer than two datasets have all scores")
+    return "; ".join(parts)

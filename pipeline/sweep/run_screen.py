@@ -21,6 +21,7 @@ from bakeoff.pipeline.card.report import (
 )
 from bakeoff.pipeline.checks.figures import FigureChoice
 from bakeoff.pipeline.checks.memory import note_memory
+from bakeoff.pipeline.config.requests import DEFAULT_EXPERIMENT
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.identity import describe_unidentified
 from bakeoff.pipeline.model import count_rows
@@ -33,7 +34,6 @@ from bakeoff.pipeline.tracking.history import count_looks, read_metrics
 from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX
 from bakeoff.pipeline.tracking.store import Store
 
-DEFAULT_EXPERIMENT = "bakeoff"
 STORED_NOW = "This job had finished when its store was lost; its results are stored now, and it did not run again."
 
 

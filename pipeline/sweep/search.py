@@ -10,16 +10,22 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
+from hydra.core.override_parser.types import Override
+from hydra.errors import HydraException
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.sweep.compose import Composer, JobWords, override_text
 from bakeoff.pipeline.sweep.jobs import Job, JobOutcome
+from bakeoff.pipeline.sweep.options import SweepOptions, describe_excess, reject_tags
 
 Axis = tuple[str, list[str]]
-"""A key and its overrides: ("seed", ["seed=1", "seed=2"])."""
+"""A key and its overrides: ("seed", ["seed=1", "seed=2"]); one that does not vary has one."""
 Grid = Mapping[str, Sequence[Any]]
 """Parameter -> list of values."""
 Point = dict[str, Any]
 """Parameter -> value."""
+SEARCHING_METHODS = ("grid", "random")
+"""The values of ``search.method`` that read the space of a learner."""
 RecordOutcome = Callable[[JobOutcome], object]
 """Records how a job ended that need not run."""
 
@@ -68,128 +74,152 @@ class ListedJobs(Search):
         return iter(self.jobs)
 
 
-def combine_axes(axes: Sequence[Axis], method: str) -> list[tuple[str, ...]]:
-    """Return the overrides of each job: every combination, the last axis fastest, or the values pairwise.
+def expand_overrides(overrides: Sequence[Override], options: SweepOptions, composer: Composer) -> list[JobWords]:
+    """Return the overrides of each job: every combination, or the values pairwise, and points of search spaces.
 
     Parameters
     ----------
-    axes : sequence of Axis
-        A key that does not vary has one override.
-    method : str
-        ``zip`` pairs the values; every other method combines them.
+    overrides : sequence of Override
+        As on the command line, where a key may have several values.
+    options : SweepOptions
+    composer : Composer
+        Finds the search space that belongs to the chosen learner.
 
     Raises
     ------
     UserError
-        ``zip`` was asked for with lists of different lengths.
+        A range of values is not a list, or the lists of ``zip`` differ in length.
+    """
+    axes = [_list_axis(override) for override in overrides]
+    if options.method == "zip":
+        return _pair_axes(axes)
+    combinations = list(itertools.product(*(words for _, words in axes)))
+    if options.method not in SEARCHING_METHODS:
+        return combinations
+    jobs: list[JobWords] = []
+    for words in combinations:
+        jobs += _search_space(words, composer, options, n_before=len(jobs))
+    return jobs
+
+
+def _list_axis(override: Override) -> Axis:
+    key = override.get_key_element()
+    if override.is_sweep_override():
+        if not override.is_discrete_sweep():
+            raise HydraException(
+                f"{override.input_line}: an interval has infinitely many values; give a list, or range(...)."
+            )
+        reject_tags(override)
+        return key, [f"{key}={value}" for value in override.sweep_string_iterator()]
+    value = override.get_value_element_as_str()
+    has_value = bool(value) or not override.is_delete()
+    return key, [f"{key}={value}" if has_value else key]
+
+
+def _pair_axes(axes: Sequence[Axis]) -> list[JobWords]:
+    """Return the overrides of each job, the values of all keys one by one; a key that does not vary is repeated.
 
     Examples
     --------
-    >>> axes = [("a", ["a=1", "a=2"]), ("b", ["b=0"]), ("c", ["c=3", "c=4"])]
-    >>> len(combine_axes(axes, "none"))
-    4
-    >>> combine_axes(axes, "zip")
+    >>> _pair_axes([("a", ["a=1", "a=2"]), ("b", ["b=0"]), ("c", ["c=3", "c=4"])])
     [('a=1', 'b=0', 'c=3'), ('a=2', 'b=0', 'c=4')]
     """
-    if method != "zip":
-        return list(itertools.product(*(overrides for _, overrides in axes)))
-    # A key with one value is not an axis: its override is repeated in every job.
-    lengths = {key: len(overrides) for key, overrides in axes if len(overrides) > 1}
+    lengths = {key: len(words) for key, words in axes if len(words) > 1}
     if len(set(lengths.values())) > 1:
         given = ", ".join(f"{key} has {length}" for key, length in lengths.items())
         raise UserError(f"search=zip needs the same number of values for each key, but {given}.")
     n_jobs = max(lengths.values(), default=1)
-    columns = [overrides if len(overrides) > 1 else overrides * n_jobs for _, overrides in axes]
+    columns = [words if len(words) > 1 else words * n_jobs for _, words in axes]
     return list(zip(*columns, strict=True))
 
 
-def space_points(space: Any, method: str, n: int = 0, seed: int = 0) -> list[Point]:
-    """Return points of a search space.
+def _search_space(words: JobWords, composer: Composer, options: SweepOptions, n_before: int) -> Iterator[JobWords]:
+    """Yield a job for each point of the learner's search space; without a space, the job as it is given.
 
-    Parameters
-    ----------
-    space : mapping or sequence of mappings
-        Parameter -> list of values; several mappings are several grids.
-    method : {"grid", "random"}
-    n : int
-        The number of points for ``random``, all different; if the space has no more, all of it is returned.
-    seed : int
-
-    Raises
-    ------
-    UserError
-        The values of a parameter are not a list.
-
-    Examples
-    --------
-    >>> space_points({"k": [1, 3], "weights": ["uniform"]}, "grid")
-    [{'k': 1, 'weights': 'uniform'}, {'k': 3, 'weights': 'uniform'}]
-    >>> space_points({"k": list(range(1000)), "p": list(range(1000))}, "random", n=2) == space_points(
-    ...     {"k": list(range(1000)), "p": list(range(1000))}, "random", n=2)
-    True
+    A key that the command line gives is not searched, as in a study.
     """
-    grids: list[Grid] = [space] if isinstance(space, Mapping) else list(space)
-    require_lists(grids)
-    n_points = count_points(grids)
-    indices: Iterable[int] = range(n_points)
-    if method == "random" and n < n_points:
+    try:
+        space = composer.compose(words)[0].get("space")
+    except UserError:  # the plan shows it
+        space = None
+    given_keys = {word.lstrip("+~").partition("=")[0] for word in words}
+    grids = [_leave_out(grid, given_keys) for grid in ([space] if isinstance(space, Mapping) else space or [])]
+    grids = [grid for number, grid in enumerate(grids) if grid and grid not in grids[:number]]
+    if not grids:
+        yield words
+        return
+    _require_lists(grids)
+    n_points = sum(map(_count_points, grids))
+    indices: Sequence[int] = range(n_points)
+    if options.method == "random" and options.n < n_points:
         # The points are drawn by index, so that a space of any size is never written out.
-        indices = _draw_indices(n_points, n, seed)
-    return [_space_point(grids, index) for index in indices]
+        indices = _draw_indices(n_points, options.n, options.seed)
+    n_jobs = n_before + len(indices)
+    if n_jobs > options.max_jobs:
+        made = f"search={options.method} makes {len(indices):,} of {' '.join(words)}"
+        raise UserError(describe_excess(f"{n_jobs:,} jobs or more ({made})", options.max_jobs))
+    # The space is not part of a job, so its overrides are left out.
+    fixed_words = [word for word in words if not word.lstrip("+~").startswith("space")]
+    for index in indices:
+        point = space_point(grids, index)
+        yield (*fixed_words, *(f"{_learner_key(name)}={override_text(value)}" for name, value in point.items()))
 
 
-def require_lists(grids: Iterable[Grid]) -> None:
-    """Reject a grid in which the values of a parameter are not a list.
+def _leave_out(grid: Grid, given_keys: set[str]) -> Grid:
+    """Return a grid without the parameters whose keys are given."""
+    return {name: values for name, values in grid.items() if _learner_key(name) not in given_keys}
 
-    Parameters
-    ----------
-    grids : iterable of Grid
 
-    Raises
-    ------
-    UserError
-    """
+def _learner_key(parameter: str) -> str:
+    """Return the key of a parameter; scikit-learn writes that of a part as part__parameter."""
+    return f"learner.{parameter.replace('__', '.')}"
+
+
+def _require_lists(grids: Iterable[Grid]) -> None:
+    """Reject a grid in which the values of a parameter are not a list."""
     for grid in grids:
         for name, values in grid.items():
             if isinstance(values, str) or not isinstance(values, Sequence) or not values:
                 raise UserError(f"space.{name}={values!r} must be a list of values to try.")
 
 
-def count_points(grids: Sequence[Grid]) -> int:
-    """Return the number of points of several grids."""
-    return sum(_count_points(grid) for grid in grids)
-
-
 def _count_points(grid: Grid) -> int:
     return math.prod(len(values) for values in grid.values())
 
 
-def _draw_indices(n_points: int, n: int, seed: int) -> Iterator[int]:
-    """Yield n different indices below `n_points`, which may be too large a number for a permutation."""
+def _draw_indices(n_points: int, n: int, seed: int) -> list[int]:
+    """Return n different indices below `n_points`, which may be too large a number for a permutation."""
     generator = np.random.default_rng(seed)
-    drawn: set[int] = set()
+    drawn: dict[int, None] = {}
     while len(drawn) < n:
-        index = int(generator.integers(n_points))
-        if index not in drawn:
-            drawn.add(index)
-            yield index
+        drawn[int(generator.integers(n_points))] = None
+    return list(drawn)
 
 
-def _space_point(grids: Sequence[Grid], index: int) -> Point:
-    """Return the point of an index in a space of several grids, one after the other."""
-    for grid in grids:
-        n_points = _count_points(grid)
-        if index < n_points:
-            return _grid_point(grid, index)
-        index -= n_points
-    raise IndexError(index)
+def space_point(grids: Sequence[Grid], index: int) -> Point:
+    """Return the point of an index in several grids, one after the other; the last parameter varies fastest.
 
-
-def _grid_point(grid: Grid, index: int) -> Point:
-    """Return the point of an index, in the order in which the last parameter varies fastest."""
+    Examples
+    --------
+    >>> [space_point([{"k": [1, 3], "p": [1, 2]}, {"k": [5]}], index) for index in (0, 1, 2, 4)]
+    [{'k': 1, 'p': 1}, {'k': 1, 'p': 2}, {'k': 3, 'p': 1}, {'k': 5}]
+    """
+    grid, *others = grids
+    if index >= _count_points(grid):
+        return space_point(others, index - _count_points(grid))
     point = {}
     # The positions of the values are the digits of the index, and the last parameter is the lowest digit.
     for name, values in reversed(list(grid.items())):
         index, position = divmod(index, len(values))
         point[name] = values[position]
     return dict(reversed(point.items()))
+
+
+def varying_keys(jobs: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """Return the keys that have more than one value over the jobs."""
+    values: dict[str, set[str]] = {}
+    for words in jobs:
+        for word in words:
+            key, _, value = word.lstrip("+~").partition("=")
+            values.setdefault(key, set()).add(value)
+    return tuple(key for key, distinct in values.items() if len(distinct) > 1)

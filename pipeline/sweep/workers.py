@@ -6,21 +6,25 @@ Each has its own connection to the store. The results do not depend on which pro
 from __future__ import annotations
 
 import gc
+import multiprocessing
 import os
 import signal
+import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
+from multiprocessing import forkserver
 from multiprocessing.connection import Connection, Pipe, wait
+from pathlib import Path
+from types import ModuleType
 from typing import Any, Self
 
-from bakeoff.pipeline.errors import StoreError
+from bakeoff.pipeline.sweep.done_jobs import find_lost_job
 from bakeoff.pipeline.sweep.job_runner import JobRunner
-from bakeoff.pipeline.sweep.jobs import FINISHED, KILLED, Job, JobOutcome, JobProgress
-from bakeoff.pipeline.sweep.process_start import receive_signals, start_process
-from bakeoff.pipeline.tracking import history
+from bakeoff.pipeline.sweep.jobs import Job, JobOutcome, JobProgress
+from bakeoff.pipeline.tracking.models import preload_modules
 from bakeoff.pipeline.tracking.trackers import disconnect_stores, get_tracker
 
 GRACE_SECONDS = 5.0
@@ -159,12 +163,9 @@ class Workers:
             worker.process.kill()
             worker.process.join()
         # A worker may have been ended just after it created its run, before it could end it.
-        unfinished = [worker.job for worker in self._workers if worker.job is not None]
-        for job in unfinished:
+        for job in [worker.job for worker in self._workers if worker.job is not None]:
             store = get_tracker(self._runner.resources, job.spec).find_store()
-            if store is not None:
-                with suppress(StoreError):  # the next command ends runs whose process is gone
-                    history.end_killed_runs(store, "the sweep was stopped")
+            find_lost_job(job, store, "the sweep was stopped", resume=False)
 
     def run_jobs(self, jobs: Iterable[Job]) -> Iterator[JobOutcome]:
         """Run jobs, each as soon as a worker is free, and yield their outcomes as they arrive."""
@@ -243,18 +244,8 @@ class Workers:
         worker.process.join()
         worker.connection.close()
         self._workers[position] = self._start_worker()
-        # The dead process could not end its run.
         store = get_tracker(self._runner.resources, job.spec).find_store()
-        if store is None:
-            return job.to_outcome(KILLED, reason)
-        try:
-            history.end_killed_runs(store, reason)
-            run_id = history.find_finished_runs(store, [job.hash]).get(job.hash)
-        except StoreError as error:
-            return replace(job.to_outcome(KILLED, f"{reason}; {error}"), has_lost_store=True)
-        if run_id is not None and self._runner.resume:  # it was killed after the last write of its run
-            return job.to_outcome(FINISHED, run_id=run_id)
-        return job.to_outcome(KILLED, reason)
+        return find_lost_job(job, store, reason, resume=self._runner.resume)
 
     def _seconds_left(self, worker: Worker) -> float | None:
         """Return the seconds until a job is overdue; None if it has no time limit, or its time does not count yet."""
@@ -274,3 +265,99 @@ def _describe_exit(code: int | None) -> str:
     if code is not None and code < 0:
         return f"signal {signal.Signals(-code).name}"
     return f"exit code {code}"
+
+
+PRELOAD_MODULE = "bakeoff.pipeline.sweep.worker_preload"
+THREADS_FOLDER = Path("/proc/self/task")
+"""Linux has a folder in it for each thread of this process, with the name of the thread."""
+COPIED_THREADS = frozenset({"jemalloc_bg_thd"})
+"""Threads that libraries start again in a copy: that of the memory allocator of Arrow, which pandas loads."""
+HELD_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def can_copy_process() -> bool:
+    """Return whether a copy of this process works.
+
+    A copy has one thread, and would wait forever for a lock that another thread held. On macOS, libraries of the
+    system do not work in it.
+    """
+    if sys.platform != "linux":
+        return False
+    return sum(name not in COPIED_THREADS for name in _list_threads()) == 1
+
+
+def _list_threads() -> list[str]:
+    """Return the names of the threads of this process."""
+    names = []
+    for folder in THREADS_FOLDER.iterdir():
+        with suppress(FileNotFoundError, ProcessLookupError):  # the thread ended after its folder was listed
+            names.append((folder / "comm").read_text().strip())
+    return names
+
+
+def prepare_server() -> None:
+    """Start the server process, if it will be needed, so that it imports while this process does other work."""
+    if not can_copy_process():
+        _run_server()
+
+
+def start_process(
+    function: Callable[..., None],
+    arguments: Sequence[Any],
+    inherited: Sequence[Connection],
+    disconnect: Callable[[], None],
+) -> Any:
+    """Start a process that calls a function, and return it.
+
+    Parameters
+    ----------
+    function : callable
+        Calls `receive_signals` when it is ready for them.
+    arguments : sequence
+        Of the function.
+    inherited : sequence of Connection
+        Passed as the last argument to a copy of this process, which has them as well.
+    disconnect : callable
+        Closes what a copy must not share, such as connections to a database.
+    """
+    if can_copy_process():
+        context: Any = multiprocessing.get_context("fork")
+        preload_modules()
+        disconnect()
+        arguments = (*arguments, inherited)
+    else:
+        context = _run_server()
+    process = context.Process(target=function, args=arguments, daemon=True)
+    # A signal that arrives halfway would leave a process that nobody ends, or be handled in the copy as it is here.
+    previous = signal.pthread_sigmask(signal.SIG_BLOCK, HELD_SIGNALS)
+    try:
+        with _hidden_main_module():
+            process.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, previous)
+    return process
+
+
+def receive_signals() -> None:
+    """Let signals arrive in a process that was started, which has its own handlers now."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD_SIGNALS)
+
+
+def _run_server() -> Any:
+    """Start the server process unless it runs already, and return the context that starts processes from it."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([PRELOAD_MODULE])
+    with _hidden_main_module():
+        forkserver.ensure_running()
+    return context
+
+
+@contextmanager
+def _hidden_main_module() -> Iterator[None]:
+    """Hide the main module from processes that start: they would run a script that calls bakeoff a second time."""
+    main_module = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main_module

@@ -18,7 +18,7 @@ from hydra.core.utils import JobReturn, JobStatus
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.launcher.job_returns import JobReturns
 from bakeoff.pipeline.launcher.payload import SweepOrigin
-from bakeoff.pipeline.sweep.remote import RemoteTask
+from bakeoff.pipeline.sweep.plugin import RemoteTask
 from bakeoff.pipeline.tracking.sqlite_file import create_sqlite
 from bakeoff.pipeline.tracking.store import open_store
 

@@ -262,7 +262,7 @@ def test_a_failed_job_is_a_cell_and_commands_name_another_store(bakeoff: Bakeoff
     table = answer.out.partition("test_accuracy")[2]
     assert re.search(r"^what=MemoryError majority +MemoryError \[1\]$", table, re.M)
     assert re.search(r"^\[1\] MemoryError: ", table, re.M)
-    words = "tracking.uri='other store/a.db' tracking.experiment=mine"
+    words = "'tracking.uri=other store/a.db' tracking.experiment=mine"
     assert re.search(rf"^compare  bakeoff compare sweep=\S+ {words}$", table, re.M)
     assert table.endswith(f"open     bakeoff ui {words}\n")
 

@@ -9,26 +9,26 @@ from pathlib import Path
 
 import pytest
 
-from bakeoff.pipeline.sweep import process_start
-from bakeoff.pipeline.sweep.process_start import can_copy_process
+from bakeoff.pipeline.sweep import workers
+from bakeoff.pipeline.sweep.workers import can_copy_process
 
 SCRIPT = """
 import os, signal, sys
 from multiprocessing import Pipe
-from bakeoff.pipeline.sweep import process_start
+from bakeoff.pipeline.sweep import workers
 
-process_start.preload_modules = lambda: None
+workers.preload_modules = lambda: None
 
 def report(connection, inherited):
     blocked_before = signal.SIGTERM in signal.pthread_sigmask(signal.SIG_BLOCK, [])
-    process_start.receive_signals()
+    workers.receive_signals()
     blocked_after = signal.SIGTERM in signal.pthread_sigmask(signal.SIG_BLOCK, [])
     connection.send((os.getppid(), blocked_before, blocked_after, "loaded_here" in sys.modules, len(inherited)))
 
 own_end, other_end = Pipe()
 sys.modules["loaded_here"] = sys
 disconnected = []
-process = process_start.start_process(report, [other_end], [own_end], lambda: disconnected.append(True))
+process = workers.start_process(report, [other_end], [own_end], lambda: disconnected.append(True))
 assert own_end.recv() == (os.getpid(), True, False, True, 1)
 process.join()
 assert (process.exitcode, disconnected) == (0, [True])
@@ -52,7 +52,7 @@ def test_a_thread_that_ends_while_threads_are_counted_is_none(tmp_path: Path, mo
     (tmp_path / "1").mkdir()
     (tmp_path / "1" / "comm").write_text("python\n")
     (tmp_path / "2").mkdir()  # as the folder of a thread that has ended: its files are gone
-    monkeypatch.setattr(process_start, "THREADS_FOLDER", tmp_path)
+    monkeypatch.setattr(workers, "THREADS_FOLDER", tmp_path)
     assert can_copy_process()
 
 

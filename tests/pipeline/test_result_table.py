@@ -11,8 +11,7 @@ import pytest
 from scipy import stats
 
 from bakeoff.pipeline.sweep.jobs import FAILED, FINISHED, NOT_RUN, REFUSED, SKIPPED, STOPPED, JobCell, JobOutcome
-from bakeoff.pipeline.sweep.result_table import Result, ResultTable, make_tables
-from bakeoff.pipeline.sweep.table_layout import MAX_ROWS, show_table
+from bakeoff.pipeline.sweep.result_table import MAX_ROWS, Result, ResultTable, make_tables, show_table
 from bakeoff.pipeline.tables.table import BEST_SIGN
 from bakeoff.pipeline.text.terminal import make_console
 

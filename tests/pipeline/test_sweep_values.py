@@ -6,7 +6,7 @@ import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.sweep.values import count_values, require_few_jobs
+from bakeoff.pipeline.sweep.options import count_values, require_few_jobs
 
 PARSER = OverridesParser.create()
 
