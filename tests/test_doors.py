@@ -41,8 +41,7 @@ LAYERS = (
     {"sweep"},
     {"replay"},
     {"comparison", "explanation", "serving", "shipping"},
-    {"part_check", "project"},
-    {"launcher", "study"},
+    {"launcher", "parts", "study"},
     {"cli", "python"},
 )
 """The rooms of the pipeline, the lowest first: a room imports from the layers below it alone. Nothing imports cli."""

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.config.request_words import read_request
-from bakeoff.pipeline.part_check.request import CheckRequest
+from bakeoff.pipeline.parts.part_file import CheckRequest, find_files
 from bakeoff.pipeline.text.terminal import show_controls
 
 if TYPE_CHECKING:
-    from bakeoff.pipeline.part_check.finding import Finding
+    from bakeoff.pipeline.parts.check import Finding
 
 EXIT_WRONG = 1
 STATUS_WIDTH = 11
@@ -27,18 +27,17 @@ def print_findings(words: Sequence[str]) -> int:
     """
     request = read_request("check", CheckRequest, words)
 
-    from bakeoff.pipeline.part_check.check_files import check_file, find_files
-    from bakeoff.pipeline.part_check.finding import NOTE, WRONG
+    from bakeoff.pipeline.parts.check import NOTE, WRONG, check_part
 
     n_all_wrong = 0
-    for file in find_files(request):
-        print(f"{file}", flush=True)
+    for part in find_files(request):
+        print(f"{part.path}", flush=True)
         counts = dict.fromkeys((WRONG, NOTE), 0)
-        for finding in check_file(file, request.trust):
+        for finding in check_part(part):
             _print_finding(finding)
             if finding.status in counts:
                 counts[finding.status] += 1
-        print(f"{file}: {counts[WRONG]} wrong, {counts[NOTE]} to note\n", flush=True)
+        print(f"{part.path}: {counts[WRONG]} wrong, {counts[NOTE]} to note\n", flush=True)
         n_all_wrong += counts[WRONG]
     return EXIT_WRONG if n_all_wrong else 0
 

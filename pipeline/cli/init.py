@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 
 from bakeoff.pipeline.config.request_words import read_request
-from bakeoff.pipeline.project.make_project import ProjectRequest, make_project
+from bakeoff.pipeline.parts.project import ProjectRequest, make_project
 
 NEXT_STEPS = (
     ("make test", "the tests of its code"),

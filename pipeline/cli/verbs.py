@@ -32,12 +32,12 @@ class Verb:
 
 
 VERBS: Mapping[str, Verb] = {
-    "check": Verb("print_findings", "part_check.request.CheckRequest"),
+    "check": Verb("print_findings", "parts.part_file.CheckRequest"),
     "compare": Verb("compare_stored_runs", "comparison.request.CompareRequest", "or -m KEY=VALUE,VALUE ..."),
     "explain": Verb("explain_model", "explanation.request.ExplainRequest"),
     "figures": Verb("draw_figures", "replay.request.FiguresRequest"),
     "gc": Verb("collect_garbage", "tracking.removal.CollectionRequest"),
-    "init": Verb("start_project", "project.make_project.ProjectRequest"),
+    "init": Verb("start_project", "parts.project.ProjectRequest"),
     "inspect": Verb("inspect_data", "inspection.request.InspectRequest"),
     "list": Verb("list_options", "config.listing.ListRequest"),
     "plan": Verb("plan_sweep", words="KEY=VALUE,VALUE ..., as for the sweep, with or without -m"),

@@ -88,6 +88,10 @@ def test_a_file_elsewhere_is_checked_as_well(project: Bakeoff) -> None:
     answer = project("check", "my_conf/preprocessing/clip.yaml", "my_conf/evaluation/every_nth.yaml", "trust=[mine]")
     assert answer.status == 0, answer.out
     assert answer.out.count("0 wrong") == 2
+    (project.folder / "conf" / "preprocessing").mkdir(parents=True)
+    (project.folder / "conf" / "preprocessing" / "clip.yaml").write_text("_target_: mine.steps.ClipOutliers\n")
+    answer = project("check", "my_conf/preprocessing/clip.yaml", "trust=[mine]")
+    assert "preprocessing=clip is an option in conf/ too" in answer.out
 
 
 @pytest.mark.parametrize(

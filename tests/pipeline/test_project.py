@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.project.make_project import FILES, TEMPLATE, make_project, name_package
+from bakeoff.pipeline.parts.project import FILES, TEMPLATE, make_project, name_package
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -54,22 +53,6 @@ class Shortened(GaussianNB):
         return super().predict(X)[1:]
 
 
-class Renamed(GaussianNB):
-    """Predicts labels that it was not given."""
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return codes."""
-        return np.searchsorted(self.classes_, super().predict(X))
-
-
-class Doubled(GaussianNB):
-    """Gives probabilities whose sum is 2."""
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return twice the probabilities."""
-        return 2 * super().predict_proba(X)
-
-
 class Unseeded(GaussianNB):
     """Differs from fit to fit."""
 
@@ -84,15 +67,6 @@ class OtherSeed(DummyClassifier):
 
     def __init__(self, random_state: int | None = None) -> None:
         super().__init__(strategy="prior", random_state=random_state)
-
-
-class Unsavable(GaussianNB):
-    """Holds a function that no file can hold."""
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Unsavable:
-        """Keep a lambda."""
-        self.kernel_ = lambda values: values
-        return super().fit(X, y)
 
 
 class Forgetful(GaussianNB):
@@ -142,15 +116,6 @@ class Step(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return X.copy()
 
 
-class ChangingInput(Step):
-    """Changes the table that it is given."""
-
-    def transform(self, X: pd.DataFrame) -> Any:
-        """Overwrite a column."""
-        X[X.columns[0]] = 0.0
-        return X.copy()
-
-
 class CentredByQuery(Step):
     """Learns from the rows that it transforms."""
 
@@ -164,15 +129,9 @@ class Noisy(Step):
     """Differs from call to call."""
 
     def transform(self, X: pd.DataFrame) -> Any:
-        """Add a number that grows."""
+        """Add noise that no seed controls."""
         numbers = X.select_dtypes("number")
-        return numbers + self.shift_
-
-    def fit(self, X: pd.DataFrame, y: Any = None) -> Noisy:
-        """Draw the number."""
-        super().fit(X, y)
-        self.shift_ = next(COUNTER)
-        return self
+        return numbers + np.random.default_rng().normal(size=numbers.shape)
 
 
 class Shortening(Step):
@@ -181,14 +140,6 @@ class Shortening(Step):
     def transform(self, X: pd.DataFrame) -> Any:
         """Drop the first row."""
         return X.iloc[1:]
-
-
-class Arrays(Step):
-    """Returns arrays."""
-
-    def transform(self, X: pd.DataFrame) -> Any:
-        """Return the cells alone."""
-        return X.to_numpy()
 
 
 def share_of_hits(y_true: np.ndarray, y_pred: np.ndarray) -> float:
@@ -211,12 +162,6 @@ def counting(y_true: np.ndarray, y_pred: np.ndarray) -> float:
     return float((y_true == y_pred).sum()) + 1e-6 * next(COUNTER)
 
 
-def first_row(y_true: np.ndarray, y_pred: np.ndarray) -> float:
-    """Return whether the last row is right, and a little for the others."""
-    hits = (y_true == y_pred).astype(float)
-    return float(hits @ np.linspace(0.0, 1.0, len(hits)))
-
-
 @dataclass(frozen=True, kw_only=True)
 class Unrepeatable(Splitter):
     """Draws from a generator without the seed."""
@@ -228,30 +173,12 @@ class Unrepeatable(Splitter):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BeyondTheRows(Splitter):
-    """Tests rows that there are not."""
-
-    def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield one split."""
-        yield np.arange(90), np.arange(90, len(data.y) + 1)
-
-
-@dataclass(frozen=True, kw_only=True)
 class Repeating(Splitter):
     """Repeats rows without saying so."""
 
     def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield one split."""
         yield np.repeat(np.arange(40), 2), np.arange(40, len(data.y))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Untested(Splitter):
-    """Trains on everything and tests nothing."""
-
-    def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield one split."""
-        yield np.arange(len(data.y)), np.empty(0, dtype=int)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -268,11 +195,6 @@ class LateTraining(Splitter):
 
 def _frame(n: int = 30) -> pd.DataFrame:
     return pd.DataFrame({"x": np.linspace(0.5, 9.5, n), "y": np.resize(["a", "b"], n)})
-
-
-def load_one_class() -> Any:
-    """Return rows of one class."""
-    return load_frame(_frame().assign(y="a"), target="y")
 
 
 def load_infinite() -> Any:
@@ -320,15 +242,6 @@ class Changing(Titled):
         figure = super().draw(run)
         figure.suptitle(str(next(COUNTER)))
         return figure
-
-
-@dataclass(frozen=True, kw_only=True)
-class Pictureless(Titled):
-    """A figure that writes no picture."""
-
-    def save(self, folder: Path, experiment: Any, folds: Any, model: Any) -> None:
-        """Write text."""
-        (folder / self.file).write_text("nothing")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,205 @@
+"""Trials of a user-defined part: the default job with this part, on tables that are made for it, run twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import is_regressor
+
+from bakeoff.pipeline.config.build import build_object
+from bakeoff.pipeline.config.invocation import Invocation
+from bakeoff.pipeline.experiment import FoldResult
+from bakeoff.pipeline.experiment.builder import PartCache
+from bakeoff.pipeline.parts.part_file import PartFile
+from bakeoff.pipeline.replay.differences import compare_metrics, compare_models, measure_repeat
+from bakeoff.pipeline.replay.replay import Repeat, RepeatTracker
+from bakeoff.pipeline.stages.scoring import SCORING_KEYS
+from bakeoff.pipeline.sweep.job import PreparedJob, execute_job, prepare_job
+
+N_ROWS = 120
+N_FEATURES = 5
+NOISE = 1.5
+MISSING_FRACTION = 0.05
+COLOURS = ("red", "green", "blue")
+SEED = 4127
+"""That of each trial; no file has it by chance."""
+CLASSES = "classes"
+NUMBERS = "numbers"
+LEARNERS = {CLASSES: "decision_tree", NUMBERS: "decision_tree_regressor"}
+RESPONDING_LEARNERS = {CLASSES: "logistic_regression", NUMBERS: "ridge"}
+"""Learners with every method that a metric may need."""
+ROLES: Mapping[str, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
+    "keeps_groups": ("groups", lambda order: order % 20),
+    "keeps_order": ("time", lambda order: order),
+    "keeps_parts": ("split", lambda order: np.where(order % 4 == 0, "test", "train")),
+    "keeps_folds": ("folds", lambda order: order % 5),
+}
+"""A promise of a class of splitters -> the key of the dataset whose column it is about, and the cells of that column.
+
+Parts and folds keep groups together.
+"""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A job that holds the part.
+
+    Attributes
+    ----------
+    name : str
+        Of the table.
+    spec : dict
+        The settled configuration.
+    """
+
+    name: str
+    spec: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class TrialRun:
+    """A trial that has ended.
+
+    Attributes
+    ----------
+    prepared : PreparedJob
+    repeat : Repeat
+        Its folds and its model.
+    pictures : dict of str to bytes
+        The name of each file that its figures wrote -> the content.
+    """
+
+    prepared: PreparedJob
+    repeat: Repeat
+    pictures: dict[str, bytes]
+
+
+def list_trials(part: PartFile, folder: Path, words: Sequence[str] = ()) -> list[Trial]:
+    """Return the jobs that a part is put into, none of which was run.
+
+    Parameters
+    ----------
+    part : PartFile
+    folder : Path
+        For the tables.
+    words : sequence of str
+        Further overrides.
+
+    Raises
+    ------
+    UserError
+        The part cannot be composed or built.
+    """
+    first = Trial(CLASSES, _compose(part, CLASSES, folder, words))
+    if part.group == "learner":
+        is_for_numbers = is_regressor(build_object(first.spec["learner"], "learner", part.trust))
+    elif part.group == "dataset":
+        is_for_numbers = not PartCache().get_dataset(first.spec).is_classification
+    else:
+        return [first, Trial(NUMBERS, _compose(part, NUMBERS, folder, words))]
+    return [Trial(NUMBERS, _compose(part, NUMBERS, folder, words))] if is_for_numbers else [first]
+
+
+def prepare_trial(trial: Trial) -> PreparedJob:
+    """Build and check a job; nothing is shared with any other.
+
+    Raises
+    ------
+    UserError
+    """
+    return prepare_job(trial.spec, Invocation({}), PartCache())
+
+
+def run_trial(trial: Trial) -> TrialRun:
+    """Run a job, and draw its figures; nothing is stored.
+
+    Raises
+    ------
+    UserError
+        It was refused before the first fit.
+    Exception
+        Any other error of the part.
+    """
+    prepared = prepare_trial(trial)
+    repeat = Repeat()
+    execute_job(prepared, RepeatTracker(repeat), _show_nothing)
+    assert repeat.model is not None
+    with TemporaryDirectory(prefix="bakeoff-") as name:
+        for figure in prepared.figure_choice.figures:
+            figure.save(Path(name), prepared.experiment, repeat.folds, repeat.model)
+        pictures = {file.name: file.read_bytes() for file in sorted(Path(name).iterdir())}
+    return TrialRun(prepared, repeat, pictures)
+
+
+def describe_difference(first: TrialRun, second: TrialRun) -> str:
+    """Return how two runs of a trial differ, in data, splits, any bit of a number, or figures; empty if not."""
+    experiment = first.prepared.experiment
+    if experiment.dataset.digest() != second.prepared.experiment.dataset.digest():
+        return "the dataset differs when it is loaded again, so that runs cannot be compared; draw from a fixed seed"
+    if first.prepared.splits.digest() != second.prepared.splits.digest():
+        return "the same seed gives other splits; draw from numpy.random.default_rng(seed) alone"
+    scores, again = (measure_repeat(experiment, run.repeat) for run in (first, second))
+    model, other = (run.repeat.model.predictor for run in (first, second) if run.repeat.model is not None)
+    comparisons = (compare_metrics(scores, again), compare_models(model, other, experiment.dataset))
+    differences = [difference for comparison in comparisons for difference in comparison.differences]
+    if differences:
+        shown = f"{differences[0].name} is {differences[0].stored} and then {differences[0].now}"
+        cure = "draw from random_state alone, and write random_state: ${seed} into the file"
+        return f"two runs of the same job differ: {shown}; {cure}"
+    return "" if first.pictures == second.pictures else "the same run is drawn differently the second time"
+
+
+def _compose(part: PartFile, task: str, folder: Path, further: Sequence[str]) -> dict[str, Any]:
+    """Return the settled job of a part and a task, whose table is written into a folder."""
+    words = ["audit=strict", f"seed={SEED}", *further]
+    if part.group != "learner":
+        learners = RESPONDING_LEARNERS if part.group == "metric" else LEARNERS
+        words.append(f"learner={learners[task]}")
+    if part.group == "dataset":
+        return part.compose(words)
+    frame = make_table(task, with_gaps=part.group == "learner")
+    file = folder / f"{task}.csv"
+    words += ["dataset=file", f"dataset.path='{file}'", "dataset.target=y"]
+    frame.to_csv(file, index=False)
+    spec = part.compose(words)
+    if part.group == "evaluation":
+        node = {key: value for key, value in spec["evaluation"].items() if key not in SCORING_KEYS}
+        splitter = build_object(node, "evaluation", part.trust)
+        order = np.random.default_rng(SEED).permutation(N_ROWS)  # (n,)
+        for promise, (key, make_cells) in ROLES.items():
+            if getattr(splitter, promise):
+                frame[key] = make_cells(order)
+                spec["dataset"][key] = key
+        frame.to_csv(file, index=False)
+    return spec
+
+
+def make_table(task: str, *, with_gaps: bool) -> pd.DataFrame:
+    """Return rows whose target ``y`` depends on their numbers; those with classes have a nominal column too.
+
+    Parameters
+    ----------
+    task : {"classes", "numbers"}
+    with_gaps : bool
+        Whether cells are missing.
+    """
+    generator = np.random.default_rng(SEED)
+    X = generator.normal(size=(N_ROWS, N_FEATURES))  # (n, d)
+    target = X.sum(axis=1) + NOISE * generator.normal(size=N_ROWS)  # (n,)
+    frame = pd.DataFrame(X, columns=[f"x{column}" for column in range(N_FEATURES)])
+    if task == CLASSES:
+        frame["colour"] = generator.choice(COLOURS, size=N_ROWS)
+        target = np.where(target > np.median(target), "high", "low")  # (n,)
+    if with_gaps:
+        frame = frame.mask(generator.random(frame.shape) < MISSING_FRACTION)
+    return frame.assign(y=target)
+
+
+def _show_nothing(folds: Iterator[FoldResult], total: int, title: str) -> Iterator[FoldResult]:
+    return folds
