@@ -144,7 +144,7 @@ def describe_difference(first: TrialRun, second: TrialRun) -> str:
         return "the dataset differs when it is loaded again, so that runs cannot be compared; draw from a fixed seed"
     if first.prepared.splits.digest() != second.prepared.splits.digest():
         return "the same seed gives other splits; draw from numpy.random.default_rng(seed) alone"
-    scores, again = (measure_repeat(experiment, run.repeat) for run in (first, second))
+    scores, again = (measure_repeat(experiment, run.repeat.folds, run.repeat.model) for run in (first, second))
     model, other = (run.repeat.model.predictor for run in (first, second) if run.repeat.model is not None)
     comparisons = (compare_metrics(scores, again), compare_models(model, other, experiment.dataset))
     differences = [difference for comparison in comparisons for difference in comparison.differences]
