@@ -92,6 +92,10 @@ def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
     if evaluation.get("metrics"):
         evaluation["metrics"] = settle_metrics(evaluation["metrics"])
         require_names(evaluation["metrics"], "evaluation.metrics", trust)
+    # Before scikit-learn and pandas, which the learner loads: skops searches the loaded modules in their order for each
+    # function of scipy.special, and a refused composition does not pay for it.
+    import scipy.special  # noqa: F401
+
     settled["pruning"] = _settle_pruning(settled, trust)
     # Each of these choices depends on the one before it.
     prunes_on_rows = settled["pruning"].get("method") in PRUNING_METHODS_ON_ROWS

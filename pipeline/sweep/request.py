@@ -167,9 +167,6 @@ def run_experiment(request: RunRequest) -> FinishedRun:
     composed = compose_job(request.words, request.source)
     # Imported modules are not garbage: one collection that scans them takes a twentieth of a short run.
     gc.freeze()
-    # Before pandas: skops searches all loaded modules for each function of scipy.special.
-    import scipy.special  # noqa: F401
-
     from bakeoff.pipeline.sweep.job import execute_job
     from bakeoff.pipeline.sweep.run_screen import RunScreen
 
