@@ -1,25 +1,31 @@
 """What is refused before the first fit, with the cure: one table of checks, which run in order.
 
 Each check is a function that raises a `UserError` or returns, and its first line says what it requires. Those of
-`EXPERIMENT_CHECKS` need no splits. The model and the figures of a job are checked last, in `storage` and `figures`,
-because a model may have to be fitted on a few rows.
+`EXPERIMENT_CHECKS` need no splits. The model of a job may have to be fitted on a few rows, and is checked in
+`storage`; the figures are checked last.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
-from bakeoff.pipeline.checks import cells, decisions, learner, memory
+from bakeoff.pipeline.checks import cells, decisions, learner
+from bakeoff.pipeline.config.build import build_object
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.stages.splitting import Splits
+from bakeoff.pipeline.tracking.interface import Figure
 
 EXPERIMENT_CHECKS: tuple[Callable[[Experiment], None], ...] = (
     learner.check_seed,
     learner.check_target,
     learner.check_learner_type,
     learner.check_learner_parameters,
-    memory.check_one_hot_memory,
-    memory.check_probability_memory,
+    cells.check_one_hot_memory,
+    cells.check_probability_memory,
     learner.check_pruning,
     learner.check_space,
     learner.check_validation_rows,
@@ -34,7 +40,7 @@ EXPERIMENT_CHECKS: tuple[Callable[[Experiment], None], ...] = (
 SPLIT_CHECKS: tuple[Callable[[Experiment, Splits], None], ...] = (
     learner.check_inner_folds,
     learner.check_row_bounds,
-    memory.check_memory,
+    cells.check_memory,
     decisions.check_decision_splits,
     cells.check_cells,
     decisions.check_sampler,
@@ -61,3 +67,85 @@ def check_splits(experiment: Experiment, splits: Splits) -> None:
     """
     for check in SPLIT_CHECKS:
         check(experiment, splits)
+
+
+@dataclass(frozen=True)
+class FigureChoice:
+    """The figures of a run.
+
+    Attributes
+    ----------
+    figures : tuple of Figure
+        Checked: each can be drawn.
+    left_out : mapping of str to str
+        The name and the reason of each figure with ``if_applicable`` that cannot be drawn, except those of another
+        task.
+    """
+
+    figures: tuple[Figure, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+
+def choose_figures(
+    nodes: Sequence[Mapping[str, Any]], experiment: Experiment, splits: Splits, trust: Sequence[str]
+) -> FigureChoice:
+    """Build the figures that nodes describe, and leave out those that need not apply and do not.
+
+    Parameters
+    ----------
+    nodes : sequence of mapping
+        As `settle_figures` returns them.
+    experiment : Experiment
+    splits : Splits
+    trust : sequence of str
+        Further packages whose classes may be named.
+
+    Raises
+    ------
+    UserError
+        A figure cannot be drawn for this experiment, or two would write the same file.
+    """
+    if not nodes:
+        return FigureChoice((), {})
+    built = [build_object(node, f"figures[{position}]", trust) for position, node in enumerate(nodes)]
+    explicit_files = {figure.file for figure in built if not _may_be_left_out(figure)}
+    figures: list[Figure] = []
+    left_out: dict[str, str] = {}
+    for figure in built:
+        if not _may_be_left_out(figure):
+            figure.check(experiment, splits)
+            figures.append(figure)
+            continue
+        # A figure with arguments of its own replaces the one that `all` would draw into the same file.
+        if figure.file in explicit_files or figure.task not in (None, experiment.dataset.task):
+            continue
+        try:
+            figure.check(experiment, splits)
+        except UserError as error:
+            # The remedy after the semicolon is for those who have asked for this figure.
+            left_out[Path(figure.file).stem] = str(error).removeprefix("figures: ").split(";")[0]
+        else:
+            figures.append(figure)
+    _require_own_files(figures)
+    if figures and not splits.is_listed:
+        raise UserError(
+            f"figures: they need the models of all folds, and those of {len(splits.folds):,} folds are not kept in "
+            "memory; leave figures out, or use evaluation=kfold."
+        )
+    return FigureChoice(tuple(figures), left_out)
+
+
+def _may_be_left_out(figure: Any) -> bool:
+    # A class of the user need not have the attribute.
+    return bool(getattr(figure, "if_applicable", False))
+
+
+def _require_own_files(figures: Sequence[Figure]) -> None:
+    writers: dict[str, str] = {}
+    for figure in figures:
+        name = type(figure).__name__
+        if figure.file in writers:
+            raise UserError(
+                f"figures: {writers[figure.file]} and {name} both write {figure.file}; give one of them another file."
+            )
+        writers[figure.file] = name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from bakeoff.pipeline.config.request_words import read_request
+from bakeoff.pipeline.config.requests import read_request
 from bakeoff.pipeline.parts.part_file import CheckRequest, find_files
 from bakeoff.pipeline.text.terminal import show_controls
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.cli.flags import MULTIRUN_FLAGS
 from bakeoff.pipeline.comparison.request import CompareRequest
-from bakeoff.pipeline.config.request_words import list_arguments, read_request
+from bakeoff.pipeline.config.requests import list_arguments, read_request
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.terminal import print_note
 

@@ -59,10 +59,11 @@ def _split_line(line: str) -> tuple[list[str], list[str], str]:
 def _list_words(verb: str) -> list[str]:
     """Return the words that a verb takes: its keys, names of runs, and groups to list."""
     if verb == "list":
-        from bakeoff.pipeline.config.listing import LISTED, MODELS
+        from bakeoff.pipeline.config.named_parts import LISTED
+        from bakeoff.pipeline.config.requests import MODELS
 
         return [*LISTED, MODELS]
-    from bakeoff.pipeline.config.request_words import list_arguments
+    from bakeoff.pipeline.config.requests import list_arguments
 
     request = load_request(verb)
     arguments = [] if request is None else list_arguments(request)

@@ -91,7 +91,7 @@ def find_source(arguments: Namespace, trust: Sequence[str]) -> ConfigSource:
         A folder cannot be read, or is in a package that is not trusted.
     """
     from bakeoff.pipeline.config.engine import ROOT_NAME, ConfigSource
-    from bakeoff.pipeline.config.guard import PACKAGE_SCHEME, require_trusted_folder
+    from bakeoff.pipeline.config.trust import PACKAGE_SCHEME, require_trusted_folder
 
     root = arguments.config_path or ""
     if root.endswith(FILE_SUFFIXES):

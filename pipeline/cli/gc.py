@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bakeoff.pipeline.cli.removal_report import carry_out
-from bakeoff.pipeline.config.request_words import read_request
+from bakeoff.pipeline.config.requests import read_request
 from bakeoff.pipeline.tracking.removal import CollectionRequest, plan_garbage
 
 

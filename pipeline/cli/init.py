@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from bakeoff.pipeline.config.request_words import read_request
+from bakeoff.pipeline.config.requests import read_request
 from bakeoff.pipeline.parts.project import ProjectRequest, make_project
 
 NEXT_STEPS = (

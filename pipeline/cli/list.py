@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from bakeoff.pipeline.config.listing import LISTED, METRICS, MODELS, ListRequest, read_listing
+from bakeoff.pipeline.config.named_parts import LISTED, METRIC_LIST, read_listing
 from bakeoff.pipeline.config.options import describe_ignored_folder, find_own_folder
-from bakeoff.pipeline.config.request_words import read_request
+from bakeoff.pipeline.config.requests import MODELS, ListRequest, read_request
 from bakeoff.pipeline.tables.table import make_table
 from bakeoff.pipeline.tables.terminal import align_lines
 
@@ -35,7 +35,7 @@ def list_options(words: Sequence[str]) -> int:
 
 def _print_group(group: str) -> None:
     listing = read_listing(group)
-    if group == METRICS:
+    if group == METRIC_LIST:
         # scikit-learn takes a second to load, which the other lists do not need.
         from bakeoff.pipeline.cli.metric_listing import iterate_metric_lines
 

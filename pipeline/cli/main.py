@@ -24,7 +24,6 @@ from bakeoff.pipeline.cli.completion import complete_verbs, is_query
 from bakeoff.pipeline.cli.flags import VERSION_FLAG
 from bakeoff.pipeline.cli.lasting_output import prepare_streams
 from bakeoff.pipeline.cli.verbs import VERBS, run_verb
-from bakeoff.pipeline.config.passwords import conceal_passwords, reject_passwords
 from bakeoff.pipeline.errors import STORE_THREAD, StoreError, UserError
 from bakeoff.pipeline.text.secrets import describe_error, format_traceback, hide_secrets
 from bakeoff.pipeline.text.terminal import show_controls
@@ -110,6 +109,8 @@ def run_words(words: Sequence[str]) -> int:
     shows_tracebacks = os.environ.get(TRACEBACK_VARIABLE) == "1"  # Hydra's variable
     try:
         _search_current_folder_last()
+        from bakeoff.pipeline.config.words import conceal_passwords, reject_passwords
+
         reject_passwords(words)
         words = conceal_passwords(words)
         if is_query(words) and not complete_verbs():

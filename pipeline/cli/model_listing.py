@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bakeoff.pipeline.config.listing import ListRequest
+from bakeoff.pipeline.config.requests import ListRequest
 from bakeoff.pipeline.tables.table import make_table
 from bakeoff.pipeline.tables.terminal import align_lines
 from bakeoff.pipeline.text.numbers import format_score

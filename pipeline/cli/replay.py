@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from bakeoff.pipeline.config.request_words import read_request
+from bakeoff.pipeline.config.requests import read_request
 from bakeoff.pipeline.replay.request import ReplayRequest
 from bakeoff.pipeline.text.terminal import show_controls
 from bakeoff.pipeline.text.words import count_nouns

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from bakeoff.pipeline.cli.run import run_experiments
-from bakeoff.pipeline.config.request_words import reject_repeated_keys
+from bakeoff.pipeline.config.requests import reject_repeated_keys
 from bakeoff.pipeline.config.trust import TRUST_KEY, is_trust_word, read_trust_of_words
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.compose import override_text

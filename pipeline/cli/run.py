@@ -60,7 +60,7 @@ def run_experiments(
     is_sweep = _read_mode(overrides, arguments.multirun)
     overrides = [word for word in overrides if word.lstrip("+") != SWEEP_WORD]
     source = find_source(arguments, read_trust_of_words(overrides))
-    from bakeoff.pipeline.config.invocation import note_repeated_keys
+    from bakeoff.pipeline.config.words import note_repeated_keys
 
     for sentence in note_repeated_keys(overrides):
         print(f"note: {sentence}", file=sys.stderr)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from bakeoff.pipeline.config.request_words import read_request
+from bakeoff.pipeline.config.requests import read_request
 from bakeoff.pipeline.serving.request import ServeRequest
 from bakeoff.pipeline.text.terminal import print_note
 

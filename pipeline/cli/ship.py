@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from bakeoff.pipeline.config.request_words import read_request
+from bakeoff.pipeline.config.requests import read_request
 from bakeoff.pipeline.shipping.request import ShipRequest
 from bakeoff.pipeline.text.terminal import print_note, show_controls
 

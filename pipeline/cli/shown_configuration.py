@@ -41,9 +41,8 @@ def show(arguments: Namespace, source: ConfigSource) -> None:
     UserError
         The flags ask for several things, or the configuration is invalid.
     """
-    from bakeoff.pipeline.config.engine import make_flag_parser, open_engine
+    from bakeoff.pipeline.config.engine import make_flag_parser, open_engine, register_schema
     from bakeoff.pipeline.config.messages import explain_error
-    from bakeoff.pipeline.config.schema import register_schema
 
     words = arguments.overrides
     given = [name for name in ACTIONS if getattr(arguments, name) not in (False, None)]

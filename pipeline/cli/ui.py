@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bakeoff.pipeline.config.request_words import read_request
+from bakeoff.pipeline.config.requests import read_request
 from bakeoff.pipeline.tracking.open_pages import PagesRequest, open_pages, serve_pages
 
 

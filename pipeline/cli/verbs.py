@@ -90,7 +90,7 @@ def format_help(verb: str) -> str:
     if request is None:
         return f"bakeoff {verb} {VERBS[verb].words}\n\n{summary}"
     # It imports packages, which a folder of that name in the current one must not replace.
-    from bakeoff.pipeline.config.request_words import format_arguments, format_usage
+    from bakeoff.pipeline.config.requests import format_arguments, format_usage
 
     usage = " ".join([format_usage(verb, request), VERBS[verb].words]).strip()
     return f"{usage}\n\n{summary}\n\n{format_arguments(request)}"

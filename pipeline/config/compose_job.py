@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from omegaconf import DictConfig
 
     from bakeoff.pipeline.config.engine import ConfigSource
-    from bakeoff.pipeline.config.invocation import Invocation
+    from bakeoff.pipeline.config.words import Invocation
 
 PRIVATE_MODE = 0o600
 """Of files that hold a command as it was given."""
@@ -63,12 +63,11 @@ def compose_job(words: Sequence[str], source: ConfigSource | None = None) -> Com
     from hydra.types import RunMode
     from omegaconf import open_dict, read_write
 
-    from bakeoff.pipeline.config.engine import SHIPPED_FILES, open_engine
-    from bakeoff.pipeline.config.invocation import read_invocation, reject_sweep_values, reject_unread_space
+    from bakeoff.pipeline.config.engine import SHIPPED_FILES, open_engine, register_schema
     from bakeoff.pipeline.config.messages import explain_error
     from bakeoff.pipeline.config.references import resolve_config
-    from bakeoff.pipeline.config.schema import register_schema
     from bakeoff.pipeline.config.settle import settle_choices, settle_config
+    from bakeoff.pipeline.config.words import read_invocation, reject_sweep_values, reject_unread_space
 
     source = source or SHIPPED_FILES
     register_schema()
@@ -113,9 +112,8 @@ def compose_parts(words: Sequence[str], keys: Iterable[str]) -> dict[str, Any]:
     """
     from omegaconf import OmegaConf
 
-    from bakeoff.pipeline.config.engine import compose_plainly
+    from bakeoff.pipeline.config.engine import compose_plainly, register_schema
     from bakeoff.pipeline.config.messages import explain_error
-    from bakeoff.pipeline.config.schema import register_schema
 
     register_schema()
     try:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 import pickle
+import secrets
 from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, final
 
@@ -20,6 +21,7 @@ from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra._internal.config_repository import CachingConfigRepository, IConfigRepository
 from hydra._internal.core_plugins.file_config_source import FileConfigSource
 from hydra._internal.sources_registry import SourcesRegistry
+from hydra.core.config_store import ConfigStore
 from hydra.core.default_element import ResultDefault
 from hydra.core.override_parser.types import Override
 from hydra.core.plugins import Plugins
@@ -27,15 +29,17 @@ from hydra.plugins.config_source import ConfigResult
 from hydra.types import HydraContext, RunMode
 from omegaconf import DictConfig, OmegaConf
 
-from bakeoff.pipeline.config.bounds import require_bounded_yaml
-from bakeoff.pipeline.config.guard import (
+from bakeoff.pipeline.config.nodes import require_bounded_yaml
+from bakeoff.pipeline.config.options import CONF
+from bakeoff.pipeline.config.trust import (
+    TRUST_KEY,
     ComposedFile,
+    leave_out_current_folder,
+    read_trust_of_words,
     require_allowed_files,
     require_own_classes,
     require_trusted_folder,
 )
-from bakeoff.pipeline.config.options import CONF
-from bakeoff.pipeline.config.trust import TRUST_KEY, leave_out_current_folder, read_trust_of_words
 
 JOB_NAME = "bakeoff"
 ROOT_NAME = "config"
@@ -43,6 +47,8 @@ VERSION_BASE = "1.3"
 SEARCH_PATH_KEY = "hydra.searchpath"
 FILE_SCHEME = "file://"
 STRUCTURED_SCHEME = "structured://"
+REQUIRED_VALUES = ("seed", "trust")
+"""Keys that every job reads."""
 
 
 @final
@@ -265,3 +271,50 @@ def compose_plainly(words: Sequence[str]) -> DictConfig:
 
     with open_engine():
         return hydra.compose(ROOT_NAME, list(words))
+
+
+@dataclass
+class Schema:
+    """Types and defaults of the top-level keys; each part checks its own keys in its constructor."""
+
+    dataset: Any = None
+    preprocessing: Any = None
+    learner: Any = None
+    space: Any = field(default_factory=dict)
+    default_space: Any = None
+    tuning: Any = None
+    pruning: Any = None
+    balance: Any = None
+    target: Any = None
+    calibration: Any = None
+    threshold: Any = None
+    evaluation: Any = None
+    audit: Any = None
+    tracking: Any = None
+    search: Any = None
+    seed: int = 0
+    n_jobs: int = 1
+    max_folds: int = 100_000
+    max_candidates: int = 1_000_000
+    figures: Any = field(default_factory=list)  # a list, or one name; `settle_figures` checks it
+    trust: list[str] = field(default_factory=list)
+    resume: Any = True  # true or false, in the words that `read_boolean` takes
+    workers: int = 1
+    timeout: float | None = None
+    on_error: str = "continue"
+    on_invalid: str = "stop"
+    dry_run: Any = False
+    max_jobs: int = 100_000
+
+
+KEYS = tuple(field.name for field in fields(Schema))
+
+
+def register_schema() -> None:
+    """Register the schema and the resolvers with Hydra, which must happen before it composes a configuration."""
+    bound_config_files()
+    schema = OmegaConf.structured(Schema)
+    # Which parameters a space has is not known here, so that they are given without a plus sign.
+    OmegaConf.set_struct(schema.space, False)
+    ConfigStore.instance().store(group="schema", name="bakeoff", node=schema)
+    OmegaConf.register_new_resolver("bakeoff.token", lambda: secrets.token_hex(2), use_cache=True, replace=True)

@@ -11,13 +11,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bakeoff.pipeline.config.options import list_own_names, read_own_node
+from bakeoff.pipeline.config.options import (
+    GROUPS,
+    find_own_folder,
+    list_own_names,
+    read_options,
+    read_own_listing,
+    read_own_node,
+    require_own_names,
+)
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
 FIGURE_GROUP = "figure"
 METRIC_GROUP = "metric"
 ALL = "all"
 NONE = "none"
+FIGURE_LIST = "figures"
+METRIC_LIST = "metrics"
+LISTED = (*GROUPS, FIGURE_LIST, METRIC_LIST)
+"""What ``bakeoff list`` shows."""
+GROUP_OF_FILES = {FIGURE_LIST: FIGURE_GROUP, METRIC_LIST: METRIC_GROUP}
+"""Lists whose options of the user are in a group of another name."""
 
 
 @dataclass(frozen=True)
@@ -185,3 +199,36 @@ def _settle_metric(name: str) -> Any:
         return {"_target_": name}
     own = read_own_node(METRIC_GROUP, name)
     return name if own is None else {"name": name, **own}
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The options of a group.
+
+    Attributes
+    ----------
+    options : mapping of str to str
+        Name -> sentence; none of the metrics, which the scoring of learners knows.
+    own : mapping of str to str
+        Those of the user.
+    """
+
+    options: Mapping[str, str]
+    own: Mapping[str, str]
+
+
+def read_listing(group: str) -> Listing:
+    """Return the options of a group of `LISTED`.
+
+    Raises
+    ------
+    UserError
+        An option of the user has a name that it must not have.
+    """
+    own_folder = find_own_folder()
+    if own_folder is not None:
+        require_own_names(own_folder)
+    own = read_own_listing(GROUP_OF_FILES.get(group, group))
+    if group == METRIC_LIST:
+        return Listing({}, own)
+    return Listing(list_figures() if group == FIGURE_LIST else read_options(group), own)

@@ -18,7 +18,7 @@ from typing import Any
 import yaml
 
 import bakeoff
-from bakeoff.pipeline.config.bounds import load_bounded_yaml
+from bakeoff.pipeline.config.nodes import load_bounded_yaml
 from bakeoff.pipeline.errors import UserError
 
 CONF = Path(bakeoff.__file__).parent / "conf"

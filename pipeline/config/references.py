@@ -15,11 +15,10 @@ from omegaconf import DictConfig, OmegaConf, read_write
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 from omegaconf.resolvers import oc
 
-from bakeoff.pipeline.config.bounds import require_bounded_references
+from bakeoff.pipeline.config.engine import KEYS, REQUIRED_VALUES
 from bakeoff.pipeline.config.messages import explain_reference
-from bakeoff.pipeline.config.schema import check_keys
-from bakeoff.pipeline.config.walk import Path, name_key, walk
-from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.config.nodes import Path, name_key, require_bounded_references, walk
+from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.text.secrets import expand_references, find_secrets
 
 DEFAULT_SPACE_KEY = "default_space"
@@ -129,3 +128,26 @@ def _keep_text(text: str, composed: DictConfig, path: Path) -> str:
             "${oc.env:NAME} where the value is to stand, and export the variable NAME with this value."
         )
     return kept
+
+
+def check_keys(composed: DictConfig) -> None:
+    """Reject a composed configuration with a key that nothing reads, or without a value that every job has.
+
+    A key of the user's own is read if an interpolation refers to it, as in ``+k=3 learner.n_neighbors=${k}``.
+
+    Parameters
+    ----------
+    composed : DictConfig
+
+    Raises
+    ------
+    UserError
+    """
+    for key in REQUIRED_VALUES:
+        if key not in composed:
+            raise UserError(f"{key} cannot be removed, because every job needs it; leave ~{key} out.")
+    unknown = [str(key) for key in composed if key not in KEYS]
+    text = OmegaConf.to_yaml(composed) if unknown else ""
+    for key in unknown:
+        if not re.search(rf"\$\{{{re.escape(key)}[}}.\[]", text):
+            raise UserError(f"{key} is not a key. {did_you_mean(key, KEYS)}")

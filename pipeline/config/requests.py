@@ -8,11 +8,49 @@ The sentences on fields are the help of the command.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+import inspect
+import re
+import textwrap
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, field, fields
+from pathlib import Path
+from types import NoneType
+from typing import Any, TypeVar, get_args, get_type_hints
+
+from bakeoff.pipeline.config.named_parts import LISTED
+from bakeoff.pipeline.config.trust import TRUST_KEY, read_trust
+from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.text.words import count_nouns, expand_home
 
 DEFAULT_EXPERIMENT = "bakeoff"
+LAYOUT_KINDS: Mapping[str, Any] = {
+    "separator": str | None,
+    "header": bool | None,
+    "names": tuple[str, ...],
+    "strip": bool,
+    "encoding": str | None,
+    "decimal": str | None,
+    "thousands": str | None,
+    "quote": str | None,
+    "comment": str | None,
+    "skip_rows": int,
+    "sheet": str | None,
+    "na_values": tuple[str, ...],
+}
+"""Keys of a file -> their types. Ragged rows are refused, since each row needs its prediction."""
+MODELS = "models"
+"""Lists what is in a store, so that it is not among those that are listed by default."""
+WORDS: Mapping[str, bool] = {
+    "true": True, "yes": True, "on": True, "y": True, "1": True,
+    "false": False, "no": False, "off": False, "n": False, "0": False,
+}  # fmt: skip
+"""What a text in lower case means."""
+R = TypeVar("R")
+NULL = "null"
+SENTENCES = re.compile(r"^(\w[\w, ]*) : .*\n((?: +.+\n?)+)", re.MULTILINE)
+"""What a docstring says of fields: their names, and the indented lines after them."""
+HELP_COLUMNS = 110
+KEY_COLUMNS = 22
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,23 +112,6 @@ class RefitRequest(RunRequest):
     dataset__path: str | None = None
 
 
-LAYOUT_KINDS: Mapping[str, Any] = {
-    "separator": str | None,
-    "header": bool | None,
-    "names": tuple[str, ...],
-    "strip": bool,
-    "encoding": str | None,
-    "decimal": str | None,
-    "thousands": str | None,
-    "quote": str | None,
-    "comment": str | None,
-    "skip_rows": int,
-    "sheet": str | None,
-    "na_values": tuple[str, ...],
-}
-"""Keys of a file -> their types. Ragged rows are refused, since each row needs its prediction."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class RowsRequest(RunRequest):
     """A request about a model and the rows of a file, which is read as the file of its training rows was.
@@ -102,3 +123,302 @@ class RowsRequest(RunRequest):
     """
 
     layout: Mapping[str, Any] = field(default_factory=dict, metadata={"kinds": LAYOUT_KINDS})
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListRequest(ExperimentRequest):
+    """What is to be listed.
+
+    Attributes
+    ----------
+    groups : tuple of str
+        Groups of options, such as learner, figures, metrics or models; by default all but the models of a store.
+    """
+
+    groups: tuple[str, ...] = field(default=(), metadata={"word": "GROUP"})
+
+    def __post_init__(self) -> None:
+        for group in self.groups:
+            if group not in (*LISTED, MODELS):
+                raise UserError(f"list {group}: there is no such group. {did_you_mean(group, (*LISTED, MODELS))}")
+        names_store = (
+            self.tracking__uri is not None or self.tracking__experiment != ExperimentRequest.tracking__experiment
+        )
+        if (names_store or MODELS in self.groups) and self.groups != (MODELS,):
+            raise UserError(f"the models of a store are listed alone: bakeoff list {MODELS} [tracking.uri=URI].")
+
+
+def read_boolean(key: str, value: Any) -> bool:
+    """Return the Boolean that a value means.
+
+    Parameters
+    ----------
+    key : str
+        For the message.
+    value : object
+        A Boolean, 0 or 1, or one of the words.
+
+    Raises
+    ------
+    UserError
+
+    Examples
+    --------
+    >>> [read_boolean("resume", value) for value in (True, "no", "OFF", 1)]
+    [True, False, False, True]
+    """
+    if isinstance(value, bool):
+        return value
+    is_number = isinstance(value, int) and value in (0, 1)
+    word = str(value).strip().lower() if is_number or isinstance(value, str) else ""
+    if word in WORDS:
+        return WORDS[word]
+    shown = "null" if value is None else repr(value)
+    raise UserError(f"{key}={shown} must be true or false; yes, no, on, off, 1 and 0 are read as well.")
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A field of a request, as the command line has it.
+
+    Attributes
+    ----------
+    name : str
+        Of the field.
+    part : str
+        The key in the mapping that the field is; empty for other fields.
+    word : str
+        Its key, or the name of a word without a key.
+    kind : type
+        Of its value; None may be given beside it if ``may_be_null``.
+    has_key, is_required, may_be_null : bool
+    takes_others : bool
+        Whether it is the mapping of all other keys.
+    sentence : str
+        What the request says of it.
+    """
+
+    name: str
+    part: str
+    word: str
+    kind: Any
+    has_key: bool
+    is_required: bool
+    may_be_null: bool
+    takes_others: bool
+    sentence: str
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it takes several words."""
+        return not self.has_key and self.kind == tuple[str, ...]
+
+    def read(self, text: str) -> Any:
+        """Return the value that a text stands for.
+
+        Raises
+        ------
+        UserError
+        """
+        if self.may_be_null and text == NULL:
+            return None
+        if self.name == TRUST_KEY:
+            return read_trust(text)
+        if self.kind is bool:
+            return read_boolean(self.word, text)
+        try:
+            return READERS[self.kind](text)
+        except ValueError:
+            noun = "a whole number" if self.kind is int else "a number"
+            raise UserError(f"{self.word}={text!r} must be {noun}. {self.sentence}") from None
+
+
+def list_arguments(request: type) -> list[Argument]:
+    """Return the arguments of a verb: those without a key first, in order, and then its own keys before the others."""
+    hints = get_type_hints(request)
+    sentences = _read_sentences(request)
+    arguments = [
+        _make_argument(field, part, kind, sentences.get(field.name, ""))
+        for field in fields(request)
+        for part, kind in field.metadata.get("kinds", {"": hints[field.name]}).items()
+    ]
+    own = request.__annotations__
+    return sorted(arguments, key=lambda argument: (argument.has_key, argument.has_key and argument.name not in own))
+
+
+def read_request(verb: str, request: type[R], words: Sequence[str]) -> R:
+    """Return the request that words stand for.
+
+    Parameters
+    ----------
+    verb : str
+    request : type
+        A dataclass whose fields are described in `bakeoff.pipeline.config.requests`.
+    words : sequence of str
+
+    Raises
+    ------
+    UserError
+        There are too few or too many words without a key, a key is unknown or given twice, or a value is not allowed.
+    """
+    values = read_values(verb, request, words)
+    for argument in list_arguments(request):
+        if argument.has_key and argument.is_required and argument.name not in values:
+            raise UserError(f"{argument.word}=… must be given. {argument.sentence}")
+    return request(**values)
+
+
+def read_values(verb: str, request: type, words: Sequence[str]) -> dict[str, Any]:
+    """Return the values of the fields of a request that words give.
+
+    The parameters and errors are those of `read_request`.
+    """
+    arguments = list_arguments(request)
+    by_key = {argument.word: argument for argument in arguments if argument.has_key}
+    _reject_options(words, by_key)
+    pairs = [word for word in words if "=" in word and not _names_file(word, by_key)]
+    reject_repeated_keys(pairs)
+    values: dict[str, Any] = {}
+    others = next((argument for argument in by_key.values() if argument.takes_others), None)
+    for key, text in (word.split("=", 1) for word in pairs):
+        argument = by_key.get(key) or others
+        if argument is None:
+            raise UserError(f"{key} is not a key. {did_you_mean(key, by_key)}")
+        if argument.part:
+            values.setdefault(argument.name, {})[key] = argument.read(text)
+        else:
+            values[argument.name] = argument.read(text)
+    given = [word for word in words if word not in pairs]
+    if not _is_right_number(len(given), arguments):
+        were_given = count_nouns(len(given), "argument was given", "arguments were given")
+        raise UserError(f"{were_given}; usage: {format_usage(verb, request)}")
+    return values | _place_words(given, arguments)
+
+
+def _reject_options(words: Sequence[str], keys: Collection[str]) -> None:
+    """Reject options, such as ``--output``: values are written with the sign of equality."""
+    for word in words:
+        if word.startswith("-"):
+            key = word.lstrip("-").partition("=")[0].replace("-", "_")
+            cure = f"write {key}=VALUE" if key in keys else f"its keys are written as KEY=VALUE: {', '.join(keys)}"
+            raise UserError(f"{word} is not an option of this verb; {cure}.")
+
+
+def _names_file(word: str, keys: Collection[str]) -> bool:
+    """Return whether a word is the path of a file or folder with ``=`` in its name, and not a value of a key."""
+    is_pair = word.partition("=")[0] in keys
+    return "=" in word and not is_pair and expand_home(word).exists()
+
+
+def reject_repeated_keys(pairs: Sequence[str]) -> None:
+    """Reject several values of one key, of which all but the last one would be lost.
+
+    Parameters
+    ----------
+    pairs : sequence of str
+        ``KEY=VALUE``.
+
+    Raises
+    ------
+    UserError
+    """
+    given: dict[str, str] = {}
+    for pair in pairs:
+        key = pair.partition("=")[0]
+        if given.setdefault(key, pair) != pair:
+            raise UserError(f"{key} is given twice, as {given[key]} and {pair}; give one of them.")
+
+
+def read_list(text: str) -> tuple[str, ...]:
+    """Return the items of a list such as ``[age,sex]``, without quotation marks around them.
+
+    Examples
+    --------
+    >>> read_list("[age, 'body mass']"), read_list("age"), read_list("")
+    (('age', 'body mass'), ('age',), ())
+    """
+    items = [item.strip() for item in text.strip().removeprefix("[").removesuffix("]").split(",")]
+    return tuple(item.strip("'\"") for item in items if item)
+
+
+def format_usage(verb: str, request: type) -> str:
+    """Return the words of a verb in a line."""
+    words = dict.fromkeys(_format_argument(argument) for argument in list_arguments(request))
+    return " ".join(["bakeoff", verb, *words])
+
+
+def format_arguments(request: type) -> str:
+    """Return a paragraph for each argument of a verb, and one for all keys of a mapping."""
+    keys: dict[tuple[str, str], list[str]] = {}
+    for argument in list_arguments(request):
+        word = f"{argument.word}=" if argument.has_key else argument.word
+        keys.setdefault((argument.name, argument.sentence), []).append(word)
+    paragraphs = []
+    for (_, sentence), words in keys.items():
+        text = f"{', '.join(words):<{KEY_COLUMNS - 1}} {sentence}"
+        indent = " " * KEY_COLUMNS
+        paragraphs.append(textwrap.fill(text, HELP_COLUMNS, subsequent_indent=indent, break_long_words=False))
+    return "\n".join(paragraphs)
+
+
+def _make_argument(field: Field[Any], part: str, hint: Any, sentence: str) -> Argument:
+    kinds = [kind for kind in get_args(hint) if kind is not NoneType]
+    may_be_null = NoneType in get_args(hint)
+    key = part or field.metadata.get("key", field.name.replace("__", "."))
+    return Argument(
+        name=field.name,
+        part=part,
+        word=field.metadata.get("word", key),
+        kind=kinds[0] if may_be_null else hint,
+        has_key="word" not in field.metadata,
+        is_required=field.default is MISSING and field.default_factory is MISSING,
+        may_be_null=may_be_null,
+        takes_others="takes_others" in field.metadata,
+        sentence=sentence,
+    )
+
+
+def _read_sentences(request: type) -> dict[str, str]:
+    """Return what the docstrings of a request and of those that it extends say of each field."""
+    sentences = {}
+    for each in reversed(inspect.getmro(request)):
+        for names, text in SENTENCES.findall(inspect.cleandoc(each.__doc__ or "")):
+            sentences.update(dict.fromkeys(names.split(", "), " ".join(text.split())))
+    return sentences
+
+
+def _is_right_number(n_given: int, arguments: Sequence[Argument]) -> bool:
+    """Whether so many words without a key can be placed."""
+    places = [argument for argument in arguments if not argument.has_key]
+    takes_more = bool(places) and places[-1].is_list
+    return n_given >= sum(place.is_required for place in places) and (n_given <= len(places) or takes_more)
+
+
+def _place_words(words: Sequence[str], arguments: Sequence[Argument]) -> dict[str, Any]:
+    """Return the values of the words without a key, by the names of their fields."""
+    places = [argument for argument in arguments if not argument.has_key]
+    values: dict[str, Any] = {}
+    for number, place in enumerate(places):
+        if place.is_list and number < len(words):
+            values[place.name] = tuple(words[number:])
+        elif number < len(words):
+            values[place.name] = place.read(words[number])
+    return values
+
+
+def _format_argument(argument: Argument) -> str:
+    if argument.part:
+        return "[KEY=…]"
+    word = f"{argument.word}=…" if argument.has_key else argument.word
+    word = f"{word} ..." if argument.is_list else word
+    return word if argument.is_required else f"[{word}]"
+
+
+READERS: Mapping[Any, Callable[[str], Any]] = {
+    str: str,
+    int: int,
+    float: float,
+    Path: expand_home,
+    tuple[str, ...]: read_list,
+}
+"""The type of a field -> what reads a text into it."""

@@ -6,18 +6,22 @@ hashes, and what is stored with the run.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from functools import lru_cache
+from inspect import Parameter, signature
 from typing import Any
 
 import yaml
 
-from bakeoff.pipeline.config.booleans import settle_booleans
-from bakeoff.pipeline.config.bounds import DEFAULT_MAX_CANDIDATES, require_few_candidates
 from bakeoff.pipeline.config.build import import_target
 from bakeoff.pipeline.config.named_parts import settle_figures, settle_metrics
+from bakeoff.pipeline.config.nodes import Path, name_key, walk
 from bakeoff.pipeline.config.options import read_option
-from bakeoff.pipeline.config.schema import SWEEP_KEYS
+from bakeoff.pipeline.config.requests import read_boolean
 from bakeoff.pipeline.config.targets import TARGET_KEY, require_names
+from bakeoff.pipeline.config.words import SWEEP_KEYS
 from bakeoff.pipeline.errors import UserError
 
 DEFAULT_VALIDATION_FRACTION = 0.2
@@ -42,6 +46,15 @@ STEP_KEYS = ("numeric", "nominal", "ordered", "dates", "text", "columns", "then"
 """The keys of preprocessing that hold steps."""
 PRUNING_METHODS_ON_ROWS = ("bottom_up", "best_first")
 """Methods that use validation rows to decide which nodes to prune."""
+DEFAULT_MAX_CANDIDATES = 1_000_000
+BOOLEAN_CONSTRAINT = "boolean"
+"""What scikit-learn calls a Boolean among the constraints of a parameter."""
+DATASETS = "bakeoff.pipeline.stages.dataset."
+FILE_KEYS = {"header": True, "strip": False, "drop_missing_target": False}
+"""Keys that the functions that read a dataset pass on, and whether each may be null."""
+ANNOTATIONS = {"bool": False, "bool | None": True}
+"""The annotation of a Boolean -> whether null is allowed, too."""
+MAX_REMEMBERED_TARGETS = 1024
 
 
 def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -215,3 +228,132 @@ def _require_parts(spec: Mapping[str, Any]) -> None:
     n_jobs = spec.get("n_jobs", 1)
     if n_jobs == 0 or n_jobs < -1:
         raise UserError(f"n_jobs={n_jobs} must be a number of processes, or -1 for as many as there are cores.")
+
+
+def require_few_candidates(tuning: Mapping[str, Any], max_candidates: int) -> None:
+    """Reject a space with more points than tuning may try.
+
+    Parameters
+    ----------
+    tuning : mapping
+        The settled node of the configuration.
+    max_candidates : int
+
+    Raises
+    ------
+    UserError
+    """
+    if max_candidates < 1:
+        raise UserError(f"max_candidates={max_candidates} must be a positive number of candidates.")
+    space = tuning.get("space")
+    if not space:
+        return
+    grids = [space] if isinstance(space, Mapping) else space
+    lengths = [_count_values(grid) for grid in grids if isinstance(grid, Mapping)]
+    n_points = sum(math.prod(by_name.values()) for by_name in lengths)
+    n_drawn = tuning.get("n")
+    n_candidates = min(n_points, n_drawn) if isinstance(n_drawn, int) else n_points
+    if n_candidates <= max_candidates:
+        return
+    largest = max(lengths, key=lambda by_name: math.prod(by_name.values()))
+    factors = " × ".join(f"{length:,} of {name}" for name, length in largest.items() if length > 1)
+    raise UserError(
+        f"space: tuning would try {n_candidates:,} candidates ({factors}), but max_candidates={max_candidates}; leave "
+        "out values, draw some of them by tuning=default tuning.n=20, or set a larger max_candidates."
+    )
+
+
+def _count_values(grid: Mapping[str, Any]) -> dict[str, int]:
+    """Return the number of values of each parameter; what is no list is refused elsewhere."""
+    is_list = {name: isinstance(values, Sequence) and not isinstance(values, str) for name, values in grid.items()}
+    return {str(name): len(values) for name, values in grid.items() if is_list[name]}
+
+
+def settle_booleans(node: Any, path: Path, trust: Sequence[str]) -> Any:
+    """Return a part of a configuration with a Boolean wherever a parameter takes nothing else.
+
+    Parameters
+    ----------
+    node : object
+        Nested mappings and lists; those with a ``_target_`` are calls, whose parameters say which keys are Booleans.
+    path : tuple
+        Of the part, for messages; empty for a whole configuration.
+    trust : sequence of str
+        Further packages that may be imported.
+
+    Raises
+    ------
+    UserError
+        Such a parameter is given a value that is neither true nor false.
+    """
+    settled = deepcopy(node)
+    for place, inner in walk(settled, path):
+        booleans = _find_booleans(inner, trust) if isinstance(inner, dict) else {}
+        for name, allows_null in booleans.items():
+            value = inner.get(name)
+            # A part that is called in turn, or null where the parameter takes it, is left to the parameter.
+            is_left = name not in inner or isinstance(value, Mapping) or (value is None and allows_null)
+            if not is_left:
+                inner[name] = read_boolean(name_key((*place, name)), value)
+    return settled
+
+
+def _find_booleans(node: Mapping[str, Any], trust: Sequence[str]) -> Mapping[str, bool]:
+    """Return the keys of a call that are true or false, and whether each may be null."""
+    target = node.get(TARGET_KEY)
+    if not isinstance(target, str):
+        return {}
+    try:
+        # Code of the user may change while a process runs, as in a notebook.
+        is_of_user = target.partition(".")[0] in trust
+        return find_boolean_parameters(target, trust) if is_of_user else _find_known_booleans(target)
+    except UserError:  # it needs trust, does not exist, or is not installed: whoever builds it says so
+        return {}
+
+
+@lru_cache(MAX_REMEMBERED_TARGETS)
+def _find_known_booleans(target: str) -> Mapping[str, bool]:
+    return find_boolean_parameters(target)
+
+
+def find_boolean_parameters(target: str, trust: Sequence[str] = ()) -> dict[str, bool]:
+    """Return the parameters of a class or function that are true or false, and whether each may be null.
+
+    scikit-learn's constraints say so, if there are any; else the annotation of the parameter, and without one its
+    default.
+
+    Parameters
+    ----------
+    target : str
+        A dotted name.
+    trust : sequence of str
+        Packages that the user trusts.
+
+    Raises
+    ------
+    UserError
+        The name needs trust, or does not exist.
+    """
+    function = import_target(target, TARGET_KEY, trust)
+    try:
+        parameters = list(signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return {}  # built-in classes and functions may have no signature
+    constraints = getattr(function, "_parameter_constraints", {})
+    read = {each.name: _read_parameter(each, constraints.get(each.name)) for each in parameters}
+    found = {name: allows_null for name, allows_null in read.items() if allows_null is not None}
+    takes_more = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters)
+    return found | FILE_KEYS if takes_more and target.startswith(DATASETS) else found
+
+
+def _read_parameter(parameter: Parameter, constraint: Any) -> bool | None:
+    """Return whether a Boolean parameter may be null; None if it is no Boolean, or takes other values as well."""
+    if isinstance(constraint, list):
+        others = [allowed for allowed in constraint if allowed not in (BOOLEAN_CONSTRAINT, None, callable)]
+        is_boolean = BOOLEAN_CONSTRAINT in constraint and not others
+        return (None in constraint) if is_boolean else None
+    if parameter.annotation is Parameter.empty:
+        return False if isinstance(parameter.default, bool) else None
+    annotation = parameter.annotation
+    name = annotation.__name__ if isinstance(annotation, type) else str(annotation)
+    return ANNOTATIONS.get(name)

@@ -16,8 +16,8 @@ from functools import cache
 from typing import Any
 
 from bakeoff.pipeline.config.named_parts import DRAW_TREE, FIGURES
+from bakeoff.pipeline.config.nodes import Path, name_key, walk
 from bakeoff.pipeline.config.options import CONF, GROUPS
-from bakeoff.pipeline.config.walk import Path, name_key, walk
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
 TARGET_KEY = "_target_"

@@ -108,7 +108,7 @@ class JobPayload:
 
     def run(self) -> JobReturn:
         """Run the job in this process; return an error as the value of a job with the status FAILED."""
-        from bakeoff.pipeline.config.schema import register_schema
+        from bakeoff.pipeline.config.engine import register_schema
 
         self.origin.restore()
         setup_globals()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import pandas as pd
 
-from bakeoff.pipeline.config.bounds import load_bounded_yaml
+from bakeoff.pipeline.config.nodes import load_bounded_yaml
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.model.allowed_types import find_untrusted
 from bakeoff.pipeline.model.estimator_file import read_estimator

@@ -13,7 +13,7 @@ import pandas as pd
 from sklearn.base import is_regressor
 
 from bakeoff.pipeline.config.build import build_object
-from bakeoff.pipeline.config.invocation import Invocation
+from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.experiment import FoldResult
 from bakeoff.pipeline.experiment.builder import PartCache
 from bakeoff.pipeline.parts.part_file import PartFile

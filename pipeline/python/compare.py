@@ -7,7 +7,7 @@ from typing import Any
 
 from bakeoff.pipeline.comparison.request import CompareRequest
 from bakeoff.pipeline.comparison.stored_comparison import keep_reports, make_comparison
-from bakeoff.pipeline.config.request_words import read_values
+from bakeoff.pipeline.config.requests import read_values
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.python.comparison_result import ComparisonResult
 from bakeoff.pipeline.python.keywords import reject_unknown_keywords

@@ -8,9 +8,8 @@ from os import PathLike
 from typing import Any
 
 from bakeoff.pipeline.card.report import describe_run_lines, summarize_folds, tabulate_predictions
-from bakeoff.pipeline.config.invocation import note_repeated_keys, note_tuned_keys
-from bakeoff.pipeline.config.passwords import reject_passwords
 from bakeoff.pipeline.config.trust import add_trust_of_environment
+from bakeoff.pipeline.config.words import note_repeated_keys, note_tuned_keys, reject_passwords
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.identity import describe_unidentified
 from bakeoff.pipeline.model import Model, make_training_record

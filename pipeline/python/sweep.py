@@ -9,9 +9,8 @@ from contextlib import contextmanager
 from os import PathLike
 from typing import Any
 
-from bakeoff.pipeline.config.invocation import note_repeated_keys
-from bakeoff.pipeline.config.passwords import reject_passwords
 from bakeoff.pipeline.config.trust import add_trust_of_environment
+from bakeoff.pipeline.config.words import note_repeated_keys, reject_passwords
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.python.data import GivenData, open_data
 from bakeoff.pipeline.python.keywords import reject_misspelled_keywords

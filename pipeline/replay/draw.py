@@ -11,9 +11,9 @@ from typing import Any
 
 import yaml
 
-from bakeoff.pipeline.checks.figures import FigureChoice, choose_figures
-from bakeoff.pipeline.config.bounds import load_bounded_yaml
+from bakeoff.pipeline.checks import FigureChoice, choose_figures
 from bakeoff.pipeline.config.named_parts import ALL, settle_figures
+from bakeoff.pipeline.config.nodes import load_bounded_yaml
 from bakeoff.pipeline.config.options import read_option, read_own_option
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment.results import ShowProgress

@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.config.settle import settle_config
+from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.experiment.builder import PartCache

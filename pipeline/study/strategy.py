@@ -14,8 +14,8 @@ from omegaconf import OmegaConf
 from optuna.distributions import CategoricalDistribution
 from optuna.trial import Trial
 
-from bakeoff.pipeline.config.booleans import settle_booleans
 from bakeoff.pipeline.config.build import build_object, find_target
+from bakeoff.pipeline.config.settle import settle_booleans
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.study.dimension import Dimension, format_value
 from bakeoff.pipeline.study.objectives import Objective

@@ -13,10 +13,10 @@ from hydra.core.override_parser.types import Override, Quote, QuotedString
 from omegaconf import DictConfig, open_dict
 
 from bakeoff.pipeline.config.engine import ConfigFiles, set_values
-from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.config.messages import explain_error
 from bakeoff.pipeline.config.references import resolve_config
 from bakeoff.pipeline.config.settle import settle_choices, settle_config
+from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.jobs import ComposedJob
 from bakeoff.pipeline.text.words import MISSING_VALUE, escape_text

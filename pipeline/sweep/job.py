@@ -7,11 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bakeoff.pipeline.audit import Audit, AuditVerdict, NoAudit
-from bakeoff.pipeline.checks import check_experiment, check_splits
-from bakeoff.pipeline.checks.figures import FigureChoice, choose_figures
+from bakeoff.pipeline.checks import FigureChoice, check_experiment, check_splits, choose_figures
 from bakeoff.pipeline.checks.storage import check_models, uses_own_code
-from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.config.settle import to_yaml
+from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.errors import hiding_values
 from bakeoff.pipeline.experiment import (
     Experiment,

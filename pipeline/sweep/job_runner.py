@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bakeoff.pipeline.card.report import format_mean, summarize_folds
-from bakeoff.pipeline.checks.memory import note_memory
-from bakeoff.pipeline.config.invocation import Invocation
+from bakeoff.pipeline.checks.cells import note_memory
+from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.errors import StoreError, UserError
 from bakeoff.pipeline.experiment import Experiment, FoldResult
 from bakeoff.pipeline.experiment.builder import PartCache

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bakeoff.pipeline.config.invocation import Invocation
+from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.errors import UserError
 
 FINISHED = "finished"

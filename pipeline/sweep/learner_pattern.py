@@ -9,7 +9,7 @@ from typing import Any
 from hydra.core.override_parser.types import Glob, Override
 from sklearn.base import is_classifier, is_regressor
 
-from bakeoff.pipeline.checks.memory import exceeds_memory
+from bakeoff.pipeline.checks.cells import exceeds_memory
 from bakeoff.pipeline.errors import MissingPackage, UserError
 from bakeoff.pipeline.experiment.builder import PartCache
 from bakeoff.pipeline.stages.dataset import Dataset

@@ -12,10 +12,9 @@ from hydra.core.override_parser.types import ChoiceSweep, Glob, Override, RangeS
 from hydra.errors import ConfigCompositionException
 from omegaconf import DictConfig, OmegaConf
 
-from bakeoff.pipeline.config.booleans import read_boolean
-from bakeoff.pipeline.config.invocation import list_words
 from bakeoff.pipeline.config.options import GROUPS
-from bakeoff.pipeline.config.schema import SWEEP_KEYS
+from bakeoff.pipeline.config.requests import read_boolean
+from bakeoff.pipeline.config.words import SWEEP_KEYS, list_words
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
 BOOLEAN_KEYS = ("resume", "dry_run")

@@ -16,10 +16,10 @@ from hydra.types import HydraContext
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
 from bakeoff.pipeline.config.compose_job import PRIVATE_MODE
-from bakeoff.pipeline.config.guard import BASIC_LAUNCHER
-from bakeoff.pipeline.config.invocation import list_words, note_tuned_keys, read_invocation, reject_unread_space
 from bakeoff.pipeline.config.references import resolve_config
 from bakeoff.pipeline.config.settle import settle_config
+from bakeoff.pipeline.config.trust import BASIC_LAUNCHER
+from bakeoff.pipeline.config.words import list_words, note_tuned_keys, read_invocation, reject_unread_space
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.compose import Composer
 from bakeoff.pipeline.sweep.jobs import KILLED, REFUSED, Job, JobOutcome

@@ -74,10 +74,9 @@ def run_requested_sweep(request: SweepRequest) -> SweepReport:
     from hydra.types import RunMode
     from hydra.utils import instantiate
 
-    from bakeoff.pipeline.config.engine import make_context, open_engine
-    from bakeoff.pipeline.config.invocation import split_sweep_words
+    from bakeoff.pipeline.config.engine import make_context, open_engine, register_schema
     from bakeoff.pipeline.config.messages import explain_error
-    from bakeoff.pipeline.config.schema import register_schema
+    from bakeoff.pipeline.config.words import split_sweep_words
 
     sweep_words, job_words = split_sweep_words(request.words)
     register_schema()
@@ -191,7 +190,7 @@ def run_experiment(request: RunRequest) -> FinishedRun:
 
 def _open_job(composed: ComposedRun, request: RunRequest, screen: RunScreen) -> tuple[PreparedJob, Tracker]:
     """Check a job and open its store, which must be refused before anything is fitted if it cannot be written."""
-    from bakeoff.pipeline.config.invocation import note_tuned_keys
+    from bakeoff.pipeline.config.words import note_tuned_keys
     from bakeoff.pipeline.experiment.builder import PartCache
     from bakeoff.pipeline.experiment.loop import describe_limit
     from bakeoff.pipeline.identity import require_current_code

@@ -19,8 +19,8 @@ from bakeoff.pipeline.card.report import (
     summarize_folds,
     tabulate_means,
 )
-from bakeoff.pipeline.checks.figures import FigureChoice
-from bakeoff.pipeline.checks.memory import note_memory
+from bakeoff.pipeline.checks import FigureChoice
+from bakeoff.pipeline.checks.cells import note_memory
 from bakeoff.pipeline.config.requests import DEFAULT_EXPERIMENT
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.identity import describe_unidentified

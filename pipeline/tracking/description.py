@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bakeoff.pipeline.audit import AuditVerdict, make_audit_tags
-from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.config.settle import NULL_PARTS, to_yaml
+from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.identity import DECISIVE_KEYS, hash_config_code, hash_text
 from bakeoff.pipeline.stages.dataset import Dataset

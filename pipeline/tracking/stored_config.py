@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from bakeoff.pipeline.config.bounds import load_bounded_yaml
+from bakeoff.pipeline.config.nodes import load_bounded_yaml
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.files import WILDCARDS
 from bakeoff.pipeline.text.secrets import expand_references, find_references

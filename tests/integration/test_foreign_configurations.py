@@ -19,8 +19,7 @@ from command import Answer, Bakeoff
 from hydra.types import RunMode
 
 import bakeoff as package
-from bakeoff.pipeline.config.engine import ROOT_NAME, open_engine
-from bakeoff.pipeline.config.schema import register_schema
+from bakeoff.pipeline.config.engine import ROOT_NAME, open_engine, register_schema
 from bakeoff.pipeline.config.trust import PLUGIN_PACKAGE, leave_out_current_folder
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking import provenance

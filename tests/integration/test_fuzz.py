@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from bakeoff.pipeline.config.compose_job import compose_job, own_hydra_state
-from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.config.options import CONF, GROUPS, read_options
+from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import evaluate_splits
 from bakeoff.pipeline.experiment.builder import PartCache

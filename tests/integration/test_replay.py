@@ -14,9 +14,9 @@ from doubles import composed
 from installed_learners import list_installed_learners
 from warm_process import OUTPUT, Start
 
-from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.config.references import resolve_config
 from bakeoff.pipeline.config.settle import settle_config
+from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.experiment.builder import PartCache
 from bakeoff.pipeline.replay.replay import limit_threads
 from bakeoff.pipeline.sweep.job import execute_job, prepare_job

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from command import Answer, Bakeoff
 
-from bakeoff.pipeline.checks import memory as memory_check
+from bakeoff.pipeline.checks import cells
 from bakeoff.pipeline.config import build
 from bakeoff.pipeline.sweep import workers
 from bakeoff.pipeline.sweep.claims import Claims
@@ -542,7 +542,7 @@ def test_a_pattern_leaves_out_learners_without_their_package_or_memory(
     bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(build, "find_spec", lambda package: None)
-    monkeypatch.setattr(memory_check, "read_machine_bytes", lambda: 20_000)
+    monkeypatch.setattr(cells, "read_machine_bytes", lambda: 20_000)
     answer = bakeoff("plan", "-m", "learner=glob([xgboost,sklearn_gaussian_process,majority])", "dataset=iris")
     assert answer.status == 0, answer.err
     assert "this machine has too little memory: sklearn_gaussian_process on iris" in answer.out

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
-from bakeoff.pipeline.config.booleans import WORDS, find_boolean_parameters, read_boolean, settle_booleans
 from bakeoff.pipeline.config.options import CONF
+from bakeoff.pipeline.config.requests import WORDS, read_boolean
+from bakeoff.pipeline.config.settle import find_boolean_parameters, settle_booleans
 from bakeoff.pipeline.errors import UserError
 
 LEFT_TO_OTHERS = {

@@ -6,12 +6,7 @@ from typing import Any
 
 import pytest
 
-from bakeoff.pipeline.config.bounds import (
-    MAX_NODES,
-    load_bounded_yaml,
-    require_bounded_references,
-    require_bounded_yaml,
-)
+from bakeoff.pipeline.config.nodes import MAX_NODES, load_bounded_yaml, require_bounded_references, require_bounded_yaml
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import loop
 from bakeoff.pipeline.experiment.loop import describe_limit, limit_processes

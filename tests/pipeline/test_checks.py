@@ -292,7 +292,7 @@ def test_every_check_stands_in_the_table_with_what_it_requires() -> None:
     table = (*checks.EXPERIMENT_CHECKS, *checks.SPLIT_CHECKS)
     assert len(set(table)) == len(table)
     assert all(check.__doc__ for check in table)
-    rooms = (checks.cells, checks.decisions, checks.learner, checks.memory)
+    rooms = (checks.cells, checks.decisions, checks.learner)
     takes_experiment = {
         function
         for room in rooms

@@ -12,7 +12,7 @@ from doubles import experiment as make_experiment
 
 from bakeoff.learners import REGISTRY
 from bakeoff.pipeline import figures
-from bakeoff.pipeline.checks.figures import FigureChoice, choose_figures
+from bakeoff.pipeline.checks import FigureChoice, choose_figures
 from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.config.named_parts import FIGURES, settle_figures
 from bakeoff.pipeline.config.options import read_option

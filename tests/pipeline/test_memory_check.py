@@ -14,8 +14,8 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm import LinearSVC
 
 from bakeoff.learners import REGISTRY
-from bakeoff.pipeline.checks import memory as memory_check
-from bakeoff.pipeline.checks.memory import (
+from bakeoff.pipeline.checks import cells
+from bakeoff.pipeline.checks.cells import (
     check_one_hot_memory,
     check_probability_memory,
     count_one_hot_columns,
@@ -37,7 +37,7 @@ def large(learner: object, n_rows: int) -> Experiment:
 
 
 def test_a_fit_that_needs_more_memory_than_the_machine_has_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory_check, "read_machine_bytes", lambda: 2 * GIGABYTE)
+    monkeypatch.setattr(cells, "read_machine_bytes", lambda: 2 * GIGABYTE)
     message = r"GaussianProcessClassifier needs about 3\.2 GB for the pairs of 6,000 rows.*this machine has 2\.0 GB"
     with pytest.raises(UserError, match=message):
         check_and_split(large(GaussianProcessClassifier(), 10_000))
@@ -69,7 +69,7 @@ def test_one_hot_columns_that_do_not_fit_are_refused(
     encoder = OneHotEncoder(**{"sparse_output": False, **limit})
     steps = ColumnTransformer([("nominal", make_pipeline(encoder), ["v"])])
     assert count_one_hot_columns(steps, dataset) == n_columns
-    monkeypatch.setattr(memory_check, "read_machine_bytes", lambda: GIGABYTE // 10)
+    monkeypatch.setattr(cells, "read_machine_bytes", lambda: GIGABYTE // 10)
     built = experiment(dataset, LogisticRegression(), preprocessing=steps)
     if not n_columns:
         check_one_hot_memory(built)
@@ -80,7 +80,7 @@ def test_one_hot_columns_that_do_not_fit_are_refused(
 
 
 def test_probabilities_of_very_many_classes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory_check, "read_machine_bytes", lambda: GIGABYTE // 10)
+    monkeypatch.setattr(cells, "read_machine_bytes", lambda: GIGABYTE // 10)
     X = pd.DataFrame({"x": np.arange(6000.0)})
     many = Dataset("many", X, np.arange(6000) // 2, "classification", "y")
     with pytest.raises(UserError, match=r"dataset\.target='y' has 3,000 classes, whose probabilities for 6,000 rows"):

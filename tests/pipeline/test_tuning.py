@@ -22,10 +22,10 @@ from sklearn.tree import DecisionTreeClassifier
 from bakeoff.learners import REGISTRY
 from bakeoff.learners import KNeighborsClassifier as KNeighbors
 from bakeoff.pipeline.checks import check_splits
-from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.config.options import CONF
 from bakeoff.pipeline.config.references import resolve_config
 from bakeoff.pipeline.config.settle import settle_config
+from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import fit_model
 from bakeoff.pipeline.experiment.builder import PartCache, leave_out_candidates

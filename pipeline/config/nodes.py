@@ -1,4 +1,4 @@
-"""What a configuration asks for, measured before it is made: values of its files, references, and candidates.
+"""A configuration as nodes inside one another: the one walk over them, and bounds on how many there may be.
 
 A mapping of ten lines, in which each line repeats the one before it nine times, stands for a thousand million values,
 and so do references that double a text again and again. The parser's events are counted one by one, and the size of a
@@ -7,9 +7,8 @@ repeated part is known without repeating it.
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +16,8 @@ import yaml
 
 from bakeoff.pipeline.errors import UserError
 
+Path = tuple[Any, ...]
+"""The keys and positions that lead to a value."""
 MAX_NODES = 100_000
 """Keys, values, lists and mappings of a file, its anchors written out."""
 MAX_DEPTH = 50
@@ -28,8 +29,44 @@ MAX_CHAIN = 100
 """Values that refer to one another, each to the next."""
 REFERENCE = re.compile(r"\$\{(?:oc\.[\w.]+:)?\s*([^${}:,]+?)\s*(?:,[^${}]*)?\}")
 """An interpolation whose key is written out, as in ``${a.b}``, ``${.a}``, ``${a[0]}`` and ``${oc.select:a}``."""
-Path = tuple[str, ...]
-DEFAULT_MAX_CANDIDATES = 1_000_000
+
+
+def walk(node: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Yield a part of a configuration and every value below it, each with its path.
+
+    Parameters
+    ----------
+    node : object
+        Nested mappings and lists.
+    path : tuple
+        Of the node.
+
+    Examples
+    --------
+    >>> [(name_key(path), value) for path, value in walk({"a": [{"b": 1}]}) if value == 1]
+    [('a[0].b', 1)]
+    """
+    yield path, node
+    if isinstance(node, Mapping):
+        children = list(node.items())
+    elif isinstance(node, list | tuple):
+        children = list(enumerate(node))
+    else:
+        return
+    for name, child in children:
+        yield from walk(child, (*path, name))
+
+
+def name_key(path: Path) -> str:
+    """Return a path as a key is written.
+
+    Examples
+    --------
+    >>> name_key(("figures", 0, "scores"))
+    'figures[0].scores'
+    """
+    parts = [f"[{name}]" if isinstance(name, int) else f".{name}" for name in path]
+    return "".join(parts).removeprefix(".")
 
 
 def load_bounded_yaml(text: str, name: str) -> Any:
@@ -176,39 +213,6 @@ class ResolvedSizes:
         return value
 
 
-def require_few_candidates(tuning: Mapping[str, Any], max_candidates: int) -> None:
-    """Reject a space with more points than tuning may try.
-
-    Parameters
-    ----------
-    tuning : mapping
-        The settled node of the configuration.
-    max_candidates : int
-
-    Raises
-    ------
-    UserError
-    """
-    if max_candidates < 1:
-        raise UserError(f"max_candidates={max_candidates} must be a positive number of candidates.")
-    space = tuning.get("space")
-    if not space:
-        return
-    grids = [space] if isinstance(space, Mapping) else space
-    lengths = [_count_values(grid) for grid in grids if isinstance(grid, Mapping)]
-    n_points = sum(math.prod(by_name.values()) for by_name in lengths)
-    n_drawn = tuning.get("n")
-    n_candidates = min(n_points, n_drawn) if isinstance(n_drawn, int) else n_points
-    if n_candidates <= max_candidates:
-        return
-    largest = max(lengths, key=lambda by_name: math.prod(by_name.values()))
-    factors = " × ".join(f"{length:,} of {name}" for name, length in largest.items() if length > 1)
-    raise UserError(
-        f"space: tuning would try {n_candidates:,} candidates ({factors}), but max_candidates={max_candidates}; leave "
-        "out values, draw some of them by tuning=default tuning.n=20, or set a larger max_candidates."
-    )
-
-
 def _require_closed(event: Any, open_nodes: list[tuple[str | None, int]], name: str) -> None:
     """Reject a node that holds itself."""
     if event.anchor in [anchor for anchor, _ in open_nodes]:
@@ -258,9 +262,3 @@ def _list_keys(value: Any) -> list[str]:
     if isinstance(value, Mapping):
         return [str(key) for key in value]
     return [str(place) for place in range(len(value))] if isinstance(value, list) else []
-
-
-def _count_values(grid: Mapping[str, Any]) -> dict[str, int]:
-    """Return the number of values of each parameter; what is no list is refused elsewhere."""
-    is_list = {name: isinstance(values, Sequence) and not isinstance(values, str) for name, values in grid.items()}
-    return {str(name): len(values) for name, values in grid.items() if is_list[name]}
