@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bakeoff.pipeline.comparison.parts import Cell, ComparedDataset, ComparedMetric, Configuration, RowPredictions
+from bakeoff.pipeline.comparison.parts import Cell, ComparedDataset, ComparedMetric, Configuration
 from bakeoff.pipeline.comparison.results import (
     BETTER,
     SAME,
@@ -41,7 +41,6 @@ __all__ = [
     "OverallResult",
     "PairResult",
     "ParetoPoint",
-    "RowPredictions",
     "Settings",
     "Summary",
 ]

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
-
 
 @dataclass(frozen=True)
 class ComparedMetric:
@@ -103,26 +101,6 @@ class Configuration:
 
 
 @dataclass(frozen=True)
-class RowPredictions:
-    """Predictions for the test rows of a cell, for pictures.
-
-    Attributes
-    ----------
-    fold, truth, predicted : ndarray of shape (m,)
-        A row of the dataset may occur once per repeat.
-    classes : tuple of str
-        Empty in regression.
-    probabilities : ndarray of shape (m, c) or None
-    """
-
-    fold: np.ndarray
-    truth: np.ndarray
-    predicted: np.ndarray
-    classes: tuple[str, ...] = ()
-    probabilities: np.ndarray | None = None
-
-
-@dataclass(frozen=True)
 class Cell:
     """One configuration on one dataset.
 
@@ -146,8 +124,6 @@ class Cell:
         Mean rows per fold; NaN if they are not stored.
     chosen : mapping of str to int
         For a row with members: in how many folds each was chosen.
-    predictions : RowPredictions or None
-        Read only when a report shows them.
     """
 
     configuration: str
@@ -162,4 +138,3 @@ class Cell:
     n_train: float = float("nan")
     n_test: float = float("nan")
     chosen: Mapping[str, int] = field(default_factory=dict)
-    predictions: RowPredictions | None = field(default=None, compare=False, repr=False)

@@ -10,7 +10,6 @@ from bakeoff.pipeline.comparison.compare_runs import compare_runs
 from bakeoff.pipeline.comparison.comparison import Comparison
 from bakeoff.pipeline.comparison.grid import selection as select
 from bakeoff.pipeline.comparison.grid.selection import Selection
-from bakeoff.pipeline.comparison.predictions import add_predictions
 from bakeoff.pipeline.comparison.reports import (
     render_csv,
     render_json,
@@ -101,8 +100,6 @@ def make_comparison(
         repeat=_list_repeats(selection, request, sweep_words),
     )
     comparison = compare_runs(selection.facts, selection.missing, store, experiment, selected)
-    if request.keep or request.to == HTML:
-        comparison = add_predictions(comparison, store)
     return MadeComparison(comparison, store, experiment, _name_runs(selection, comparison))
 
 

@@ -157,12 +157,13 @@ def wrap_name(name: str, letters: int = NAME_LETTERS, lines: int = 3) -> str:
     >>> wrap_name("knn n_neighbors=15 weights=distance", 16)
     'knn\nn_neighbors=15\nweights=distance'
     >>> wrap_name("sklearn_hist_gradient_boosting", 12, 2)
-    'sklearn_\nhist_ gradi…'
+    'sklearn_\nhist_gradie…'
     """
-    words = [re.sub("([,_=/])", r"\1 ", word) if len(word) > letters else word for word in name.split()]
+    # A long word may be broken where its parts end; the sign for it is removed where it is not.
+    words = [re.sub("([,_=/])", r"\1\0 ", word) if len(word) > letters else word for word in name.split()]
     wrapped = wrap(" ".join(words), letters)
-    rest = " ".join(wrapped[lines - 1 :])
-    return "\n".join([*wrapped[: lines - 1], cut_text(rest, letters)])
+    kept = [*wrapped[: lines - 1], " ".join(wrapped[lines - 1 :])]
+    return "\n".join(cut_text(re.sub("\0 ?", "", line), letters) for line in kept if line)
 
 
 def scatter_classes(

@@ -11,7 +11,6 @@ import pandas as pd
 
 from bakeoff.pipeline.comparison.analysis.gate import check_gate
 from bakeoff.pipeline.comparison.comparison import Comparison, MetricResult
-from bakeoff.pipeline.comparison.predictions import add_predictions
 from bakeoff.pipeline.comparison.reports import tables
 from bakeoff.pipeline.comparison.request import require_choice
 from bakeoff.pipeline.comparison.stored_comparison import MadeComparison, render_report
@@ -113,10 +112,7 @@ class ComparisonResult:
         """
         require_choice("to", to)
         with own_process_state():
-            comparison = self.comparison
-            if to == "html":
-                comparison = add_predictions(comparison, self.made.store)
-            return render_report(comparison, to)
+            return render_report(self.comparison, to)
 
     def __repr__(self) -> str:
         return f"<ComparisonResult: {self.comparison.verdict[0]}>"

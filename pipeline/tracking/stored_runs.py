@@ -6,21 +6,16 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.tables.csv import read_csv
 from bakeoff.pipeline.tracking.history import find_finished_runs
 from bakeoff.pipeline.tracking.models import fetch_folder
 from bakeoff.pipeline.tracking.run_form import tidy_name
 from bakeoff.pipeline.tracking.store import MAX_RUNS_PER_PAGE, Store, iterate_runs
 from bakeoff.pipeline.tracking.stored_config import find_source, read_stored_config
 from bakeoff.pipeline.tracking.sweep_record import read_latest_sweep, read_sweep_record
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FINISHED = "FINISHED"
 NAME_PARAMS = ("learner", "dataset")
@@ -387,23 +382,3 @@ def _find_model_id(run: Any) -> str | None:
         return None
     # A run stores one model, so that the first one is the only one.
     return str(run.outputs.model_outputs[0].model_id)
-
-
-PREDICTIONS_FILE = "predictions.csv"
-
-
-def read_predictions(store: Store, run_id: str) -> pd.DataFrame | None:
-    """Return the table of the predictions of a run; None if the file is not there any more.
-
-    Returns
-    -------
-    DataFrame of shape (m, 4 + c) or None
-        ``row``, ``fold``, ``truth``, ``predicted``, and ``probability_<class>`` if the learner has probabilities.
-    """
-    from mlflow.exceptions import MlflowException
-
-    try:
-        path = store.client.download_artifacts(run_id, PREDICTIONS_FILE)
-        return read_csv(Path(path), ["truth", "predicted"])
-    except (MlflowException, OSError, ValueError):
-        return None

@@ -24,7 +24,6 @@ from bakeoff.pipeline.comparison.comparison import (
     OverallResult,
     PairResult,
     ParetoPoint,
-    RowPredictions,
     Settings,
     Summary,
 )
@@ -44,7 +43,6 @@ def make_comparison(
     metrics: Sequence[ComparedMetric] = (ACCURACY,),
     failed: Sequence[tuple[str, str]] = (),
     reason: str = "failed: ValueError: Input X contains NaN.",
-    with_predictions: bool = False,
     notes: Sequence[str] = ("Scores are shown to four digits.",),
     seed: int = 0,
 ) -> Comparison:
@@ -60,8 +58,6 @@ def make_comparison(
         Cells without scores.
     reason : str
         Of the failed cells.
-    with_predictions : bool
-        Whether cells hold probabilities of two classes.
     notes : sequence of str
     seed : int
     """
@@ -88,7 +84,6 @@ def make_comparison(
                     fit_seconds=float(10 ** generator.uniform(-3, 1)),
                     predict_seconds=float(10 ** generator.uniform(-4, -2)),
                     n_fits=n_folds,
-                    predictions=_draw_predictions(generator, n_folds) if with_predictions else None,
                 )
             )
     results = tuple(_compare_by(metric, datasets, configurations, cells, generator) for metric in metrics)
@@ -120,14 +115,6 @@ def make_comparison(
         versions={"python": "3.11.2", "scikit-learn": "1.9.1"},
         repeat=("bakeoff -m learner=svm,knn dataset=iris,wine",),
     )
-
-
-def _draw_predictions(generator: np.random.Generator, n_folds: int) -> RowPredictions:
-    is_yes = generator.random(200) < 0.4
-    yes = np.where(is_yes, generator.beta(4, 2, 200), generator.beta(2, 4, 200))
-    truth = np.where(is_yes, "yes", "no")
-    predicted = np.where(yes > 0.5, "yes", "no")
-    return RowPredictions(np.arange(200) % n_folds, truth, predicted, ("no", "yes"), np.column_stack([1 - yes, yes]))
 
 
 def _compare_by(

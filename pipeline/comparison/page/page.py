@@ -15,7 +15,6 @@ from bakeoff.pipeline.comparison.page.pictures import (
     draw_costs,
     draw_folds,
     draw_posterior_bars,
-    draw_probabilities,
     draw_ranks,
 )
 from bakeoff.pipeline.comparison.reports import tables
@@ -34,8 +33,6 @@ MAX_LISTED_PAIRS = 1500
 """With more pairs in all, only those with the best are listed, unless all are asked for."""
 MAX_COLUMN_DATASETS = 7
 """With more datasets, they are the rows of the table of scores."""
-MAX_CURVE_DATASETS = 20
-"""Of more datasets, the ROC and calibration curves are left out: a page must stay small enough to be sent."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +76,6 @@ def render_page(comparison: Comparison) -> str:
     Parameters
     ----------
     comparison : Comparison
-        Cells with predictions of two classes are shown with ROC and calibration curves.
 
     Returns
     -------
@@ -87,21 +83,17 @@ def render_page(comparison: Comparison) -> str:
         Equal comparisons give equal pages, byte for byte.
     """
     blocks = [_make_block(comparison, result) for result in comparison.results]
-    has_curves = len(comparison.datasets) <= MAX_CURVE_DATASETS
-    probabilities = draw_probabilities(comparison) if has_curves else []
     values = {
         "comparison": comparison,
         "settings": comparison.settings,
         "blocks": blocks,
         "empty_cells": tables.list_empty_cells(comparison),
-        "probabilities": probabilities,
-        "sections": _list_sections(blocks, bool(probabilities)),
+        "sections": _list_sections(blocks),
         "created": _describe_time(comparison.created),
         "configurations": list(tables.describe_configurations(comparison)),
         "choices": tables.tabulate_choices(comparison),
         "others": tables.tabulate_members(comparison, comparison.results[0]),
         "datasets": tables.tabulate_datasets(comparison),
-        "max_curve_datasets": MAX_CURVE_DATASETS,
         "max_open_notes": MAX_OPEN_NOTES,
         "max_open_panels": MAX_OPEN_PANELS,
         "max_open_pairs": MAX_OPEN_PAIRS,
@@ -109,7 +101,7 @@ def render_page(comparison: Comparison) -> str:
     return render_template(TEMPLATE, values, {"p_value": equate_p, "statistic": format_statistic})
 
 
-def _list_sections(blocks: Sequence[Block], has_probabilities: bool) -> list[tuple[str, str]]:
+def _list_sections(blocks: Sequence[Block]) -> list[tuple[str, str]]:
     """Return anchor and title of each section of the page."""
     first = blocks[0]
     sections = {
@@ -118,7 +110,6 @@ def _list_sections(blocks: Sequence[Block], has_probabilities: bool) -> list[tup
         "folds": "Folds" if first.folds else "",
         "posteriors": "Better or equivalent" if first.posteriors else "",
         "costs": "Cost" if first.costs else "",
-        "probabilities": "ROC and calibration" if has_probabilities else "",
         "pairs": "Pairs" if first.pairs or first.overall_pairs else "",
         "metrics": "Other metrics" if len(blocks) > 1 else "",
         "configurations": "Configurations",

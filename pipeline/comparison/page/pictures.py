@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,21 +13,9 @@ from bakeoff.pipeline.comparison.comparison import Cell, Comparison, DatasetResu
 from bakeoff.pipeline.comparison.reports.pairs import find_posterior
 from bakeoff.pipeline.comparison.reports.tables import describe_rope
 
-if TYPE_CHECKING:
-    from bakeoff.pipeline.figures.comparison.probabilities import Probabilities
-
 MAX_DRAWN_CONFIGURATIONS = 20
 """Panels with a row per configuration show the first ones; the tables have all of them."""
 MAX_PAGE_INCHES = 12
-SVG_DECLARATION = '<?xml version="1.0" encoding="utf-8"?>\n'
-PAGE_COLOURS = {
-    "#222222": "var(--ink, #222222)",
-    "#6b6b6b": "var(--muted, #6b6b6b)",
-    "#e5e5e5": "var(--grid, #e5e5e5)",
-    "#ffffff": "var(--paper, #ffffff)",
-    "#0072b2": "var(--accent, #0072b2)",
-}
-"""Colours of figures -> colours of the page, which change with the reader's choice of light or dark."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +39,9 @@ class Picture:
 
 
 def _render(figure: Any, name: str, caption: str, n_panels: int = 1) -> Picture:
-    from bakeoff.pipeline.figures.comparison.rendering import render_svg
+    from bakeoff.pipeline.figures.svg import render_svg
 
-    svg = render_svg(figure, name, caption)
-    for colour, variable in PAGE_COLOURS.items():
-        svg = svg.replace(f": {colour}", f": {variable}")
-    return Picture(svg, caption, n_panels, figure.get_figwidth() > MAX_PAGE_INCHES)
+    return Picture(render_svg(figure, name, caption), caption, n_panels, figure.get_figwidth() > MAX_PAGE_INCHES)
 
 
 def _name_picture(comparison: Comparison, result: MetricResult, kind: str) -> str:
@@ -73,6 +57,8 @@ def write_picture_files(comparison: Comparison) -> dict[str, str]:
     dict of str to str
         File name -> content; without the pictures for which there are no numbers.
     """
+    from bakeoff.pipeline.figures.svg import fix_colours
+
     result = comparison.results[0]
     pictures = {
         "critical_difference.svg": draw_ranks(comparison, result),
@@ -80,17 +66,12 @@ def write_picture_files(comparison: Comparison) -> dict[str, str]:
         "posteriors.svg": draw_posterior_bars(comparison, result),
         "score_and_time.svg": draw_costs(comparison, result),
     }
-    # Programs that are not browsers know no variables.
-    return {
-        name: SVG_DECLARATION + re.sub(r"var\(--\w+, (#\w+)\)", r"\1", picture.svg)
-        for name, picture in pictures.items()
-        if picture is not None
-    }
+    return {name: fix_colours(picture.svg) for name, picture in pictures.items() if picture is not None}
 
 
 def draw_ranks(comparison: Comparison, result: MetricResult) -> Picture | None:
     """Return the critical-difference diagram; None if mean ranks were not tested."""
-    from bakeoff.pipeline.figures.comparison.ranks import draw_critical_difference
+    from bakeoff.pipeline.figures.critical_difference import draw_critical_difference
 
     overall = result.overall
     if overall is None or len(overall.mean_ranks) < 2 or not math.isfinite(overall.critical_difference):
@@ -113,7 +94,7 @@ def draw_ranks(comparison: Comparison, result: MetricResult) -> Picture | None:
 
 def draw_folds(comparison: Comparison, result: MetricResult) -> Picture | None:
     """Return the box plots of the scores of folds; None if there are no scores."""
-    from bakeoff.pipeline.figures.comparison.scores import MAX_POINTS, draw_fold_scores
+    from bakeoff.pipeline.figures.comparison import MAX_POINTS, draw_fold_scores
 
     metric = comparison.find_metric(result.metric)
     names, left_out = _choose_names([configuration.name for configuration in comparison.configurations])
@@ -154,7 +135,7 @@ def _get_scores(cell: Cell, metric: str) -> np.ndarray:
 
 def draw_costs(comparison: Comparison, result: MetricResult) -> Picture | None:
     """Return the scores against fitting and predicting time; None if no times are stored."""
-    from bakeoff.pipeline.figures.comparison.costs import draw_pareto
+    from bakeoff.pipeline.figures.comparison import draw_pareto
 
     metric = comparison.find_metric(result.metric)
     points = result.pareto
@@ -181,7 +162,7 @@ def draw_costs(comparison: Comparison, result: MetricResult) -> Picture | None:
 
 def draw_posterior_bars(comparison: Comparison, result: MetricResult) -> Picture | None:
     """Return the posteriors against the base; None if there are none."""
-    from bakeoff.pipeline.figures.comparison.posteriors import draw_posteriors
+    from bakeoff.pipeline.figures.comparison import draw_posteriors
 
     base = comparison.settings.base
     names, left_out = _choose_names([row.name for row in comparison.configurations if row.name != base])
@@ -200,46 +181,3 @@ def draw_posterior_bars(comparison: Comparison, result: MetricResult) -> Picture
         "or better, after these folds."
     )
     return _render(figure, _name_picture(comparison, result, "posteriors"), caption + left_out, len(datasets))
-
-
-def draw_probabilities(comparison: Comparison) -> list[tuple[str, Picture]]:
-    """Return ROC and calibration curves for each dataset of two classes with stored probabilities."""
-    from bakeoff.pipeline.figures.comparison.probabilities import MAX_CURVES, draw_probability_curves
-
-    pictures = []
-    for number, dataset in enumerate(comparison.results[0].datasets):
-        ordered = sorted(dataset.summaries, key=lambda summary: summary.rank)
-        all_cells = [comparison.find_cell(summary.configuration, dataset.dataset) for summary in ordered]
-        cells = [cell for cell in all_cells if _has_two_classes(cell)]
-        if not cells:
-            continue
-        drawn = {cell.configuration: _get_probabilities(cell) for cell in cells[:MAX_CURVES]}
-        assert cells[0].predictions is not None
-        figure = draw_probability_curves(cells[0].predictions.classes[1], drawn)
-        caption = f"ROC and calibration on {dataset.dataset}, test rows of all folds together."
-        caption += " Bins of probabilities have equal width: points of few rows scatter."
-        if len(cells) > MAX_CURVES:
-            caption += f" The best {MAX_CURVES} of {len(cells)} configurations with probabilities are drawn."
-        missing = [cell.configuration for cell in all_cells if not _has_two_classes(cell)]
-        if missing:
-            caption += f" Without probabilities: {', '.join(missing)}."
-        pictures.append((dataset.dataset, _render(figure, f"probabilities-{number}", caption)))
-    return pictures
-
-
-def _has_two_classes(cell: Cell) -> bool:
-    rows = cell.predictions
-    if rows is None or rows.probabilities is None or len(rows.classes) != 2:
-        return False
-    return bool(np.isfinite(rows.probabilities).all() and len(set(rows.truth.tolist())) == 2)
-
-
-def _get_probabilities(cell: Cell) -> Probabilities:
-    from bakeoff.pipeline.figures.comparison.probabilities import Probabilities
-
-    rows = cell.predictions
-    assert rows is not None
-    assert rows.probabilities is not None
-    # Labels were read from a file: numbers and truth values are compared as text.
-    is_positive = np.array([str(label) == rows.classes[1] for label in rows.truth.tolist()])
-    return Probabilities(is_positive, rows.probabilities[:, 1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 from bakeoff.pipeline.comparison.comparison import Comparison, MetricResult
@@ -27,11 +27,7 @@ def render_json(comparison: Comparison) -> str:
     The keys are the attributes of `Comparison` and its parts, which document them. Numbers have the digits that give
     them back exactly; one that does not exist or is not finite is null.
     """
-    # The predictions of single rows are in the artifacts of the runs.
-    cells = tuple(replace(cell, predictions=None) for cell in comparison.cells)
-    others = tuple(replace(cell, predictions=None) for cell in comparison.other_cells)
-    plain = asdict(replace(comparison, cells=cells, other_cells=others))
-    document = _replace_infinite({"format": FORMAT, "format_version": FORMAT_VERSION, **plain})
+    document = _replace_infinite({"format": FORMAT, "format_version": FORMAT_VERSION, **asdict(comparison)})
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -70,7 +66,7 @@ def _write(value: Any) -> str:
 def _replace_infinite(value: Any) -> Any:
     """Return a document without NaN and infinite numbers, for which JSON has no notation."""
     if isinstance(value, dict):
-        return {key: _replace_infinite(child) for key, child in value.items() if key != "predictions"}
+        return {key: _replace_infinite(child) for key, child in value.items()}
     if isinstance(value, list | tuple):
         return [_replace_infinite(child) for child in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
