@@ -19,7 +19,7 @@ import warm_process
 from command import Bakeoff, enter
 from example_counts import register_profiles
 
-from bakeoff.pipeline.tracking import sqlite_file, store
+from bakeoff.pipeline.tracking import mlflow_tables, sqlite_file, store
 from bakeoff.pipeline.tracking.store import quiet_mlflow
 
 quiet_mlflow()  # MLflow asks when it is imported, which a test may do before any command does
@@ -108,7 +108,7 @@ def copied_stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
             path.parent.mkdir(parents=True, exist_ok=True)
             if not path.exists():
                 copy = Path(shutil.copy(template, f"{path}.copy"))
-                sqlite_file.locate_default_experiment(copy, path.parent)
+                mlflow_tables.locate_default_experiment(copy, path.parent)
                 os.replace(copy, path)
         create(path)
 

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.text.numbers import format_bytes
 from bakeoff.pipeline.text.words import count_nouns
-
-if TYPE_CHECKING:
-    from bakeoff.pipeline.tracking.removal import Removal
-    from bakeoff.pipeline.tracking.store import Store
+from bakeoff.pipeline.tracking.removal import Removal, describe_item, remove, shrink_database
+from bakeoff.pipeline.tracking.store import Store
 
 MAX_SHOWN_RUNS = 20
 
 
 def carry_out(store: Store, removal: Removal, *, is_dry: bool) -> None:
     """Print what is deleted, delete it unless this is a dry run, and give the space of the database back."""
-    from bakeoff.pipeline.tracking.removal import remove, shrink_database
-
     for sentence in removal.kept:
         print(f"kept: {sentence}", file=sys.stderr)
     for line in describe(removal):
@@ -48,7 +43,7 @@ def describe(removal: Removal) -> list[str]:
     counted = ", ".join(count_nouns(n, noun) for noun, n in counts.items() if n)
     size = format_bytes(removal.n_bytes)
     lines = [f"deleting {counted}: {size} of files, and their rows in the database"]
-    shown = [f"  {run}" for run in removal.runs[:MAX_SHOWN_RUNS]]
+    shown = [f"  {describe_item(run)}" for run in removal.runs[:MAX_SHOWN_RUNS]]
     n_hidden = len(removal.runs) - len(shown)
     lines += [*shown, *([f"  and {n_hidden} more"] if n_hidden else [])]
     lines += [f"  {each.name}, version {each.version}" for each in removal.versions]

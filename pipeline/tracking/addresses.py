@@ -7,7 +7,6 @@ addresses that lead to another folder are corrected in the database, for MLflow'
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -18,21 +17,15 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from bakeoff.pipeline.text.words import count_nouns, join_words
-
-ARTIFACTS_FOLDER = "artifacts"
-"""Beside the database, with a folder for each experiment."""
-LOCAL_FOLDERS = (ARTIFACTS_FOLDER, "mlruns")
-"""The folders of artifacts in the folder of a store, ours and MLflow's own."""
-EXPERIMENTS = "experiments"
-DATASETS = "datasets"
-COLUMNS = (
-    (EXPERIMENTS, "artifact_location"),
-    ("runs", "artifact_uri"),
-    ("logged_models", "artifact_location"),
-    ("model_versions", "source"),
-    ("model_versions", "storage_location"),
+from bakeoff.pipeline.tracking.mlflow_tables import (
+    ADDRESS_COLUMNS,
+    ARTIFACTS_FOLDER,
+    DEFAULT_EXPERIMENT,
+    LOCAL_FOLDERS,
+    move_dataset_sources,
 )
-"""Where MLflow's tables have addresses; experiments come first, because they tell the folder of the others."""
+
+EXPERIMENTS = "experiments"
 NOUNS = {"runs": "run", "logged_models": "model"}
 DEFAULT_EXPERIMENT_FOLDER = Path("mlruns") / "0"
 """Where MLflow sends the experiment that each store has, from the folder in which the store was created."""
@@ -104,7 +97,7 @@ def anchor_addresses(file: Path, folder: Path | None = None) -> str:
                 for address, path in changed.items():
                     _write(database, address, path.as_uri())
                 for root in roots:
-                    _move_datasets(database, root, folder)
+                    move_dataset_sources(database, root, folder)
         except sqlite3.DatabaseError:  # another process holds it, or it is not MLflow's, which MLflow then says
             return ""
     return _describe(changed, roots, folder)
@@ -116,7 +109,7 @@ def _find_outside(database: sqlite3.Connection, folder: Path) -> Iterator[Addres
     inside = f"{folder.as_uri()}/"
     query = "SELECT name FROM sqlite_master WHERE type = 'table'"
     tables = {name for (name,) in database.execute(query)}
-    for table, column in COLUMNS:
+    for table, column in ADDRESS_COLUMNS:
         if table not in tables:  # of an earlier version of MLflow
             continue
         query = f"SELECT rowid, {column} FROM {table} WHERE substr({column}, 1, ?) != ?"
@@ -161,7 +154,7 @@ def _find_experiment_place(path: Path, folder: Path, splits: Sequence[tuple[Path
         owned = [(root, inner) for root, inner in splits if any(root.glob("*.db"))]
         return folder / owned[0][1] if owned else None
     if path.parts[-2:] == DEFAULT_EXPERIMENT_FOLDER.parts:
-        return folder / ARTIFACTS_FOLDER / "Default"
+        return folder / ARTIFACTS_FOLDER / DEFAULT_EXPERIMENT
     return next((folder / inner for _, inner in splits), None)
 
 
@@ -201,21 +194,6 @@ def _write(database: sqlite3.Connection, address: Address, text: str) -> None:
     condition = f"rowid = ? AND {address.column} = ?"
     query = f"UPDATE {address.table} SET {address.column} = ? WHERE {condition}"
     database.execute(query, (text, address.row, address.text))
-
-
-def _move_datasets(database: sqlite3.Connection, old: Path, new: Path) -> None:
-    """Correct the recorded sources of datasets that are in the folder of the store: tables that Python wrote there."""
-    query = f"SELECT rowid, dataset_source FROM {DATASETS} WHERE dataset_source LIKE ?"
-    for row, text in database.execute(query, (f"%{old.name}%",)).fetchall():
-        try:
-            source = json.loads(text)
-            uri = str(source["uri"])
-        except (ValueError, KeyError, TypeError):  # another program wrote it
-            continue
-        moved = uri.replace(f"{old}/", f"{new}/")
-        if uri.startswith(f"{old}/") and not _exists(Path(uri)):
-            changed = json.dumps({**source, "uri": moved})
-            database.execute(f"UPDATE {DATASETS} SET dataset_source = ? WHERE rowid = ?", (changed, row))
 
 
 def _describe(changed: Mapping[Address, Path], roots: Sequence[Path], folder: Path) -> str:

@@ -20,12 +20,10 @@ from bakeoff.pipeline.tracking.registry import (
     list_names,
 )
 from bakeoff.pipeline.tracking.run_form import require_form
-from bakeoff.pipeline.tracking.store import Store, iterate_runs
+from bakeoff.pipeline.tracking.store import Store, search_runs
 
 LATEST = "latest"
 BEST = "best"
-NEWEST_RUNS = 10
-"""Are asked for at a time, where one that can be read is enough."""
 MIN_PREFIX_LETTERS = 8
 """An id may be cut to this length, as pages and tables do."""
 
@@ -179,7 +177,7 @@ def _find_by_prefix(store: Store, word: str) -> list[str]:
 
 
 def _find_latest(store: Store, dataset: str) -> Any:
-    newest = next(iterate_runs(store, _select_finished(dataset), page_size=NEWEST_RUNS), None)
+    newest = next(search_runs(store, _select_finished(dataset), 1), None)
     if newest is None:
         raise _explain_nothing(store, dataset)
     return newest
@@ -207,7 +205,7 @@ def _find_best(store: Store, dataset: str) -> Any:
 
 
 def _read_finished(store: Store, dataset: str) -> list[Any]:
-    return list(iterate_runs(store, _select_finished(dataset)))
+    return list(search_runs(store, _select_finished(dataset)))
 
 
 def _select_finished(dataset: str) -> str:

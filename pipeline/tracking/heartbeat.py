@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import socket
-import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -19,11 +18,15 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
+
+from bakeoff.pipeline.tracking.store import Store
 
 CACHE_VARIABLE = "XDG_CACHE_HOME"
 DEFAULT_CACHE = "~/.cache"
 OWN_CACHE = "bakeoff"
 OWNER_FOLDER = 0o700
+OWNER_FILE = 0o600
 DIGEST_BYTES = 8
 HEARTBEAT_SECONDS = 60.0
 """The interval at which a run writes to the store, in its tag ``heartbeat``, that it is alive."""
@@ -37,6 +40,41 @@ START_FIELD = 19
 """Positions in what `_read_status` returns."""
 ZOMBIE = "Z"
 BOOT_FILE = Path("/proc/sys/kernel/random/boot_id")
+PROCESS_TAG = "process"
+"""The tag with what tells the process of a run from a later one with the same id."""
+THREAD_PREFIX = "heartbeat "
+"""What the name of a thread begins with; the id of its run follows."""
+
+
+class Heartbeat:
+    """Calls a function at regular intervals, in a thread of its own, until it is stopped.
+
+    Parameters
+    ----------
+    beat : callable
+        Its exceptions are ignored: a store that cannot be reached for a minute does not end a run.
+    first : float
+        The seconds until the first call.
+    owner : str
+        The id of the run.
+    """
+
+    def __init__(self, beat: Callable[[], None], first: float, owner: str) -> None:
+        self._beat = beat
+        self._first = first
+        self._stopped = threading.Event()
+        threading.Thread(target=self._run, name=f"{THREAD_PREFIX}{owner}", daemon=True).start()
+
+    def stop(self) -> None:
+        """Make no further calls."""
+        self._stopped.set()
+
+    def _run(self) -> None:
+        seconds = self._first
+        while not self._stopped.wait(seconds):
+            seconds = HEARTBEAT_SECONDS
+            with suppress(Exception):
+                self._beat()
 
 
 @dataclass(frozen=True)
@@ -77,71 +115,63 @@ class ProcessSign:
         if self.host == socket.gethostname():
             return not is_process_alive(self.pid, self.identity)
         is_ancient = time.time() - self.beat > MAX_CLOCK_ERROR_SECONDS
-        return is_ancient or _open_silences(place).has_lasted(name, self.beat, MAX_SILENT_SECONDS)
+        seen = name_file(f"{place} {name}")
+        return is_ancient or read_even_clock() - find_first_look(seen, read_boot(), self.beat) >= MAX_SILENT_SECONDS
 
 
-class Silences:
-    """Since when the heartbeats of other machines have not changed, as this machine has seen them.
+def has_lost_process(store: Store, run: Any) -> bool:
+    """Whether the process of one of MLflow's runs has ended without ending the run."""
+    tags = run.data.tags
+    try:
+        sign = ProcessSign(
+            host=tags.get("host"),
+            pid=int(tags.get("pid", 0)),
+            beat=float(tags.get("heartbeat", 0)),
+            identity=tags.get(PROCESS_TAG, ""),
+        )
+    except ValueError:  # another program wrote the tags, and its run is none of ours
+        return False
+    run_id = str(run.info.run_id)
+    if sign.is_own:  # a program or a notebook, whose earlier run could not be ended when its store was lost
+        return all(thread.name != f"{THREAD_PREFIX}{run_id}" for thread in threading.enumerate())
+    return sign.is_gone(store.uri, run_id)
+
+
+def name_file(text: str) -> Path:
+    """Return the file in which this machine notes when it first saw a heartbeat."""
+    digest = blake2b(text.encode(), digest_size=DIGEST_BYTES).hexdigest()
+    return find_cache() / FOLDER / f"{digest}.json"
+
+
+@cache
+def find_first_look(file: Path, boot: str, beat: float) -> float:
+    """Return when this machine first saw a heartbeat, by its even clock: now, unless an earlier command has noted it.
 
     Parameters
     ----------
     file : Path
-        Keeps what was seen for the next command.
+        Keeps what was seen for the next command; if it cannot be written, this process alone knows it.
+    boot : str
+        What tells this start of the machine from others.
+    beat : float
     """
-
-    def __init__(self, file: Path) -> None:
-        self._file = file
-        self._seen: dict[str, tuple[float, float]] = {}
-
-    def has_lasted(self, name: str, beat: float, seconds: float) -> bool:
-        """Whether a heartbeat has been the same for some time.
-
-        Parameters
-        ----------
-        name : str
-            Whose heartbeat it is.
-        beat : float
-        seconds : float
-        """
-        now = read_even_clock()
-        known = self._seen.get(name) or self._read().get(name)
-        is_same = known is not None and known[0] == beat and known[1] <= now
-        if known is None or not is_same:
-            self._seen[name] = (beat, now)
-            self._write()
-            return False
-        self._seen[name] = known
-        return now - known[1] >= seconds
-
-    def _read(self) -> dict[str, tuple[float, float]]:
-        """Return what was seen since the machine was started; nothing if the file cannot be read."""
-        with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
-            stored = json.loads(self._file.read_text())
-            if stored["boot"] == read_boot():
-                return {str(name): (float(beat), float(first)) for name, (beat, first) in stored["seen"].items()}
-        return {}
-
-    def _write(self) -> None:
-        # A file that cannot be written is known to this process alone.
-        with suppress(OSError):
-            self._file.parent.mkdir(parents=True, exist_ok=True, mode=OWNER_FOLDER)
-            text = json.dumps({"boot": read_boot(), "seen": {**self._read(), **self._seen}})
-            descriptor, draft = tempfile.mkstemp(dir=self._file.parent)
-            with os.fdopen(descriptor, "w") as file:
-                file.write(text)
-            os.replace(draft, self._file)
+    with suppress(OSError, ValueError, TypeError, KeyError):
+        noted = json.loads(file.read_text())
+        if (noted["boot"], noted["beat"]) == (boot, beat):
+            return float(noted["first"])
+    now = read_even_clock()
+    with suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True, mode=OWNER_FOLDER)
+        draft = file.with_suffix(f".{os.getpid()}")
+        draft.write_text(json.dumps({"boot": boot, "beat": beat, "first": now}))
+        draft.chmod(OWNER_FILE)
+        draft.replace(file)
+    return now
 
 
 def find_cache() -> Path:
     """Return the folder of the user in which bakeoff keeps what no store holds."""
     return Path(os.environ.get(CACHE_VARIABLE) or DEFAULT_CACHE).expanduser() / OWN_CACHE
-
-
-@cache
-def _open_silences(place: str) -> Silences:
-    """Return what this machine has seen of a store or study."""
-    name = blake2b(place.encode(), digest_size=DIGEST_BYTES).hexdigest()
-    return Silences(find_cache() / FOLDER / f"{name}.json")
 
 
 def read_even_clock() -> float:
@@ -197,52 +227,3 @@ def _read_status(pid: int) -> list[str]:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return []
-
-
-THREAD_PREFIX = "heartbeat "
-"""What the name of a thread begins with; its owner follows."""
-
-
-class Heartbeat:
-    """Calls a function at regular intervals, in a thread of its own, until it is stopped.
-
-    Parameters
-    ----------
-    beat : callable
-        Its exceptions are ignored: a store that cannot be reached for a minute does not end a run.
-    seconds : float
-        The interval.
-    first : float, optional
-        The time until the first call, if it differs from the interval.
-    owner : str
-        What is alive as long as the heartbeat is, such as the id of a run.
-    """
-
-    def __init__(
-        self,
-        beat: Callable[[], None],
-        seconds: float = HEARTBEAT_SECONDS,
-        first: float | None = None,
-        owner: str = "",
-    ) -> None:
-        self._beat = beat
-        self._first = seconds if first is None else first
-        self._seconds = seconds
-        self._stopped = threading.Event()
-        threading.Thread(target=self._run, name=f"{THREAD_PREFIX}{owner}", daemon=True).start()
-
-    def stop(self) -> None:
-        """Make no further calls."""
-        self._stopped.set()
-
-    def _run(self) -> None:
-        seconds = self._first
-        while not self._stopped.wait(seconds):
-            seconds = self._seconds
-            with suppress(Exception):
-                self._beat()
-
-
-def is_beating(owner: str) -> bool:
-    """Whether this process has a heartbeat of an owner."""
-    return any(thread.name == f"{THREAD_PREFIX}{owner}" for thread in threading.enumerate())

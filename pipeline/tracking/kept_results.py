@@ -20,7 +20,7 @@ from typing import Any
 
 from bakeoff.pipeline.model.pyfunc import MLMODEL_FILE
 from bakeoff.pipeline.tracking.addresses import local_path
-from bakeoff.pipeline.tracking.heartbeat import DIGEST_BYTES, OWNER_FOLDER, find_cache
+from bakeoff.pipeline.tracking.heartbeat import DIGEST_BYTES, OWNER_FILE, OWNER_FOLDER, find_cache
 from bakeoff.pipeline.tracking.metric_log import to_params, write_batches
 from bakeoff.pipeline.tracking.models import MODEL_NAME
 from bakeoff.pipeline.tracking.store import Store
@@ -32,7 +32,6 @@ MODEL = "model"
 HASH_TAG = "config_hash"
 NO_HASH = "unknown"
 """In place of the hash of a run that has none."""
-OWNER_FILE = 0o600
 
 
 @dataclass(frozen=True)

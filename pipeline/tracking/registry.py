@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.tracking.limited_calls import limit_client
-from bakeoff.pipeline.tracking.store import Store
+from bakeoff.pipeline.tracking.store import Store, iterate_pages
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -150,7 +151,9 @@ def find_version(store: Store, word: str) -> RegisteredVersion | None:
 
 def list_names(store: Store) -> list[str]:
     """Return the names of all registered models, sorted."""
-    return sorted(str(each.name) for each in _collect_pages(open_registry(store).search_registered_models))
+    return sorted(
+        str(each.name) for page in iterate_pages(open_registry(store).search_registered_models) for each in page
+    )
 
 
 def list_versions(store: Store, name: str = "") -> list[RegisteredVersion]:
@@ -166,10 +169,10 @@ def list_versions(store: Store, name: str = "") -> list[RegisteredVersion]:
         return []
     registry = open_registry(store)
     query = f"name = '{name}'" if name else ""
-    found = _collect_pages(registry.search_model_versions, filter_string=query)
-    versions = [_read_version(each) for each in found]
+    pages = iterate_pages(partial(registry.search_model_versions, filter_string=query))
+    versions = [_read_version(each) for page in pages for each in page]
     # A search does not say which aliases the versions have.
-    aliases = {each: registry.get_registered_model(each).aliases for each in {found.name for found in versions}}
+    aliases = {each: registry.get_registered_model(each).aliases for each in {version.name for version in versions}}
     complete = [_add_aliases(each, aliases[each.name]) for each in versions]
     return sorted(complete, key=lambda each: (each.name, each.version))
 
@@ -260,18 +263,6 @@ def open_registry(store: Store) -> MlflowClient:
 
     # Without a registry of its own, a client would use that of MLflow's global settings.
     return limit_client(MlflowClient(tracking_uri=store.uri, registry_uri=store.uri), store.calls)
-
-
-def _collect_pages(search: Any, **options: Any) -> list[Any]:
-    """Return the answers of a search, all pages of them."""
-    found: list[Any] = []
-    token = None
-    while True:
-        page = search(page_token=token, **options)
-        found += page
-        token = page.token
-        if not token:
-            return found
 
 
 def _read_version(found: Any) -> RegisteredVersion:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import atexit
 import os
-import re
 import shlex
 import shutil
 import sqlite3
-from collections.abc import Collection
 from contextlib import closing
 from functools import cache
-from importlib.util import find_spec
 from multiprocessing import parent_process
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
@@ -21,15 +18,20 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.secrets import strip_secrets
 from bakeoff.pipeline.text.terminal import show_in_line
 from bakeoff.pipeline.text.words import expand_home
-from bakeoff.pipeline.tracking.addresses import ARTIFACTS_FOLDER, COLUMNS
+from bakeoff.pipeline.tracking.mlflow_tables import (
+    ADDRESS_COLUMNS,
+    STORE_TABLES,
+    TABLE_WITH_TRIGGERS,
+    VERSION_TABLE,
+    create_tables,
+    read_schemas,
+)
 
 SQLITE_PREFIX = "sqlite:///"
 ESCAPED_SIGNS = "%?"
 """The signs of a path that have a meaning in a URI of SQLAlchemy."""
 ESCAPED_ROOT = "%2F"
 """The beginning of an absolute path with escapes."""
-DEFAULT_EXPERIMENT = "Default"
-"""MLflow creates it with each store."""
 
 
 def sqlite_uri(path: Path) -> str:
@@ -109,7 +111,10 @@ def create_sqlite(path: Path) -> bool:
         if not path.exists():
             with filelock.FileLock(f"{path}.lock"):
                 if not path.exists():
-                    _create_and_move(path)
+                    with TemporaryDirectory(dir=path.parent, prefix=".creating-") as folder:
+                        draft = Path(folder) / path.name
+                        create_tables(draft, sqlite_uri(draft), path.parent)
+                        os.replace(draft, path)
                     return True
     except OSError as error:
         raise UserError(f"tracking.uri: {str(path)!r} cannot be created: {error}") from error
@@ -154,52 +159,14 @@ def copy_for_reading(path: Path) -> Path:
     raise UserError(f"tracking.uri: {str(path)!r} cannot be read: {reason}.")
 
 
-def _create_and_move(path: Path) -> None:
-    from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
-
-    with TemporaryDirectory(dir=path.parent, prefix=".creating-") as folder:
-        temporary = Path(folder) / path.name
-        # MLflow puts the folder of its default experiment into a statement of SQL as Python writes it: in a URI, the
-        # name of a folder has no quotation mark that would end it.
-        SqlAlchemyStore(sqlite_uri(temporary), path.parent.as_uri()).engine.dispose()
-        # With write-ahead logging, processes that write at the same time wait for each other.
-        with sqlite3.connect(temporary) as database:
-            database.execute("PRAGMA journal_mode=WAL")
-        database.close()
-        locate_default_experiment(temporary, path.parent)
-        os.replace(temporary, path)
-
-
-def locate_default_experiment(path: Path, folder: Path) -> None:
-    """Let MLflow's default experiment keep its artifacts where the others of a store do.
-
-    Parameters
-    ----------
-    path : Path
-        Of the database.
-    folder : Path
-        In which the database will be.
-    """
-    place = (folder / ARTIFACTS_FOLDER / DEFAULT_EXPERIMENT).as_uri()
-    with closing(sqlite3.connect(path)) as database, database:
-        database.execute("UPDATE experiments SET artifact_location = ? WHERE experiment_id = 0", (place,))
-
-
 def _copy_database(address: str, copy: Path) -> None:
     with closing(sqlite3.connect(address, uri=True)) as source, closing(sqlite3.connect(copy)) as target:
         source.backup(target)
 
 
-STORE_TABLES = frozenset({"experiments", "runs", "metrics", "params", "tags"})
-"""Tables that each version of MLflow has had."""
-VERSION_TABLE = "alembic_version"
 MAX_SHOWN_TABLES = 3
 LOCAL_SCHEMES = ("", "file", "models", "runs", "mlflow-artifacts")
 """Of addresses that lead to a folder of this machine, or name what the store itself has; none of them needs a host."""
-TABLE_WITH_TRIGGERS = "secrets"
-"""The one table of MLflow with triggers; bakeoff does not write it."""
-REVISION = re.compile(r"^(down_)?revision(?:\s*:[^=]*)?\s*=\s*[\"'](\w+)[\"']", re.MULTILINE)
-"""The line in which a migration of MLflow names its schema, or the schema before it."""
 
 
 def require_store(path: Path) -> None:
@@ -243,7 +210,7 @@ def _require_store(database: sqlite3.Connection, path: Path) -> None:
 
 def _require_revision(revisions: list[str], path: Path, shown: str) -> None:
     """Reject the tables of another version of MLflow."""
-    newest, known = _read_schemas()
+    newest, known = read_schemas()
     # A version that names its schemas in another way decides by itself.
     if not newest or revisions == [newest]:
         return
@@ -269,7 +236,7 @@ def _require_local_addresses(database: sqlite3.Connection, path: Path) -> None:
             f"tracking.uri: {str(path)!r} has the {kind} {show_in_line(name)!r}, which MLflow's tables do not have; "
             "name another file."
         )
-    for table, column in COLUMNS:
+    for table, column in ADDRESS_COLUMNS:
         for (address,) in database.execute(f"SELECT {column} FROM {table} WHERE {column} NOT LIKE 'file:///%'"):
             if not _is_local(str(address)):
                 raise UserError(
@@ -286,21 +253,6 @@ def _is_local(address: str) -> bool:
         return False
     has_host = parts.netloc not in (("", "localhost") if parts.scheme == "file" else ("",))
     return parts.scheme in LOCAL_SCHEMES and not has_host
-
-
-@cache
-def _read_schemas() -> tuple[str, Collection[str]]:
-    """Return the schema of the installed MLflow, and all of its earlier ones; nothing if they cannot be told."""
-    spec = find_spec("mlflow")
-    assert spec is not None
-    folder = Path(str(spec.origin)).parent / "store" / "db_migrations" / "versions"
-    revisions: set[str] = set()
-    earlier: set[str] = set()
-    for file in folder.glob("*.py"):
-        for is_earlier, revision in REVISION.findall(file.read_text(encoding="utf-8")):
-            (earlier if is_earlier else revisions).add(revision)
-    newest = revisions - earlier
-    return (newest.pop(), revisions) if len(newest) == 1 else ("", revisions)
 
 
 def _read_revisions(database: sqlite3.Connection) -> list[str]:

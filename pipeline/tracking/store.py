@@ -5,16 +5,19 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.pipeline.errors import StoreError, UserError, did_you_mean
 from bakeoff.pipeline.text.secrets import expand_address, find_secrets
-from bakeoff.pipeline.tracking.addresses import ARTIFACTS_FOLDER, LOCAL_FOLDERS, anchor_addresses
+from bakeoff.pipeline.tracking.addresses import anchor_addresses
 from bakeoff.pipeline.tracking.faults import require_answer
 from bakeoff.pipeline.tracking.limited_calls import LimitedCalls, find_calls, limit_client
+from bakeoff.pipeline.tracking.mlflow_tables import ARTIFACTS_FOLDER, LOCAL_FOLDERS
 from bakeoff.pipeline.tracking.run_form import leave_out_faulty
 from bakeoff.pipeline.tracking.sqlite_file import (
     SQLITE_PREFIX,
@@ -202,13 +205,6 @@ def open_store(given: str | None, experiment: str, create: bool = True, read_onl
         raise UserError(f"tracking.uri={uri!r} cannot be used: {str(error).splitlines()[0]}") from error
 
 
-def disconnect_store(store: Store) -> None:
-    """Close the connections to a database that wait to be used again; a server has none."""
-    engine = getattr(store.client._tracking_client.store, "engine", None)
-    if engine is not None:
-        engine.dispose()
-
-
 def prepare_file(path: Path) -> bool:
     """Create a database if it does not exist, and let its addresses follow it if its folder was moved or copied.
 
@@ -279,36 +275,42 @@ def _require_active(experiment: Experiment) -> None:
         )
 
 
-def iterate_runs(
-    store: Store, query: str, *, page_size: int = MAX_RUNS_PER_PAGE, experiment_ids: Sequence[str] = (), **options: Any
+def search_runs(
+    store: Store, query: str = "", max_runs: int | None = None, *, experiment_ids: Sequence[str] = (), **options: Any
 ) -> Iterator[Any]:
-    """Yield the runs that a query selects, all pages of the answer one after another, except those of another form.
+    """Yield the runs that a query selects, the newest first, except those that bakeoff cannot read.
 
     Parameters
     ----------
     store : Store
     query : str
         In MLflow's filter language; empty for all runs.
-    page_size : int
-        The next page is requested only when the runs of a page are used up, so that a caller who needs a few runs
-        asks for a few.
+    max_runs : int, optional
+        The next page of an answer is requested only when the runs of a page are used up.
     experiment_ids : sequence of str
         Where to search; by default in the experiment of the store.
     **options
-        ``order_by`` and ``run_view_type`` of MLflow's ``search_runs``. By default the newest runs come first, and
-        deleted ones are left out.
+        ``order_by`` and ``run_view_type`` of MLflow's ``search_runs``. By default deleted runs are left out.
 
     Yields
     ------
     mlflow.entities.Run
     """
     searched = list(experiment_ids) or [store.experiment_id]
-    page_token = None
+    page_size = min(max_runs or MAX_RUNS_PER_PAGE, MAX_RUNS_PER_PAGE)
+    ask = partial(store.client.search_runs, searched, query, max_results=page_size, **options)
+    readable = (run for page in iterate_pages(ask) for run in leave_out_faulty(page))
+    return islice(readable, max_runs)
+
+
+def iterate_pages(ask: Callable[..., Any]) -> Iterator[Any]:
+    """Yield all pages of an answer of MLflow's client."""
+    token = None
     while True:
-        page = store.client.search_runs(searched, query, max_results=page_size, page_token=page_token, **options)
-        yield from leave_out_faulty(page)
-        page_token = page.token
-        if not page_token:
+        page = ask(page_token=token)
+        yield page
+        token = page.token
+        if not token:
             return
 
 

@@ -1,32 +1,36 @@
-"""Runs as the store holds them, many at a time: their params, tags and means, and their series over folds."""
+"""Runs as the store holds them: many with their params, tags and means, or one with all that a replay compares."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.tracking.history import find_finished_runs
+from bakeoff.pipeline.tracking.history import IS_FINISHED, find_finished_runs, find_newest_runs
+from bakeoff.pipeline.tracking.mlflow_tables import read_histories
 from bakeoff.pipeline.tracking.models import fetch_folder
 from bakeoff.pipeline.tracking.run_form import tidy_name
-from bakeoff.pipeline.tracking.store import MAX_RUNS_PER_PAGE, Store, iterate_runs
+from bakeoff.pipeline.tracking.store import Store, search_runs
 from bakeoff.pipeline.tracking.stored_config import find_source, read_stored_config
 from bakeoff.pipeline.tracking.sweep_record import read_latest_sweep, read_sweep_record
 
 FINISHED = "FINISHED"
 NAME_PARAMS = ("learner", "dataset")
-MAX_RUNS_PER_HISTORY_REQUEST = 100
-MAX_VALUES_PER_HISTORY_REQUEST = 25_000
-"""Limits of MLflow's server for a request of the series of several runs."""
-HISTORY_ENDPOINT = "/ajax-api/2.0/mlflow/metrics/get-history-bulk"
 FILTER_EXAMPLE = "params.learner = 'knn' and metrics.test_accuracy > 0.9"
+SERIES_PREFIXES = ("fold/", "pruning_path/")
+"""Metrics with a value for each fold, or for each step of pruning; each of the others has one value."""
+TABLES = (
+    "predictions.csv", "confusion_matrix.csv", "candidates.csv", "choices.csv", "pruning_path.csv", "audit.csv",
+    "unseen_values.csv",
+)  # fmt: skip
+"""The artifacts that hold results as tables."""
 
 Series = Mapping[str, tuple[float, ...]]
 """Metric -> one value per fold."""
+Place = tuple[str, int]
+"""Where a stored number is: the name of its metric, and its step."""
 
 
 @dataclass(frozen=True)
@@ -61,179 +65,9 @@ class StoredRun:
         return self.status == FINISHED
 
 
-def search_stored_runs(store: Store, query: str = "", max_runs: int | None = None) -> list[StoredRun]:
-    """Return the runs of the experiment that a query selects, the newest first.
-
-    Parameters
-    ----------
-    store : Store
-    query : str
-        In MLflow's filter language; empty for all runs.
-    max_runs : int, optional
-
-    Raises
-    ------
-    UserError
-        The query is not in MLflow's filter language.
-    """
-    runs = _iterate_runs(store, query)
-    return [_to_stored_run(run) for run in islice(runs, max_runs)]
-
-
-def read_stored_runs(store: Store, run_ids: Sequence[str]) -> list[StoredRun]:
-    """Return the runs of some ids, which exist, in their order; they may belong to any experiment."""
-    return [_to_stored_run(store.client.get_run(run_id)) for run_id in run_ids]
-
-
-def find_runs_of_jobs(store: Store, hashes: Collection[str]) -> dict[str, StoredRun]:
-    """Return the newest finished run of each job, else its newest run of another status: ``config_hash`` -> run.
-
-    As in `find_finished_runs`, the newest runs are read first, twice as many as there are jobs, and only the jobs that
-    are not among them are looked for one by one.
-    """
-    wanted = set(hashes)
-    finished: dict[str, StoredRun] = {}
-    others: dict[str, StoredRun] = {}
-    n_newest = 2 * len(wanted)
-    for run in islice(_iterate_runs(store, "", n_newest), n_newest):
-        job_hash = run.data.tags.get("config_hash")
-        if job_hash in wanted:
-            kept = finished if run.info.status == FINISHED else others
-            kept.setdefault(job_hash, _to_stored_run(run))
-    for job_hash in sorted(wanted - finished.keys()):
-        for run in _iterate_runs(store, f"tags.config_hash = '{job_hash}'"):
-            kept = finished if run.info.status == FINISHED else others
-            kept.setdefault(job_hash, _to_stored_run(run))
-    return {**others, **finished}
-
-
-def read_series(
-    store: Store, runs: Sequence[StoredRun], metrics: Iterable[str]
-) -> dict[str, dict[str, tuple[float, ...]]]:
-    """Return the values over folds of some metrics: run id -> metric -> values, in the order of the folds.
-
-    A run with a single split has no series, and its mean is the one value. A metric that a run does not have is missing
-    from its mapping.
-
-    Parameters
-    ----------
-    store : Store
-    runs : sequence of StoredRun
-    metrics : iterable of str
-        Names of means, such as ``test_accuracy``; their series are stored as ``fold/test_accuracy``.
-    """
-    series: dict[str, dict[str, tuple[float, ...]]] = {run.run_id: {} for run in runs}
-    for metric in metrics:
-        key = f"fold/{metric}"
-        with_series = [run.run_id for run in runs if key in run.metrics]
-        for run_id, values in _read_histories(store, with_series, key).items():
-            series[run_id][metric] = values
-        # A single split has no series, since its one value is the mean.
-        for run in runs:
-            if metric in run.metrics and key not in run.metrics:
-                series[run.run_id][metric] = (run.metrics[metric],)
-    return series
-
-
-def _iterate_runs(store: Store, query: str, max_runs: int | None = None) -> Iterator[Any]:
-    """Yield the runs that a query of a user selects, the newest first; with a maximum, no page is longer than that."""
-    from mlflow.exceptions import MlflowException
-
-    page_size = min(max_runs or MAX_RUNS_PER_PAGE, MAX_RUNS_PER_PAGE)
-    try:
-        yield from iterate_runs(store, query, page_size=page_size)
-    except MlflowException as error:
-        raise _explain_filter(query, error) from error
-
-
-def _explain_filter(query: str, error: Exception) -> UserError:
-    reason = " ".join(str(error).split())
-    reason = reason.removeprefix("INVALID_PARAMETER_VALUE: ")
-    return UserError(
-        f"filter={query!r} cannot be read: {reason} A filter is written as in MLflow, for example filter="
-        f'"{FILTER_EXAMPLE}".'
-    )
-
-
-def _to_stored_run(run: Any) -> StoredRun:
-    return StoredRun(
-        run_id=str(run.info.run_id),
-        name=tidy_name(str(run.info.run_name or "")),
-        status=str(run.info.status),
-        is_deleted=run.info.lifecycle_stage == "deleted",
-        started=int(run.info.start_time or 0),
-        params={**run.data.params, **_tidy_names(run.data.params)},
-        tags=dict(run.data.tags),
-        metrics=dict(run.data.metrics),
-    )
-
-
-def _tidy_names(params: Mapping[str, str]) -> dict[str, str]:
-    """Return the params that are names, which tables show."""
-    return {key: tidy_name(params[key]) for key in NAME_PARAMS if key in params}
-
-
-def _read_histories(store: Store, run_ids: Sequence[str], key: str) -> dict[str, tuple[float, ...]]:
-    """Return the series of one metric: run id -> values by step."""
-    by_step: dict[str, dict[int, float]] = {}
-    for start in range(0, len(run_ids), MAX_RUNS_PER_HISTORY_REQUEST):
-        batch = run_ids[start : start + MAX_RUNS_PER_HISTORY_REQUEST]
-        for run_id, step, value in _read_batch(store, batch, key):
-            by_step.setdefault(run_id, {})[step] = value
-    return {run_id: tuple(values[step] for step in sorted(values)) for run_id, values in by_step.items()}
-
-
-def _read_batch(store: Store, run_ids: Sequence[str], key: str) -> list[tuple[str, int, float]]:
-    """Return (run id, step, value) of some runs: in one request if the store has one for several runs.
-
-    MLflow's client reads the series of one run at a time. Its own pages ask for several: in a database by a method of
-    the store, on a server by a request. Both are tried, and single requests serve where neither is there or where the
-    answer may have been cut.
-    """
-    backend = store.client._tracking_client.store
-    rows: list[tuple[str, int, float]] | None = None
-    if hasattr(backend, "get_metric_history_bulk"):
-        found = backend.get_metric_history_bulk(run_ids, key, MAX_VALUES_PER_HISTORY_REQUEST)
-        rows = [(each.run_id, each.step, each.value) for each in found]
-    elif hasattr(backend, "get_host_creds"):
-        rows = _request_batch(backend, run_ids, key)
-    if rows is not None and len(rows) < MAX_VALUES_PER_HISTORY_REQUEST:
-        return rows
-    histories = {run_id: store.client.get_metric_history(run_id, key) for run_id in run_ids}
-    return [(run_id, each.step, each.value) for run_id, history in histories.items() for each in history]
-
-
-def _request_batch(backend: Any, run_ids: Sequence[str], key: str) -> list[tuple[str, int, float]] | None:
-    """Ask a server for the series of several runs; None if it does not answer that request."""
-    from mlflow.exceptions import MlflowException
-    from mlflow.utils.rest_utils import http_request
-
-    query = {"run_id": list(run_ids), "metric_key": key, "max_results": MAX_VALUES_PER_HISTORY_REQUEST}
-    try:
-        response = http_request(backend.get_host_creds(), HISTORY_ENDPOINT, "GET", params=query, raise_on_status=False)
-        if response.status_code != 200:
-            return None
-        metrics = json.loads(response.text)["metrics"]
-    except (MlflowException, ValueError, KeyError):
-        return None
-    return [(each["run_id"], int(each["step"]), float(each["value"])) for each in metrics]
-
-
-SERIES_PREFIXES = ("fold/", "pruning_path/")
-"""Metrics with a value for each fold, or for each step of pruning; each of the others has one value."""
-TABLES = (
-    "predictions.csv", "confusion_matrix.csv", "candidates.csv", "choices.csv", "pruning_path.csv", "audit.csv",
-    "unseen_values.csv",
-)  # fmt: skip
-"""The artifacts that hold results as tables."""
-
-Place = tuple[str, int]
-"""Where a stored number is: the name of its metric, and its step."""
-
-
 @dataclass(frozen=True)
 class RunRecord:
-    """A run as the store holds it.
+    """All that a store holds of one run.
 
     Attributes
     ----------
@@ -262,6 +96,75 @@ class RunRecord:
     model_id: str | None
 
 
+def search_stored_runs(store: Store, query: str = "") -> list[StoredRun]:
+    """Return the runs of the experiment that a query selects, the newest first.
+
+    Parameters
+    ----------
+    store : Store
+    query : str
+        In MLflow's filter language; empty for all runs.
+
+    Raises
+    ------
+    UserError
+        The query is not in MLflow's filter language.
+    """
+    from mlflow.exceptions import MlflowException
+
+    try:
+        return [_to_stored_run(run) for run in search_runs(store, query)]
+    except MlflowException as error:
+        reason = " ".join(str(error).split()).removeprefix("INVALID_PARAMETER_VALUE: ")
+        raise UserError(
+            f"filter={query!r} cannot be read: {reason} A filter is written as in MLflow, for example filter="
+            f'"{FILTER_EXAMPLE}".'
+        ) from error
+
+
+def read_stored_runs(store: Store, run_ids: Sequence[str]) -> list[StoredRun]:
+    """Return the runs of some ids, which exist, in their order; they may belong to any experiment."""
+    return [_to_stored_run(store.client.get_run(run_id)) for run_id in run_ids]
+
+
+def find_runs_of_jobs(store: Store, hashes: Collection[str]) -> dict[str, StoredRun]:
+    """Return the newest finished run of each job, else its newest run of another status: ``config_hash`` -> run."""
+    finished = find_newest_runs(store, hashes, IS_FINISHED)
+    others = find_newest_runs(store, set(hashes) - finished.keys())
+    return {job_hash: _to_stored_run(run) for job_hash, run in {**others, **finished}.items()}
+
+
+def read_series(
+    store: Store, runs: Sequence[StoredRun], metrics: Iterable[str]
+) -> dict[str, dict[str, tuple[float, ...]]]:
+    """Return the values over folds of some metrics: run id -> metric -> values, in the order of the folds.
+
+    A run with a single split has no series, and its mean is the one value. A metric that a run does not have is missing
+    from its mapping.
+
+    Parameters
+    ----------
+    store : Store
+    runs : sequence of StoredRun
+    metrics : iterable of str
+        Names of means, such as ``test_accuracy``; their series are stored as ``fold/test_accuracy``.
+    """
+    series: dict[str, dict[str, tuple[float, ...]]] = {run.run_id: {} for run in runs}
+    for metric in metrics:
+        key = f"fold/{metric}"
+        by_step: dict[str, dict[int, float]] = {}
+        with_series = [run.run_id for run in runs if key in run.metrics]
+        for run_id, step, value in read_histories(store.client, with_series, key):
+            by_step.setdefault(run_id, {})[step] = value
+        for run in runs:
+            if run.run_id in by_step:
+                values = by_step[run.run_id]
+                series[run.run_id][metric] = tuple(values[step] for step in sorted(values))
+            elif metric in run.metrics and key not in run.metrics:
+                series[run.run_id][metric] = (run.metrics[metric],)
+    return series
+
+
 def read_run_record(store: Store, run_id: str) -> RunRecord:
     """Read a run; nothing in the store changes.
 
@@ -277,18 +180,21 @@ def read_run_record(store: Store, run_id: str) -> RunRecord:
     """
     spec = read_stored_config(store, run_id)
     run = store.client.get_run(run_id)
-    if run.info.lifecycle_stage == "deleted":
+    stored = _to_stored_run(run)
+    if stored.is_deleted:
         raise UserError(f"run {run_id} was deleted; restore it in MLflow, or name another run.")
+    # A run stores one model, so that the first one is the only one.
+    models = run.outputs.model_outputs if run.outputs else []
     return RunRecord(
-        run_id=str(run.info.run_id),
-        name=tidy_name(str(run.info.run_name)),
-        status=str(run.info.status),
-        tags=dict(run.data.tags),
+        run_id=stored.run_id,
+        name=stored.name,
+        status=stored.status,
+        tags=stored.tags,
         spec=spec,
-        metrics=_read_metrics(store, run),
-        tables=_read_tables(store, run),
+        metrics=_read_metrics(store, stored),
+        tables=_read_tables(store, run.info.artifact_uri),
         source=find_source(run),
-        model_id=_find_model_id(run),
+        model_id=str(models[0].model_id) if models else None,
     )
 
 
@@ -309,10 +215,9 @@ def find_runs_of_sweep(store: Store, sweep: str) -> list[str]:
     record = read_latest_sweep(store) if sweep == "latest" else read_sweep_record(store, sweep)
     if record is None or not record.jobs:
         return find_sweep_runs(store, sweep)
-    started = list(iterate_runs(store, f"tags.sweep = '{record.name}'", order_by=["start_time ASC"]))
+    started = list(search_runs(store, f"tags.sweep = '{record.name}'", order_by=["start_time ASC"]))
     known = {run.data.tags.get("config_hash") for run in started}
-    hashes = {job.hash for job in record.jobs if job.hash}
-    earlier = find_finished_runs(store, hashes - known)
+    earlier = find_finished_runs(store, {job.hash for job in record.jobs if job.hash} - known)
     return [*earlier.values(), *(str(run.info.run_id) for run in started)]
 
 
@@ -330,12 +235,17 @@ def find_sweep_runs(store: Store, sweep: str) -> list[str]:
     UserError
         No run carries that name.
     """
-    name = _find_latest_sweep(store) if sweep == "latest" else sweep
+    name = sweep
+    if sweep == "latest":
+        newest = next(search_runs(store, "tags.sweep != ''", 1), None)
+        if newest is None:
+            raise UserError(f"sweep=latest: there is no run of a sweep in {store.uri} yet.")
+        name = newest.data.tags["sweep"]
     if "'" in name:
         raise UserError(
             f"sweep={name!r}: a name with a quotation mark cannot be searched for; name its runs by their ids."
         )
-    runs = iterate_runs(store, f"tags.sweep = '{name}'", order_by=["start_time ASC"])
+    runs = search_runs(store, f"tags.sweep = '{name}'", order_by=["start_time ASC"])
     ids = [str(run.info.run_id) for run in runs]
     if not ids:
         raise UserError(
@@ -344,41 +254,40 @@ def find_sweep_runs(store: Store, sweep: str) -> list[str]:
     return ids
 
 
-def _find_latest_sweep(store: Store) -> str:
-    found: Sequence[Any] = store.client.search_runs(
-        [store.experiment_id], "tags.sweep != ''", max_results=1, order_by=["start_time DESC"]
+def _to_stored_run(run: Any) -> StoredRun:
+    params = dict(run.data.params)
+    shown = {key: tidy_name(params[key]) for key in NAME_PARAMS if key in params}
+    return StoredRun(
+        run_id=str(run.info.run_id),
+        name=tidy_name(str(run.info.run_name or "")),
+        status=str(run.info.status),
+        is_deleted=run.info.lifecycle_stage == "deleted",
+        started=int(run.info.start_time or 0),
+        params={**params, **shown},
+        tags=dict(run.data.tags),
+        metrics=dict(run.data.metrics),
     )
-    if not found:
-        raise UserError(f"sweep=latest: there is no run of a sweep in {store.uri} yet.")
-    return str(found[0].data.tags["sweep"])
 
 
-def _read_metrics(store: Store, run: Any) -> dict[Place, float]:
+def _read_metrics(store: Store, run: StoredRun) -> dict[Place, float]:
     values: dict[Place, float] = {}
-    for name, latest in run.data.metrics.items():
+    for name, latest in run.metrics.items():
         if not name.startswith(SERIES_PREFIXES):
             values[name, 0] = latest
             continue
         # A run holds the last value of each metric; the values of a series have to be asked for.
-        for entry in store.client.get_metric_history(run.info.run_id, name):
+        for entry in store.client.get_metric_history(run.run_id, name):
             values[name, entry.step] = entry.value
     return values
 
 
-def _read_tables(store: Store, run: Any) -> dict[str, str]:
+def _read_tables(store: Store, address: str) -> dict[str, str]:
     """Return the tables among the artifacts of a run; none if its folder is gone."""
     from mlflow.exceptions import MlflowException
 
     with TemporaryDirectory(prefix="bakeoff-") as temporary:
         try:
-            folder = fetch_folder(store, run.info.artifact_uri, temporary)
+            folder = fetch_folder(store, address, temporary)
         except (MlflowException, OSError):
             return {}
         return {name: (folder / name).read_text() for name in TABLES if (folder / name).is_file()}
-
-
-def _find_model_id(run: Any) -> str | None:
-    if not run.outputs or not run.outputs.model_outputs:
-        return None
-    # A run stores one model, so that the first one is the only one.
-    return str(run.outputs.model_outputs[0].model_id)

@@ -17,14 +17,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from bakeoff.pipeline.tracking.addresses import local_path
-from bakeoff.pipeline.tracking.store import Store, iterate_runs
+from bakeoff.pipeline.tracking.store import Store, search_runs
 
 FOLDER = "sweeps"
 LAST_SWEEP_TAG = "bakeoff.last_sweep"
 """The tag of the experiment that names the sweep that was started last."""
 MILLISECONDS_PER_SECOND = 1000
-NEWEST_RUNS = 10
-"""Are asked for at a time, where one that can be read is enough."""
 
 
 @dataclass(frozen=True)
@@ -168,7 +166,7 @@ def _read_artifact(store: Store, file: str) -> str:
 
 
 def _find_newest_tagged(store: Store, query: str) -> Any:
-    return next(iterate_runs(store, query, page_size=NEWEST_RUNS), None)
+    return next(search_runs(store, query, 1), None)
 
 
 def _open_artifacts(store: Store) -> Any:

@@ -11,8 +11,9 @@ from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.experiment.builder import PartCache
 from bakeoff.pipeline.tracking.interface import RunDescription, RunStopped, Tracker
 from bakeoff.pipeline.tracking.kept_results import discard_kept, find_kept_folder, send_kept_result
+from bakeoff.pipeline.tracking.mlflow_tables import disconnect
 from bakeoff.pipeline.tracking.run import MLflowRun
-from bakeoff.pipeline.tracking.store import Store, disconnect_store, open_store, store_exists, store_uri
+from bakeoff.pipeline.tracking.store import Store, open_store, store_exists, store_uri
 
 
 @dataclass
@@ -48,7 +49,7 @@ class MLflowTracker:
     def disconnect(self) -> None:
         """Close the connections to the store: a copy of this process must not use them."""
         if self.store is not None:
-            disconnect_store(self.store)
+            disconnect(self.store.client)
 
     def store_kept_result(self, job_hash: str) -> str | None:
         """Store the result of a job that could not be stored before, and return its run; None if there is none."""

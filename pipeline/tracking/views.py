@@ -20,8 +20,7 @@ from bakeoff.pipeline.tracking.faults import is_server
 from bakeoff.pipeline.tracking.find_run import find_headline, is_greater_better
 from bakeoff.pipeline.tracking.history import find_finished_runs
 from bakeoff.pipeline.tracking.limited_calls import LimitedCalls
-from bakeoff.pipeline.tracking.run_form import leave_out_faulty
-from bakeoff.pipeline.tracking.store import Store
+from bakeoff.pipeline.tracking.store import Store, search_runs
 from bakeoff.pipeline.tracking.sweep_record import SweepRecord, list_sweeps, read_latest_sweep, read_sweep_record
 from bakeoff.pipeline.tracking.view_state import (
     KNOWN_VERSIONS,
@@ -211,8 +210,7 @@ def _is_greater_better(headline: str, runs: Sequence[Any]) -> bool:
 
 
 def _search_runs(store: Store, query: str, order: str = "start_time DESC") -> list[Any]:
-    found = store.client.search_runs([store.experiment_id], query, max_results=MAX_LOADED_RUNS, order_by=[order])
-    return leave_out_faulty(found)
+    return list(search_runs(store, query, MAX_LOADED_RUNS, order_by=[order]))
 
 
 def _read_overrides(tags: Mapping[str, str]) -> list[str]:

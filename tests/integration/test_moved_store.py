@@ -12,7 +12,7 @@ import pytest
 from command import Answer, Bakeoff, command_in
 
 import bakeoff as bakeoff_package
-from bakeoff.pipeline.tracking.addresses import COLUMNS
+from bakeoff.pipeline.tracking.mlflow_tables import ADDRESS_COLUMNS
 from bakeoff.pipeline.tracking.store import open_store, store_uri
 
 ANY_NAME = "100%20 done? #1 'ä' & ö"
@@ -24,7 +24,7 @@ def read_addresses(database: Path) -> list[str]:
     """Return all addresses that a database has, without that of MLflow's own experiment."""
     found: list[str] = []
     with closing(sqlite3.connect(database)) as opened:
-        for table, column in COLUMNS:
+        for table, column in ADDRESS_COLUMNS:
             found += [text for (text,) in opened.execute(f"SELECT {column} FROM {table}")]
     return [text for text in found if text and not text.endswith(("/Default", "mlruns/0"))]
 

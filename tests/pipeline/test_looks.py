@@ -39,10 +39,11 @@ def test_each_configuration_counts_once_wherever_its_runs_are_and_whether_they_w
     assert count_looks(store, "iris", "folds") == 0
 
 
-def test_the_search_that_servers_are_asked_with_counts_the_same(store: Store) -> None:
-    searched = history._search_jobs(store, "status = 'FINISHED'")
-    assert searched == history._query_sqlite(store, history.READ_JOBS)
-    assert {job for _, _, job in searched} == {"knn", "svm", "tree"}
+def test_the_search_that_servers_are_asked_with_finds_the_same(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    queried = set(history.read_scored_jobs(store, "wine"))
+    assert {job.config_hash for job in queried} == {"knn", "svm", "tree", "of an earlier version"}
+    monkeypatch.setattr(history, "has_database", lambda client: False)
+    assert set(history.read_scored_jobs(store, "wine")) == queried
 
 
 def test_a_configuration_that_is_about_to_be_scored_counts_once(store: Store) -> None:
@@ -50,12 +51,6 @@ def test_a_configuration_that_is_about_to_be_scored_counts_once(store: Store) ->
     assert count_looks(store, "wine", "folds", "mlp") == 4
 
 
-def test_the_best_is_chosen_from_the_finished_runs_of_its_experiment_on_any_test_rows(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    expected = len({"knn", "svm", "of an earlier version"})
-    assert count_candidates(store, "wine") == expected
+def test_the_best_is_chosen_from_the_finished_runs_of_its_experiment_on_any_test_rows(store: Store) -> None:
+    assert count_candidates(store, "wine") == len({"knn", "svm", "of an earlier version"})
     assert count_candidates(store, "iris") == 0
-    # As a server is asked.
-    monkeypatch.setattr(history, "SQLITE_PREFIX", "postgresql://")
-    assert count_candidates(store, "wine") == expected

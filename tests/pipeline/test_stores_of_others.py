@@ -25,7 +25,7 @@ from written_runs import write_run
 from bakeoff.pipeline.audit import describe_audit
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.claims import Claims
-from bakeoff.pipeline.tracking.addresses import COLUMNS
+from bakeoff.pipeline.tracking.mlflow_tables import ADDRESS_COLUMNS
 from bakeoff.pipeline.tracking.run_form import TAG_FORMS, find_fault, tidy_name
 from bakeoff.pipeline.tracking.sqlite_file import create_sqlite
 from bakeoff.pipeline.tracking.store import Store, open_store
@@ -184,7 +184,7 @@ def shipped(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("scheme", ["http", "mlflow-artifacts"])
-@pytest.mark.parametrize(("table", "column"), COLUMNS)
+@pytest.mark.parametrize(("table", "column"), ADDRESS_COLUMNS)
 def test_a_server_that_a_row_names_is_not_asked(
     table: str,
     column: str,

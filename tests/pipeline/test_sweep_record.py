@@ -126,6 +126,6 @@ def test_series_of_more_runs_than_a_request_may_name_are_all_read(
     expected = {run_id: (0.1, number / 10) for number, run_id in enumerate(ids)}
     for limit in ("MAX_RUNS_PER_HISTORY_REQUEST", "MAX_VALUES_PER_HISTORY_REQUEST"):
         with monkeypatch.context() as patch:
-            patch.setattr(f"bakeoff.pipeline.tracking.stored_runs.{limit}", 2)
+            patch.setattr(f"bakeoff.pipeline.tracking.mlflow_tables.{limit}", 2)
             series = read_series(store, runs, ["test_accuracy"])
         assert {run_id: values["test_accuracy"] for run_id, values in series.items()} == expected

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bakeoff.pipeline.tracking import heartbeat
-from bakeoff.pipeline.tracking.heartbeat import MAX_SILENT_SECONDS, ProcessSign, Silences, identify_process
+from bakeoff.pipeline.tracking.heartbeat import MAX_SILENT_SECONDS, ProcessSign, find_first_look, identify_process
 from bakeoff.pipeline.tracking.run import RunClock
 
 QUARTER_SECONDS = 15 * 60.0
@@ -25,7 +25,7 @@ def clock(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[float]:
     now = [1000.0]
     monkeypatch.setattr(heartbeat, "read_even_clock", lambda: now[0])
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    heartbeat._open_silences.cache_clear()
+    heartbeat.find_first_look.cache_clear()
     return now
 
 
@@ -60,22 +60,16 @@ def test_a_run_of_another_machine_that_stays_silent_is_gone_a_quarter_of_an_hour
 
 
 def test_what_one_command_has_seen_counts_for_the_next(clock: list[float], tmp_path: Path) -> None:
-    file = tmp_path / "seen" / "store.json"
-    assert not Silences(file).has_lasted("run", 7.0, 60)
-    clock[0] += 60
-    assert Silences(file).has_lasted("run", 7.0, 60)
+    file = tmp_path / "seen" / "run.json"
+    first = find_first_look(file, "boot", 7.0)
+    for boot, beat, earlier in (("boot", 7.0, True), ("boot", 8.0, False), ("another start", 8.0, False)):
+        find_first_look.cache_clear()
+        clock[0] += 60
+        assert (find_first_look(file, boot, beat) == first) == earlier
     assert file.stat().st_mode & 0o777 == 0o600
+    find_first_look.cache_clear()
     file.write_text("{")
-    assert not Silences(file).has_lasted("run", 7.0, 60)
-
-
-def test_what_was_seen_before_the_machine_was_started_again_does_not_count(
-    clock: list[float], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    Silences(tmp_path / "store.json").has_lasted("run", 7.0, 60)
-    clock[0] += 60
-    monkeypatch.setattr(heartbeat, "read_boot", lambda: "another start")
-    assert not Silences(tmp_path / "store.json").has_lasted("run", 7.0, 60)
+    assert find_first_look(file, "boot", 7.0) == clock[0]
 
 
 @pytest.mark.parametrize("jump", [-QUARTER_SECONDS, QUARTER_SECONDS])

@@ -1,0 +1,89 @@
+"""What bakeoff needs of the installed MLflow beside its interface: tables, columns, and methods of its stores."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from bakeoff.pipeline.tracking import mlflow_tables
+from bakeoff.pipeline.tracking.mlflow_tables import (
+    ADDRESS_COLUMNS,
+    CLEAN_UP,
+    DATASET_SOURCE,
+    DATASETS,
+    READ_EXPERIMENTS,
+    READ_MODELS,
+    READ_RUNS,
+    READ_SCORED_JOBS,
+    STORE_TABLES,
+    TABLE_WITH_TRIGGERS,
+    VERSION_TABLE,
+    create_tables,
+    get_backend,
+    read_schemas,
+)
+from bakeoff.pipeline.tracking.store import open_store
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the database of a new store."""
+    path = tmp_path_factory.mktemp("tables") / "mlflow.db"
+    create_tables(path, f"sqlite:///{path}", path.parent)
+    return path
+
+
+def test_all_queries_are_answered(database: Path) -> None:
+    with closing(sqlite3.connect(database)) as opened:
+        for query in (READ_RUNS, READ_MODELS, READ_EXPERIMENTS, *CLEAN_UP):
+            opened.execute(query)
+        opened.execute(READ_SCORED_JOBS, {"dataset": ""})
+        for table, column in (*ADDRESS_COLUMNS, (DATASETS, DATASET_SOURCE)):
+            opened.execute(f"SELECT {column} FROM {table}")
+        (mode,) = opened.execute("PRAGMA journal_mode").fetchone()
+        assert mode == "wal"
+
+
+def test_every_column_with_an_address_is_known(database: Path) -> None:
+    query = "SELECT tables.name, columns.name FROM sqlite_master AS tables, pragma_table_info(tables.name) AS columns"
+    with closing(sqlite3.connect(database)) as opened:
+        columns = set(opened.execute(f"{query} WHERE tables.type = 'table'"))
+    named = {pair for pair in columns if re.search(r"artifact|location|^(storage_|artifact_)uri$", pair[1])}
+    of_servers = {pair for pair in named if pair[0] == "workspaces"}  # a store in a file has none
+    assert named - of_servers <= set(ADDRESS_COLUMNS)
+
+
+def test_a_store_has_the_tables_and_the_schema_that_are_looked_for(database: Path) -> None:
+    with closing(sqlite3.connect(database)) as opened:
+        tables = {name for (name,) in opened.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        triggers = {name for (name,) in opened.execute("SELECT tbl_name FROM sqlite_master WHERE type = 'trigger'")}
+        (revision,) = opened.execute(f"SELECT version_num FROM {VERSION_TABLE}").fetchone()
+    assert tables >= STORE_TABLES
+    assert triggers <= {TABLE_WITH_TRIGGERS}
+    newest, known = read_schemas()
+    assert revision == newest
+    assert len(known) > 1
+
+
+def test_the_stores_have_the_methods_that_the_client_lacks(database: Path) -> None:
+    from mlflow.store.tracking.rest_store import RestStore
+
+    backend = get_backend(open_store(f"sqlite:///{database}", "bakeoff").client)
+    methods = ("_hard_delete_run", "_hard_delete_logged_model", "_hard_delete_experiment", "get_metric_history_bulk")
+    assert all(callable(getattr(backend, name)) for name in methods)
+    assert hasattr(backend, "engine")
+    server = RestStore(lambda: None)
+    assert callable(server.get_host_creds)
+    assert not hasattr(server, "engine")
+    assert mlflow_tables.HISTORY_ENDPOINT in _list_endpoints()
+
+
+def _list_endpoints() -> set[str]:
+    """Return the addresses that MLflow's server answers."""
+    from mlflow.server import app
+
+    return {str(rule) for rule in app.url_map.iter_rules()}
