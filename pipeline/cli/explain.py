@@ -20,7 +20,7 @@ def explain_model(words: Sequence[str]) -> int:
     request = read_request("explain", ExplainRequest, words)
 
     from bakeoff.pipeline.explanation.explain_stored import explain_stored
-    from bakeoff.pipeline.explanation.terminal import print_explanation
+    from bakeoff.pipeline.explanation.report import print_explanation
     from bakeoff.pipeline.sweep.run_screen import RunScreen
 
     explanation, page = explain_stored(request, RunScreen().track_folds, print_note)

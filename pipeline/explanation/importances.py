@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from bakeoff.pipeline.explanation.related_columns import find_related_columns
+from bakeoff.pipeline.inspection.association import measure_association
+from bakeoff.pipeline.stages.preprocessing.column_kinds import DATE, NUMERIC, TEXT, find_kind
 
 REPEATS_OF_FOLDS = 5
 """Permutations of each column in each of several folds."""
 REPEATS_OF_ONE_PART = 20
 MAX_ROWS = 2000
 """Of a larger part, as many rows are drawn."""
+MIN_ASSOCIATION = 0.5
+"""Columns are related if half of the variance of one is explained by the other."""
+MAX_RELATED_COLUMNS = 40
+"""Pairs among more columns than this would take longer than the importances."""
+MIN_ROWS = 30
+"""On fewer rows, no relation is sought."""
 
 Score = Callable[[Any, pd.DataFrame, np.ndarray, np.ndarray | None], float]
 """(model, rows, targets, weights) -> score."""
@@ -24,12 +31,11 @@ Score = Callable[[Any, pd.DataFrame, np.ndarray, np.ndarray | None], float]
 
 @dataclass(frozen=True)
 class ScoredPart:
-    """Rows that a model is scored on.
+    """Rows that a model is scored on, which was fitted on other rows.
 
     Attributes
     ----------
     model : estimator
-        Fitted on other rows.
     X : DataFrame of shape (m, d)
     y : ndarray of shape (m,)
     weights : ndarray of shape (m,) or None
@@ -41,7 +47,7 @@ class ScoredPart:
     weights: np.ndarray | None = None
 
     def draw(self, generator: np.random.Generator) -> ScoredPart:
-        """Return the part with at most `MAX_ROWS` rows."""
+        """Return the part with at most `MAX_ROWS` rows; scikit-learn would draw other rows for each column."""
         if len(self.X) <= MAX_ROWS:
             return self
         rows = np.sort(generator.choice(len(self.X), MAX_ROWS, replace=False))
@@ -75,39 +81,25 @@ class Importances:
     Attributes
     ----------
     metric : str
-    greater_is_better : bool
+        In words.
+    change : str
+        What happens to the score if a column is permuted that helps.
     score : float
         The mean of the parts before anything is permuted.
     columns : tuple of Importance
         Of single columns, the most important first.
     groups : tuple of Importance
-        Of columns that say much the same, permuted together.
-    n_rows : int
-        The rows that were scored, over all parts.
-    n_parts : int
-    repeats : int
-        Permutations of each column in each part.
+        Of related columns, permuted together.
+    spread : str
+        What the standard deviations are over.
     """
 
     metric: str
-    greater_is_better: bool
+    change: str
     score: float
     columns: tuple[Importance, ...]
     groups: tuple[Importance, ...]
-    n_rows: int
-    n_parts: int
-    repeats: int
-
-    @property
-    def change(self) -> str:
-        """What happens to the score if a column is permuted that helps."""
-        direction = "fall" if self.greater_is_better else "rise"
-        return f"{direction} of {self.metric.replace('_', ' ')}"
-
-    @property
-    def spread(self) -> str:
-        """What the standard deviations are over."""
-        return f"{self.n_parts} folds" if self.n_parts > 1 else f"{self.repeats} permutations"
+    spread: str
 
 
 def measure_importances(
@@ -115,8 +107,8 @@ def measure_importances(
 ) -> Importances:
     """Return the permutation importance of every column.
 
-    A column that is permuted keeps its values and loses its relation to the target and to the other columns. Columns
-    that say much the same stand in for one another, so that they are also permuted together, in the same order.
+    A column that is permuted keeps its values and loses its relation to the target and to the other columns. Related
+    columns stand in for one another, so that they are also permuted together, in the same order.
 
     Parameters
     ----------
@@ -127,10 +119,6 @@ def measure_importances(
     greater_is_better : bool
     seed : int
 
-    Returns
-    -------
-    Importances
-
     References
     ----------
     L. Breiman, "Random forests", Machine Learning 45, 2001. A. Fisher, C. Rudin and F. Dominici, "All models are wrong,
@@ -140,44 +128,41 @@ def measure_importances(
     drawn = [part.draw(generator) for part in parts]
     sign = 1.0 if greater_is_better else -1.0
 
-    def score_part(model: Any, part: ScoredPart, X: pd.DataFrame) -> float:
-        return sign * score(model, X, part.y, part.weights)
+    def score_rows(model: Any, X: pd.DataFrame, y: np.ndarray, sample_weight: np.ndarray | None = None) -> float:
+        return sign * score(model, X, y, sample_weight)
 
-    baselines = [score_part(part.model, part, part.X) for part in drawn]
     repeats = REPEATS_OF_FOLDS if len(drawn) > 1 else REPEATS_OF_ONE_PART
-    names = [str(name) for name in drawn[0].X.columns]
-    falls = [_permute_columns(part, score_part, repeats, seed + number) for number, part in enumerate(drawn)]
-    singles = [_summarize((name,), [fall[j] for fall in falls]) for j, name in enumerate(names)]
+
+    losses = [_permute(part.X, part, score_rows, repeats, seed + number) for number, part in enumerate(drawn)]
+    singles = _summarize([(str(name),) for name in drawn[0].X.columns], losses)
     singles.sort(key=lambda importance: -importance.mean)
     ranked = [importance.columns[0] for importance in singles]
-    everything = pd.concat([part.X for part in drawn], ignore_index=True)
-    groups = []
-    for group in find_related_columns(everything, ranked):
-        of_group = partial(_permute_together, columns=group, score_part=score_part, repeats=repeats)
-        together = [of_group(part, baseline, generator) for part, baseline in zip(drawn, baselines, strict=True)]
-        groups.append(_summarize(group, together))
+    related = find_related_columns(pd.concat([part.X for part in drawn], ignore_index=True), ranked)
+    together = [
+        _permute_together(part, related, score_rows, repeats, seed + number) for number, part in enumerate(drawn)
+    ]
+    words = metric.replace("_", " ")
     return Importances(
-        metric=metric,
-        greater_is_better=greater_is_better,
-        score=sign * float(np.mean(baselines)),
+        metric=words,
+        change=f"{'fall' if greater_is_better else 'rise'} of {words}",
+        score=float(np.mean([score(part.model, part.X, part.y, part.weights) for part in drawn])),
         columns=tuple(singles),
-        groups=tuple(groups),
-        n_rows=sum(len(part.X) for part in drawn),
-        n_parts=len(drawn),
-        repeats=repeats,
+        groups=tuple(_summarize(related, together)),
+        spread=f"{len(drawn)} folds" if len(drawn) > 1 else f"{repeats} permutations",
     )
 
 
-def _permute_columns(part: ScoredPart, score_part: Callable[..., float], repeats: int, seed: int) -> np.ndarray:
-    """Return what the score of a part loses if each column is permuted, of shape (d, repeats)."""
+def _permute(table: pd.DataFrame, part: ScoredPart, score: Callable[..., float], repeats: int, seed: int) -> np.ndarray:
+    """Return what the score of a part loses if each column of a table (m, k) is permuted, of shape (k, repeats)."""
     from sklearn.inspection import permutation_importance
 
     result: Any = permutation_importance(
         part.model,
-        part.X,
+        table,
         part.y,
-        scoring=lambda model, rows, targets: score_part(model, part, rows),
+        scoring=score,
         n_repeats=repeats,
+        sample_weight=part.weights,
         random_state=seed,
     )
     losses: np.ndarray = result.importances
@@ -185,26 +170,64 @@ def _permute_columns(part: ScoredPart, score_part: Callable[..., float], repeats
 
 
 def _permute_together(
-    part: ScoredPart,
-    baseline: float,
-    generator: np.random.Generator,
-    *,
-    columns: Sequence[str],
-    score_part: Callable[..., float],
-    repeats: int,
+    part: ScoredPart, groups: Sequence[tuple[str, ...]], score: Callable[..., float], repeats: int, seed: int
 ) -> np.ndarray:
-    """Return what the score of a part loses if some columns are permuted in the same order, of shape (repeats,)."""
-    losses = np.empty(repeats)
-    for repeat in range(repeats):
-        order = generator.permutation(len(part.X))
-        permuted = part.X.copy()
-        for name in columns:
-            permuted[name] = part.X[name].array.take(order)
-        losses[repeat] = baseline - score_part(part.model, part, permuted)
-    return losses
+    """Return what the score of a part loses if the columns of each of g groups are permuted, of shape (g, repeats)."""
+    # What scikit-learn permutes are the numbers of the rows from which the columns of each group take their cells.
+    sources = pd.DataFrame({number: np.arange(len(part.X)) for number in range(len(groups))})
+
+    def score_sources(model: Any, taken: pd.DataFrame, y: np.ndarray, **weights: np.ndarray) -> float:
+        moved = {
+            name: part.X[name].array.take(taken[number].to_numpy())
+            for number, group in enumerate(groups)
+            for name in group
+        }
+        return score(model, part.X.assign(**moved), y, **weights)
+
+    return _permute(sources, part, score_sources, repeats, seed) if groups else np.empty((0, repeats))
 
 
-def _summarize(columns: tuple[str, ...], losses: Sequence[np.ndarray]) -> Importance:
-    """Return mean and standard deviation of the losses in each part, of shape (repeats,) each."""
-    values = np.array([part.mean() for part in losses]) if len(losses) > 1 else losses[0]
-    return Importance(columns, float(values.mean()), float(values.std(ddof=1)))
+def _summarize(groups: Sequence[tuple[str, ...]], losses: Sequence[np.ndarray]) -> list[Importance]:
+    """Return mean and standard deviation of the losses (g, repeats) in each part, for each of g groups of columns."""
+    values = np.stack([part.mean(axis=1) for part in losses], axis=1) if len(losses) > 1 else losses[0]
+    means = values.mean(axis=1)
+    deviations = values.std(axis=1, ddof=1)
+    return [Importance(*each) for each in zip(groups, means.tolist(), deviations.tolist(), strict=True)]
+
+
+def find_related_columns(X: pd.DataFrame, columns: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return groups of columns, in each of which every column explains another one or is explained by it.
+
+    Parameters
+    ----------
+    X : DataFrame of shape (m, d)
+    columns : sequence of str
+        Those to look at, the most important first; of more than `MAX_RELATED_COLUMNS`, the first ones.
+
+    Returns
+    -------
+    list of tuple of str
+        At least two columns each, in the order of `columns`.
+    """
+    looked_at = [name for name in columns if find_kind(X[name].dtype) != TEXT][:MAX_RELATED_COLUMNS]
+    group_of = {name: number for number, name in enumerate(looked_at)}
+    for one, other in combinations(looked_at, 2):
+        if group_of[one] != group_of[other] and (_explains(X[one], X[other]) or _explains(X[other], X[one])):
+            joined, left = sorted((group_of[one], group_of[other]))
+            group_of = {name: joined if group == left else group for name, group in group_of.items()}
+    groups: dict[int, list[str]] = {}
+    for name, group in group_of.items():
+        groups.setdefault(group, []).append(name)
+    return [tuple(names) for names in groups.values() if len(names) > 1]
+
+
+def _explains(column: pd.Series, explained: pd.Series) -> bool:
+    """Return whether a column explains enough of the variance of another, in the rows where that one is known."""
+    is_known = explained.notna()
+    if is_known.sum() < MIN_ROWS:
+        return False
+    known = explained[is_known]
+    # Numbers count by their ranks, so that few large ones do not decide.
+    is_number = find_kind(known.dtype) in (NUMERIC, DATE)
+    target = known.rank().to_numpy(dtype=np.float64) if is_number else known.astype(str).to_numpy(dtype=object)
+    return measure_association(column[is_known], target) >= MIN_ASSOCIATION

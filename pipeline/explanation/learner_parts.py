@@ -1,9 +1,10 @@
-"""What a learner says of itself: the rules of a tree, coefficients, the impurity that its splits remove."""
+"""What can be read from a learner itself: the rules of a tree, coefficients, the impurity that splits remove."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,8 @@ import pandas as pd
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline
 
-from bakeoff.pipeline.explanation.origins import Origin
-from bakeoff.pipeline.explanation.trace_steps import sum_by_column, trace_features
-from bakeoff.pipeline.explanation.tree_paths import is_tree
-from bakeoff.pipeline.explanation.tree_rules import TreeRules, list_rules, read_tree
+from bakeoff.pipeline.explanation.features import Feature, trace_features
+from bakeoff.pipeline.explanation.rules import TreeRules, find_number_type, is_tree, list_rules
 
 IMPURITY = "impurity"
 GAIN = "gain"
@@ -27,71 +26,46 @@ MEASURES = {
 
 
 @dataclass(frozen=True)
-class Coefficient:
-    """One coefficient of a linear model.
-
-    Attributes
-    ----------
-    feature : str
-        In words, such as ``age`` or ``sex = male``.
-    values : tuple of k float
-        For one unit of what the learner receives.
-    per_unit : tuple of k float
-        For one unit of the column; empty where a unit of the column is not always as much for the learner.
-    """
-
-    feature: str
-    values: tuple[float, ...]
-    per_unit: tuple[float, ...] = ()
-
-
-@dataclass(frozen=True)
 class Coefficients:
-    """The coefficients of a linear model, the largest first.
+    """The coefficients of a linear model of k outputs, the largest first.
 
     Attributes
     ----------
-    outputs : tuple of k str
-        What each score is of: a class, a pair of classes, or the target.
+    fitted : DataFrame
+        Feature × output: for one unit of what the learner receives.
+    per_unit : DataFrame
+        Of the same shape: for one unit of the column; NaN where that is not always as much for the learner.
     intercepts : tuple of k float
         Empty if the learner has none.
-    rows : tuple of Coefficient
-    are_scaled : bool
-        Whether some column was scaled, so that the two kinds of coefficients differ.
     """
 
-    outputs: tuple[str, ...]
+    fitted: pd.DataFrame
+    per_unit: pd.DataFrame
     intercepts: tuple[float, ...]
-    rows: tuple[Coefficient, ...]
-    are_scaled: bool
 
-    def keep_outputs(self, n: int) -> Coefficients:
-        """Return the coefficients of the first n outputs."""
-        rows = tuple(replace(row, values=row.values[:n], per_unit=row.per_unit[:n]) for row in self.rows)
-        return replace(self, outputs=self.outputs[:n], intercepts=self.intercepts[:n], rows=rows)
+    @property
+    def outputs(self) -> list[str]:
+        """What each column of coefficients is of: a class, a pair of classes, or the target."""
+        return list(self.fitted.columns)
+
+    @property
+    def are_scaled(self) -> bool:
+        """Whether some column was scaled, so that the two kinds of coefficients differ."""
+        return not np.allclose(self.per_unit.fillna(self.fitted), self.fitted, atol=0)
 
 
 @dataclass(frozen=True)
-class Impurities:
-    """The share of each column in the splits of trees, the largest first.
+class Shares:
+    """The share of each column in the splits of an ensemble, the largest first, with sentences on what they measure."""
 
-    Attributes
-    ----------
-    shares : tuple of (str, float)
-    measure : str
-        What they are shares of.
-    trees : str
-        How many trees there are, and how large; empty if it is not known.
-    """
-
-    shares: tuple[tuple[str, float], ...]
+    of_columns: pd.Series
     measure: str
-    trees: str = ""
+    trees: str
 
 
 @dataclass(frozen=True)
 class LearnerParts:
-    """What a learner says of itself; each is None if it has none.
+    """What can be read from a learner; each is None if it has none.
 
     Attributes
     ----------
@@ -99,53 +73,40 @@ class LearnerParts:
         The name of its class.
     rules : TreeRules or None
     coefficients : Coefficients or None
-    impurities : Impurities or None
+    shares : Shares or None
     notes : tuple of str
-        What is to be known for reading them.
+        What a reader of them has to know.
     """
 
     learner: str
     rules: TreeRules | None = None
     coefficients: Coefficients | None = None
-    impurities: Impurities | None = None
+    shares: Shares | None = None
     notes: tuple[str, ...] = ()
 
     @property
     def is_empty(self) -> bool:
-        """Whether the learner says nothing."""
-        return self.rules is None and self.coefficients is None and self.impurities is None
+        """Whether nothing can be read."""
+        return self.rules is None and self.coefficients is None and self.shares is None
 
 
-@dataclass(frozen=True)
-class UnwrappedModel:
-    """The pipeline inside of what predicts, and what is done to its output.
-
-    Attributes
-    ----------
-    pipeline : Pipeline
-    notes : tuple of str
-    restore_target : callable
-        Turns a target of the learner into the unit of the dataset's.
-    """
-
-    pipeline: Pipeline
-    notes: tuple[str, ...]
-    restore_target: Callable[[float], float]
-
-
-def unwrap_model(model: Any) -> UnwrappedModel:
-    """Return the pipeline of preprocessing and learner that a fitted model of a run consists of.
+def describe_learner(model: Any, X: pd.DataFrame, target: str) -> LearnerParts:
+    """Return what can be read from the learner of a fitted model.
 
     Parameters
     ----------
     model : estimator
         A pipeline, or what calibrates, divides or transforms its output.
+    X : DataFrame of shape (m, d)
+        Rows of the dataset.
+    target : str
+        The name of the target.
     """
     notes: list[str] = []
     restore: Callable[[float], float] = float
     while not isinstance(model, Pipeline):
         if isinstance(model, TransformedTargetRegressor):
-            restore = _make_restore(model.transformer_)
+            restore = partial(_restore_target, model.transformer_)
             notes.append("The learner is fitted on the transformed target; its numbers are shown in the target's unit.")
             model = model.regressor_
         elif hasattr(model, "calibrated_classifiers_"):
@@ -158,82 +119,35 @@ def unwrap_model(model: Any) -> UnwrappedModel:
             model = model.estimator
         else:
             model = Pipeline([("learner", model)])
-    return UnwrappedModel(model, tuple(notes), restore)
-
-
-def _make_restore(transformer: Any) -> Callable[[float], float]:
-    def restore(number: float) -> float:
-        return float(transformer.inverse_transform(np.array([[number]])).ravel()[0])
-
-    return restore
-
-
-def describe_learner(model: Any, X: pd.DataFrame, target: str) -> LearnerParts:
-    """Return what the learner of a fitted model says of itself.
-
-    Parameters
-    ----------
-    model : estimator
-    X : DataFrame of shape (m, d)
-        Rows of the dataset.
-    target : str
-        The name of the target.
-    """
-    inner = unwrap_model(model)
-    learner: Any = inner.pipeline[-1]
-    origins = trace_features(inner.pipeline, X)
-    notes = [*inner.notes, *_describe_fills(origins, X)]
+    learner: Any = model[-1]
     name = type(learner).__name__
+    has_coefficients = getattr(learner, "coef_", None) is not None
+    if not (is_tree(learner) or has_coefficients or hasattr(learner, "feature_importances_")):
+        return LearnerParts(name)
+    features = trace_features(model, X, find_number_type(learner))
     if is_tree(learner):
-        tree = read_tree(inner.pipeline, origins, X, inner.restore_target)
-        return LearnerParts(name, list_rules(tree, target), notes=tuple(notes))
-    if getattr(learner, "coef_", None) is not None:
-        coefficients = list_coefficients(learner, origins, target)
-        return LearnerParts(name, coefficients=coefficients, notes=tuple(notes))
-    if hasattr(learner, "feature_importances_"):
-        return LearnerParts(name, impurities=_sum_impurities(learner, origins), notes=tuple(notes))
-    return LearnerParts(name)
+        return LearnerParts(name, rules=list_rules(learner, features, target, restore), notes=tuple(notes))
+    if has_coefficients:
+        return LearnerParts(name, coefficients=_list_coefficients(learner, features, target), notes=tuple(notes))
+    return LearnerParts(name, shares=_sum_shares(learner, features), notes=tuple(notes))
 
 
-def _describe_fills(origins: Sequence[Origin], X: pd.DataFrame) -> list[str]:
-    """Return what the missing cells of columns are replaced by, as a sentence; nothing if no cell is missing."""
-    incomplete = {str(name) for name in X.columns if X[name].isna().any()}
-    filled = {origin.column: origin.filled_by for origin in origins if origin.filled_by and origin.column in incomplete}
-    if not filled:
-        return []
-    return [f"Missing cells count as: {', '.join(f'{column} {value}' for column, value in filled.items())}."]
+def _restore_target(transformer: Any, number: float) -> float:
+    return float(transformer.inverse_transform(np.array([[number]])).ravel()[0])
 
 
-def list_coefficients(learner: Any, origins: Sequence[Origin], target: str) -> Coefficients | None:
-    """Return the coefficients of a linear model with the names of its features.
-
-    Parameters
-    ----------
-    learner : estimator
-        Fitted; it has ``coef_``.
-    origins : sequence of k Origin
-    target : str
-
-    Returns
-    -------
-    Coefficients or None
-        None if the coefficients are not of the features.
-    """
+def _list_coefficients(learner: Any, features: Sequence[Feature], target: str) -> Coefficients | None:
+    """Return the coefficients of a linear model with the names of its features; None if they are not of these."""
     coefficients = np.atleast_2d(np.asarray(learner.coef_, dtype=np.float64))  # (outputs, k)
-    if coefficients.shape[1] != len(origins):
+    if coefficients.shape[1] != len(features):
         return None
     outputs = _name_outputs(learner, len(coefficients), target)
-    rows = [_make_coefficient(origin, column) for origin, column in zip(origins, coefficients.T, strict=True)]
-    rows.sort(key=lambda row: -max(abs(value) for value in row.values))
-    intercepts = np.atleast_1d(np.asarray(getattr(learner, "intercept_", []), dtype=np.float64))
-    are_scaled = any(row.per_unit and row.per_unit != row.values for row in rows)
-    return Coefficients(tuple(outputs), tuple(intercepts.tolist()), tuple(rows), are_scaled)
-
-
-def _make_coefficient(origin: Origin, values: np.ndarray) -> Coefficient:
-    units = origin.units_per_step
-    per_unit = () if not units else tuple((values / units).tolist())
-    return Coefficient(origin.words, tuple(values.tolist()), per_unit)
+    order = np.argsort(-np.abs(coefficients).max(axis=0), kind="stable")
+    words = pd.Index([features[position].words for position in order])
+    slopes = np.array([features[position].slope for position in order])
+    fitted = pd.DataFrame(coefficients.T[order], index=words, columns=outputs)
+    intercepts = np.ravel(getattr(learner, "intercept_", [])).astype(np.float64)
+    return Coefficients(fitted, fitted.mul(slopes, axis=0), tuple(intercepts.tolist()))
 
 
 def _name_outputs(learner: Any, n_outputs: int, target: str) -> list[str]:
@@ -251,24 +165,19 @@ def _name_outputs(learner: Any, n_outputs: int, target: str) -> list[str]:
     return [f"{one} or {other}" for i, one in enumerate(classes) for other in classes[i + 1 :]]
 
 
-def _sum_impurities(learner: Any, origins: Sequence[Origin]) -> Impurities | None:
+def _sum_shares(learner: Any, features: Sequence[Feature]) -> Shares | None:
+    """Return the importances that an ensemble has measured in its fit, by column."""
     importances = np.asarray(learner.feature_importances_, dtype=np.float64)
-    if len(importances) != len(origins):
+    if len(importances) != len(features):
         return None
+    columns = [feature.column or feature.label for feature in features]
     # Some learners count splits, which do not add up to 1.
-    total = importances.sum()
-    sums = sum_by_column(origins, importances / total if total > 0 else importances)
-    ranked = sorted(sums.items(), key=lambda item: -item[1])
-    kind = _find_measure(learner)
-    return Impurities(tuple(ranked), MEASURES.get(kind, f"share of the {kind} of a column"), _describe_trees(learner))
-
-
-def _find_measure(learner: Any) -> str:
-    """Return what the importances of an ensemble count."""
+    shares = pd.Series(importances / (importances.sum() or 1.0)).groupby(columns, sort=False).sum()
     # bakeoff's boosted trees, which count rounds, report the fall of their loss.
-    if hasattr(learner, "n_rounds_"):
-        return GAIN
-    return getattr(learner, "importance_type", IMPURITY) or GAIN
+    is_of_gain = hasattr(learner, "n_rounds_")
+    kind = GAIN if is_of_gain else getattr(learner, "importance_type", IMPURITY) or GAIN
+    measure = MEASURES.get(kind, f"share of the {kind} of a column")
+    return Shares(shares.sort_values(ascending=False, kind="stable"), measure, _describe_trees(learner))
 
 
 def _describe_trees(learner: Any) -> str:

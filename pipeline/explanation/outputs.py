@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -20,7 +19,7 @@ from bakeoff.pipeline.stages.scoring import (
 PROBABILITY = "predict_proba"
 DECISION = "decision_function"
 PREDICTION = "predict"
-WORDS = {PROBABILITY: "probability", DECISION: "decision value", PREDICTION: "share of rows predicted"}
+WORDS = {PROBABILITY: "probability of", DECISION: "decision value of", PREDICTION: "share of rows predicted as"}
 
 
 @final
@@ -50,19 +49,27 @@ class ModelOutputs:
         """Whether the model predicts classes."""
         return bool(self.codes)
 
-    def describe(self, position: int = 0) -> str:
-        """Return one of the numbers in words, such as ``probability of virginica``."""
-        return self._describe_of(self.names[position])
-
     def describe_all(self) -> str:
-        """Return all of the numbers in words, such as ``probability of each class``."""
-        return self._describe_of("each class" if len(self.names) > 1 else self.names[0])
+        """Return the numbers in words, such as ``probability of each class``."""
+        what = "each class" if len(self.names) > 1 else self.names[0]
+        return f"{WORDS[self.method] if self.is_of_classes else 'prediction of'} {what}"
 
-    def _describe_of(self, what: str) -> str:
+    def describe_choice(self, learner: str, target: str) -> str:
+        """Return a sentence on what is explained, and if it is no probability, why."""
         if not self.is_of_classes:
-            return f"prediction of {what}"
-        joint = "as" if self.method == PREDICTION else "of"
-        return f"{WORDS[self.method]} {joint} {what}"
+            return f"Explained is the prediction of {target}."
+        if self.method == PREDICTION:
+            return (
+                f"{learner} gives neither probabilities nor a decision value for each class: explained is which class "
+                "is predicted, as 1 or 0."
+            )
+        if self.method == DECISION:
+            return (
+                f"{learner} gives no probabilities: explained are its decision values, which have no unit. With "
+                "calibration=platt, a run has probabilities."
+            )
+        of = f"that {target} is {self.names[0]}" if len(self.names) == 1 else f"of each {target}"
+        return f"Explained is the probability {of}."
 
     def compute(self, X: pd.DataFrame) -> np.ndarray:
         """Return the numbers for rows X (m, d), shape (m, k).
@@ -86,7 +93,7 @@ class ModelOutputs:
         return scores[:, list(self.codes)]
 
 
-def find_outputs(model: Any, target: str, positive: str, trial: pd.DataFrame) -> ModelOutputs:
+def find_outputs(model: Any, target: str, positive: str | None, trial: pd.DataFrame) -> ModelOutputs:
     """Choose what of a model is explained: probabilities if it has them, else decision values, else predictions.
 
     Parameters
@@ -95,28 +102,21 @@ def find_outputs(model: Any, target: str, positive: str, trial: pd.DataFrame) ->
         Fitted.
     target : str
         The name of the target.
-    positive : str
-        The positive class; empty if there is none.
+    positive : str or None
+        The positive class, if there is one.
     trial : DataFrame of shape (m, d)
         A few rows, on which the decision values are tried.
-
-    Returns
-    -------
-    ModelOutputs
     """
     if not hasattr(model, "classes_"):
         return ModelOutputs(model, PREDICTION, (target,))
     classes = [str(label) for label in model.classes_]
-    codes = _choose_classes(classes, positive)
-    names = tuple(classes[code] for code in codes)
-    return ModelOutputs(model, _choose_method(model, len(classes), trial), names, codes)
-
-
-def _choose_classes(classes: Sequence[str], positive: str) -> tuple[int, ...]:
-    """Return the positions of the classes to explain: of two classes one tells everything."""
-    if len(classes) != 2:
-        return tuple(range(len(classes)))
-    return (classes.index(positive),) if positive in classes else (1,)
+    codes = tuple(range(len(classes)))
+    if len(classes) == 2:
+        # Of two classes, one tells everything.
+        codes = (classes.index(positive) if positive in classes else 1,)
+    return ModelOutputs(
+        model, _choose_method(model, len(classes), trial), tuple(classes[code] for code in codes), codes
+    )
 
 
 def _choose_method(model: Any, n_classes: int, trial: pd.DataFrame) -> str:

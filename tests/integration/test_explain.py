@@ -60,7 +60,7 @@ def test_a_tree_is_explained_in_the_terminal_and_on_a_page(store: Bakeoff) -> No
     assert page.open == []
     assert page.get("src") == []
     assert all(link.startswith("#") for link in page.get("href"))
-    for text in ("Importance of the columns", "Partial dependence", "What DecisionTreeClassifier says"):
+    for text in ("Importance of the columns", "Partial dependence", "What DecisionTreeClassifier shows"):
         assert text in page.text
     leaves = int(run.data.metrics["pruning/leaves_after"])
     assert len([value for tag, name, value in page.attributes if (tag, name) == ("li", "value")]) == leaves

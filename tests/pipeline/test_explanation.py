@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import Any
 
@@ -23,15 +23,21 @@ from sklearn.tree import DecisionTreeClassifier
 from bakeoff import learners
 from bakeoff.learners import boosting
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.experiment import evaluate_splits, fit_final_model
-from bakeoff.pipeline.explanation.dependence import compute_dependence, make_grid
-from bakeoff.pipeline.explanation.explain_model import Subject, explain_model, require_columns
-from bakeoff.pipeline.explanation.explanation import Explanation
-from bakeoff.pipeline.explanation.importances import MAX_ROWS, Importance, ScoredPart, measure_importances
+from bakeoff.pipeline.experiment import Experiment, evaluate_splits, fit_final_model, score_headline
+from bakeoff.pipeline.explanation.dependence import choose_points, compute_dependence
+from bakeoff.pipeline.explanation.explain_model import Explanation, Subject, explain_model, require_columns
+from bakeoff.pipeline.explanation.importances import (
+    MAX_ROWS,
+    Importance,
+    Importances,
+    ScoredPart,
+    find_related_columns,
+    measure_importances,
+)
 from bakeoff.pipeline.explanation.learner_parts import describe_learner
 from bakeoff.pipeline.explanation.outputs import DECISION, PREDICTION, PROBABILITY, find_outputs
-from bakeoff.pipeline.explanation.related_columns import find_related_columns
-from bakeoff.pipeline.explanation.scored_parts import list_scored_parts, make_scoring
+from bakeoff.pipeline.explanation.scored_rows import list_scored_parts
+from bakeoff.pipeline.model import make_training_record
 from bakeoff.pipeline.stages.calibration import Calibration
 from bakeoff.pipeline.stages.dataset import load_bundled, load_lecture_table
 from bakeoff.pipeline.stages.preprocessing import make_preprocessing
@@ -47,6 +53,14 @@ GENERATOR = np.random.default_rng(5)
 
 def score_accuracy(model: Any, X: pd.DataFrame, y: np.ndarray, weights: np.ndarray | None) -> float:
     return float(accuracy_score(y, model.predict(X), sample_weight=weights))
+
+
+def measure_experiment(experiment: Experiment, parts: Sequence[ScoredPart]) -> Importances:
+    """Return the importances for the headline score of an experiment."""
+    metric = experiment.headline_metric
+    return measure_importances(
+        parts, partial(score_headline, experiment), experiment.headline, metric.greater_is_better, seed=0
+    )
 
 
 def get(importances: Sequence[Importance], *columns: str) -> Importance:
@@ -88,7 +102,7 @@ def test_importances_of_folds_are_means_over_folds_on_rows_that_each_model_has_n
     for part, fold in zip(parts, folds, strict=True):
         assert part.X.index.tolist() == fold.split.test.tolist()
         assert part.model is fold.model.predictor
-    found = measure_importances(parts, make_scoring(experiment).score, "accuracy", True, seed=0)
+    found = measure_experiment(experiment, parts)
     assert found.spread == "3 folds"
     assert found.score == pytest.approx(np.mean([fold.scores["test_accuracy"] for fold in folds]))
     by_fold = [
@@ -106,9 +120,8 @@ def test_importances_of_folds_are_means_over_folds_on_rows_that_each_model_has_n
 def test_errors_rise_where_scores_fall() -> None:
     experiment = make_experiment(DIABETES, learners.Ridge(), splitter=KFold(folds=3), metrics=["rmse"])
     folds = list(evaluate_splits(experiment, experiment.make_splits().folds))
-    scoring = make_scoring(experiment)
     parts, _ = list_scored_parts(experiment, folds)
-    found = measure_importances(parts, scoring.score, scoring.metric, scoring.greater_is_better, seed=0)
+    found = measure_experiment(experiment, parts)
     assert found.change == "rise of rmse"
     assert found.score == pytest.approx(np.mean([fold.scores["test_rmse"] for fold in folds]))
     assert found.columns[0].mean > 1.0
@@ -144,17 +157,23 @@ def test_of_folds_of_one_row_the_rows_are_permuted_over_all_folds() -> None:
     truth = [str(fold.predictions.predicted[0]) for fold in folds]
     assert part.model.predict(part.X).tolist() == truth
     assert part.model.predict_proba(part.X).sum(axis=1) == pytest.approx(1)
-    found = measure_importances([part], make_scoring(experiment).score, "accuracy", True, seed=0)
+    found = measure_experiment(experiment, [part])
     assert found.score == pytest.approx(np.mean([fold.scores["test_accuracy"] for fold in folds]))
     assert found.columns[0].mean > 0
 
 
-def test_of_many_rows_some_are_drawn_and_their_number_is_kept() -> None:
+def test_of_many_rows_some_are_drawn() -> None:
     X = pd.DataFrame({"x": np.arange(5000.0)})
     y = (X["x"] > 2500).to_numpy()
     model = DecisionTreeClassifier().fit(X, y)
-    found = measure_importances([ScoredPart(model, X, y)], score_accuracy, "accuracy", True, seed=0)
-    assert found.n_rows == MAX_ROWS
+    sizes = set()
+
+    def score(model: Any, rows: pd.DataFrame, y: np.ndarray, weights: np.ndarray | None) -> float:
+        sizes.add(len(rows))
+        return score_accuracy(model, rows, y, weights)
+
+    found = measure_importances([ScoredPart(model, X, y)], score, "accuracy", True, seed=0)
+    assert sizes == {MAX_ROWS}
     assert found.columns[0].mean == pytest.approx(0.5, abs=0.05)
 
 
@@ -192,17 +211,18 @@ def test_partial_dependence_on_values_and_missing_cells_is_the_mean_over_rows_wi
 
 
 def test_a_grid_has_all_of_few_numbers_and_the_ends_of_many() -> None:
-    assert make_grid(pd.Series([1.0, 2.0, 2.0])).counts == [1, 2]
-    grid = make_grid(pd.Series(np.arange(1000.0)))
-    assert grid.values[0] == pytest.approx(np.percentile(np.arange(1000), 5))
-    assert len(grid.values) == 20
-    assert max(grid.counts) - min(grid.counts) <= 2
-    dates = make_grid(pd.Series(pd.date_range("2026-01-01", periods=400)))
-    assert (dates.labels[0], dates.labels[-1]) == ("2026-01-20", "2027-01-15")
-    assert make_grid(pd.Series(["some words", "other words"], dtype="string")).values == []
-    values = make_grid(pd.Series(pd.Categorical([f"v{i % 40}" for i in range(300)])))
-    assert len(values.values) == 20
-    assert values.note == "20 rarer values are not shown"
+    few, _ = choose_points(pd.Series([1.0, 2.0, 2.0]))
+    assert [point.n_rows for point in few] == [1, 2]
+    points, _ = choose_points(pd.Series(np.arange(1000.0)))
+    assert points[0].value == pytest.approx(np.percentile(np.arange(1000), 5))
+    assert len(points) == 20
+    counts = [point.n_rows for point in points]
+    assert max(counts) - min(counts) <= 2
+    dates, _ = choose_points(pd.Series(pd.date_range("2026-01-01", periods=400)))
+    assert (dates[0].label, dates[-1].label) == ("2026-01-20", "2027-01-15")
+    assert choose_points(pd.Series(["some words", "other words"], dtype="string")) == ([], "")
+    values, note = choose_points(pd.Series(pd.Categorical([f"v{i % 40}" for i in range(300)])))
+    assert (len(values), note) == (20, "20 rarer values are not shown")
 
 
 def test_what_is_explained_follows_from_the_methods_of_the_model() -> None:
@@ -229,12 +249,9 @@ def test_coefficients_are_named_by_values_and_divided_by_the_units_of_columns() 
     pipeline = Pipeline([("preprocessing", steps), ("learner", LinearRegression())]).fit(X, y)
     parts = describe_learner(pipeline, X, "y")
     assert parts.coefficients is not None
-    rows = {row.feature: row for row in parts.coefficients.rows}
-    assert set(rows) == {"age", "sex = m"}
-    assert rows["age"].per_unit == pytest.approx([3.0])
-    assert rows["age"].values == pytest.approx([3.0 * X["age"].std(ddof=0)])
-    assert rows["sex = m"].values == pytest.approx([5.0])
-    assert rows["sex = m"].per_unit == ()
+    fitted, per_unit = parts.coefficients.fitted["y"], parts.coefficients.per_unit["y"]
+    assert fitted.to_dict() == pytest.approx({"age": 3.0 * X["age"].std(ddof=0), "sex = m": 5.0})
+    assert per_unit.to_dict() == pytest.approx({"age": 3.0, "sex = m": np.nan}, nan_ok=True)
     assert parts.coefficients.are_scaled
 
 
@@ -246,8 +263,8 @@ def test_coefficients_of_several_classes_have_a_name_each(learner: Any) -> None:
     coefficients = describe_learner(pipeline, IRIS.X, "species").coefficients
     assert coefficients is not None
     is_of_pairs = hasattr(learner, "support_")
-    pairs = ("setosa or versicolor", "setosa or virginica", "versicolor or virginica")
-    assert coefficients.outputs == (pairs if is_of_pairs else tuple(IRIS.classes))
+    pairs = ["setosa or versicolor", "setosa or virginica", "versicolor or virginica"]
+    assert coefficients.outputs == (pairs if is_of_pairs else list(IRIS.classes))
 
 
 @pytest.mark.parametrize("learner", [learners.RandomForestClassifier(n_estimators=7)])
@@ -256,13 +273,13 @@ def test_a_forest_says_how_large_it_is_and_adds_up_the_shares_of_a_column(learne
     y = np.where(X["first"] > 0.3, "yes", "no")
     encode = make_preprocessing(nominal=[OneHotEncoder(sparse_output=False)])
     pipeline = Pipeline([("preprocessing", encode), ("learner", learner)]).fit(X, y)
-    impurities = describe_learner(pipeline, X, "y").impurities
-    assert impurities is not None
-    assert impurities.trees.startswith("7 trees with ")
-    assert impurities.measure == "share of the impurity that the splits on a column remove"
-    shares = dict(impurities.shares)
-    assert set(shares) == set(X.columns)
-    assert sum(shares.values()) == pytest.approx(1)
+    found = describe_learner(pipeline, X, "y").shares
+    assert found is not None
+    assert found.trees.startswith("7 trees with ")
+    assert found.measure == "share of the impurity that the splits on a column remove"
+    shares = found.of_columns
+    assert set(shares.index) == set(X.columns)
+    assert shares.sum() == pytest.approx(1)
     assert encode is not None
     names = [name.split("_")[0] for name in encode.fit(X).get_feature_names_out()]
     assert shares["band"] == pytest.approx(sum(
@@ -295,10 +312,10 @@ def test_boosting_says_what_its_shares_are_of(package: str, name: str, measure: 
     X = CANCER.X.rename(columns=lambda column: str(column).replace(" ", "_"))
     for model, expected in ((theirs, measure), (ours, "share of the gain that the splits on a column bring")):
         model.fit(X, np.where(CANCER.y == CANCER.positive, 1, 0))
-        impurities = describe_learner(Pipeline([("learner", model)]), X, "y").impurities
-        assert impurities is not None
-        assert sum(share for _, share in impurities.shares) == pytest.approx(1, abs=1e-6)
-        assert impurities.measure == expected
+        found = describe_learner(Pipeline([("learner", model)]), X, "y").shares
+        assert found is not None
+        assert found.of_columns.sum() == pytest.approx(1, abs=1e-6)
+        assert found.measure == expected
 
 
 def explain(**changes: Any) -> Explanation:
@@ -314,11 +331,8 @@ def explain(**changes: Any) -> Explanation:
         Subject(
             name="a tree",
             model=model.predictor,
-            dataset="breast_cancer",
-            fitted="fitted on all 569 rows",
-            target=CANCER.target,
-            positive=str(CANCER.positive),
-            seed=0,
+            record=make_training_record(experiment, model),
+            experiment=None,
             background=X,
             rows=X,
             rows_words="the 569 rows",

@@ -14,8 +14,8 @@ from wayward import WaywardClassifier, WaywardDecision, WaywardRegressor
 
 from bakeoff.pipeline.errors import InvalidPredictions, UserError
 from bakeoff.pipeline.experiment import evaluate_split
-from bakeoff.pipeline.explanation.fold_models import FoldModels
 from bakeoff.pipeline.explanation.outputs import find_outputs
+from bakeoff.pipeline.explanation.scored_rows import FoldModels
 from bakeoff.pipeline.model.predictions import predict_table
 from bakeoff.pipeline.stages.calibration import Calibration
 from bakeoff.pipeline.stages.dataset import Dataset
@@ -217,9 +217,9 @@ def test_explanations_and_models_of_folds_refuse_them() -> None:
     foreign = WaywardClassifier(labels="foreign").fit(X, Y)
     percent = WaywardClassifier(probabilities="percent").fit(X, Y)
     with pytest.raises(InvalidPredictions, match="'maybe'"):
-        FoldModels([foreign], [6], np.unique(Y)).predict(X)
+        FoldModels([foreign], np.zeros(6, int), np.unique(Y)).predict(X)
     with pytest.raises(InvalidPredictions, match="sum is 100"):
-        FoldModels([percent], [6], np.unique(Y)).predict_proba(X)
+        FoldModels([percent], np.zeros(6, int), np.unique(Y)).predict_proba(X)
     outputs = find_outputs(percent, "y", "b", X)
     assert outputs.method == PROBABILITY
     with pytest.raises(InvalidPredictions, match="sum is 100"):

@@ -1,0 +1,239 @@
+"""The rules of a tree: each leaf as conditions on the columns of the dataset, in their own units."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from operator import ge, gt, le, lt
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bakeoff.pipeline.explanation.features import MISSING, Feature
+from bakeoff.pipeline.text.numbers import format_percent, format_score, format_threshold
+from bakeoff.pipeline.text.words import count_nouns, join_words
+
+COMPARISONS = {"<": lt, "≤": le, ">": gt, "≥": ge}
+UPPER_SIGNS = ("<", "≤")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A leaf: what holds for its rows, and what the tree predicts for them.
+
+    Attributes
+    ----------
+    conditions : tuple of str
+        Empty for a tree without a question.
+    prediction : str
+        The class of most rows, or their mean.
+    n_rows : int
+        The training rows in the leaf.
+    share : float or None
+        The fraction of them that are of this class; None for regression.
+    """
+
+    conditions: tuple[str, ...]
+    prediction: str
+    n_rows: int
+    share: float | None = None
+
+    @property
+    def words(self) -> str:
+        """The rule as a sentence."""
+        share = "" if self.share is None else f"{'all' if self.share == 1 else format_percent(self.share)} of "
+        outcome = f"{self.prediction} ({share}{count_nouns(self.n_rows, 'row')})"
+        return f"if {' and '.join(self.conditions)} then {outcome}" if self.conditions else outcome
+
+
+@dataclass(frozen=True)
+class TreeRules:
+    """The leaves of a tree from left to right, the questions on its longest path, and the target that it predicts."""
+
+    rules: tuple[Rule, ...]
+    depth: int
+    target: str
+
+    def choose_largest(self, most: int) -> list[tuple[int, str]]:
+        """Return the leaves with most rows, each with its number, in the order of the tree."""
+        ranked = sorted(range(len(self.rules)), key=lambda position: -self.rules[position].n_rows)
+        return [(position + 1, self.rules[position].words) for position in sorted(ranked[:most])]
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One way out of a question of a tree: numbers on one side of a threshold, or some values of a nominal feature."""
+
+    feature: int
+    takes_missing: bool
+    sign: str = ""
+    threshold: float = float("nan")
+    values: tuple[Any, ...] = ()
+
+    def takes(self, cell: Any) -> bool:
+        """Return whether a cell of the feature goes this way."""
+        if pd.isna(cell):
+            return self.takes_missing
+        return bool(COMPARISONS[self.sign](cell, self.threshold)) if self.sign else cell in self.values
+
+
+def is_tree(learner: Any) -> bool:
+    """Whether a fitted learner is one tree, of bakeoff or of scikit-learn."""
+    return hasattr(learner, "fitted_tree_") or hasattr(getattr(learner, "tree_", None), "children_left")
+
+
+def find_number_type(learner: Any) -> Any:
+    """Return the type of the numbers that a learner compares: the trees of scikit-learn round them to 32 bits."""
+    return np.float64 if hasattr(learner, "fitted_tree_") or not is_tree(learner) else np.float32
+
+
+def list_rules(
+    learner: Any, features: Sequence[Feature], target: str, restore_target: Callable[[float], float]
+) -> TreeRules:
+    """Return a rule for each leaf of a fitted tree.
+
+    Parameters
+    ----------
+    learner : estimator
+        For which `is_tree` holds.
+    features : sequence of Feature
+    target : str
+    restore_target : callable
+        Turns a mean of the learner into the unit of the target.
+    """
+    tree = learner.fitted_tree_ if hasattr(learner, "fitted_tree_") else learner.tree_
+    rules = []
+    depth = 0
+    for node, path in _walk_leaves(learner):
+        depth = max(depth, len(path))
+        conditions = _describe_path(path, features)
+        value = np.ravel(tree.value[node])
+        n_rows = int(tree.n_node_samples[node])
+        if hasattr(learner, "classes_"):
+            best = int(np.argmax(value))
+            rules.append(Rule(conditions, str(learner.classes_[best]), n_rows, float(value[best] / value.sum())))
+        else:
+            rules.append(Rule(conditions, format_score(restore_target(float(value[0]))), n_rows))
+    return TreeRules(tuple(rules), depth, target)
+
+
+def _walk_leaves(learner: Any) -> Iterator[tuple[int, tuple[Branch, ...]]]:
+    """Yield each leaf from left to right, with the branches that lead to it."""
+    list_branches = _list_own_branches if hasattr(learner, "fitted_tree_") else _list_sklearn_branches
+    stack: list[tuple[int, tuple[Branch, ...]]] = [(0, ())]
+    while stack:
+        node, path = stack.pop()
+        branches = list_branches(learner, node)
+        if not branches:
+            yield node, path
+        stack.extend((child, (*path, branch)) for child, branch in reversed(branches))
+
+
+def _list_sklearn_branches(learner: Any, node: int) -> list[tuple[int, Branch]]:
+    tree = learner.tree_
+    if tree.children_left[node] < 0:
+        return []
+    feature = int(tree.feature[node])
+    threshold = float(tree.threshold[node])
+    goes_left = bool(tree.missing_go_to_left[node])
+    return [
+        (int(tree.children_left[node]), Branch(feature, goes_left, "≤", threshold)),
+        (int(tree.children_right[node]), Branch(feature, not goes_left, ">", threshold)),
+    ]
+
+
+def _list_own_branches(learner: Any, node: int) -> list[tuple[int, Branch]]:
+    tree = learner.fitted_tree_
+    feature = int(tree.feature[node])
+    children = tree.children(node)
+    start = int(tree.route_start[node])
+    if start < 0:
+        threshold = float(tree.threshold[node])
+        missing_branch = int(tree.missing_branch[node])
+        return [
+            (child, Branch(feature, missing_branch == number, sign, threshold))
+            for number, (child, sign) in enumerate(zip(children, "<≥", strict=False))
+        ]
+    n_values = int(tree.n_values[feature])
+    route = tree.route[start : start + n_values + 1]  # (values + 1,), the missing cell last
+    categories = learner.categories_[feature]
+    values = np.arange(n_values) if categories is None else np.asarray(categories, dtype=object)
+    return [
+        (child, Branch(feature, bool(route[-1] == number), values=tuple(values[route[:-1] == number])))
+        for number, child in enumerate(children)
+    ]
+
+
+def _describe_path(path: Sequence[Branch], features: Sequence[Feature]) -> tuple[str, ...]:
+    """Return the conditions of a path in words, those on one column joined, in the order of the first questions."""
+    of_name: dict[str, list[tuple[Feature, Branch]]] = {}
+    for branch in path:
+        feature = features[branch.feature]
+        of_name.setdefault(feature.name, []).append((feature, branch))
+    conditions = [
+        _describe_interval(asked) if asked[0][0].is_scale else _describe_values(asked) for asked in of_name.values()
+    ]
+    return tuple(condition for condition in conditions if condition)
+
+
+def _describe_values(asked: Sequence[tuple[Feature, Branch]]) -> str:
+    """Return which values satisfy all questions about a column; the shorter of them and of the others."""
+    first = asked[0][0]
+    taken = [
+        all(branch.takes(each.numbers[position]) for each, branch in asked) for position in range(len(first.cells))
+    ]
+    names = [str(cell) for cell in first.cells]
+    if first.at_missing is not None:
+        names.append(MISSING)
+        taken.append(all(branch.takes(each.at_missing) for each, branch in asked))
+    inside = [name for name, is_taken in zip(names, taken, strict=True) if is_taken]
+    outside = [name for name, is_taken in zip(names, taken, strict=True) if not is_taken]
+    if not outside:
+        return ""
+    is_short = 0 < len(inside) <= len(outside)
+    return f"{first.name} {'=' if is_short else '≠'} {join_words(inside if is_short else outside, 'or')}"
+
+
+def _describe_interval(asked: Sequence[tuple[Feature, Branch]]) -> str:
+    """Return the numbers of a column that satisfy all questions about it, and whether missing cells do."""
+    name = asked[0][0].name
+    has_missing = any(feature.at_missing is not None for feature, _ in asked)
+    takes_missing = has_missing and all(
+        branch.takes(feature.at_missing) for feature, branch in asked if feature.at_missing is not None
+    )
+    lower = (-np.inf, "")
+    upper = (np.inf, "")
+    for feature, branch in asked:
+        # The trees of bakeoff ask whether a cell is there at all by a threshold of infinity.
+        if feature.is_indicator or np.isinf(branch.threshold):
+            if not branch.takes(feature.numbers[0]):
+                return f"{name} is missing"
+            continue
+        number, text = _locate_threshold(feature, branch)
+        if branch.sign in UPPER_SIGNS:
+            upper = min(upper, (number, f"{branch.sign} {text}"))
+        else:
+            lower = max(lower, (number, f"{branch.sign} {text}"))
+    if not lower[1] and not upper[1]:
+        return f"{name} is not missing" if has_missing and not takes_missing else ""
+    missing = " (or missing)" if takes_missing else ""
+    if not (lower[1] and upper[1]):
+        return f"{name} {lower[1] or upper[1]}{missing}"
+    sign, text = lower[1].split()
+    return f"{text} {'≤' if sign == '≥' else '<'} {name} {upper[1]}{missing}"
+
+
+def _locate_threshold(feature: Feature, branch: Branch) -> tuple[float, str]:
+    """Return a threshold in the unit of the column, which divides its cells as the threshold of the tree does."""
+    equal_is_below = branch.sign in ("≤", ">")
+    n_below = int(np.searchsorted(feature.numbers, branch.threshold, side="right" if equal_is_below else "left"))
+    position = int(np.clip(n_below, 1, len(feature.cells) - 1))
+    # Between its neighbours the feature is taken for a line, and beyond the ends the line through all cells.
+    ends = [position - 1, position] if n_below == position else [0, -1]
+    (low, high), (start, end) = feature.numbers[ends], feature.cells[ends]
+    share = (branch.threshold - low) / (high - low) if high > low else 0.0
+    number = float(start + share * (end - start))
+    below = float(feature.cells[n_below - 1]) if n_below > 0 else -np.inf
+    above = float(feature.cells[n_below]) if n_below < len(feature.cells) else np.inf
+    return number, format_threshold(number, below, above, is_below=equal_is_below)
