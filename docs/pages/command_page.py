@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import ast
-from pathlib import Path
-
 import yaml
 from markdown_text import format_block, join_parts
 
-import bakeoff
 from bakeoff.pipeline.cli.verbs import VERBS, format_help
 from bakeoff.pipeline.config.options import CONF
-
-CLI = Path(bakeoff.__file__).parent / "pipeline" / "cli"
 
 
 def make_command_page() -> str:
@@ -36,7 +30,5 @@ def _read_help() -> str:
 
 
 def _format_verb(verb: str) -> str:
-    """Return the section of a verb: what its module is for, and its help."""
-    module = ast.parse((CLI / f"{verb}.py").read_text(encoding="utf-8"))
-    sentence = ast.get_docstring(module) or ""
-    return join_parts([f"## {verb}", sentence.replace("``", "`"), format_block(format_help(verb), "text")])
+    """Return the section of a verb: its help."""
+    return join_parts([f"## {verb}", format_block(format_help(verb), "text")])

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from markdown_text import escape_text, format_table, join_parts
 
-from bakeoff.pipeline.cli.metric_listing import LOWER, TASKS
+from bakeoff.pipeline.cli.listing import LOWER, TASKS
 from bakeoff.pipeline.stages.scoring import COST, COST_SENTENCE, get_task_metrics, is_greater_better, list_scorer_names
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.cli.flags import MULTIRUN_FLAGS
+from bakeoff.pipeline.cli.run import find_status, run_sweep
 from bakeoff.pipeline.comparison.request import CompareRequest
 from bakeoff.pipeline.config.requests import list_arguments, read_request
 from bakeoff.pipeline.errors import UserError
@@ -45,10 +47,14 @@ def compare_stored_runs(words: Sequence[str]) -> int:
         require_output(request.output, store=list_store_paths(request.tracking__uri))
     status = 0
     if sweep_words is not None:
-        status, sweep = run_missing_jobs(sweep_words)
-        if status not in (0, 1):
+        # What the sweep prints goes to standard error, because standard output is for the report.
+        with redirect_stdout(sys.stderr):
+            report = run_sweep(sweep_words)
+        status = find_status(report)
+        if report is None or status not in (0, 1):
             return status
-        request = replace(request, sweep=sweep)
+        # A sweep with the jobs of an earlier one continues it, and has its name.
+        request = replace(request, sweep=report.name)
     is_worse = _compare(request, shlex.join(["bakeoff", "compare", *words]), sweep_words)
     return EXIT_WORSE if is_worse else status
 
@@ -68,22 +74,6 @@ def split_words(words: Sequence[str]) -> tuple[list[str], list[str] | None]:
     own = [word for word in words if "=" in word and word.partition("=")[0] in own_keys]
     others = [word for word in words if word not in own]
     return own, [*others, *(word for word in own if word.startswith(STORE_PREFIX))]
-
-
-def run_missing_jobs(words: Sequence[str]) -> tuple[int, str]:
-    """Run the jobs of a sweep that are not done; return the exit code and the name of the sweep.
-
-    What the sweep prints goes to standard error, because standard output is for the report.
-    """
-    from contextlib import redirect_stdout
-
-    from bakeoff.pipeline.cli.run import run_experiments
-
-    names = [""]
-    with redirect_stdout(sys.stderr):
-        # A sweep with the jobs of an earlier one continues it, and has its name.
-        status = run_experiments(words, on_report=lambda report: names.append(report.name))
-    return status, names[-1]
 
 
 def _compare(request: CompareRequest, command: str, sweep_words: Sequence[str] | None) -> bool:

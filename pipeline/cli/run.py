@@ -1,22 +1,22 @@
-"""``bakeoff [KEY=VALUE ...]``: run one experiment, or with ``-m`` a sweep."""
+"""Words without a verb, which run one experiment or with ``-m`` a sweep; and the verbs ``plan`` and ``rerun``."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from bakeoff.pipeline.cli.flags import find_source, read_flags, split_flags
-from bakeoff.pipeline.cli.shown_configuration import show, shows_only
+from bakeoff.pipeline.cli.flags import MULTIRUN_FLAGS, find_source, read_flags, show, shows_only, split_flags
 from bakeoff.pipeline.cli.verbs import VERBS
-from bakeoff.pipeline.config.trust import add_trust_of_environment, read_trust_of_words
+from bakeoff.pipeline.config.requests import read_request
+from bakeoff.pipeline.config.trust import TRUST_KEY, add_trust_of_environment, is_trust_word, read_trust_of_words
 from bakeoff.pipeline.config.words import RUN_WORD, SWEEP_WORD, check_overrides, require_readable_folder
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.text.secrets import conceal_words
-from bakeoff.pipeline.text.terminal import show_controls
+from bakeoff.pipeline.text.terminal import print_note, show_in_line
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.config.engine import ConfigSource
@@ -28,29 +28,110 @@ OPTION_PREFIXES = ("-", "~", "+")
 """First characters of flags and of overrides that delete or add a key."""
 TRACEBACK_VARIABLE = "HYDRA_FULL_ERROR"
 """Of the environment; 1 shows the tracebacks of errors that no message explains."""
+FAILED_FLAG = "--failed"
+RERUN_KEYS = ("sweep", "tracking.uri", "tracking.experiment")
+"""Keys that select the jobs to run again; all others are keys of the new sweep."""
 
 
-def run_experiments(
-    words: Sequence[str],
-    jobs: Sequence[Sequence[str]] | None = None,
-    on_report: Callable[[SweepReport], object] | None = None,
-) -> int:
-    """Run the experiment or the sweep that a command line describes, and return the exit code.
+class Experiments(NamedTuple):
+    """The experiments that a command line describes.
 
-    Parameters
+    Attributes
     ----------
-    words : sequence of str
-        Flags and overrides.
-    jobs : sequence of sequence of str, optional
-        The overrides of each job of a sweep; by default they are made from `words`.
-    on_report : callable, optional
-        Called with what a sweep has done.
+    overrides : tuple of str
+    source : ConfigSource
+    is_sweep : bool
+    """
+
+    overrides: tuple[str, ...]
+    source: ConfigSource
+    is_sweep: bool
+
+
+def run_experiments(words: Sequence[str]) -> int:
+    """Run the experiment or the sweep that a command line describes, and return the exit code.
 
     Raises
     ------
     UserError
         The command line is invalid, or none of its jobs can run.
     """
+    experiments = _read_experiments(words)
+    if experiments is None:
+        return 0
+    if experiments.is_sweep:
+        return find_status(_run_sweep(experiments))
+    from bakeoff.pipeline.sweep.request import RunFailed, RunRequest, run_experiment
+
+    try:
+        run_experiment(RunRequest(experiments.overrides, experiments.source, is_command=True))
+    except RunFailed as failure:
+        if _shows_tracebacks():
+            print(failure.trace, file=sys.stderr)
+        print_note(f"failed: {failure}")
+        return 1
+    return 0
+
+
+def run_sweep(words: Sequence[str], jobs: Sequence[Sequence[str]] | None = None) -> SweepReport | None:
+    """Run the sweep that a command line describes, and return what was done; None if it only asks for help.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Flags and overrides, with or without ``-m``.
+    jobs : sequence of sequence of str, optional
+        The overrides of each job; by default they are made from `words`.
+    """
+    others = [word for word in words if word not in MULTIRUN_FLAGS]
+    experiments = _read_experiments([MULTIRUN_FLAGS[0], *others])
+    return None if experiments is None else _run_sweep(experiments, jobs)
+
+
+def find_status(report: SweepReport | None) -> int:
+    """Return the exit code of a sweep."""
+    from bakeoff.pipeline.sweep.jobs import exit_code
+
+    return 0 if report is None else exit_code(report.outcomes, report.skips_invalid)
+
+
+def plan_sweep(words: Sequence[str]) -> int:
+    """Show the jobs of a sweep, what is wrong with them and how long they may take, without running them."""
+    return find_status(run_sweep([*words, "dry_run=true"]))
+
+
+def rerun_failed_jobs(words: Sequence[str]) -> int:
+    """Run the jobs of earlier sweeps that failed and were never finished, as the store lists them, as a new sweep.
+
+    Whoever can write to the store can write a job into it. So what a job trusted is dropped, as are words for Hydra
+    itself: the packages that this command trusts are those that it names. Jobs of somebody else are shown.
+
+    Raises
+    ------
+    UserError
+        ``--failed`` is missing, or there is no store.
+    """
+    from bakeoff.pipeline.sweep.rerun import RerunRequest, find_failed_jobs
+
+    if FAILED_FLAG not in words:
+        raise UserError(
+            "rerun: specify which jobs to run again; usage: bakeoff rerun --failed [sweep=NAME] [KEY=VALUE ...]"
+        )
+    own = [word for word in words if "=" in word and word.partition("=")[0].lstrip("+") in RERUN_KEYS]
+    failed = find_failed_jobs(read_request("rerun", RerunRequest, [word.lstrip("+") for word in own]))
+    if not failed.overrides:
+        print("nothing failed that is not finished by now")
+        return 0
+    for note in failed.notes:
+        print(show_in_line(f"note: {note}"), file=sys.stderr)
+    packages = read_trust_of_words(words)
+    trust = [f"{TRUST_KEY}=[{','.join(packages)}]"] if packages else []
+    others = [word for word in words if word != FAILED_FLAG and word not in own and not is_trust_word(word)]
+    return find_status(run_sweep([*others, *trust], [(*trust, *job) for job in failed.overrides]))
+
+
+def _read_experiments(words: Sequence[str]) -> Experiments | None:
+    """Return the experiments that a command line describes; None if it asks for something to be shown, which it is."""
     _require_option(words)
     require_readable_folder(Path.cwd())
     overrides, flags = split_flags(words)
@@ -66,37 +147,18 @@ def run_experiments(
         print(f"note: {sentence}", file=sys.stderr)
     if shows_only(arguments):
         show(arguments, source)
-        return 0
-    if is_sweep:
-        return _run_sweep(overrides, source, jobs, on_report)
-    from bakeoff.pipeline.sweep.request import RunFailed, RunRequest, run_experiment
-
-    try:
-        run_experiment(RunRequest(tuple(overrides), source, is_command=True))
-    except RunFailed as failure:
-        if _shows_tracebacks():
-            print(failure.trace, file=sys.stderr)
-        print(f"failed: {show_controls(str(failure))}", file=sys.stderr)
-        return 1
-    return 0
+        return None
+    return Experiments(tuple(overrides), source, is_sweep)
 
 
-def _run_sweep(
-    overrides: Sequence[str],
-    source: ConfigSource,
-    jobs: Sequence[Sequence[str]] | None,
-    on_report: Callable[[SweepReport], object] | None,
-) -> int:
-    from bakeoff.pipeline.sweep.jobs import exit_code
+def _run_sweep(experiments: Experiments, jobs: Sequence[Sequence[str]] | None = None) -> SweepReport:
     from bakeoff.pipeline.sweep.request import SweepRequest, run_requested_sweep, set_single_threads
 
     # Jobs, not matrix products, share the processors. NumPy reads the variables when it is loaded.
     set_single_threads()
     jobs = None if jobs is None else tuple(tuple(conceal_words(job)[0]) for job in jobs)
-    report = run_requested_sweep(SweepRequest(tuple(overrides), source, jobs, tracebacks=_shows_tracebacks()))
-    if on_report is not None:
-        on_report(report)
-    return exit_code(report.outcomes, report.skips_invalid)
+    overrides, source, _ = experiments
+    return run_requested_sweep(SweepRequest(overrides, source, jobs, tracebacks=_shows_tracebacks()))
 
 
 def _shows_tracebacks() -> bool:

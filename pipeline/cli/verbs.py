@@ -1,11 +1,13 @@
-"""The table of verbs: the subcommands of the command line, their requests, and their help."""
+"""The table of verbs: the subcommands of the command line, their requests, their help, and their completion."""
 
 from __future__ import annotations
 
 import importlib
 import inspect
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from bakeoff.pipeline.errors import placing_errors
 
@@ -14,16 +16,16 @@ HELP_FLAGS = ("-h", "--help")
 
 @dataclass(frozen=True)
 class Verb:
-    """A subcommand: a module of this package.
+    """A subcommand.
 
     Attributes
     ----------
     function : str
-        The function of the module, which takes the words after the verb and returns the exit code.
+        The function that runs it, with its module in this package. It returns the exit code.
     request : str
         The class of its request, with its module in `bakeoff.pipeline`; empty for a verb that takes words of Hydra.
     words : str
-        Its words, if it has no request, or takes others beside those of the request.
+        Its words, if it takes others than those of the request: then the function gets the words themselves.
     """
 
     function: str
@@ -32,29 +34,29 @@ class Verb:
 
 
 VERBS: Mapping[str, Verb] = {
-    "check": Verb("print_findings", "parts.part_file.CheckRequest"),
-    "compare": Verb("compare_stored_runs", "comparison.request.CompareRequest", "or -m KEY=VALUE,VALUE ..."),
-    "explain": Verb("explain_model", "explanation.request.ExplainRequest"),
-    "figures": Verb("draw_figures", "replay.request.FiguresRequest"),
-    "gc": Verb("collect_garbage", "tracking.removal.CollectionRequest"),
-    "init": Verb("start_project", "parts.project.ProjectRequest"),
-    "inspect": Verb("inspect_data", "inspection.request.InspectRequest"),
-    "list": Verb("list_options", "config.listing.ListRequest"),
-    "plan": Verb("plan_sweep", words="KEY=VALUE,VALUE ..., as for the sweep, with or without -m"),
-    "predict": Verb("predict_rows", "serving.request.PredictRequest"),
-    "replay": Verb("replay_stored_runs", "replay.request.ReplayRequest"),
-    "rerun": Verb("rerun_failed_jobs", words="--failed [sweep=NAME] [tracking.uri=URI] [KEY=VALUE ...]"),
-    "rm": Verb("remove_runs", "tracking.removal.RemovalRequest"),
-    "serve": Verb("serve_model", "serving.request.ServeRequest"),
-    "ship": Verb("ship_model", "shipping.request.ShipRequest"),
-    "ui": Verb("serve_ui", "tracking.open_pages.PagesRequest"),
+    "check": Verb("parts.check_parts", "parts.part_file.CheckRequest"),
+    "compare": Verb("compare.compare_stored_runs", "comparison.request.CompareRequest", "or -m KEY=VALUE,VALUE ..."),
+    "explain": Verb("models.explain_model", "explanation.request.ExplainRequest"),
+    "figures": Verb("stored_runs.draw_figures", "replay.request.FiguresRequest"),
+    "gc": Verb("stored_runs.collect_garbage", "tracking.removal.CollectionRequest"),
+    "init": Verb("parts.start_project", "parts.project.ProjectRequest"),
+    "inspect": Verb("parts.inspect_data", "inspection.request.InspectRequest"),
+    "list": Verb("listing.list_options", "config.requests.ListRequest"),
+    "plan": Verb("run.plan_sweep", words="KEY=VALUE,VALUE ..., as for the sweep, with or without -m"),
+    "predict": Verb("models.predict_rows", "serving.request.PredictRequest"),
+    "replay": Verb("stored_runs.replay_stored_runs", "replay.request.ReplayRequest"),
+    "rerun": Verb("run.rerun_failed_jobs", words="--failed [sweep=NAME] [tracking.uri=URI] [KEY=VALUE ...]"),
+    "rm": Verb("stored_runs.remove_runs", "tracking.removal.RemovalRequest"),
+    "serve": Verb("models.serve_model", "serving.request.ServeRequest"),
+    "ship": Verb("models.ship_model", "shipping.request.ShipRequest"),
+    "ui": Verb("stored_runs.serve_ui", "tracking.open_pages.PagesRequest"),
 }
 
 
-def load_verb(verb: str) -> Callable[[Sequence[str]], int]:
+def load_verb(verb: str) -> Callable[[Any], int]:
     """Import the module of a verb and return its function."""
-    module = importlib.import_module(f"bakeoff.pipeline.cli.{verb}")
-    function: Callable[[Sequence[str]], int] = getattr(module, VERBS[verb].function)
+    module, _, name = VERBS[verb].function.partition(".")
+    function: Callable[[Any], int] = getattr(importlib.import_module(f"bakeoff.pipeline.cli.{module}"), name)
     return function
 
 
@@ -75,12 +77,17 @@ def run_verb(verb: str, words: Sequence[str]) -> int:
     UserError
         Its message begins with the verb.
     """
-    function = load_verb(verb)
     if any(word in HELP_FLAGS for word in words) or (verb == "compare" and not words):
         print(format_help(verb))
         return 0
+    function = load_verb(verb)
+    request = load_request(verb)
     with placing_errors(verb):
-        return function(words)
+        if request is None or VERBS[verb].words:
+            return function(words)
+        from bakeoff.pipeline.config.requests import read_request
+
+        return function(read_request(verb, request, words))
 
 
 def format_help(verb: str) -> str:
@@ -94,3 +101,69 @@ def format_help(verb: str) -> str:
 
     usage = " ".join([format_usage(verb, request), VERBS[verb].words]).strip()
     return f"{usage}\n\n{summary}\n\n{format_arguments(request)}"
+
+
+COMPLETION_FLAGS = ("-sc", "--shell-completion")
+QUERY = "query="
+LINE_VARIABLE = "COMP_LINE"
+"""The environment variable with the line that the shell completes."""
+WORDS_OF_VERBS = {"plan": ("-m",), "rerun": ("--failed",)}
+RUN = "RUN"
+NAMES_OF_RUNS = ("best", "latest")
+VERBS_OF_EXPERIMENTS = ("compare", "inspect", "plan", "rerun")
+"""Verbs that take the overrides of experiments as well."""
+
+
+def is_query(words: Sequence[str]) -> bool:
+    """Whether a shell asks for completions."""
+    return any(word in COMPLETION_FLAGS for word in words) and any(word.startswith(QUERY) for word in words)
+
+
+def complete_verbs() -> bool:
+    """Print the verbs, or the words of a verb, that may complete the line; return whether Hydra is to complete it too.
+
+    The line is changed to one that Hydra understands: without the verb, and without its own words.
+    """
+    line = os.environ.get(LINE_VARIABLE, "")
+    command, words, current = _split_line(line)
+    if not words:
+        verbs = [verb for verb in VERBS if verb.startswith(current)]
+        print(" ".join(verbs))
+        return True
+    verb = words[0]
+    if verb not in VERBS:
+        return True
+    found = [word for word in _list_words(verb) if word.startswith(current)]
+    if found:
+        print(" ".join(found))
+    has_overrides = verb in VERBS_OF_EXPERIMENTS or "=" in current
+    own = tuple(_list_words(verb))
+    overrides = [word for word in words[1:] if "=" in word and not word.startswith(own)]
+    os.environ[LINE_VARIABLE] = " ".join([*command, *overrides, current])
+    return has_overrides and not current.startswith("-")
+
+
+def _split_line(line: str) -> tuple[list[str], list[str], str]:
+    """Return the name of the program, the complete words after it, and the word that is being written."""
+    complete, _, current = line.rpartition(" ")
+    words = complete.split()
+    # `python -m bakeoff` is a program of three words.
+    n_command = 3 if words[1:2] == ["-m"] and words[0].rpartition("/")[2].startswith("python") else 1
+    return words[:n_command], words[n_command:], current
+
+
+def _list_words(verb: str) -> list[str]:
+    """Return the words that a verb takes: its keys, names of runs, and groups to list."""
+    if verb == "list":
+        from bakeoff.pipeline.config.named_parts import LISTED
+        from bakeoff.pipeline.config.requests import MODELS
+
+        return [*LISTED, MODELS]
+    from bakeoff.pipeline.config.requests import list_arguments
+
+    request = load_request(verb)
+    arguments = [] if request is None else list_arguments(request)
+    words = [f"{argument.word}=" for argument in arguments if argument.has_key]
+    if any(argument.word == RUN for argument in arguments):
+        words += NAMES_OF_RUNS
+    return [*words, *WORDS_OF_VERBS.get(verb, ())]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bakeoff.pipeline.config.requests import DEFAULT_EXPERIMENT, ExperimentRequest
+from bakeoff.pipeline.config.requests import ExperimentRequest
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
 FORMATS = ("terminal", "csv", "json", "markdown", "latex", "html")
@@ -97,13 +97,6 @@ class CompareRequest(ExperimentRequest):
             raise UserError('say which runs: sweep=latest, "filter=...", ids of runs, or -m KEY=VALUE,VALUE.')
         if len(given) > 1:
             raise UserError(f"{' and '.join(given)} select runs in several ways; give one of them.")
-
-    def list_store_words(self) -> list[str]:
-        """Return the words that name the store, if it is not the usual one."""
-        words = [] if self.tracking__uri is None else [f"tracking.uri={self.tracking__uri}"]
-        if self.tracking__experiment != DEFAULT_EXPERIMENT:
-            words.append(f"tracking.experiment={self.tracking__experiment}")
-        return words
 
     def write_command(self) -> str:
         """Return a command that asks the same."""

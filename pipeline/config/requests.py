@@ -78,6 +78,13 @@ class ExperimentRequest(StoreRequest):
 
     tracking__experiment: str = DEFAULT_EXPERIMENT
 
+    def list_store_words(self) -> list[str]:
+        """Return the words that name the store, if it is not the usual one."""
+        words = [] if self.tracking__uri is None else [f"tracking.uri={self.tracking__uri}"]
+        if self.tracking__experiment != DEFAULT_EXPERIMENT:
+            words.append(f"tracking.experiment={self.tracking__experiment}")
+        return words
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunRequest(ExperimentRequest):

@@ -1,0 +1,101 @@
+"""The verb ``list``: the options of each group with the first comment of their files, metrics, figures and models."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from bakeoff.pipeline.config.named_parts import LISTED, METRIC_LIST, read_listing
+from bakeoff.pipeline.config.options import describe_ignored_folder, find_own_folder
+from bakeoff.pipeline.config.requests import MODELS, ListRequest
+from bakeoff.pipeline.tables.table import make_table
+from bakeoff.pipeline.tables.terminal import align_lines
+from bakeoff.pipeline.text.numbers import format_score
+from bakeoff.pipeline.text.secrets import hide_secrets
+
+if TYPE_CHECKING:
+    from bakeoff.pipeline.tracking.registry import RegisteredVersion
+
+OWN_MARK = "(own)"
+MODEL_COLUMNS = ("model", "version", "alias", "rows", "score of its run", "run")
+RUN_ID_LETTERS = 8
+"""Of the id of a run, as many as find it."""
+TASKS = ("classification", "regression")
+LINE_LETTERS = 110
+INDENT = "  "
+LOWER = "Lower is better."
+
+
+def list_options(request: ListRequest) -> int:
+    """Print the options of the named groups, or of all groups, with a sentence each.
+
+    Raises
+    ------
+    UserError
+        There is no such group, or an option of the user has a name that it must not have.
+    """
+    if find_own_folder() is None and (reason := describe_ignored_folder()):
+        print(f"note: {reason}", file=sys.stderr)
+    for group in request.groups or LISTED:
+        lines = _iterate_models(request) if group == MODELS else _iterate_group(group)
+        for line in lines:
+            print(line)
+    return 0
+
+
+def _iterate_group(group: str) -> Iterator[str]:
+    listing = read_listing(group)
+    if group == METRIC_LIST:
+        yield from iterate_metric_lines()
+    else:
+        yield f"{group}="
+    rows = [[f"{INDENT}{name}", sentence] for name, sentence in listing.options.items()]
+    rows += [[f"{INDENT}{name}", f"{OWN_MARK} {sentence}"] for name, sentence in listing.own.items()]
+    yield from align_lines(make_table("", ["", ""], rows))
+
+
+def iterate_metric_lines() -> Iterator[str]:
+    """Yield the lines of the list: bakeoff's metrics of each task with a sentence, and the names of scikit-learn's."""
+    # scikit-learn takes a second to load, which the other lists do not need.
+    from bakeoff.pipeline.stages import scoring
+
+    yield "evaluation.metrics=[...]"
+    for task in TASKS:
+        known = scoring.get_task_metrics(task)
+        sentences = {name: metric.sentence for name, metric in known.items()}
+        if task == TASKS[0]:
+            sentences[scoring.COST] = scoring.COST_SENTENCE
+        yield f"{INDENT}of {task}:"
+        rows = [
+            [f"{INDENT * 2}{name}", sentence if scoring.is_greater_better(name) else f"{sentence} {LOWER}"]
+            for name, sentence in sentences.items()
+        ]
+        yield from align_lines(make_table(task, ["", ""], rows))
+        others = [name for name in scoring.list_scorer_names(task) if name not in known]
+        yield f"{INDENT}and scikit-learn's scorers, of which neg_NAME is minus NAME:"
+        yield textwrap.indent(textwrap.fill(", ".join(others), LINE_LETTERS), INDENT * 2)
+    yield f"{INDENT}and your own, by dotted names: docs/evaluation.md"
+
+
+def _iterate_models(request: ListRequest) -> Iterator[str]:
+    """Yield a line for each version of all registered models of a store, the newest of each first."""
+    from bakeoff.pipeline.tracking.registry import list_versions
+    from bakeoff.pipeline.tracking.store import open_store
+
+    store = open_store(request.tracking__uri, request.tracking__experiment, create=False, read_only=True)
+    versions = sorted(list_versions(store), key=lambda each: (each.name, -each.version))
+    if not versions:
+        yield f"no model is registered in {hide_secrets(store.uri)}; `bakeoff ship RUN as=NAME@ALIAS` registers one"
+        return
+    yield from align_lines(make_table("models", MODEL_COLUMNS, map(_describe_version, versions)))
+
+
+def _describe_version(version: RegisteredVersion) -> tuple[str, ...]:
+    """Return the cells of a version; those that another program did not record are empty."""
+    tags = version.tags
+    headline = tags.get("headline", "")
+    score = f"{headline} {format_score(float(tags[headline]))}" if headline in tags else ""
+    run = f"{version.run_id[:RUN_ID_LETTERS]} {tags.get('run_name', '')}".strip()
+    return (version.name, str(version.version), ", ".join(version.aliases), tags.get("rows", ""), score, run)

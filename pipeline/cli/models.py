@@ -1,0 +1,105 @@
+"""Verbs that use a stored model: ``predict``, ``serve``, ``ship`` and ``explain``."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from typing import TYPE_CHECKING
+
+from bakeoff.pipeline.text.terminal import print_note, show_controls
+
+if TYPE_CHECKING:
+    from bakeoff.pipeline.explanation.request import ExplainRequest
+    from bakeoff.pipeline.serving.request import PredictRequest, ServeRequest
+    from bakeoff.pipeline.shipping.request import ShipRequest
+
+RUN_ID_LETTERS = 8
+"""Of the id of a run, as many as find it."""
+
+
+def predict_rows(request: PredictRequest) -> int:
+    """Write the predictions of a model for each row of a file, with probabilities if the model has them.
+
+    The file is read as the training file was. Its identifiers are copied in front of the predictions. What its columns
+    hold that the training rows did not is said in a line or more for each column.
+
+    Raises
+    ------
+    UserError
+        There is no such model, the file lacks a column or holds cells of another kind, or the output cannot be written.
+    """
+    from bakeoff.pipeline.serving.predict import predict_file
+
+    done = predict_file(request)
+    for note in done.notes:
+        print_note(f"predict: {note}")
+    beside = f", beside {', '.join(done.ids)} of the file" if done.ids else ""
+    print(f"{done.n_rows} predictions in {done.file}{beside}", file=sys.stderr)
+    return 0
+
+
+def serve_model(request: ServeRequest) -> int:
+    """Load a model, print its address, and answer requests for predictions over HTTP until Ctrl-C.
+
+    Only this machine is answered, unless ``host`` says otherwise.
+
+    Raises
+    ------
+    UserError
+        There is no such model, or the port is not a free one.
+    """
+    from bakeoff.pipeline.serving.server import is_loopback, name_address, open_model, run_server
+
+    model, opened = open_model(request)
+    for line in [model.describe(), *model.notes]:
+        print_note(f"serve: {line}")
+    if not is_loopback(opened):
+        print("serve: everyone who reaches this machine can send requests; there is no password.", file=sys.stderr)
+    print(f"POST rows to {name_address(opened)}/invocations\nCtrl-C ends the server", flush=True)
+    run_server(model, opened)
+    return 0
+
+
+def ship_model(request: ShipRequest) -> int:
+    """Fit the procedure of a run on all rows, and register the model under a name.
+
+    Raises
+    ------
+    UserError
+        There is no such run, it did not finish, its rows have changed, or the name is not valid. Nothing is stored.
+    """
+    from bakeoff.pipeline.shipping.ship import ship_run
+
+    shipped = ship_run(request, print_note)
+    record = shipped.record
+    version = f"version {shipped.version}"
+    if shipped.previous_version is not None:
+        version += f"; version {shipped.previous_version} was {shipped.name.alias} before"
+    print(f"shipped {record.run_name} (run {record.run_id[:RUN_ID_LETTERS]}) as {shipped.word}, {version}")
+    for fact in shipped.facts:
+        print(f"  {show_controls(fact)}")
+    trust = [f"trust=[{','.join(request.trust)}]"] if request.trust else []
+    command = ["bakeoff", "predict", shipped.word, "FILE", *trust, *request.list_store_words()]
+    print(f"  predict with it: {shlex.join(command)}", flush=True)
+    for remark in shipped.remarks:
+        print_note(f"ship: {remark}")
+    return 0
+
+
+def explain_model(request: ExplainRequest) -> int:
+    """Print why a model predicts what it does, and write a page of it.
+
+    Raises
+    ------
+    UserError
+        There is no such model, file or column, the dataset has changed, or the page cannot be written.
+    """
+    from bakeoff.pipeline.explanation.explain_stored import explain_stored
+    from bakeoff.pipeline.explanation.report import print_explanation
+    from bakeoff.pipeline.sweep.run_screen import RunScreen
+
+    explanation, page = explain_stored(request, RunScreen().track_folds, print_note)
+    print_explanation(explanation)
+    if page is not None:
+        print(f"\npage: {page}")
+    return 0

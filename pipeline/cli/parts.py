@@ -1,0 +1,93 @@
+"""Verbs about the data and the parts of a user: ``inspect``, ``check`` and ``init``."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from bakeoff.pipeline.text.terminal import show_controls
+
+if TYPE_CHECKING:
+    from bakeoff.pipeline.inspection.request import InspectRequest
+    from bakeoff.pipeline.parts.check import Finding
+    from bakeoff.pipeline.parts.part_file import CheckRequest
+    from bakeoff.pipeline.parts.project import ProjectRequest
+
+EXIT_WRONG = 1
+STATUS_WIDTH = 11
+SUBJECT_WIDTH = 16
+NEXT_STEPS = """
+make test     # the tests of its code
+make check    # what bakeoff finds wrong with its parts
+make run      # one experiment
+make compare  # its learner and three others
+"""
+
+
+def inspect_data(request: InspectRequest) -> int:
+    """Print what each column of a file or dataset is taken for and why, and write a page with histograms.
+
+    Raises
+    ------
+    UserError
+        There is no such file or column, or the page cannot be written.
+    """
+    from bakeoff.pipeline.inspection.inspect_named import inspect_named
+    from bakeoff.pipeline.inspection.terminal import print_profile
+
+    profile, page = inspect_named(request)
+    print_profile(profile)
+    if page is not None:
+        print(f"page  {page}")
+    return 0
+
+
+def check_parts(request: CheckRequest) -> int:
+    """Print what is right and wrong with parts of the user; the exit code is 1 if something is wrong.
+
+    Raises
+    ------
+    UserError
+        There is no such file, or it is not one of a group of options.
+    """
+    from bakeoff.pipeline.parts.check import NOTE, WRONG, check_part
+    from bakeoff.pipeline.parts.part_file import find_files
+
+    n_all_wrong = 0
+    for part in find_files(request):
+        print(f"{part.path}", flush=True)
+        statuses = []
+        for finding in check_part(part):
+            _print_finding(finding)
+            statuses.append(finding.status)
+        n_wrong = statuses.count(WRONG)
+        print(f"{part.path}: {n_wrong} wrong, {statuses.count(NOTE)} to note\n", flush=True)
+        n_all_wrong += n_wrong
+    return EXIT_WRONG if n_all_wrong else 0
+
+
+def _print_finding(finding: Finding) -> None:
+    indent = " " * (STATUS_WIDTH + SUBJECT_WIDTH + 4)
+    print(f"  {finding.status:<{STATUS_WIDTH}} {finding.subject:<{SUBJECT_WIDTH}} {show_controls(finding.text)}")
+    for line in finding.details:
+        print(f"{indent}{show_controls(line)}")
+    print(end="", flush=True)
+
+
+def start_project(request: ProjectRequest) -> int:
+    """Make a project folder with a dataset, a learner, a metric and their tests, and print what can be done in it.
+
+    Raises
+    ------
+    UserError
+        The folder holds files, cannot be written, or has a name that no package can have.
+    """
+    from bakeoff.pipeline.parts.project import make_project
+
+    folder = request.folder
+    files = make_project(folder)
+    print(f"{folder} holds a dataset, a learner, a metric and their tests:")
+    for file in files:
+        print(f"  {file}")
+    print(f"cd {shlex.quote(str(folder))}{NEXT_STEPS}", end="")
+    return 0

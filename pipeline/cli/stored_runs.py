@@ -1,0 +1,184 @@
+"""Verbs about stored runs: ``replay``, ``figures``, ``ui``, ``rm`` and ``gc``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from bakeoff.pipeline.text.terminal import print_note, show_controls
+from bakeoff.pipeline.text.words import count_nouns
+
+if TYPE_CHECKING:
+    from bakeoff.pipeline.replay.request import FiguresRequest, ReplayRequest
+    from bakeoff.pipeline.tracking.open_pages import PagesRequest
+    from bakeoff.pipeline.tracking.removal import CollectionRequest, Removal, RemovalRequest
+    from bakeoff.pipeline.tracking.store import Store
+
+EXIT_DIFFERENT = 1
+EXIT_REFUSED = 2
+EXIT_KEPT = 1
+MAX_SHOWN_RUNS = 20
+
+
+def replay_stored_runs(request: ReplayRequest) -> int:
+    """Repeat a run, or all runs of a sweep, and print whether every number is the same to the last bit.
+
+    Returns
+    -------
+    int
+        0 if every run is identical, 1 if one is not, 2 if nothing could be repeated.
+
+    Raises
+    ------
+    UserError
+        There is no such run or sweep, a key is not valid, or the output cannot be written.
+    """
+    # Before pandas: skops searches all loaded modules for each function of scipy.special.
+    import scipy.special  # noqa: F401
+
+    from bakeoff.pipeline.replay.replay_report import IDENTICAL, REFUSED
+    from bakeoff.pipeline.replay.replay_sweep import replay_runs
+    from bakeoff.pipeline.tables.output_file import replace_file
+
+    reports = []
+    for report in replay_runs(request):
+        reports.append(report)
+        if request.sweep:
+            print(" ".join(word for word in (report.run_id, report.name, report.summary) if word), flush=True)
+        elif report.verdict == REFUSED:
+            print_note(f"refused: replay: {report.reason}")
+        else:
+            print(show_controls("\n".join(report.to_lines())))
+    verdicts = Counter(report.verdict for report in reports)
+    if request.sweep:
+        words = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items())
+        print(f"{count_nouns(len(reports), 'run')}: {words}")
+    if request.output is not None:
+        text = json.dumps([report.to_json() for report in reports], indent=2)
+        with replace_file(request.output) as temporary:
+            temporary.write_text(text + "\n", encoding="utf-8")
+    if set(verdicts) == {IDENTICAL}:
+        return 0
+    return EXIT_REFUSED if set(verdicts) == {REFUSED} else EXIT_DIFFERENT
+
+
+def draw_figures(request: FiguresRequest) -> int:
+    """Draw figures of a finished run, and add them to its artifacts or write them into a folder.
+
+    Raises
+    ------
+    UserError
+        There is no such run, no such figure, or a figure cannot show the run; the dataset has changed; or the run,
+        fitted again, has other scores than those stored.
+    """
+    from bakeoff.pipeline.replay.draw import draw_run
+    from bakeoff.pipeline.sweep.run_screen import RunScreen
+
+    drawn = draw_run(request, RunScreen().track_folds, print_note)
+    for name, reason in drawn.left_out.items():
+        print(f"not drawn: {name}: {show_controls(reason)}")
+    place = f"in {request.output}" if request.output is not None else f"added to the artifacts of run {drawn.run_id}"
+    print(f"drawn: {', '.join(drawn.files)}\n{place}")
+    return 0
+
+
+def serve_ui(request: PagesRequest) -> int:
+    """Write the views of a store, print the address of MLflow's pages, and serve them on this machine until Ctrl-C.
+
+    If the store is a server, which has pages already, their address is all that is printed.
+
+    Raises
+    ------
+    UserError
+        There is no such store, experiment or sweep, or the port is not a free one.
+    """
+    from bakeoff.pipeline.tracking.open_pages import open_pages, serve_pages
+
+    pages = open_pages(request)
+    print("\n".join(pages.lines), flush=True)
+    if not pages.is_served:
+        print("Ctrl-C ends the pages", flush=True)
+        serve_pages(pages, request.port)
+    return 0
+
+
+def remove_runs(request: RemovalRequest) -> int:
+    """Delete runs from the store for good, and their artifacts and models from the disk.
+
+    What is deleted, and how many bytes that frees, is printed first. A run that is running, or whose model is
+    registered, is kept and named; the exit code is 1 then.
+
+    Raises
+    ------
+    UserError
+        There is no such run, or the store is a server.
+    """
+    from bakeoff.pipeline.tracking.removal import plan_removal
+
+    store, removal = plan_removal(request)
+    _carry_out(store, removal, is_dry=request.dry_run)
+    return EXIT_KEPT if removal.kept else 0
+
+
+def collect_garbage(request: CollectionRequest) -> int:
+    """Delete what nothing names any more, in all experiments of a store.
+
+    These are the runs and experiments that were deleted on MLflow's pages, their models, and the models of runs that
+    are not there, which ``mlflow gc`` leaves.
+
+    Raises
+    ------
+    UserError
+        There is no store, or it is a server.
+    """
+    from bakeoff.pipeline.tracking.removal import plan_garbage
+
+    store, removal = plan_garbage(request)
+    _carry_out(store, removal, is_dry=request.dry_run)
+    return 0
+
+
+def _carry_out(store: Store, removal: Removal, *, is_dry: bool) -> None:
+    """Print what is deleted, delete it unless this is a dry run, and give the space of the database back."""
+    from bakeoff.pipeline.tracking.removal import remove, shrink_database
+
+    for sentence in removal.kept:
+        print(f"kept: {sentence}", file=sys.stderr)
+    print("\n".join(_describe_removal(removal)))
+    if is_dry:
+        print("nothing was deleted (dry_run=true)")
+        return
+    sys.stdout.flush()
+    remove(store, removal)
+    if not removal.is_empty:
+        print("deleted")
+    # Also after an earlier removal, during which another process used the database.
+    if note := shrink_database(store):
+        print(note, file=sys.stderr)
+
+
+def _describe_removal(removal: Removal) -> list[str]:
+    """Return the lines that say what a removal deletes, and how many bytes its files have."""
+    from bakeoff.pipeline.text.numbers import format_bytes
+    from bakeoff.pipeline.tracking.removal import describe_item
+
+    if removal.is_empty:
+        return ["nothing to delete"]
+    counts = {
+        "run": len(removal.runs),
+        "model": len(removal.models),
+        "registered version": len(removal.versions),
+        "experiment": len(removal.experiments),
+    }
+    counted = ", ".join(count_nouns(n, noun) for noun, n in counts.items() if n)
+    size = format_bytes(removal.n_bytes)
+    n_hidden = len(removal.runs) - MAX_SHOWN_RUNS
+    return [
+        f"deleting {counted}: {size} of files, and their rows in the database",
+        *(f"  {describe_item(run)}" for run in removal.runs[:MAX_SHOWN_RUNS]),
+        *([f"  and {n_hidden} more"] if n_hidden > 0 else []),
+        *(f"  {each.name}, version {each.version}" for each in removal.versions),
+        *(["Looks at test rows count them no longer, although their scores may have been seen."] * bool(removal.runs)),
+    ]
