@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.identity.digests import hash_file, hash_text, names_file
-from bakeoff.pipeline.identity.own_code import OWN_PACKAGE, hash_own_code, list_families
+from bakeoff.pipeline.identity.own_code import OWN_PACKAGE, hash_bytes, hash_own_code, hash_text, list_families
 from bakeoff.pipeline.identity.user_code import (
     MAIN,
     UserModule,
@@ -30,6 +29,7 @@ from bakeoff.pipeline.identity.user_code import (
     forget_code,
     get_package,
     is_of_user,
+    names_file,
     trace_targets,
 )
 from bakeoff.pipeline.text.secrets import expand_public_references
@@ -78,8 +78,8 @@ def hash_config_code(spec: Mapping[str, Any]) -> str:
     spec : mapping
         The settled configuration.
     """
-    targets = list_targets(spec)
-    if any(map(is_of_notebook, targets)):
+    targets = _list_targets(spec)
+    if _list_of_notebook(targets):
         return secrets.token_hex(8)
     code = trace_targets(targets)
     imported = {name for module in code for name in module.imports}
@@ -88,8 +88,8 @@ def hash_config_code(spec: Mapping[str, Any]) -> str:
     families = list_families(ours | find_modules(targets))
     lines = [hash_own_code(families), *_list_versions(targets, imported)]
     lines += [f"{module.name} {module.digest}" for module in code]
-    texts = {text for key, text in _iter_texts(spec) if key != TARGET_KEY}
-    lines += sorted(f"file {name} {hash_file(Path(name))}" for name in texts if names_file(name))
+    files = {text for key, text in _iter_texts(spec) if key != TARGET_KEY and names_file(text)}
+    lines += sorted(f"file {name} {_hash_file(name)}" for name in files)
     return hash_text("\n".join(lines))
 
 
@@ -108,7 +108,7 @@ def require_current_code(spec: Mapping[str, Any]) -> None:
     UserError
         Code was changed and not loaded again: a run would be stored as one of code that did not run.
     """
-    code = trace_targets(list_targets(spec))
+    code = trace_targets(_list_targets(spec))
     now = [UserModule.read(module.name, module.file) for module in code]
     changed = [(old, new) for old, new in zip(code, now, strict=True) if old.digest != new.digest]
     stale = [old for old, new in changed if old.loaded_spec is not None and old.loaded_spec is new.loaded_spec]
@@ -121,6 +121,30 @@ def require_current_code(spec: Mapping[str, Any]) -> None:
         forget_code()
 
 
+def describe_unidentified(spec: Mapping[str, Any]) -> list[str]:
+    """Return a sentence for each thing that may decide the result of a job and is not part of its identity.
+
+    Parameters
+    ----------
+    spec : mapping
+        The settled configuration.
+    """
+    targets = _list_targets(spec)
+    sentences = [
+        f"{target.removeprefix(f'{MAIN}.')} is defined in a notebook, and code of a notebook has no identity: its "
+        "jobs always run, even if they are done."
+        for target in _list_of_notebook(targets)
+    ]
+    for module in trace_targets(targets):
+        names = module.list_read_names()
+        if names:
+            sentences.append(
+                f"{module.name} reads {', '.join(names)}, which is not part of a job's identity: after a change "
+                "of it, a job that is done does not run again; make it a key of the configuration, or use resume=false."
+            )
+    return sentences
+
+
 def _list_versions(targets: Set[str], imported: Set[str]) -> list[str]:
     """Return a line for each package whose version counts for a job."""
     declared = [getattr(find_definition(target), "required_package", "") for target in targets]
@@ -130,12 +154,29 @@ def _list_versions(targets: Set[str], imported: Set[str]) -> list[str]:
     return [f"{name}=={get_package_version(name)}" for name in sorted(NUMERICAL_LIBRARIES | required | installed)]
 
 
-def is_of_notebook(target: str) -> bool:
-    """Return whether a class or function is defined in no file, as in a notebook."""
-    return get_package(target) == MAIN and find_source(MAIN) is None
+@cache
+def get_package_version(package: str) -> str:
+    """Return the version of the distribution that a package belongs to; ``unknown`` if it belongs to none."""
+    for name in DISTRIBUTIONS.get(package) or (package, *sorted(packages_distributions().get(package, []))):
+        with suppress(PackageNotFoundError):
+            return version(name)
+    return "unknown"
 
 
-def list_targets(spec: Mapping[str, Any]) -> frozenset[str]:
+def _hash_file(name: str) -> str:
+    """Return a digest of the content of a file; empty if it cannot be read."""
+    with suppress(OSError):
+        return hash_bytes(Path(name).read_bytes())
+    return ""
+
+
+def _list_of_notebook(targets: Set[str]) -> list[str]:
+    """Return the classes and functions that are defined in no file, as in a notebook."""
+    of_main = [target for target in sorted(targets) if get_package(target) == MAIN]
+    return of_main if of_main and find_source(MAIN) is None else []
+
+
+def _list_targets(spec: Mapping[str, Any]) -> frozenset[str]:
     """Return every ``_target_`` of a configuration, at any depth."""
     return frozenset(text for key, text in _iter_texts(spec) if key == TARGET_KEY)
 
@@ -151,19 +192,3 @@ def _iter_texts(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             unread += [(key, child) for child in node]
         elif isinstance(node, str):
             yield key, node
-
-
-@cache
-def get_package_version(package: str) -> str:
-    """Return the version of the distribution that a package belongs to; ``unknown`` if it belongs to none."""
-    names = DISTRIBUTIONS.get(package, (package,))
-    # To search all distributions takes long, and most packages have the name of theirs.
-    return _get_version(*names) or _get_version(*sorted(packages_distributions().get(package, []))) or "unknown"
-
-
-def _get_version(*distributions: str) -> str:
-    """Return the version of the first of some distributions that is installed; empty if none is."""
-    for name in distributions:
-        with suppress(PackageNotFoundError):
-            return version(name)
-    return ""

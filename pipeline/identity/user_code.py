@@ -9,6 +9,7 @@ import ast
 import importlib
 import importlib.util
 import inspect
+import re
 import sys
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
@@ -17,14 +18,18 @@ from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import Any
 
-from bakeoff.pipeline.identity.digests import hash_bytes, hash_tree, parse_source
-from bakeoff.pipeline.identity.own_code import OWN_PACKAGE
+from bakeoff.pipeline.identity.own_code import OWN_PACKAGE, hash_bytes, hash_text, parse_source
+from bakeoff.pipeline.text.secrets import is_secret_name
 
 INSTALLED_FOLDERS = frozenset({"site-packages", "dist-packages"})
 IMPORT_FUNCTIONS = frozenset({"import_module", "__import__"})
 MAIN = "__main__"
-VERSIONED = frozenset({OWN_PACKAGE, "numpy", "sklearn", "imblearn", "xgboost", "lightgbm"})
-"""Packages that are identified by their version or otherwise, and are not followed."""
+MAX_PATH_LETTERS = 300
+MAX_PATH_PARTS = 4
+WRITES_FILE = re.compile(r"\.(write_text|write_bytes|touch)\(")
+"""A statement that makes the file that it names."""
+READ_VARIABLE = re.compile(r"(?:environb?(?:\.get|\.pop|\.setdefault)?|getenv)[\[(]'(\w+)'")
+TEXT = re.compile(r"'([^'\n]+)'")
 
 
 @dataclass(frozen=True)
@@ -58,32 +63,32 @@ class UserModule:
             return cls(name, file, hash_bytes(content), frozenset(), loaded_spec)
         tree = parse_source(content)
         package = name if file.stem == "__init__" else name.rpartition(".")[0]
-        return cls(name, file, hash_tree(tree), frozenset(_iter_imports(tree, package)), loaded_spec)
+        return cls(name, file, hash_text(ast.dump(tree)), frozenset(_iter_imports(tree, package)), loaded_spec)
+
+    def list_read_names(self) -> list[str]:
+        """Return the environment variables that the code reads by name, and the files whose names stand in it."""
+        if self.file.suffix != ".py":
+            return []
+        # A statement is one line without comments, and its texts have single quotes.
+        code = ast.unparse(parse_source(self.file.read_bytes()))
+        variables = {name for name in READ_VARIABLE.findall(code) if not is_secret_name(name)}
+        reading = [line for line in code.splitlines() if not WRITES_FILE.search(line)]
+        files = {path for line in reading for path in _list_paths(line) if names_file(path, self.file.parent)}
+        whole = {path for path in files if not any(other.endswith(f"/{path}") for other in files)}
+        return [*sorted(variables), *sorted(whole)]
 
 
-def _iter_imports(tree: ast.Module, package: str) -> Iterator[str]:
-    """Yield the names that a module in a package imports, wherever the import stands."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            above = package.split(".")
-            start = above[: len(above) - node.level + 1] if node.level else []
-            source = [*start, *([node.module] if node.module else [])]
-            yield from (".".join([*source, alias.name]) for alias in node.names)
-        elif isinstance(node, ast.Call) and node.args:
-            function = getattr(node.func, "attr", getattr(node.func, "id", ""))
-            named = getattr(node.args[0], "value", None)
-            if function in IMPORT_FUNCTIONS and isinstance(named, str):
-                yield named
+def names_file(text: str, *folders: Path) -> bool:
+    """Return whether a text with an extension or a slash is the path of a file, from some folder or the current one."""
+    is_short = 0 < len(text) <= MAX_PATH_LETTERS and text.isprintable()
+    is_path = is_short and ("/" in text or bool(Path(text).suffix))
+    return is_path and any((folder / text).is_file() for folder in (Path.cwd(), *folders))
 
 
+@cache
 def trace_targets(targets: frozenset[str]) -> list[UserModule]:
-    """Return the code of the user that classes and functions depend on."""
-    followed = frozenset(name for name in find_modules(targets) if get_package(name) not in VERSIONED)
-    if not followed:
-        return []
-    return list(_trace_modules(followed, frozenset(map(get_package, followed))).values())
+    """Return the code of the user that classes and functions use; once per process, because modules are loaded once."""
+    return list(follow_imports(find_modules(targets)).values())
 
 
 def find_modules(targets: Set[str]) -> set[str]:
@@ -111,28 +116,16 @@ def find_definition(target: str) -> Any:
         return None
 
 
-@cache
-def _trace_modules(modules: frozenset[str], packages: frozenset[str]) -> dict[str, UserModule]:
-    """Return the code that `follow_imports` finds; once per process, because modules are loaded once."""
-    return follow_imports(modules, packages)
-
-
-def follow_imports(modules: Set[str], packages: Set[str] = frozenset()) -> dict[str, UserModule]:
+def follow_imports(modules: Set[str]) -> dict[str, UserModule]:
     """Return the modules of the user among some modules, and those that they import at any depth, by their names.
 
     The packages around a module belong to it, because Python runs their files first.
-
-    Parameters
-    ----------
-    modules : set of str
-    packages : set of str
-        Followed although they are installed.
     """
     followed: dict[str, UserModule] = {}
     unvisited = set(modules)
     while unvisited:
         name = unvisited.pop()
-        if name in followed or not (get_package(name) in packages or is_of_user(name)):
+        if name in followed or not is_of_user(name):
             continue
         around = name.rpartition(".")[0]
         unvisited |= {around} if around else set()
@@ -156,7 +149,7 @@ def list_modules(package: str) -> list[str]:
 
 def get_package(module: str) -> str:
     """Return the first part of a dotted name."""
-    return module.split(".")[0]
+    return module.partition(".")[0]
 
 
 @cache
@@ -176,6 +169,12 @@ def find_source(module: str) -> Path | None:
     return Path(spec.origin) if spec is not None and spec.has_location and spec.origin else None
 
 
+def forget_code() -> None:
+    """Forget what was read of the code of the user, because some of it has changed."""
+    for function in (trace_targets, is_of_user, _find_spec):
+        function.cache_clear()
+
+
 @cache
 def _find_spec(module: str) -> ModuleSpec | None:
     """Find a module without importing the packages around it."""
@@ -193,7 +192,24 @@ def _find_spec(module: str) -> ModuleSpec | None:
         return None
 
 
-def forget_code() -> None:
-    """Forget what was read of the code of the user, because some of it has changed."""
-    for function in (_trace_modules, is_of_user, _find_spec):
-        function.cache_clear()
+def _iter_imports(tree: ast.Module, package: str) -> Iterator[str]:
+    """Yield the names that a module in a package imports, wherever the import stands."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")
+            start = above[: len(above) - node.level + 1] if node.level else []
+            source = [*start, *([node.module] if node.module else [])]
+            yield from (".".join([*source, alias.name]) for alias in node.names)
+        elif isinstance(node, ast.Call) and node.args:
+            function = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            named = getattr(node.args[0], "value", None)
+            if function in IMPORT_FUNCTIONS and isinstance(named, str):
+                yield named
+
+
+def _list_paths(line: str) -> list[str]:
+    """Return the texts in a line of code, and those that follow one another as the parts of a path."""
+    texts = TEXT.findall(line)
+    return ["/".join(texts[start : start + n]) for start in range(len(texts)) for n in range(1, MAX_PATH_PARTS + 1)]

@@ -11,7 +11,7 @@ from bakeoff.pipeline.card.report import describe_run_lines, summarize_folds, ta
 from bakeoff.pipeline.config.trust import add_trust_of_environment
 from bakeoff.pipeline.config.words import note_repeated_keys, note_tuned_keys, reject_passwords
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.identity import describe_unidentified
+from bakeoff.pipeline.identity.config_hash import describe_unidentified
 from bakeoff.pipeline.model import Model, make_training_record
 from bakeoff.pipeline.python.data import GivenData, open_data
 from bakeoff.pipeline.python.keywords import reject_misspelled_keywords

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bakeoff.pipeline.experiment import FittedModel
-from bakeoff.pipeline.identity import hash_config
+from bakeoff.pipeline.identity.config_hash import hash_config
 from bakeoff.pipeline.model import TrainingRecord, make_training_record
 from bakeoff.pipeline.replay.refit import LoadedRun, load_run
 from bakeoff.pipeline.shipping.choice import describe_choice

@@ -10,7 +10,7 @@ from typing import Any
 
 from optuna.distributions import distribution_to_json
 
-from bakeoff.pipeline.identity import hash_config_code
+from bakeoff.pipeline.identity.config_hash import hash_config_code
 from bakeoff.pipeline.study.objectives import (
     Objective,
     choose_objectives,

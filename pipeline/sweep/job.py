@@ -21,7 +21,7 @@ from bakeoff.pipeline.experiment import (
 )
 from bakeoff.pipeline.experiment.builder import PartCache, build_experiment, leave_out_candidates
 from bakeoff.pipeline.experiment.results import ShowProgress
-from bakeoff.pipeline.identity import hash_config
+from bakeoff.pipeline.identity.config_hash import hash_config
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.tracking import RunDescription, RunStopped, Tracker

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.identity import describe_unidentified, require_current_code
+from bakeoff.pipeline.identity.config_hash import describe_unidentified, require_current_code
 from bakeoff.pipeline.sweep.done_jobs import find_done_jobs
 from bakeoff.pipeline.sweep.job_runner import JobRunner, locate_result
 from bakeoff.pipeline.sweep.jobs import ComposedJob, Job, JobCell, JobOutcome

@@ -193,7 +193,7 @@ def _open_job(composed: ComposedRun, request: RunRequest, screen: RunScreen) -> 
     from bakeoff.pipeline.config.words import note_tuned_keys
     from bakeoff.pipeline.experiment.builder import PartCache
     from bakeoff.pipeline.experiment.loop import describe_limit
-    from bakeoff.pipeline.identity import require_current_code
+    from bakeoff.pipeline.identity.config_hash import require_current_code
     from bakeoff.pipeline.sweep.job import prepare_job
     from bakeoff.pipeline.tracking.history import end_orphans
     from bakeoff.pipeline.tracking.trackers import get_tracker

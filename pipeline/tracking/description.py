@@ -11,7 +11,8 @@ from bakeoff.pipeline.audit import AuditVerdict, make_audit_tags
 from bakeoff.pipeline.config.settle import NULL_PARTS, to_yaml
 from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.experiment import Experiment
-from bakeoff.pipeline.identity import DECISIVE_KEYS, hash_config_code, hash_text
+from bakeoff.pipeline.identity.config_hash import DECISIVE_KEYS, hash_config_code
+from bakeoff.pipeline.identity.own_code import hash_text
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.dataset.table import GUESSED_TAG
 from bakeoff.pipeline.stages.splitting import Splits

@@ -16,7 +16,7 @@ import sklearn
 import yaml
 
 from bakeoff.pipeline.errors import StoreError, UserError
-from bakeoff.pipeline.identity import DISTRIBUTIONS
+from bakeoff.pipeline.identity.config_hash import DISTRIBUTIONS
 from bakeoff.pipeline.model import TrainingRecord
 from bakeoff.pipeline.model.allowed_types import UntrustedType, list_own_packages, trusted_types
 from bakeoff.pipeline.model.estimator_file import MODEL_FILE_NAME, UnreadableEstimator, read_reviewed_estimator

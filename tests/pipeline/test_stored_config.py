@@ -31,7 +31,7 @@ def store(kept: Bakeoff) -> Store:
 def test_the_configuration_that_is_read_builds_the_experiment_of_the_run(kept: Bakeoff, store: Store) -> None:
     from bakeoff.pipeline.audit import AuditVerdict
     from bakeoff.pipeline.config.words import Invocation
-    from bakeoff.pipeline.identity import hash_config
+    from bakeoff.pipeline.identity.config_hash import hash_config
 
     run = kept.runs()[0]
     spec = read_stored_config(store, run.info.run_id)

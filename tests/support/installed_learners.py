@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 from bakeoff.pipeline.config.options import read_options
-from bakeoff.pipeline.identity import DISTRIBUTIONS
+from bakeoff.pipeline.identity.config_hash import DISTRIBUTIONS
 
 
 def list_installed_learners() -> list[str]:
