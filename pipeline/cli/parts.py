@@ -32,8 +32,8 @@ def inspect_data(request: InspectRequest) -> int:
     UserError
         There is no such file or column, or the page cannot be written.
     """
-    from bakeoff.pipeline.inspection.inspect_named import inspect_named
-    from bakeoff.pipeline.inspection.terminal import print_profile
+    from bakeoff.pipeline.inspection.inspect_table import inspect_named
+    from bakeoff.pipeline.inspection.report import print_profile
 
     profile, page = inspect_named(request)
     print_profile(profile)

@@ -1,28 +1,109 @@
-"""An inspection: the columns of a source, those that a run leaves out included, with histogram and association."""
+"""What each column of a table is taken for, those that a run leaves out included, and what looks wrong."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.audit.columns import Finding, find_columns, find_row_numbers
 from bakeoff.pipeline.audit.same_columns import find_same_columns
+from bakeoff.pipeline.config.build import build_object, find_target
+from bakeoff.pipeline.config.compose_job import compose_parts
+from bakeoff.pipeline.config.targets import require_names
+from bakeoff.pipeline.config.trust import add_trust_of_environment
+from bakeoff.pipeline.config.words import check_overrides
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.inspection.association import measure_association
-from bakeoff.pipeline.inspection.histogram import count_cells
-from bakeoff.pipeline.inspection.profile import ColumnProfile, TableProfile
-from bakeoff.pipeline.inspection.rows import find_row_suspicions
+from bakeoff.pipeline.inspection.profile import ColumnProfile, TableProfile, count_cells
+from bakeoff.pipeline.inspection.report import render_page
+from bakeoff.pipeline.inspection.request import NO_PAGE, InspectRequest
 from bakeoff.pipeline.stages.dataset import Column, ColumnRules, Dataset, RawTable, Roles, make_dataset
 from bakeoff.pipeline.stages.dataset.assembly import describe_left_out
 from bakeoff.pipeline.stages.dataset.cells import Cells
 from bakeoff.pipeline.stages.dataset.convert import convert_cells, convert_columns, read_column
+from bakeoff.pipeline.stages.dataset.files import list_dataset_files
 from bakeoff.pipeline.stages.dataset.keys import require_column
 from bakeoff.pipeline.stages.dataset.kinds import find_date_format, find_kind
-from bakeoff.pipeline.stages.dataset.table import DATE, DROPPED, IDENTIFIER, NOMINAL, NUMERIC, ORDERED, TARGET, TEXT
+from bakeoff.pipeline.stages.dataset.loaders import COLLECTORS
+from bakeoff.pipeline.stages.dataset.table import (
+    DATE,
+    DROPPED,
+    FEATURE,
+    IDENTIFIER,
+    NOMINAL,
+    NUMERIC,
+    ORDERED,
+    TARGET,
+    TEXT,
+)
+from bakeoff.pipeline.tables.output_file import name_file, replace_file, require_output
+from bakeoff.pipeline.text.words import expand_home, quote_text
+from bakeoff.pipeline.tracking.store import list_store_paths
 
+OTHER_KEYS = ("trust", "experiment")
+"""Keys that are not those of the dataset; all other keys without a dot are."""
+MISSING_VALUE = "???"
 KINDS_WITHOUT_HISTOGRAM = (IDENTIFIER, TEXT)
+
+
+def inspect_named(request: InspectRequest) -> tuple[TableProfile, Path | None]:
+    """Inspect files or a dataset, write the page, and return what was found and the file of the page.
+
+    Parameters
+    ----------
+    request : InspectRequest
+
+    Raises
+    ------
+    UserError
+        There is no such file, option, key or column, or the page cannot be written.
+    """
+    overrides = _write_overrides(request)
+    check_overrides(overrides)
+    composed = compose_parts(add_trust_of_environment(overrides), ["dataset", "trust"])
+    if request.output not in (None, NO_PAGE):
+        require_output(str(request.output), list_dataset_files(composed["dataset"]), list_store_paths(None))
+    profile = _inspect_node(composed["dataset"], composed["trust"])
+    if request.output == NO_PAGE:
+        return profile, None
+    page = expand_home(request.output or f"{name_file(profile.name)}.inspection.html")
+    with replace_file(page) as temporary:
+        temporary.write_text(render_page(profile), encoding="utf-8")
+    return profile, page
+
+
+def _write_overrides(request: InspectRequest) -> list[str]:
+    """Return the words that compose the configuration of the dataset."""
+    overrides = [f"dataset={request.dataset or 'file'}"]
+    if request.files:
+        quoted = ",".join(quote_text(file) for file in request.files)
+        overrides.append(f"dataset.path={quoted}" if len(request.files) == 1 else f"dataset.path=[{quoted}]")
+    for key, value in request.keys.items():
+        is_short = "." not in key and key not in OTHER_KEYS
+        overrides.append(f"dataset.{key}={value}" if is_short else f"{key}={value}")
+    return overrides
+
+
+def _inspect_node(node: Mapping[str, Any], trust: Sequence[str]) -> TableProfile:
+    """Inspect the dataset that a configuration describes, in which a mandatory value may be missing."""
+    require_names(node, "dataset", trust)
+    function = find_target(str(node.get("_target_")), "dataset._target_", trust)
+    has_target = node.get("target") != MISSING_VALUE
+    missing = [key for key, value in node.items() if value == MISSING_VALUE and key != "target"]
+    if missing:
+        raise UserError(f"dataset.{missing[0]} must be given: add {missing[0]}=VALUE.")
+    if function not in COLLECTORS:
+        return inspect_dataset(build_object(node, "dataset", list(trust)))
+    keys = {key: value for key, value in node.items() if not key.startswith("_")}
+    source = COLLECTORS[function](**keys)
+    # OpenML and scikit-learn name a target themselves.
+    target = source.roles.target if has_target else None
+    return inspect_source(*source, target)
 
 
 def inspect_source(raw: RawTable, roles: Roles, rules: ColumnRules, target: str | None) -> TableProfile:
@@ -60,9 +141,10 @@ def inspect_dataset(dataset: Dataset) -> TableProfile:
     ----------
     dataset : Dataset
     """
-    columns = dataset.columns or _describe_features(dataset)
     profiles = [
-        _profile(column, dataset.X[column.name], dataset) for column in columns if column.name in dataset.X.columns
+        _profile(column, dataset.X[column.name], dataset)
+        for column in dataset.columns or _describe_features(dataset)
+        if column.name in dataset.X.columns
     ]
     frame = dataset.X.assign(**{f"{dataset.target} (target)": dataset.y})
     return _make_profile(dataset, (*profiles, _profile_target(dataset)), frame)
@@ -78,7 +160,7 @@ def _make_profile(dataset: Dataset, columns: tuple[ColumnProfile, ...], frame: p
         task=dataset.task,
         columns=columns,
         notes=dataset.notes,
-        suspicions=(*_describe(find_columns(dataset)), *find_row_suspicions(frame, dataset)),
+        suspicions=(*_describe(find_columns(dataset)), *_find_row_suspicions(frame, dataset)),
     )
 
 
@@ -97,14 +179,12 @@ def _inspect_without_target(raw: RawTable, roles: Roles, rules: ColumnRules) -> 
     cells = _read_all(raw, rules)
     columns = [by_name.get(name) or _describe_other(cells[name], named.get(name, DROPPED)) for name in names]
     findings = [
-        *(
-            Finding((name,), clause, f"dataset.drop=[{name}] leaves it out")
-            for name, clause in find_row_numbers(converted.frame)
-        ),
-        *(
-            Finding(group, clause, f"dataset.drop=[{','.join(group[1:])}] leaves one of them")
-            for group, clause in find_same_columns(converted.frame)
-        ),
+        Finding((name,), clause, f"dataset.drop=[{name}] leaves it out")
+        for name, clause in find_row_numbers(converted.frame)
+    ]
+    findings += [
+        Finding(group, clause, f"dataset.drop=[{','.join(group[1:])}] leaves one of them")
+        for group, clause in find_same_columns(converted.frame)
     ]
     return TableProfile(
         name=raw.name,
@@ -114,7 +194,7 @@ def _inspect_without_target(raw: RawTable, roles: Roles, rules: ColumnRules) -> 
         task=None,
         columns=tuple(_profile(column, _convert(cells[column.name], column), None) for column in columns),
         notes=(*raw.notes, *describe_left_out(converted.columns)),
-        suspicions=(*_describe(findings), *find_row_suspicions(frame, None)),
+        suspicions=(*_describe(findings), *_find_row_suspicions(frame, None)),
     )
 
 
@@ -147,41 +227,34 @@ def _convert(cells: Cells, column: Column) -> pd.Series:
 
 def _profile(column: Column, cells: pd.Series, dataset: Dataset | None) -> ColumnProfile:
     histogram = None if column.kind in KINDS_WITHOUT_HISTOGRAM else count_cells(cells)
-    association = None
-    if dataset is not None and column.role != TARGET:
-        association = measure_association(cells.reset_index(drop=True), dataset.y)
-    return ColumnProfile(column, histogram, association)
+    if dataset is None or column.role == TARGET:
+        return ColumnProfile(column, histogram)
+    association = measure_association(cells.reset_index(drop=True), dataset.y)
+    return ColumnProfile(column, histogram, None if np.isnan(association) else association)
 
 
-def _describe_features(dataset: Dataset) -> tuple[Column, ...]:
+def _describe_features(dataset: Dataset) -> list[Column]:
     """Return the features of a dataset whose columns were not inferred."""
     kinds = {name: kind for kind, names in dataset.names_by_kind.items() for name in names}
-    columns = []
-    for name, cells in dataset.X.items():
-        is_nominal = isinstance(cells.dtype, pd.CategoricalDtype)
-        values = cells.cat.categories.tolist() if is_nominal else []
-        columns.append(
-            Column(
-                str(name),
-                kinds[str(name)],
-                "given by the dataset",
-                n_missing=int(cells.isna().sum()),
-                n_distinct=cells.nunique(),
-                values=tuple(map(str, values)),
-            )
-        )
-    return tuple(columns)
+    return [
+        _describe_cells(str(name), kinds[str(name)], "given by the dataset", FEATURE, cells)
+        for name, cells in dataset.X.items()
+    ]
 
 
 def _profile_target(dataset: Dataset) -> ColumnProfile:
     is_number = not dataset.is_classification
     cells = pd.Series(dataset.y, dtype=np.float64 if is_number else "category")
     kind = NUMERIC if is_number else NOMINAL
-    values = () if is_number else tuple(map(str, dataset.classes))
-    column = Column(
-        dataset.target, kind, f"target of {dataset.task}", TARGET, n_distinct=cells.nunique(), values=values
-    )
+    column = _describe_cells(dataset.target, kind, f"target of {dataset.task}", TARGET, cells)
     return ColumnProfile(column, count_cells(cells))
+
+
+def _describe_cells(name: str, kind: str, reason: str, role: str, cells: pd.Series) -> Column:
+    """Return a column of a dataset whose cells have their types already."""
+    values = cells.cat.categories if isinstance(cells.dtype, pd.CategoricalDtype) else ()
+    n_missing = int(cells.isna().sum())
+    return Column(name, kind, reason, role, n_missing, cells.nunique(), tuple(map(str, values)))
 
 
 def _describe(findings: Iterable[Finding]) -> Iterator[str]:
@@ -190,3 +263,52 @@ def _describe(findings: Iterable[Finding]) -> Iterator[str]:
         names = ", ".join(map(repr, finding.columns))
         noun = "Column" if len(finding.columns) == 1 else "Columns"
         yield f"{noun} {names} {finding.clause}; {finding.remedy}."
+
+
+def _find_row_suspicions(frame: pd.DataFrame, dataset: Dataset | None) -> Iterator[str]:
+    """Yield sentences about copied rows, and with a target about equal rows of different targets and sorted rows.
+
+    Parameters
+    ----------
+    frame : DataFrame of shape (n, d)
+        All columns of the source.
+    dataset : Dataset or None
+        None if no target is named.
+    """
+    hashes = pd.util.hash_pandas_object(frame, index=False)
+    n_copies = int(hashes.duplicated().sum())
+    if n_copies:
+        verb = "is" if n_copies == 1 else "are"
+        yield f"{n_copies} of {len(frame)} rows {verb} equal to an earlier row in every column."
+    if dataset is None:
+        return
+    n_contradicting = _count_contradictions(dataset)
+    if n_contradicting:
+        yield (
+            f"{n_contradicting} of {len(dataset.y)} rows have the same features as another row with another target, so "
+            "that no learner can predict all of them."
+        )
+    if _is_sorted(dataset.y):
+        yield (
+            f"The rows are sorted by {dataset.target}: a column that counts rows would give it away, and folds must "
+            "be shuffled, which they are by default."
+        )
+
+
+def _count_contradictions(dataset: Dataset) -> int:
+    """Return the number of rows whose features occur with several targets; for numbers this is usual, and 0."""
+    if not dataset.is_classification:
+        return 0
+    hashes = pd.util.hash_pandas_object(dataset.X, index=False)
+    n_targets = pd.Series(dataset.y).groupby(hashes.to_numpy()).transform("nunique")
+    return int((n_targets > 1).sum())
+
+
+def _is_sorted(y: np.ndarray) -> bool:
+    """Return whether equal classes follow one another, or numbers increase or decrease."""
+    if y.dtype.kind == "f":
+        differences = np.diff(y)
+        return len(np.unique(y)) > 2 and bool((differences >= 0).all() or (differences <= 0).all())
+    n_changes = int((y[1:] != y[:-1]).sum())
+    n_classes = len(np.unique(y))
+    return 1 < n_classes < len(y) / 2 and n_changes == n_classes - 1

@@ -10,10 +10,9 @@ from typing import Any
 import pandas as pd
 
 from bakeoff.pipeline.errors import placing_errors
-from bakeoff.pipeline.inspection.inspect_named import inspect_named
-from bakeoff.pipeline.inspection.inspect_table import inspect_source
-from bakeoff.pipeline.inspection.page import render_page
+from bakeoff.pipeline.inspection.inspect_table import inspect_named, inspect_source
 from bakeoff.pipeline.inspection.profile import TableProfile
+from bakeoff.pipeline.inspection.report import render_page
 from bakeoff.pipeline.inspection.request import NO_PAGE, InspectRequest
 from bakeoff.pipeline.python.frames import require_text_names
 from bakeoff.pipeline.python.process_state import own_process_state

@@ -11,9 +11,8 @@ from command import Bakeoff
 from wheel_data import TARGETS, wheel_file, wheel_frame
 
 from bakeoff.pipeline.inspection.association import measure_association
-from bakeoff.pipeline.inspection.histogram import MAX_BARS, count_cells
 from bakeoff.pipeline.inspection.inspect_table import inspect_dataset, inspect_source
-from bakeoff.pipeline.inspection.profile import ColumnProfile, TableProfile
+from bakeoff.pipeline.inspection.profile import MAX_BARS, ColumnProfile, TableProfile, count_cells
 from bakeoff.pipeline.stages.dataset import ColumnRules, RawTable, Roles, load_bundled, load_frame
 
 DRAW = np.random.default_rng(0)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from html_page import BROWSER, Page, read_in_browser
 
-from bakeoff.pipeline.inspection.page import render_page, write_page
 from bakeoff.pipeline.inspection.profile import ColumnProfile, Histogram, TableProfile
+from bakeoff.pipeline.inspection.report import render_page
 from bakeoff.pipeline.stages.dataset import Column
 
 EVIL = '<script>alert("x")</script>'
@@ -92,13 +92,6 @@ def test_a_table_without_a_target_has_no_associations() -> None:
     page = Page(render_page(TableProfile("ships", "ships.csv", 70, None, None, columns, (), ())))
     assert "No target was named" in page.text
     assert page.tables[0][0] == ["column", "kind, and why", "missing", "distinct", "values"]
-
-
-def test_the_page_is_written_over_an_older_one(tmp_path: Path, html: str) -> None:
-    file = tmp_path / "ships.html"
-    file.write_text("old")
-    write_page(PROFILE, file)
-    assert file.read_text(encoding="utf-8") == html
 
 
 @pytest.mark.external
