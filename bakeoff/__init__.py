@@ -9,16 +9,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bakeoff.pipeline.errors import UserError
     from bakeoff.pipeline.model import Model
-    from bakeoff.pipeline.python.compare import compare
-    from bakeoff.pipeline.python.comparison_result import ComparisonResult
+    from bakeoff.pipeline.python.compare import ComparisonResult, compare
     from bakeoff.pipeline.python.inspect import Inspection, inspect
-    from bakeoff.pipeline.python.load import load
-    from bakeoff.pipeline.python.notes import BakeoffWarning
-    from bakeoff.pipeline.python.run import run
-    from bakeoff.pipeline.python.run_result import RunResult
-    from bakeoff.pipeline.python.ship import ship
-    from bakeoff.pipeline.python.sweep import sweep
-    from bakeoff.pipeline.python.sweep_result import SweepResult
+    from bakeoff.pipeline.python.models import load, ship
+    from bakeoff.pipeline.python.process_state import BakeoffWarning
+    from bakeoff.pipeline.python.run import RunResult, run
+    from bakeoff.pipeline.python.sweep import SweepResult, sweep
 
 __version__ = "0.2.0"
 __all__ = [
@@ -27,18 +23,18 @@ __all__ = [
 ]  # fmt: skip
 
 MODULES: Mapping[str, str] = {
-    "BakeoffWarning": "python.notes",
-    "ComparisonResult": "python.comparison_result",
+    "BakeoffWarning": "python.process_state",
+    "ComparisonResult": "python.compare",
     "Inspection": "python.inspect",
     "Model": "model",
-    "RunResult": "python.run_result",
-    "SweepResult": "python.sweep_result",
+    "RunResult": "python.run",
+    "SweepResult": "python.sweep",
     "UserError": "errors",
     "compare": "python.compare",
     "inspect": "python.inspect",
-    "load": "python.load",
+    "load": "python.models",
     "run": "python.run",
-    "ship": "python.ship",
+    "ship": "python.models",
     "sweep": "python.sweep",
 }
 """Each public name -> the module that defines it. It is imported at its first use: the command starts at once."""

@@ -1,18 +1,22 @@
-"""The argument ``dataset`` of a call: the name of an option, a file, or a table, as words of a command line."""
+"""The argument ``dataset`` of a call as words of a command line; tables are written to files, as datasets like others."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.python.frames import DEFAULT_NAME, FRAMES_FOLDER, FrameFile, join_target, write_frame
 from bakeoff.pipeline.stages.dataset.files import READERS
+from bakeoff.pipeline.stages.dataset.typed_table import read_frame, require_table
 from bakeoff.pipeline.sweep.compose import override_text
 
 FILE_OPTION = "dataset=file"
@@ -163,3 +167,168 @@ def _require_text(target: Any) -> str:
     if isinstance(target, str):
         return target
     raise UserError(f"target is a {type(target).__name__}, which needs a DataFrame as dataset; name a column.")
+
+
+FRAMES_FOLDER = Path("outputs") / "frames"
+DIGEST_BYTES = 8
+DEFAULT_NAME = "frame"
+DEFAULT_TARGET = "target"
+REJECTED_CHARACTERS = "/\\*?[]:\"'"
+MAX_SHOWN_NAMES = 3
+
+
+@dataclass(frozen=True)
+class FrameFile:
+    """A table that was written.
+
+    Attributes
+    ----------
+    path : Path
+        ``<folder>/<digest>/<name>.parquet``, so that an equal table has the same path.
+    notes : tuple of str
+        What the file does not hold, a sentence each.
+    is_new : bool
+        Whether there was no such file before.
+    """
+
+    path: Path
+    notes: tuple[str, ...]
+    is_new: bool
+
+    def discard(self) -> None:
+        """Remove the file if it is new, and the folders that are empty then."""
+        if not self.is_new:
+            return
+        self.path.unlink(missing_ok=True)
+        with suppress(OSError):  # other files are there
+            for folder in (self.path.parent, *list(self.path.parents)[1:3]):
+                folder.rmdir()
+
+
+def write_frame(table: Any, name: str, folder: Path) -> FrameFile:
+    """Write a table as a Parquet file below a folder.
+
+    Parameters
+    ----------
+    table : DataFrame of shape (n, d), or a table of Arrow or polars
+        It is not changed.
+    name : str
+        Of the dataset.
+    folder : Path
+
+    Raises
+    ------
+    UserError
+        It is no table, has no rows, its columns have names that are not text or not different, or the folder cannot be
+        written.
+    """
+    _require_name(name)
+    if isinstance(table, pd.DataFrame):
+        require_text_names(table)
+    raw = read_frame(table, name)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=folder, prefix=".writing-") as temporary:
+            written = Path(temporary) / f"{name}.parquet"
+            raw.frame.to_parquet(written, index=False)
+            path, is_new = _move_file(written, folder)
+    except OSError as error:
+        raise UserError(f"the table cannot be written to {folder}: {error}") from error
+    return FrameFile(path, (*raw.notes, *_note_index(table)), is_new)
+
+
+def _move_file(written: Path, folder: Path) -> tuple[Path, bool]:
+    """Move a file below the folder of its digest, and return its path and whether it is new there."""
+    with written.open("rb") as stream:
+        digest = hashlib.file_digest(stream, lambda: hashlib.blake2b(digest_size=DIGEST_BYTES)).hexdigest()
+    path = folder / digest / written.name
+    if path.exists():
+        return path, False
+    path.parent.mkdir(exist_ok=True)
+    os.replace(written, path)
+    return path, True
+
+
+def join_target(table: Any, target: Any) -> tuple[Any, str]:
+    """Return a table with a target, and the name of its column.
+
+    Parameters
+    ----------
+    table : DataFrame of shape (n, d)
+    target : str, or Series, array or list of shape (n,)
+        The name of a column, or the targets of the rows in their order.
+
+    Raises
+    ------
+    UserError
+        The targets are not one for each row of a DataFrame, a Series has another index than the table, or the table has
+        a column of its name.
+    """
+    if isinstance(target, str):
+        return table, target
+    require_table(table)
+    if not isinstance(table, pd.DataFrame):
+        raise UserError(
+            f"target is a {type(target).__name__}, which can be joined to a DataFrame of pandas only; name a column of "
+            "the table."
+        )
+    values = _require_targets(table, target)
+    own_name = getattr(target, "name", None)
+    name = DEFAULT_TARGET if own_name is None else str(own_name)
+    if name in table.columns:
+        raise UserError(
+            f"target has the name {name!r}, which is also a column of the table; give target={name!r} if it is that "
+            "column, or rename one of them."
+        )
+    return table.assign(**{name: values}), name
+
+
+def _require_targets(table: pd.DataFrame, target: Any) -> Any:
+    """Return the targets without an index; reject what is not one value for each row."""
+    is_series = isinstance(target, pd.Series)
+    if not is_series and not isinstance(target, list | tuple | np.ndarray):
+        raise UserError(
+            f"target is a {type(target).__name__}; give the name of a column, or a Series, an array or a list."
+        )
+    if np.ndim(target) != 1:
+        shape = " × ".join(map(str, np.shape(target)))
+        raise UserError(f"target has the shape {shape}, and the table has {len(table)} rows; give one value for each.")
+    if len(target) != len(table):
+        raise UserError(f"target has {len(target)} values, and the table has {len(table)} rows; give one for each.")
+    if is_series and not target.index.equals(table.index):
+        raise UserError(
+            "target has another index than the table, so that its values may belong to other rows; give "
+            "target.to_numpy() if the rows are in the same order, or target.loc[frame.index]."
+        )
+    return target.array if is_series else list(target)
+
+
+def _require_name(name: str) -> None:
+    is_file_name = isinstance(name, str) and name.strip() == name and name not in ("", ".", "..")
+    if not is_file_name or any(letter in REJECTED_CHARACTERS for letter in name):
+        raise UserError(
+            f"dataset_name={name!r} must be a text without spaces around it, and without the letters "
+            f"{' '.join(REJECTED_CHARACTERS)}"
+        )
+
+
+def require_text_names(table: pd.DataFrame) -> None:
+    """Reject a table with names of columns that are not text."""
+    strange = [name for name in table.columns if not isinstance(name, str)]
+    if strange:
+        shown = ", ".join(map(repr, strange[:MAX_SHOWN_NAMES]))
+        more = ", …" if len(strange) > MAX_SHOWN_NAMES else ""
+        cure = "set frame.columns to a list of texts"
+        if not isinstance(table.columns, pd.MultiIndex):
+            cure = "frame.rename(columns=str) makes texts of them"
+        raise UserError(f"the table has names of columns that are not text ({shown}{more}); {cure}.")
+
+
+def _note_index(table: Any) -> tuple[str, ...]:
+    """Return a sentence if the index says something that no column does; a named one has a sentence already."""
+    if not isinstance(table, pd.DataFrame) or any(level is not None for level in table.index.names):
+        return ()
+    is_numbers = table.index.nlevels == 1 and pd.api.types.is_integer_dtype(table.index.dtype)
+    if is_numbers:
+        return ()
+    return ("The index is left out; frame.reset_index() makes it a column.",)

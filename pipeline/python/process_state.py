@@ -1,11 +1,14 @@
-"""What bakeoff changes in the process that calls it, for as long as a call takes."""
+"""What a call changes in its process for as long as it takes, and what it says besides its result, as warnings."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from inspect import currentframe
+from pathlib import Path
 from threading import RLock
 
 from bakeoff.pipeline.config.compose_job import own_hydra_state
@@ -52,3 +55,27 @@ def _folder_on_path() -> Iterator[None]:
     finally:
         if folder in sys.path:
             sys.path.remove(folder)
+
+
+PACKAGE = Path(__file__).parents[2]
+
+
+class BakeoffWarning(UserWarning):
+    """Something that may make a number wrong: what was left out of the data, leaks, warnings of a learner."""
+
+
+def warn_of(notes: Iterable[str]) -> None:
+    """Warn of each note, at the line that called bakeoff."""
+    level = _count_own_frames()
+    for note in notes:
+        warnings.warn(note, BakeoffWarning, stacklevel=level)
+
+
+def _count_own_frames() -> int:
+    """Return the number of calls from the function that warns to the line that called bakeoff."""
+    frame = currentframe()
+    level = 0
+    while frame is not None and PACKAGE in Path(frame.f_code.co_filename).parents:
+        frame = frame.f_back
+        level += 1
+    return level

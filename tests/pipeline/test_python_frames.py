@@ -11,8 +11,7 @@ import pyarrow as pa
 import pytest
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.python.data import GivenData, open_data
-from bakeoff.pipeline.python.frames import join_target, write_frame
+from bakeoff.pipeline.python.data import GivenData, join_target, open_data, write_frame
 from bakeoff.pipeline.stages.dataset import load_frame, read_table
 
 N = 24

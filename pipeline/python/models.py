@@ -1,0 +1,126 @@
+"""``bakeoff.load`` and ``bakeoff.ship``: a stored model, and one fitted on all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from bakeoff.pipeline.config.trust import read_trust
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.model import Model
+from bakeoff.pipeline.python.process_state import own_process_state, warn_of
+from bakeoff.pipeline.python.words import reject_unknown_keywords
+from bakeoff.pipeline.shipping.request import ShipRequest
+from bakeoff.pipeline.shipping.ship import ship_run
+from bakeoff.pipeline.tracking.loading import load_model
+
+if TYPE_CHECKING:
+    from bakeoff.pipeline.python.run import RunResult
+    from bakeoff.pipeline.python.sweep import SweepResult
+
+
+@reject_unknown_keywords()
+def load(
+    word: str,
+    *,
+    dataset: str = "",
+    trust: Sequence[str] = (),
+    tracking__uri: str | None = None,
+    tracking__experiment: str = "bakeoff",
+) -> Model:
+    """Load a model that is stored.
+
+    Parameters
+    ----------
+    word : str
+        The name of a registered model, as ``titanic@champion``, ``titanic/3``, or ``titanic`` for its newest version;
+        or the run that stored it: its id or at least 8 characters of it, ``latest``, or ``best``.
+    dataset : str
+        Restricts ``latest`` and ``best`` to the runs on a dataset.
+    trust : sequence of str
+        Packages of your own whose code the model may run. Nothing that the store says is trusted.
+    tracking__uri : str, optional
+        The store; by default ``MLFLOW_TRACKING_URI``, else ``outputs/mlflow.db``.
+    tracking__experiment : str
+        Where runs are looked for.
+
+    Returns
+    -------
+    Model
+        Its ``predict`` takes a DataFrame and returns one. What differs from the environment in which the model was
+        fitted is a `BakeoffWarning`.
+
+    Raises
+    ------
+    UserError
+        There is no such model, or it needs code that is not trusted.
+
+    Examples
+    --------
+    >>> load("none_such", tracking__uri="sqlite:////none/such.db")
+    Traceback (most recent call last):
+    bakeoff.pipeline.errors.UserError: load: tracking.uri: there is no store at sqlite:////none/such.db; run an \
+experiment first, or give tracking.uri=URI.
+    """
+    if not isinstance(word, str):
+        raise UserError(
+            f"load: a value of type {type(word).__name__} was given; give the name of a registered model or the id of "
+            "a run. The model of a result is its attribute model."
+        )
+    packages = read_trust(trust)
+    with own_process_state():
+        model = load_model(word, tracking__uri, tracking__experiment, dataset, packages)
+    warn_of(model.notes)
+    return model
+
+
+@reject_unknown_keywords({"alias": "give it with the name: ship(run, 'titanic@champion')"})
+def ship(
+    run: str | RunResult | SweepResult,
+    name: str,
+    *,
+    dataset: str = "",
+    trust: Sequence[str] = (),
+    tracking__uri: str | None = None,
+    tracking__experiment: str | None = None,
+) -> Model:
+    """Fit the whole procedure of a run on all rows, and register the model.
+
+    Parameters
+    ----------
+    run : str, RunResult or SweepResult
+        The id of a run, ``latest`` or ``best``; the result of a run; or a sweep, whose best run it is then.
+    name : str
+        Of the registered model, with an alias: ``titanic@champion``.
+    dataset : str
+        Restricts ``latest`` and ``best`` to the runs on a dataset.
+    trust : sequence of str
+        Packages of your own whose code may be called.
+    tracking__uri, tracking__experiment : str, optional
+        The store; by default that of the result, else as for `run`.
+
+    Returns
+    -------
+    Model
+        As `load` returns it. What may be wrong with it or with the score of its run is a `BakeoffWarning`.
+
+    Raises
+    ------
+    UserError
+        There is no such run, it did not finish, its rows have changed, or the name is not valid. Nothing is stored.
+    """
+    from bakeoff.pipeline.python.sweep import SweepResult, find_store, name_run
+
+    results = [] if isinstance(run, str) else [run]
+    request = ShipRequest(
+        run=run.best_run if isinstance(run, SweepResult) else name_run(run),
+        name=name,
+        dataset=dataset,
+        trust=read_trust(trust),
+        **find_store(results, tracking__uri, tracking__experiment),
+    )
+    with own_process_state():
+        shipped = ship_run(request, is_chosen=isinstance(run, SweepResult))
+        model = load_model(shipped.word, request.tracking__uri, request.tracking__experiment, trust=request.trust)
+    warn_of(shipped.remarks)
+    return model
