@@ -1,4 +1,4 @@
-"""The argument ``dataset`` of a call as words of a command line; tables are written to files, as datasets like others."""
+"""The argument ``dataset`` of a call as words; tables are written to files, so that they are datasets like others."""
 
 from __future__ import annotations
 
