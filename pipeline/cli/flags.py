@@ -157,7 +157,7 @@ def show(arguments: Namespace, source: ConfigSource) -> None:
     UserError
         The flags ask for several things, or the configuration is invalid.
     """
-    from bakeoff.pipeline.config.engine import make_flag_parser, open_engine, register_schema
+    from bakeoff.pipeline.config.engine import make_flag_parser, open_engine
     from bakeoff.pipeline.config.messages import explain_error
 
     words = arguments.overrides
@@ -165,7 +165,6 @@ def show(arguments: Namespace, source: ConfigSource) -> None:
     if len(given) > 1:
         flags = " and ".join(f"--{name.replace('_', '-')}" for name in given)
         raise UserError(f"{flags} cannot be given together; give one of them.")
-    register_schema()
     os.environ[RAISING_VARIABLE] = "1"
     root = source.root
     try:

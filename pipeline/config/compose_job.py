@@ -63,14 +63,13 @@ def compose_job(words: Sequence[str], source: ConfigSource | None = None) -> Com
     from hydra.types import RunMode
     from omegaconf import open_dict, read_write
 
-    from bakeoff.pipeline.config.engine import SHIPPED_FILES, open_engine, register_schema
+    from bakeoff.pipeline.config.engine import SHIPPED_FILES, open_engine
     from bakeoff.pipeline.config.messages import explain_error
     from bakeoff.pipeline.config.references import resolve_config
     from bakeoff.pipeline.config.settle import settle_choices, settle_config
     from bakeoff.pipeline.config.words import read_invocation, reject_sweep_values, reject_unread_space
 
     source = source or SHIPPED_FILES
-    register_schema()
     try:
         with open_engine(source) as engine:
             composed = engine.compose_config(source.root, list(words), RunMode.RUN, with_log_configuration=True)
@@ -110,14 +109,15 @@ def compose_parts(words: Sequence[str], keys: Iterable[str]) -> dict[str, Any]:
     UserError
         A word is invalid, or refers to a value that is not there.
     """
+    from hydra.types import RunMode
     from omegaconf import OmegaConf
 
-    from bakeoff.pipeline.config.engine import compose_plainly, register_schema
+    from bakeoff.pipeline.config.engine import ROOT_NAME, open_engine
     from bakeoff.pipeline.config.messages import explain_error
 
-    register_schema()
     try:
-        composed = compose_plainly(words)
+        with open_engine() as engine:
+            composed = engine.compose_config(ROOT_NAME, list(words), RunMode.RUN)
         parts = {key: composed[key] for key in keys}
         nodes = {key: part for key, part in parts.items() if OmegaConf.is_config(part)}
         return {**parts, **{key: OmegaConf.to_container(node, resolve=True) for key, node in nodes.items()}}

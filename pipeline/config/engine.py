@@ -1,8 +1,8 @@
-"""Hydra's engine, as every command of bakeoff opens it: what it composes is checked before Hydra acts on it.
+"""Hydra's engine, as every command of bakeoff opens it: what files say is checked before Hydra composes and acts.
 
 Hydra configures its log, creates callbacks and makes folders as soon as it has composed a configuration, and before it
-calls any function of the program. So the check is a part of the loader that composes. This module alone imports
-private modules of Hydra; `tests/pipeline/test_engine.py` says what it needs of them.
+calls any function of the program. This module alone imports private modules of Hydra; `tests/pipeline/test_engine.py`
+shows what it needs of them.
 """
 
 from __future__ import annotations
@@ -13,16 +13,19 @@ import secrets
 from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, final
 
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
-from hydra._internal.config_repository import CachingConfigRepository, IConfigRepository
+from hydra._internal.config_repository import CachingConfigRepository, ConfigRepository, IConfigRepository
 from hydra._internal.core_plugins.file_config_source import FileConfigSource
 from hydra._internal.sources_registry import SourcesRegistry
+from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.config_store import ConfigStore
 from hydra.core.default_element import ResultDefault
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from hydra.core.plugins import Plugins
 from hydra.plugins.config_source import ConfigResult
@@ -47,137 +50,43 @@ VERSION_BASE = "1.3"
 SEARCH_PATH_KEY = "hydra.searchpath"
 FILE_SCHEME = "file://"
 STRUCTURED_SCHEME = "structured://"
-REQUIRED_VALUES = ("seed", "trust")
-"""Keys that every job reads."""
 
 
-@final
-class GuardedLoader(ConfigLoaderImpl):
-    """Hydra's loader, which refuses files that grant trust, or name what Hydra itself would call or write."""
+@dataclass
+class Schema:
+    """Types and defaults of the top-level keys; each part checks its own keys in its constructor."""
 
-    def load_configuration(
-        self,
-        config_name: str | None,
-        overrides: list[str],
-        run_mode: RunMode,
-        from_shell: bool = True,
-        validate_sweep_overrides: bool = True,
-    ) -> DictConfig:
-        """Compose a configuration, and check it.
-
-        Parameters
-        ----------
-        config_name : str or None
-            The root file.
-        overrides : list of str
-            The words of the command.
-        run_mode : RunMode
-        from_shell, validate_sweep_overrides : bool
-            As for Hydra's loader.
-
-        Raises
-        ------
-        UserError
-            A file says what only the command may say.
-        """
-        self._words = tuple(overrides)
-        composed = super().load_configuration(
-            config_name, overrides, run_mode, from_shell=from_shell, validate_sweep_overrides=validate_sweep_overrides
-        )
-        if config_name is not None:  # without a root file, as for --hydra-help, Hydra runs nothing
-            hydra: Any = OmegaConf.to_container(composed.hydra, resolve=False)
-            require_own_classes(hydra, self._words)
-        return composed
-
-    def _process_config_searchpath(
-        self, config_name: str | None, parsed_overrides: list[Override], repo: CachingConfigRepository
-    ) -> None:
-        """Check the folders that join the search path before Hydra looks into them: a package would be imported."""
-        root = None if config_name is None else repo.load_config(config_name)
-        in_file = [] if root is None else OmegaConf.select(root.config, SEARCH_PATH_KEY) or []
-        given = [override.value() for override in parsed_overrides if override.get_key_element() == SEARCH_PATH_KEY]
-        folders = [*in_file, *(folder for value in given if isinstance(value, list) for folder in value)]
-        words = [override.input_line or "" for override in parsed_overrides]
-        for folder in folders:
-            require_trusted_folder(SEARCH_PATH_KEY, str(folder), read_trust_of_words(words))
-        super()._process_config_searchpath(config_name, parsed_overrides, repo)
-
-    def _compose_config_from_defaults_list(self, defaults: list[ResultDefault], repo: IConfigRepository) -> DictConfig:
-        """Check what the files say before they are merged."""
-        require_allowed_files([self._read_file(default, repo) for default in defaults], self._words)
-        return super()._compose_config_from_defaults_list(defaults, repo)
-
-    def _read_file(self, default: ResultDefault, repo: IConfigRepository) -> ComposedFile:
-        """Return a file of the defaults list at its place in the configuration."""
-        loaded = repo.load_config(str(default.config_path))
-        assert loaded is not None
-        folder = str(loaded.path).removeprefix(FILE_SCHEME)
-        is_shipped = loaded.provider == "hydra" or folder.startswith(STRUCTURED_SCHEME)
-        is_shipped = is_shipped or os.path.realpath(folder) == os.path.realpath(CONF)
-        if is_shipped:
-            content: Any = {TRUST_KEY: []} if TRUST_KEY in loaded.config else {}
-        else:
-            placed = self._embed_result_config(loaded, default.package).config
-            content = OmegaConf.to_container(placed, resolve=False)
-        return ComposedFile(os.path.relpath(f"{folder}/{default.config_path}.yaml"), content, is_shipped)
+    dataset: Any = None
+    preprocessing: Any = None
+    learner: Any = None
+    space: Any = field(default_factory=dict)
+    default_space: Any = None
+    tuning: Any = None
+    pruning: Any = None
+    balance: Any = None
+    target: Any = None
+    calibration: Any = None
+    threshold: Any = None
+    evaluation: Any = None
+    audit: Any = None
+    tracking: Any = None
+    search: Any = None
+    seed: int = 0
+    n_jobs: int = 1
+    max_folds: int = 100_000
+    max_candidates: int = 1_000_000
+    figures: Any = field(default_factory=list)  # a list, or one name; `settle_figures` checks it
+    trust: list[str] = field(default_factory=list)
+    resume: Any = True  # true or false, in the words that `read_boolean` takes
+    workers: int = 1
+    timeout: float | None = None
+    on_error: str = "continue"
+    on_invalid: str = "stop"
+    dry_run: Any = False
+    max_jobs: int = 100_000
 
 
-@final
-class BoundedFileSource(FileConfigSource):
-    """Hydra's source of files, which refuses those that would grow without bound."""
-
-    def load_config(self, config_path: str) -> ConfigResult:
-        """Return the content of a file.
-
-        Raises
-        ------
-        UserError
-            It is too large.
-        """
-        file = Path(self.path) / self._normalize_file_name(config_path)
-        if file.is_file():
-            text = file.read_text(encoding="utf-8", errors="replace")
-            require_bounded_yaml(text, os.path.relpath(file))
-        return super().load_config(config_path)
-
-
-def bound_config_files() -> None:
-    """Let Hydra read files by `BoundedFileSource`."""
-    # Hydra registers its own source when it looks for plugins, and would not accept another one then.
-    Plugins.instance()
-    SourcesRegistry.instance().types[FileConfigSource.scheme()] = BoundedFileSource
-
-
-@final
-class ConfigFiles(CachingConfigRepository):
-    """Hydra's repository of configuration files, which keeps what it has read over all jobs.
-
-    Hydra's own cache lives for one composition: it copies the repository that it is given, and fills the copy.
-
-    Parameters
-    ----------
-    delegate : IConfigRepository
-        Reads the files.
-    """
-
-    def __init__(self, delegate: IConfigRepository) -> None:
-        super().__init__(delegate)
-        self._packed: dict[str, bytes] = {}
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> ConfigFiles:
-        """Return the same object, so that what one composition has read is there for the next."""
-        return self
-
-    def load_config(self, config_path: str) -> Any:
-        """Return a copy of a file's content, because Hydra changes what it gets; None if there is no such file."""
-        if config_path not in self._packed:
-            self._packed[config_path] = pickle.dumps(self.delegate.load_config(config_path=config_path))
-        return pickle.loads(self._packed[config_path])
-
-
-def set_values(composed: DictConfig, values: list[Override]) -> None:
-    """Set values in a configuration, as the words of a command do."""
-    ConfigLoaderImpl._apply_overrides_to_config(values, composed)
+KEYS = tuple(field.name for field in fields(Schema))
 
 
 @dataclass(frozen=True)
@@ -224,6 +133,7 @@ def open_engine(source: ConfigSource = SHIPPED_FILES) -> Iterator[Any]:
     from hydra.initialize import get_gh_backup, restore_gh_from_backup
 
     leave_out_current_folder()
+    register_schema()
     backup = get_gh_backup()
     version.setbase(VERSION_BASE)
     search_path = create_config_search_path(source.root_folder or str(CONF))
@@ -231,13 +141,25 @@ def open_engine(source: ConfigSource = SHIPPED_FILES) -> Iterator[Any]:
         folder = os.path.abspath(source.folder)
         if not os.path.isdir(folder):
             raise SearchPathException(f"Additional config directory '{folder}' not found")
-        search_path.prepend("command-line", f"file://{folder}", SearchPathQuery(provider="schema"))
+        search_path.prepend("command-line", f"{FILE_SCHEME}{folder}", SearchPathQuery(provider="schema"))
     engine = Hydra(JOB_NAME, GuardedLoader(search_path))
     GlobalHydra.instance().initialize(engine)
     try:
         yield engine
     finally:
         restore_gh_from_backup(backup)
+
+
+def register_schema() -> None:
+    """Register with Hydra the schema, the resolvers, and the source that reads files by `BoundedFileSource`."""
+    schema = OmegaConf.structured(Schema)
+    # Which parameters a space has is not known here, so that they are given without a plus sign.
+    OmegaConf.set_struct(schema.space, False)
+    ConfigStore.instance().store(group="schema", name="bakeoff", node=schema)
+    OmegaConf.register_new_resolver("bakeoff.token", lambda: secrets.token_hex(2), use_cache=True, replace=True)
+    # Hydra registers its own source when it looks for plugins, and would not accept another one then.
+    Plugins.instance()
+    SourcesRegistry.instance().types[FileConfigSource.scheme()] = BoundedFileSource
 
 
 def make_flag_parser() -> ArgumentParser:
@@ -254,67 +176,146 @@ def make_context(engine: Any) -> HydraContext:
     return HydraContext(engine.config_loader, Callbacks())
 
 
-def compose_plainly(words: Sequence[str]) -> DictConfig:
-    """Return the configuration that words compose, without Hydra's own part; nothing is run or written.
+def set_values(composed: DictConfig, values: list[Override]) -> None:
+    """Set values in a configuration, as the words of a command do."""
+    ConfigLoaderImpl._apply_overrides_to_config(values, composed)
+
+
+@final
+class GuardedLoader(ConfigLoaderImpl):
+    """Hydra's loader, which composes only what `read_files` and `require_allowed_files` have let through."""
+
+    def load_configuration(
+        self,
+        config_name: str | None,
+        overrides: list[str],
+        run_mode: RunMode,
+        from_shell: bool = True,
+        validate_sweep_overrides: bool = True,
+    ) -> DictConfig:
+        """Check the files, compose them as Hydra's loader does, and check the classes that Hydra would create.
+
+        Raises
+        ------
+        UserError
+            A file says what only the command may say.
+        """
+        if config_name is None:  # as for --hydra-help: Hydra runs nothing
+            return super().load_configuration(None, overrides, run_mode, from_shell, validate_sweep_overrides)
+        require_allowed_files(self.read_files(config_name, overrides, run_mode), overrides)
+        composed = super().load_configuration(config_name, overrides, run_mode, from_shell, validate_sweep_overrides)
+        hydra: Any = OmegaConf.to_container(composed.hydra, resolve=False)
+        require_own_classes(hydra, overrides)
+        return composed
+
+    def read_files(self, root: str, words: list[str], run_mode: RunMode) -> list[ComposedFile]:
+        """Return the files that words compose, in their order; none if all of them come with bakeoff or Hydra.
+
+        Raises
+        ------
+        UserError
+            A folder of the search path is that of a package that is not trusted: Hydra would import it.
+        """
+        repository: IConfigRepository = self.repository
+        path = self.get_search_path()
+        folders = _read_search_path(repository.load_config(root) if not _is_shipped_path(path) else None, words)
+        if not folders and _is_shipped_path(path):
+            return []
+        for folder in folders:
+            require_trusted_folder(SEARCH_PATH_KEY, folder, read_trust_of_words(words))
+        if folders:
+            repository = ConfigRepository(_extend(path, folders))
+        defaults = self.compute_defaults_list(root, words, run_mode).defaults
+        return [_read_file(default, repository) for default in defaults]
+
+
+def _is_shipped_path(path: ConfigSearchPath) -> bool:
+    return all(_is_shipped(str(element.provider), str(element.path)) for element in path.get_path())
+
+
+def _is_shipped(provider: str, folder: str) -> bool:
+    """Return whether a folder is one of bakeoff or Hydra."""
+    folder = folder.removeprefix(FILE_SCHEME)
+    is_of_hydra = provider == "hydra" or folder.startswith(STRUCTURED_SCHEME)
+    return is_of_hydra or os.path.realpath(folder) == os.path.realpath(CONF)
+
+
+def _read_search_path(root: ConfigResult | None, words: Sequence[str]) -> list[str]:
+    """Return the folders that the root file and the words add to the search path."""
+    given: list[Any] = [] if root is None else [OmegaConf.select(root.config, SEARCH_PATH_KEY)]
+    parsed = OverridesParser.create().parse_overrides([word for word in words if SEARCH_PATH_KEY in word])
+    given += [override.value() for override in parsed if override.get_key_element() == SEARCH_PATH_KEY]
+    lists = [folders for folders in given if isinstance(folders, Sequence) and not isinstance(folders, str)]
+    return [str(folder) for folders in lists for folder in folders]
+
+
+def _extend(path: ConfigSearchPath, folders: Sequence[str]) -> ConfigSearchPath:
+    """Return a search path with further folders where Hydra puts them: before the schemas."""
+    extended = deepcopy(path)
+    schemas = extended.get_path().pop()
+    for folder in folders:
+        extended.append(SEARCH_PATH_KEY, folder)
+    extended.get_path().append(schemas)
+    return extended
+
+
+def _read_file(default: ResultDefault, repository: IConfigRepository) -> ComposedFile:
+    """Return a file of the defaults list at its place in the configuration."""
+    loaded = repository.load_config(str(default.config_path))
+    assert loaded is not None
+    folder = str(loaded.path).removeprefix(FILE_SCHEME)
+    name = os.path.relpath(f"{folder}/{default.config_path}.yaml")
+    if _is_shipped(loaded.provider, folder):
+        return ComposedFile(name, {TRUST_KEY: []} if TRUST_KEY in loaded.config else {}, is_shipped=True)
+    placed = OmegaConf.create()
+    package = loaded.header["package"] if default.package is None else default.package
+    if package:
+        OmegaConf.update(placed, package, loaded.config, merge=False)
+    content: Any = OmegaConf.to_container(placed if package else loaded.config, resolve=False)
+    return ComposedFile(name, content, is_shipped=False)
+
+
+@final
+class BoundedFileSource(FileConfigSource):
+    """Hydra's source of files, which refuses those that would grow without bound."""
+
+    def load_config(self, config_path: str) -> ConfigResult:
+        """Return the content of a file.
+
+        Raises
+        ------
+        UserError
+            It is too large.
+        """
+        file = Path(self.path) / self._normalize_file_name(config_path)
+        if file.is_file():
+            text = file.read_text(encoding="utf-8", errors="replace")
+            require_bounded_yaml(text, os.path.relpath(file))
+        return super().load_config(config_path)
+
+
+@final
+class ConfigFiles(CachingConfigRepository):
+    """Hydra's repository of configuration files, which keeps what it has read over all jobs.
+
+    Hydra's own cache lives for one composition: it copies the repository that it is given, and fills the copy.
 
     Parameters
     ----------
-    words : sequence of str
-        Overrides.
-
-    Raises
-    ------
-    Exception
-        Of Hydra, for an invalid word.
+    delegate : IConfigRepository
+        Reads the files.
     """
-    import hydra
 
-    with open_engine():
-        return hydra.compose(ROOT_NAME, list(words))
+    def __init__(self, delegate: IConfigRepository) -> None:
+        super().__init__(delegate)
+        self._packed: dict[str, bytes] = {}
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> ConfigFiles:
+        """Return the same object, so that what one composition has read is there for the next."""
+        return self
 
-@dataclass
-class Schema:
-    """Types and defaults of the top-level keys; each part checks its own keys in its constructor."""
-
-    dataset: Any = None
-    preprocessing: Any = None
-    learner: Any = None
-    space: Any = field(default_factory=dict)
-    default_space: Any = None
-    tuning: Any = None
-    pruning: Any = None
-    balance: Any = None
-    target: Any = None
-    calibration: Any = None
-    threshold: Any = None
-    evaluation: Any = None
-    audit: Any = None
-    tracking: Any = None
-    search: Any = None
-    seed: int = 0
-    n_jobs: int = 1
-    max_folds: int = 100_000
-    max_candidates: int = 1_000_000
-    figures: Any = field(default_factory=list)  # a list, or one name; `settle_figures` checks it
-    trust: list[str] = field(default_factory=list)
-    resume: Any = True  # true or false, in the words that `read_boolean` takes
-    workers: int = 1
-    timeout: float | None = None
-    on_error: str = "continue"
-    on_invalid: str = "stop"
-    dry_run: Any = False
-    max_jobs: int = 100_000
-
-
-KEYS = tuple(field.name for field in fields(Schema))
-
-
-def register_schema() -> None:
-    """Register the schema and the resolvers with Hydra, which must happen before it composes a configuration."""
-    bound_config_files()
-    schema = OmegaConf.structured(Schema)
-    # Which parameters a space has is not known here, so that they are given without a plus sign.
-    OmegaConf.set_struct(schema.space, False)
-    ConfigStore.instance().store(group="schema", name="bakeoff", node=schema)
-    OmegaConf.register_new_resolver("bakeoff.token", lambda: secrets.token_hex(2), use_cache=True, replace=True)
+    def load_config(self, config_path: str) -> Any:
+        """Return a copy of a file's content, because Hydra changes what it gets; None if there is no such file."""
+        if config_path not in self._packed:
+            self._packed[config_path] = pickle.dumps(self.delegate.load_config(config_path=config_path))
+        return pickle.loads(self._packed[config_path])

@@ -15,7 +15,7 @@ from omegaconf import DictConfig, OmegaConf, read_write
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 from omegaconf.resolvers import oc
 
-from bakeoff.pipeline.config.engine import KEYS, REQUIRED_VALUES
+from bakeoff.pipeline.config.engine import KEYS
 from bakeoff.pipeline.config.messages import explain_reference
 from bakeoff.pipeline.config.nodes import Path, name_key, require_bounded_references, walk
 from bakeoff.pipeline.errors import UserError, did_you_mean
@@ -29,6 +29,8 @@ RESOLVED = re.compile(
 )
 """Keys that are read here, or that name what a run chooses or is called: texts in them are no secrets."""
 TARGET_NAME = "_target_"
+REQUIRED_VALUES = ("seed", "trust")
+"""Keys that every job reads."""
 
 
 def resolve_config(composed: DictConfig) -> dict[str, Any]:

@@ -1,9 +1,14 @@
-"""Trust: the packages of the user whose code may run.
+"""Trust: the packages of the user whose code may run, and what a file may set of Hydra.
 
-It is read here, at the doors of bakeoff, from the three places where only the user writes: the words of the command,
+Trust is read here, at the doors of bakeoff, from the three places where only the user writes: the words of the command,
 the argument ``trust`` of a call of Python, and an environment variable. From there it travels as words and as values:
 ``trust=[mine]`` among the words of a job, ``spec["trust"]`` in its settled configuration, and an argument ``trust`` of
-what reads a store or a model. Nothing else grants it: `bakeoff.pipeline.config.trust` refuses files that do.
+what reads a store or a model.
+
+A configuration of others is composed from their files, and so is Hydra's own part of it: the classes that Hydra
+creates, its log, the folders that it writes into, and the variables that it sets. `require_allowed_files` refuses files
+that grant trust, or set more of this part than `_is_allowed` lists. What the words of the command say is said by the
+user.
 """
 
 from __future__ import annotations
@@ -12,13 +17,14 @@ import importlib.util
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
 import bakeoff
+from bakeoff.pipeline.config.nodes import walk
 from bakeoff.pipeline.errors import UserError
 
 TRUST_KEY = "trust"
@@ -26,10 +32,9 @@ TRUST_VARIABLE = "BAKEOFF_TRUST"
 """The environment variable with names of packages, separated by commas."""
 PLUGIN_PACKAGE = "hydra_plugins"
 _PACKAGE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
-HYDRA_KEY = "hydra"
 PARAMS = "hydra.sweeper.params"
 SECTIONS = (
-    "hydra", "hydra.run", "hydra.sweep", "hydra.job", "hydra.overrides", "hydra.sweeper", "hydra.launcher",
+    "hydra", "hydra.run", "hydra.sweep", "hydra.job", "hydra.overrides", "hydra.sweeper", PARAMS, "hydra.launcher",
     "hydra.launcher.ray", "hydra.launcher.ray.init", "hydra.launcher.ray.remote",
 )  # fmt: skip
 """Mappings whose keys are judged one by one; every other value is judged as a whole."""
@@ -219,14 +224,13 @@ def require_allowed_files(files: Sequence[ComposedFile], words: Sequence[str]) -
     if granting and not granting[-1].is_shipped:
         _require_given_trust(granting[-1], read_trust_of_words(words))
     for file in files:
-        if file.is_shipped or HYDRA_KEY not in file.content:
-            continue
-        for key in _iterate_refused(file.content[HYDRA_KEY], HYDRA_KEY):
+        refused = None if file.is_shipped else _find_refused(file.content)
+        if refused is not None:
+            word = "trust=[PACKAGE]" if is_trust_word(refused.removeprefix(f"{PARAMS}.")) else f"{refused}=VALUE"
             raise UserError(
-                f"{key} is set by {file.name}, and not by the command: leave it out of the file, and if it is meant, "
-                f"add {key}=VALUE to the command."
+                f"{refused} is set by {file.name}, and not by the command: leave it out of the file, and if it is "
+                f"meant, add {word} to the command."
             )
-        _require_params_without_trust(file)
 
 
 def require_own_classes(hydra: Mapping[str, Any], words: Sequence[str]) -> None:
@@ -299,29 +303,18 @@ def _require_given_trust(file: ComposedFile, given: Sequence[str]) -> None:
     )
 
 
-def _require_params_without_trust(file: ComposedFile) -> None:
-    sweeper = file.content[HYDRA_KEY].get("sweeper") or {}
-    for key in sweeper.get("params") or ():
-        if is_trust_word(str(key)):
-            raise UserError(
-                f"{PARAMS}.{key} is set by {file.name}, and only the command may say what is trusted: leave the key "
-                "out, and add trust=[PACKAGE] to the command."
-            )
-
-
-def _iterate_refused(node: Any, section: str) -> Iterator[str]:
-    """Yield the keys below a section that a file may not set; the section itself if it is no mapping."""
-    if not isinstance(node, Mapping):
-        yield section
-        return
-    for name, value in node.items():
-        key = f"{section}.{name}"
-        if key == PARAMS and isinstance(value, Mapping):
-            yield from (f"{PARAMS}.{each}" for each in value if not PARAMETER.fullmatch(str(each)))
-        elif key in SECTIONS:
-            yield from _iterate_refused(value, key)
-        elif not _is_allowed(section, str(name), value):
-            yield key
+def _find_refused(content: Mapping[Any, Any]) -> str | None:
+    """Return the first key of Hydra that a file may not set; None if it may set all that it does."""
+    nodes = dict(walk(content))
+    for section in SECTIONS:
+        node = nodes.get(tuple(section.split(".")), {})
+        if not isinstance(node, Mapping):
+            return section
+        for name, value in node.items():
+            key = f"{section}.{name}"
+            if key not in SECTIONS and not _is_allowed(section, str(name), value):
+                return key
+    return None
 
 
 def _is_allowed(section: str, name: str, value: Any) -> bool:
@@ -329,14 +322,13 @@ def _is_allowed(section: str, name: str, value: Any) -> bool:
         return name in ("mode", "searchpath")
     if section == "hydra.sweep":
         return name == "dir" and SWEEPS_FOLDER.fullmatch(str(value)) is not None
+    if section == PARAMS:
+        return PARAMETER.fullmatch(name) is not None and not is_trust_word(name)
     if section == "hydra.sweeper":
         # The names in a sampler or pruner are checked like those of an experiment.
-        return not name.startswith("_") and name != "params" and (name in ("sampler", "pruner") or _is_plain(value))
+        has_no_mapping = not any(isinstance(each, Mapping) for _, each in walk(value))
+        return not name.startswith("_") and (name in ("sampler", "pruner") or has_no_mapping)
     if section.startswith("hydra.launcher"):
         is_name = isinstance(value, str) and name in CLUSTER_NAMES and CLUSTER_NAME.fullmatch(value) is not None
         return not name.startswith("_") and (is_name or value is None or isinstance(value, bool | int | float))
     return False
-
-
-def _is_plain(value: Any) -> bool:
-    return not isinstance(value, Mapping) and not (isinstance(value, list) and not all(map(_is_plain, value)))

@@ -74,12 +74,11 @@ def run_requested_sweep(request: SweepRequest) -> SweepReport:
     from hydra.types import RunMode
     from hydra.utils import instantiate
 
-    from bakeoff.pipeline.config.engine import make_context, open_engine, register_schema
+    from bakeoff.pipeline.config.engine import make_context, open_engine
     from bakeoff.pipeline.config.messages import explain_error
     from bakeoff.pipeline.config.words import split_sweep_words
 
     sweep_words, job_words = split_sweep_words(request.words)
-    register_schema()
     try:
         with open_engine(request.source) as engine:
             words = [*sweep_words, SWEEP_WORD]

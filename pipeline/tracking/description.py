@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bakeoff.pipeline.audit import AuditVerdict, make_audit_tags
+from bakeoff.pipeline.config.nodes import Path, walk
 from bakeoff.pipeline.config.settle import NULL_PARTS, to_yaml
 from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.experiment import Experiment
@@ -115,7 +116,7 @@ def name_configuration(choices: Mapping[str, str], spec: Mapping[str, Any], vary
     # The order in which a reader compares runs: the experiment, the learner, the learner's parameters, the rest.
     keys = sorted(keys, key=_rank_key)
     # An option "none" is shown with its group, because "pruning=none" is clearer than "none".
-    values = {**spec, **{key: option for key, option in choices.items() if option == "none"}}
+    values = dict(walk({**spec, **{key: option for key, option in choices.items() if option == "none"}}))
     words = []
     for key in keys:
         if key in OPTIONAL_PARTS and key in choices:
@@ -123,16 +124,16 @@ def name_configuration(choices: Mapping[str, str], spec: Mapping[str, Any], vary
         elif choices.get(key, "none") != "none":
             words.append(choices[key])
         else:
-            words.append(f"{key.split('.')[-1]}={_get_nested(values, key)}")
+            words.append(f"{key.split('.')[-1]}={values.get(_split_key(key))}")
     return " ".join(words if "learner" in keys else [*words, choices["learner"]])
 
 
 def _is_named(key: str, spec: Mapping[str, Any]) -> bool:
     """Return whether a key may appear in a run's name: one that the run has, and of the space only what is searched."""
     if key.startswith(SPACE_PREFIX):
-        return _get_nested(spec, _find_stored_key(key)) is not None
+        return dict(walk(spec)).get(_split_key(_find_stored_key(key))) is not None
     # In a sweep over several learners, a key that varies may be that of another learner.
-    if key.startswith(LEARNER_PREFIX) and not _has_key(spec, key):
+    if key.startswith(LEARNER_PREFIX) and _split_key(key) not in dict(walk(spec)):
         return False
     return key.split(".")[0] not in UNNAMED_KEYS and key not in LONG_KEYS
 
@@ -140,6 +141,10 @@ def _is_named(key: str, spec: Mapping[str, Any]) -> bool:
 def _find_stored_key(key: str) -> str:
     """Return the key under which a settled configuration holds a value: tuning holds the space that it searches."""
     return f"tuning.{key}" if key.startswith(SPACE_PREFIX) else key
+
+
+def _split_key(key: str) -> Path:
+    return tuple(key.split("."))
 
 
 def _rank_key(key: str) -> int:
@@ -191,28 +196,14 @@ def _read_settings(spec: Mapping[str, Any]) -> dict[str, str]:
     return {name: os.environ.get(name, "") for name in names if not is_secret_name(name)}
 
 
-def _has_key(values: Mapping[str, Any], key: str) -> bool:
-    """Return whether there is a dotted key; its value may be None."""
-    above, _, name = key.rpartition(".")
-    parent = _get_nested(values, above)
-    return isinstance(parent, Mapping) and name in parent
-
-
-def _get_nested(values: Mapping[str, Any], key: str) -> Any:
-    """Return the value of a dotted key; None if there is none."""
-    value: Any = values
-    for name in key.split("."):
-        value = value.get(name) if isinstance(value, Mapping) else None
-    return value
-
-
-def _flatten(key: str, value: Any) -> Iterator[tuple[str, str]]:
+def _flatten(part: str, node: Any) -> Iterator[tuple[str, str]]:
     """Yield dotted keys and their values as text, except ``_target_``, which the chosen option stands for."""
-    if isinstance(value, Mapping) and key not in WHOLE_KEYS:
-        for name, child in value.items():
-            if name != "_target_":
-                yield from _flatten(f"{key}.{name}", child)
-    elif isinstance(value, str):
-        yield key, value
-    else:
-        yield key, json.dumps(value, default=str)
+    yielded: Path | None = None
+    for path, value in walk(node, (part,)):
+        key = ".".join(map(str, path))
+        is_inside = yielded is not None and path[: len(yielded)] == yielded
+        if is_inside or (isinstance(value, Mapping) and key not in WHOLE_KEYS):
+            continue
+        yielded = path
+        if path[-1] != "_target_":
+            yield key, value if isinstance(value, str) else json.dumps(value, default=str)

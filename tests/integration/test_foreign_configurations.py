@@ -19,7 +19,7 @@ from command import Answer, Bakeoff
 from hydra.types import RunMode
 
 import bakeoff as package
-from bakeoff.pipeline.config.engine import ROOT_NAME, open_engine, register_schema
+from bakeoff.pipeline.config.engine import ROOT_NAME, open_engine
 from bakeoff.pipeline.config.trust import PLUGIN_PACKAGE, leave_out_current_folder
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking import provenance
@@ -239,7 +239,6 @@ def test_a_command_refuses_before_hydra_acts(bakeoff: Bakeoff, name: str, mode_w
 
 def require_no_composition(words: list[str], message: str) -> None:
     """Compose as every command does, with Hydra's log, which is configured at once."""
-    register_schema()
     with pytest.raises(UserError, match=message), open_engine() as engine:
         engine.compose_config(ROOT_NAME, [*QUICK, *words], RunMode.RUN, with_log_configuration=True)
 
@@ -271,7 +270,6 @@ def test_no_file_sends_code_to_a_cluster(bakeoff: Bakeoff) -> None:
 def test_a_file_may_name_a_sweep(bakeoff: Bakeoff) -> None:
     text = f"{GLOBAL}hydra:\n  sweep: {{dir: outputs/sweeps/mine}}\n"
     write_files(bakeoff.folder, {"conf/experiment/mine.yaml": text})
-    register_schema()
     with open_engine() as engine:
         composed = engine.compose_config(ROOT_NAME, [*QUICK, "experiment=mine"], RunMode.RUN)
     assert composed.hydra.sweep.dir == "outputs/sweeps/mine"

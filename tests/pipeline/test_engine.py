@@ -7,7 +7,7 @@ import inspect
 import pytest
 from hydra._internal.callbacks import Callbacks
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
-from hydra._internal.config_repository import CachingConfigRepository
+from hydra._internal.config_repository import CachingConfigRepository, ConfigRepository
 from hydra._internal.core_plugins.file_config_source import FileConfigSource
 from hydra._internal.hydra import Hydra
 from hydra._internal.sources_registry import SourcesRegistry
@@ -19,9 +19,8 @@ METHODS = {
         "config_name", "overrides", "run_mode", "from_shell", "validate_sweep_overrides",
     ),
     (ConfigLoaderImpl, "load_sweep_config"): ("master_config", "sweep_overrides"),
-    (ConfigLoaderImpl, "_process_config_searchpath"): ("config_name", "parsed_overrides", "repo"),
-    (ConfigLoaderImpl, "_compose_config_from_defaults_list"): ("defaults", "repo"),
-    (ConfigLoaderImpl, "_embed_result_config"): ("ret", "package_override"),
+    (ConfigLoaderImpl, "compute_defaults_list"): ("config_name", "overrides", "run_mode"),
+    (ConfigRepository, "load_config"): ("config_path",),
     (ConfigLoaderImpl, "_apply_overrides_to_config"): ("overrides", "cfg"),
     (CachingConfigRepository, "load_config"): ("config_path",),
     (FileConfigSource, "load_config"): ("config_path",),
