@@ -15,24 +15,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from bakeoff.learners.base.input_tags import with_input_tags
 from bakeoff.learners.base.paths import check_path_values
-from bakeoff.learners.knn.graph import drop_self_neighbors
-from bakeoff.learners.knn.metric.coordinates import copy_transposed, has_missing
-from bakeoff.learners.knn.metric.fit_metric import fit_metric, warn_of_power
-from bakeoff.learners.knn.metric.names import METRICS, METRICS_OF_COLUMNS, name_metric
-from bakeoff.learners.knn.metric.pairwise_metric import PrecomputedMetric
-from bakeoff.learners.knn.neighbor_searcher import NeighborSearcher
-from bakeoff.learners.knn.sample_weight import (
+from bakeoff.learners.knn.brute_force import BruteForce, CachedSearch
+from bakeoff.learners.knn.fit_metric import fit_metric, warn_of_power
+from bakeoff.learners.knn.metrics import METRICS, METRICS_OF_COLUMNS, copy_transposed, has_missing, name_metric
+from bakeoff.learners.knn.neighbor_searcher import NeighborSearcher, choose_algorithm, drop_self_neighbors
+from bakeoff.learners.knn.pairwise_metric import PrecomputedMetric
+from bakeoff.learners.knn.ranking import TIE_PRECISION
+from bakeoff.learners.knn.voting import (
     SUM_MARGIN,
+    choose_ties,
+    compute_vote_shares,
     count_rows_needed,
     describe_too_few_rows,
     select_sample_weights,
 )
-from bakeoff.learners.knn.search.brute_force import BruteForce
-from bakeoff.learners.knn.search.cached_search import CachedSearch
-from bakeoff.learners.knn.search.choose_algorithm import choose_algorithm
-from bakeoff.learners.knn.search.ranking import TIE_PRECISION
-from bakeoff.learners.knn.ties import choose_ties
-from bakeoff.learners.knn.voting import compute_vote_shares
 
 OWN_ROWS = np.empty((0, 0))
 """Stands for the training rows themselves as queries, each without itself among its neighbours."""

@@ -1,4 +1,14 @@
-"""The search of fitted k-NN for the rows nearest to queries, and the graph of these neighbours."""
+"""The search of fitted k-NN for the rows nearest to queries, and the graph of these neighbours.
+
+The choice of a search: all searches find the same neighbours, so the fastest one that supports the rows is used.
+
+The graph of neighbours: an edge from each query to each of its neighbours.
+
+Only m k of the m n cells of its matrix are not zero, so the matrix is sparse. NumPy has no sparse matrices; SciPy's
+are accepted by the usual consumers of such a graph, clustering and embedding.
+
+Cost: O(mk).
+"""
 
 from __future__ import annotations
 
@@ -8,14 +18,17 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_matrix
 from sklearn.utils.validation import check_is_fitted
 
 from bakeoff.learners.base.estimator import Learner
-from bakeoff.learners.knn.graph import build_graph, drop_self_neighbors
-from bakeoff.learners.knn.metric.base import Metric
-from bakeoff.learners.knn.metric.coordinates import copy_transposed
-from bakeoff.learners.knn.sample_weight import describe_too_few_rows
-from bakeoff.learners.knn.search.base import Search
+from bakeoff.learners.knn.brute_force import BruteForce
+from bakeoff.learners.knn.kd_tree import KDTree, SciPyKDTree
+from bakeoff.learners.knn.metrics import NON_METRICS, Metric, copy_transposed
+from bakeoff.learners.knn.minkowski import MinkowskiMetric
+from bakeoff.learners.knn.ranking import Search
+from bakeoff.learners.knn.simple_matching import SimpleMatchingSearch, can_count_matches
+from bakeoff.learners.knn.voting import describe_too_few_rows
 
 
 class NeighborSearcher(Learner):
@@ -125,3 +138,114 @@ class NeighborSearcher(Learner):
         rows, distance = drop_self_neighbors(rows, distance)
         as_given = np.argsort(self._row_positions)
         return rows[as_given], distance[as_given]
+
+
+MIN_TREE_ROWS_BY_COLUMNS = (0, 500, 500, 500, 2000, 3000, 10000, 100000, 2**62)
+"""The number of rows from which SciPy's tree is faster than brute force, by the number of columns (measured)."""
+
+
+def choose_algorithm(metric: Metric, T: np.ndarray, algorithm: str, leaf_size: int, metric_name: Any) -> Search:
+    """Return the search that ``algorithm`` names, or the one that is probably the fastest.
+
+    Parameters
+    ----------
+    metric : Metric
+    T : ndarray of shape (e, n)
+        Coordinates of the training rows.
+    algorithm, leaf_size
+        As in `bakeoff.learners.KNeighborsClassifier`.
+    metric_name : str or callable
+        The parameter ``metric``, for the error message.
+
+    Raises
+    ------
+    ValueError
+        ``"kd_tree"`` was requested and does not support these rows, or ``"ball_tree"`` this metric.
+    """
+    brute_force = choose_brute_force(metric, T)
+    _check_tree(metric, algorithm, metric_name, missing=brute_force.missing)
+    has_boxes = isinstance(metric, MinkowskiMetric) and metric.p >= 1 and not metric.nominal.any()
+    if not isinstance(metric, MinkowskiMetric) or not has_boxes or brute_force.missing:
+        if algorithm == "kd_tree":
+            raise ValueError(
+                "algorithm='kd_tree' supports numeric columns and a p-norm, but "
+                f"metric={metric_name!r} or X has others; use algorithm='brute'."
+            )
+        return brute_force
+    if algorithm == "kd_tree":
+        return KDTree(metric, T, leaf_size)
+    e, n = T.shape
+    min_tree_rows = MIN_TREE_ROWS_BY_COLUMNS[min(e, len(MIN_TREE_ROWS_BY_COLUMNS) - 1)]
+    if algorithm == "ball_tree" or (algorithm == "auto" and n >= min_tree_rows):
+        return SciPyKDTree(metric, T, leaf_size)
+    return brute_force
+
+
+def _check_tree(metric: Metric, algorithm: str, metric_name: Any, *, missing: bool) -> None:
+    """Refuse a tree for distances without the triangle inequality, on which every tree relies."""
+    if algorithm not in ("ball_tree", "kd_tree"):
+        return
+    if isinstance(metric, MinkowskiMetric) and metric.p < 1:
+        raise ValueError(
+            f'algorithm="{algorithm}" does not support 0 < p < 1 for the Minkowski metric. To resolve this problem '
+            'either set p >= 1 or algorithm="brute".'
+        )
+    is_unfit = isinstance(metric_name, str) and metric_name in NON_METRICS
+    if is_unfit or (missing and algorithm == "ball_tree"):
+        raise ValueError(
+            f"algorithm={algorithm!r} supports complete columns and metrics with the triangle inequality, but "
+            f"metric={metric_name!r} or X has others; use algorithm='brute'."
+        )
+
+
+def choose_brute_force(metric: Metric, T: np.ndarray) -> BruteForce:
+    """Return the fastest search that compares all pairs of a query and a row of T (e, n)."""
+    if can_count_matches(metric, T):
+        return SimpleMatchingSearch(metric, T)
+    return BruteForce(metric, T)
+
+
+def build_graph(rows: np.ndarray, distance: np.ndarray | None, n: int) -> Any:
+    """Return the adjacency matrix.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (m, k), int
+        The neighbours of each query, from 0 to n - 1.
+    distance : ndarray of shape (m, k) or None
+        The lengths of the edges; if None, each is 1.
+    n : int
+
+    Returns
+    -------
+    csr_matrix of shape (m, n), float
+        An edge of length 0 is stored as such.
+    """
+    m, k = rows.shape
+    lengths = np.ones(rows.size) if distance is None else distance.ravel()
+    row_starts = np.arange(0, m * k + 1, k)  # (m + 1,)
+    return csr_matrix((lengths, rows.ravel(), row_starts), shape=(m, n))
+
+
+def drop_self_neighbors(rows: np.ndarray, distance: np.ndarray, start: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Drop each stored row from its own neighbours.
+
+    Parameters
+    ----------
+    rows, distance : ndarrays of shape (n, k + 1)
+        The neighbours of n stored rows themselves, in their order. If more than k rows are equal to a row, it may
+        not be among its own neighbours; in that case its last neighbour is dropped.
+    start : int
+        The first of these stored rows.
+
+    Returns
+    -------
+    rows, distance : ndarrays of shape (n, k)
+    """
+    n = rows.shape[0]
+    others = rows != np.arange(start, start + n)[:, None]  # (n, k + 1)
+    lacks_itself = others.all(axis=1)
+    others[lacks_itself, -1] = False
+    rows = rows[others].reshape(n, -1)
+    distance = distance[others].reshape(n, -1)
+    return rows, distance

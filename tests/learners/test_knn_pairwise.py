@@ -12,7 +12,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier as SklearnClassifier
 
 from bakeoff.learners import KNeighborsClassifier, KNeighborsRegressor
-from bakeoff.learners.knn.metric.names import BOOLEAN_METRICS, PAIRWISE_METRICS
+from bakeoff.learners.knn.metrics import BOOLEAN_METRICS, PAIRWISE_METRICS
 
 OTHER_WEIGHTS = np.array([1.0, 0.5, 2.0])
 

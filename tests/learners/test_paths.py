@@ -22,7 +22,7 @@ from bakeoff.learners import (
     Perceptron,
     Ridge,
 )
-from bakeoff.learners.knn.search.base import Search
+from bakeoff.learners.knn.ranking import Search
 from bakeoff.learners.linear.blocked_pass import BlockedPass
 from bakeoff.learners.mlp import training
 

@@ -23,11 +23,10 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from bakeoff.learners.base.input_checks import as_small_integers
-from bakeoff.learners.knn.metric.base import Metric
-from bakeoff.learners.knn.metric.coordinates import has_missing
-from bakeoff.learners.knn.metric.minkowski import MinkowskiMetric
-from bakeoff.learners.knn.search.brute_force import BruteForce
-from bakeoff.learners.knn.search.ranking import rank_pairs, select_candidates, sort_pairs
+from bakeoff.learners.knn.brute_force import BruteForce
+from bakeoff.learners.knn.metrics import Metric, has_missing
+from bakeoff.learners.knn.minkowski import MinkowskiMetric
+from bakeoff.learners.knn.ranking import rank_pairs, select_candidates, sort_pairs
 
 MAX_EXACT_INTEGER = 2**24
 """float32 represents all integers up to this one."""

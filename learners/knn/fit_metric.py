@@ -13,13 +13,9 @@ from typing import Any
 import numpy as np
 
 from bakeoff.learners.base.scaling import RELATIVE_CELL_ROUNDING
-from bakeoff.learners.knn.metric.base import Metric
-from bakeoff.learners.knn.metric.callable_metric import CallableMetric
-from bakeoff.learners.knn.metric.mahalanobis import fit_mahalanobis
-from bakeoff.learners.knn.metric.minkowski import MinkowskiMetric
-from bakeoff.learners.knn.metric.names import PAIRWISE_METRICS, POWER_BY_METRIC
-from bakeoff.learners.knn.metric.pairwise_metric import PairwiseMetric
-from bakeoff.learners.knn.metric.units import choose_unit, compute_half_ranges
+from bakeoff.learners.knn.metrics import PAIRWISE_METRICS, POWER_BY_METRIC, Metric, choose_unit, compute_half_ranges
+from bakeoff.learners.knn.minkowski import MinkowskiMetric
+from bakeoff.learners.knn.pairwise_metric import CallableMetric, PairwiseMetric, fit_mahalanobis
 
 MIN_HALF_RANGE = 1e-300
 """A column of a smaller range counts as constant: one over its range may not be a float."""

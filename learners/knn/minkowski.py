@@ -1,4 +1,4 @@
-r"""Minkowski distances, and the metrics that are Minkowski distances in other coordinates.
+"""Minkowski distances, and the metrics that are Minkowski distances in other coordinates.
 
 For rows x and z with column weights w (1 by default) the p-norm distance is
 
@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from bakeoff.learners.knn.metric.base import Metric
+from bakeoff.learners.knn.metrics import Metric
 
 MAX_COORDINATE = 1e150
 """The largest coordinate: its square, summed over columns, still fits a float."""

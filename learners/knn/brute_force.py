@@ -1,4 +1,12 @@
-"""A float32 prefilter for Euclidean neighbours: filter in single precision, refine in double.
+"""Brute force: every distance is computed, or shown to be irrelevant.
+
+Euclidean distances between many complete rows go through a float32 prefilter first
+(`bakeoff.learners.knn.brute_force`), and exact distances are computed only for its candidates. For all
+other metrics every distance is computed, in tiles that fit into cache.
+
+Cost: O(mne) time, O(block) memory.
+
+A float32 prefilter for Euclidean neighbours: filter in single precision, refine in double.
 
 In ‖q - x‖² = ‖q‖² - 2 q·x + ‖x‖² the first term is the same for all rows x, so the scores ‖x‖² - 2 q·x order the rows
 as their distances do. The scores of all rows are one matrix product, which in float32 is many times faster than exact
@@ -9,17 +17,119 @@ Cost: O(mne) time, in float32; O(ne) memory.
 
 Reference: C. Böhm, S. Berchtold and D. A. Keim, "Searching in high-dimensional spaces", ACM Computing Surveys 33, 2001
 (filter and refinement).
+
+A search that caches its results, so that one search can be used for many numbers of neighbours.
+
+Neighbours are ranked, so the k nearest are the first k of the K nearest: a later request for the same queries with
+another k is answered from the table for the largest k.
+
+Cost: one search for the first request; O(m(e + k)) for each of the next ones, to compare the queries.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
-from bakeoff.learners.knn.search.ranking import select_candidates
+from bakeoff.learners.knn.metrics import Metric, has_missing
+from bakeoff.learners.knn.minkowski import MinkowskiMetric
+from bakeoff.learners.knn.ranking import Search, rank_pairs, select_candidates, select_nearest, sort_pairs, take_top_k
+
+CELLS_PER_BLOCK = 2**20
+"""Scores that a block of queries should have: 4 MiB in float32, near the cache."""
+
+MAX_CELLS_PER_BLOCK = 2**23
+"""Scores that a block of queries may have."""
+
+MIN_QUERIES_PER_PRODUCT = 64
+"""Matrix products of fewer queries are slow."""
 
 CELLS_PER_TILE = 2**16
+"""Exact distances computed at once: 512 KiB in float64."""
+
+MIN_PREFILTER_ROWS = 100
+"""Comparing fewer rows takes no longer than filtering them."""
+
+MIN_PREFILTER_ROWS_PER_NEIGHBOUR = 8
+"""With fewer rows for each neighbour the prefilter removes too few."""
+
+
+class BruteForce(Search):
+    """A search that compares every query with every stored row.
+
+    Parameters
+    ----------
+    metric : Metric
+    T : ndarray of shape (e, n)
+
+    Attributes
+    ----------
+    can_prefilter : bool
+        Whether the distances between stored rows and complete queries are Euclidean.
+    """
+
+    def __init__(self, metric: Metric, T: np.ndarray) -> None:
+        super().__init__(metric, T)
+        euclidean = isinstance(metric, MinkowskiMetric) and metric.p == 2 and not metric.nominal.any()
+        self.can_prefilter = euclidean and not self.missing
+        self._prefilter: Float32Prefilter | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state to save, without the prefilter, which the first search that needs it builds."""
+        return {**self.__dict__, "_prefilter": None}
+
+    def choose_block_size(self, *, whole_ties: bool) -> int:
+        """Return the number of queries to search for at once."""
+        n = self.T.shape[1]
+        queries = max(1, CELLS_PER_BLOCK // n)
+        if whole_ties:
+            return queries
+        affordable = max(1, MAX_CELLS_PER_BLOCK // n)
+        return min(max(MIN_QUERIES_PER_PRODUCT, queries), affordable)
+
+    def find_nearest(self, Q: np.ndarray, k: int, *, whole_ties: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Return the k nearest rows of each query in Q (e, m); see `Search.find_nearest`."""
+        m = Q.shape[1]
+        missing = self.missing or has_missing(Q)
+        slack = self.measure_slack(Q, whole_ties=whole_ties)
+        candidates = None if missing else self._find_candidates(Q, k, slack)
+        if candidates is None:
+            query, row, distance = self._compare_all_pairs(Q, k, missing, slack)
+        else:
+            query, row = sort_pairs(*candidates, self.T.shape[1])
+            distance = self.metric.measure_pairs(Q, query, self.T, row, missing=False)
+        return rank_pairs(query, row, distance, m, k, slack)
+
+    def _find_candidates(self, Q: np.ndarray, k: int, slack: np.ndarray | None) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return the prefilter's pairs of query and row for complete queries, or None if it does not save work."""
+        n = self.T.shape[1]
+        if not self.can_prefilter or n < MIN_PREFILTER_ROWS or k > n // MIN_PREFILTER_ROWS_PER_NEIGHBOUR:
+            return None
+        if self._prefilter is None:
+            self._prefilter = Float32Prefilter(self.T)
+        return self._prefilter.find_candidates(Q, k, slack)
+
+    def _compare_all_pairs(
+        self, Q: np.ndarray, k: int, missing: bool, slack: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Compute every distance, tile by tile; return query, row and distance of the pairs that may be neighbours."""
+        step = max(1, CELLS_PER_TILE // self.T.shape[1])
+        queries = []
+        rows = []
+        distances = []
+        for start in range(0, Q.shape[1], step):
+            block = Q[:, start : start + step]
+            slack_of_block = None if slack is None else slack[start : start + step]
+            tile = self.metric.measure_all_pairs(block, self.T, missing=missing)  # (block, n)
+            query, row = select_nearest(tile, k, slack_of_block)
+            queries.append(query + start)
+            rows.append(row)
+            distances.append(tile[query, row])
+        return np.concatenate(queries), np.concatenate(rows), np.concatenate(distances)
+
+
 """Coordinates centred at once: 512 KiB in float64, which fits the cache."""
 
 CENTRE_SAMPLE_ROWS = 100
@@ -174,3 +284,62 @@ def _bound_score_error(norms: np.ndarray, e: int) -> np.ndarray:
     and Σ|terms| ≤ 2‖q‖‖z‖ + ‖z‖² ≤ 2‖q‖ + 1. The bound returned is this value, rounded up generously.
     """
     return 1.1 * (e + 8) * FLOAT32_ROUNDING * (2 * norms + 1)
+
+
+MAX_CACHED_NEIGHBOURS = 2**25
+"""Neighbours in the cache: half a gigabyte."""
+
+
+class CachedSearch(Search):
+    """A search that uses a cache for any k up to a maximum.
+
+    Parameters
+    ----------
+    search : Search
+        The search that finds the neighbours.
+    max_k : int
+        The largest number of neighbours in the cache.
+    """
+
+    def __init__(self, search: Search, max_k: int) -> None:
+        super().__init__(search.metric, search.T)
+        self.search = search
+        self.max_k = max_k
+        self._cache: dict[tuple[Any, ...], tuple[np.ndarray, ...]] = {}  # key of a block -> queries, rows, distances
+        self._cached_neighbours = 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state to save, without the cache."""
+        return {**self.__dict__, "_cache": {}, "_cached_neighbours": 0}
+
+    def choose_block_size(self, *, whole_ties: bool) -> int:
+        """Return the number of queries to search for at once."""
+        return self.search.choose_block_size(whole_ties=whole_ties)
+
+    def find_nearest(self, Q: np.ndarray, k: int, *, whole_ties: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Return the k nearest rows of each query in Q (e, m); see `Search.find_nearest`."""
+        if k > self.max_k:
+            return self.search.find_nearest(Q, k, whole_ties=whole_ties)
+        # A block is found by its first query, and then compared as a whole.
+        key = (whole_ties, Q.shape, Q[:, 0].tobytes())
+        cached = self._cache.get(key)
+        if cached is not None and _have_same_bits(cached[0], Q):
+            _, rows, distances = cached
+        else:
+            rows, distances = self.search.find_nearest(Q, self.max_k, whole_ties=whole_ties)
+            self._cache_answer(key, Q, rows, distances)
+        return take_top_k(rows, distances, k, self.measure_slack(Q, whole_ties=whole_ties))
+
+    def _cache_answer(self, key: tuple[Any, ...], Q: np.ndarray, rows: np.ndarray, distances: np.ndarray) -> None:
+        if self._cached_neighbours + rows.size > MAX_CACHED_NEIGHBOURS:
+            self._cache = {}
+            self._cached_neighbours = 0
+        self._cached_neighbours += rows.size
+        self._cache[key] = (Q.copy(), rows, distances)
+
+
+def _have_same_bits(a: np.ndarray, b: np.ndarray) -> bool:
+    """Return whether tables a and b of the same shape are equal bit by bit, so that missing cells compare as equal."""
+    bits_a = a.view(np.int64)
+    bits_b = np.ascontiguousarray(b).view(np.int64)
+    return bool((bits_a == bits_b).all())

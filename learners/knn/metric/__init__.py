@@ -1,1 +1,0 @@
-"""Metrics: distances between rows."""

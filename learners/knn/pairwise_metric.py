@@ -1,0 +1,283 @@
+"""Metrics that compare two numeric rows as wholes, and distances that are given as a matrix.
+
+    cosine 1 - x·z / ‖x‖‖z‖,    canberra Σ |x_j - z_j| / (|x_j| + |z_j|),    jaccard, of the cells that are not 0, …
+
+SciPy's ``cdist`` computes them, except haversine: the angle on a sphere between two points (latitude, longitude) in
+radians. A tree cannot use them, because they are no p-norms, so that every distance is computed.
+
+Cost: O(d) per pair; O(1) for given distances.
+
+References
+----------
+M. M. Deza, E. Deza, "Encyclopedia of Distances", Springer, 4th ed., 2016.
+
+The Mahalanobis distance √((x-z)ᵀ V⁻¹ (x-z)), as a Euclidean distance in other coordinates.
+
+With the Cholesky factorisation V = LLᵀ of the covariance, Δᵀ V⁻¹ Δ = ‖L⁻¹ Δ‖²: rows are centred, scaled and multiplied
+by L⁻¹, and compared by their Euclidean distance.
+
+Cost: O(nd² + d³).
+
+Reference: P. C. Mahalanobis, "On the generalised distance in statistics", Proceedings of the National Institute of
+Sciences of India 2, 1936.
+
+A distance that the user supplies: any function of two rows.
+
+It can be used only with brute force, because all other searches rely on properties of the metric.
+
+Cost: one call per pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, final
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from bakeoff.learners.base.scaling import RELATIVE_CELL_ROUNDING
+from bakeoff.learners.knn.metrics import BOOLEAN_METRICS, Metric, choose_unit, compute_half_ranges
+from bakeoff.learners.knn.minkowski import MinkowskiMetric
+
+SPHERE_COLUMNS = 2
+
+
+@final
+class PairwiseMetric(Metric):
+    """One of SciPy's metrics, or haversine, over complete numeric columns.
+
+    Parameters
+    ----------
+    name : str
+        One of `bakeoff.learners.knn.metrics.PAIRWISE_METRICS`.
+    parameters : dict
+        Keyword arguments of the metric.
+    """
+
+    def __init__(self, name: str, parameters: dict[str, Any]) -> None:
+        self.name = name
+        self.parameters = parameters
+
+    def compute_coordinates(self, C: np.ndarray) -> np.ndarray:
+        """Return C (d, m), stored so that each row's cells are adjacent.
+
+        Raises
+        ------
+        ValueError
+            The metric is haversine, and there are other than two columns.
+        """
+        if self.name == "haversine" and C.shape[0] != SPHERE_COLUMNS:
+            raise ValueError(
+                f"Haversine distance only valid in 2 dimensions, latitude and longitude in radians; X has {C.shape[0]}."
+            )
+        return np.asfortranarray(C)
+
+    def measure_magnitudes(self, Q: np.ndarray) -> np.ndarray:
+        """Return the distances of queries Q (d, m) from the origin, or 1 for metrics that are fractions: (m,)."""
+        if self.name not in ("seuclidean", "sqeuclidean"):
+            return np.ones(Q.shape[1])
+        origin = np.zeros((Q.shape[0], 1))
+        return self.measure_all_pairs(Q, origin, missing=False)[:, 0]
+
+    def measure_all_pairs(self, Q: np.ndarray, T: np.ndarray, *, missing: bool) -> np.ndarray:
+        """Return all distances between Q (d, m) and T (d, n): shape (m, n).
+
+        Raises
+        ------
+        ValueError
+            A distance is not defined, as that of a row of zeros by its angle.
+        """
+        if self.name == "haversine":
+            distance = _measure_angles(Q, T)
+        elif self.name in BOOLEAN_METRICS:
+            distance = cdist(Q.T != 0, T.T != 0, self.name)
+        else:
+            distance = cdist(Q.T, T.T, self.name, **self.parameters)
+        if np.isnan(distance).any():
+            raise ValueError(
+                f"metric={self.name!r} is not defined for some rows (zeros or constants in every column); drop them, "
+                "or choose another metric."
+            )
+        return np.maximum(distance, 0.0)  # rounding may give -1e-16
+
+    def measure_pairs(
+        self, Q: np.ndarray, query: np.ndarray, T: np.ndarray, row: np.ndarray, *, missing: bool
+    ) -> np.ndarray:
+        """Return the distances between columns Q[:, query[i]] and T[:, row[i]]: shape of ``query``."""
+        return self.measure_all_pairs(Q, T, missing=missing)[query, row]
+
+
+@final
+class PrecomputedMetric(Metric):
+    """Distances that are given: the cells of X are the distances to the training rows.
+
+    Parameters
+    ----------
+    positions : ndarray of shape (n,), int
+        The column of each stored row.
+    """
+
+    def __init__(self, positions: np.ndarray) -> None:
+        self.positions = positions
+
+    def compute_coordinates(self, C: np.ndarray) -> np.ndarray:
+        """Return the distances (n, m) of m queries to the stored rows.
+
+        Raises
+        ------
+        ValueError
+            A distance is negative.
+        """
+        if C.size and C.min() < 0:
+            raise ValueError("Negative values in data passed to precomputed distance matrix.")
+        return C[self.positions]
+
+    def measure_all_pairs(self, Q: np.ndarray, T: np.ndarray, *, missing: bool) -> np.ndarray:
+        """Return Q (n, m) itself, by query: shape (m, n)."""
+        return np.array(Q.T, order="C")
+
+    def measure_pairs(
+        self, Q: np.ndarray, query: np.ndarray, T: np.ndarray, row: np.ndarray, *, missing: bool
+    ) -> np.ndarray:
+        """Return the given distances of pairs of query and stored row: shape of ``query``."""
+        return Q[row, query]
+
+
+def _measure_angles(Q: np.ndarray, T: np.ndarray) -> np.ndarray:
+    """Return the angles between points Q (2, m) and T (2, n) on a sphere, in radians: shape (m, n)."""
+    half_difference = (Q[:, :, None] - T[:, None, :]) / 2  # (2, m, n)
+    square = np.sin(half_difference) ** 2
+    cosines = np.cos(Q[0])[:, None] * np.cos(T[0])[None, :]  # (m, n)
+    chord = square[0] + cosines * square[1]
+    return 2 * np.arcsin(np.sqrt(np.minimum(chord, 1.0)))
+
+
+MIN_UNEXPLAINED_VARIANCE = 1e-13
+"""The smallest fraction of a column's variance that the columns before it may leave unexplained."""
+
+MAX_ASYMMETRY = 1e-8
+"""The largest difference of the two halves of a covariance that counts as rounding, as a correlation."""
+
+
+def fit_mahalanobis(C: np.ndarray, nominal: np.ndarray, given: dict[str, Any]) -> MinkowskiMetric:
+    """Return the Mahalanobis distance with a given covariance or that of the training rows.
+
+    Parameters
+    ----------
+    C : ndarray of shape (d, n)
+        The training rows, column by column.
+    nominal : ndarray of shape (d,), bool
+    given : dict
+        V (the covariance), VI (its inverse), or nothing.
+
+    Raises
+    ------
+    ValueError
+        Nominal columns, a single row, or a matrix that is not a covariance or has no inverse.
+    """
+    d, n = C.shape
+    if nominal.any():
+        raise ValueError("metric='mahalanobis' supports numbers only, but X has nominal columns; use metric='gower'.")
+    if given:
+        scale = np.ones(d)
+        rounding = np.zeros(d)
+        V = _check_covariance(next(iter(given.values())), d)
+    else:
+        # The unit of a column cancels out, so each is scaled to a size whose square can be represented.
+        half_ranges = compute_half_ranges(C)
+        scale = np.array([1 / choose_unit(half) for half in half_ranges.tolist()])  # (d,)
+        V = _estimate_covariance(C, scale)
+        rounding = (RELATIVE_CELL_ROUNDING * np.abs(C).max(axis=1) * scale) ** 2  # (d,), as a variance
+
+    lower = _factor_covariance(V, rounding)
+    rotation = lower.T if "VI" in given else np.linalg.inv(lower)
+    centre = (C / n).sum(axis=1)  # (d,)
+    return MinkowskiMetric(2.0, np.arange(d), nominal, scale, np.ones(d), offset=centre, rotation=rotation)
+
+
+def _check_covariance(V: Any, d: int) -> np.ndarray:
+    V = np.asarray(V, dtype=np.float64)
+    valid = V.shape == (d, d) and np.isfinite(V).all()
+    if not valid or not _is_symmetric(V):
+        raise ValueError(f"metric_params: V or VI must be a finite symmetric ({d}, {d}) matrix; its shape: {V.shape}.")
+    return V
+
+
+def _is_symmetric(V: np.ndarray) -> bool:
+    """Return whether both halves of V (d, d) agree, relative to the deviations of the two columns of each entry."""
+    deviation = np.sqrt(np.abs(np.diag(V)))  # (d,)
+    return bool((np.abs(V - V.T) <= MAX_ASYMMETRY * np.outer(deviation, deviation)).all())
+
+
+def _estimate_covariance(C: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """Return the sample covariance, with n - 1, of rows C (d, n) after scaling: shape (d, d)."""
+    if C.shape[1] < 2:
+        raise ValueError("metric='mahalanobis' learns the covariance and needs 2 rows; training has 1 sample. Give V.")
+    scaled = C * scale[:, None]  # (d, n)
+    return np.atleast_2d(np.cov(scaled, ddof=1))
+
+
+def _factor_covariance(V: np.ndarray, rounding: np.ndarray) -> np.ndarray:
+    """Return the lower triangular L with V = LLᵀ: shape (d, d), given what of a variance is rounding (d,)."""
+    try:
+        lower = np.linalg.cholesky(V)
+    except np.linalg.LinAlgError:
+        lower = np.zeros_like(V)
+
+    # The squared pivot is the part of the column's variance that is not explained by the columns before it.
+    unexplained = np.square(np.diag(lower))  # (d,)
+    if not (unexplained > MIN_UNEXPLAINED_VARIANCE * np.diag(V) + len(V) * rounding).all():
+        raise ValueError(
+            "metric='mahalanobis': the covariance V is singular or not positive definite (constant or collinear "
+            "columns, or fewer rows than columns); drop such columns or give metric_params={'V': ...}."
+        )
+    return lower
+
+
+class CallableMetric(Metric):
+    """A metric that is computed by a function of two rows, with nominal cells as codes.
+
+    Parameters
+    ----------
+    function : callable
+        From two arrays of shape (d,) to a number of at least 0.
+    parameters : dict
+        Additional keyword arguments of the function.
+    """
+
+    def __init__(self, function: Callable[..., float], parameters: dict[str, Any]) -> None:
+        self.function = function
+        self.parameters = parameters
+
+    def compute_coordinates(self, C: np.ndarray) -> np.ndarray:
+        """Return C (d, m) itself."""
+        return C
+
+    def measure_all_pairs(self, Q: np.ndarray, T: np.ndarray, *, missing: bool) -> np.ndarray:
+        """Return all distances between Q (d, m) and T (d, n): shape (m, n)."""
+        m = Q.shape[1]
+        n = T.shape[1]
+        query, row = np.divmod(np.arange(m * n), n)
+        return self.measure_pairs(Q, query, T, row, missing=missing).reshape(m, n)
+
+    def measure_pairs(
+        self, Q: np.ndarray, query: np.ndarray, T: np.ndarray, row: np.ndarray, *, missing: bool
+    ) -> np.ndarray:
+        """Return the distances between columns Q[:, query[i]] and T[:, row[i]]: shape of ``query``.
+
+        Raises
+        ------
+        ValueError
+            The function returned NaN or a negative number.
+        """
+        queries = np.ascontiguousarray(Q.T)  # (m, d)
+        rows = np.ascontiguousarray(T.T)  # (n, d)
+        pairs = zip(query.tolist(), row.tolist(), strict=True)
+        values = (self.function(queries[i], rows[j], **self.parameters) for i, j in pairs)
+        distance = np.fromiter(values, dtype=np.float64, count=query.size)
+        valid = distance >= 0
+        if not valid.all():
+            wrong = distance[~valid][0]
+            raise ValueError(f"metric: the callable gave {wrong} for two rows; a distance must be 0 or more.")
+        return distance

@@ -1,1 +1,0 @@
-"""Searches for the nearest rows. All of them find the same rows."""
