@@ -20,7 +20,7 @@ import numpy as np
 from sklearn.utils import Tags
 
 from bakeoff.learners.base.estimator import ProbabilisticClassifier, Regressor
-from bakeoff.learners.base.input_tags import with_input_tags
+from bakeoff.learners.base.input_checks import with_input_tags
 from bakeoff.learners.base.scaling import column_units
 
 

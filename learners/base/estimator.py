@@ -5,13 +5,27 @@ begins with ``_check_fit``, every ``predict*`` with ``_check_query``. These retu
 class codes 0..c-1 or float targets, and positive weights.
 
 Notation, in all learners: n rows, d features, c classes, m query rows.
+
+Multiclass classification by binary classifiers, one against the rest.
+
+A classification with c classes is reduced to c binary problems with labels +1 and -1, each class against the rest,
+and the class with the largest score is predicted. Two classes need only one problem, in which the second class has
+the label +1.
+
+Reference: R. Rifkin and A. Klautau, "In defense of one-vs-all classification", JMLR 5, 2004.
+
+Being taken for scikit-learn's class of the same name by tools that look at the type.
+
+Equal votes: the class that is predicted where several have the largest score.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
+import sys
+from abc import ABCMeta, abstractmethod
+from collections.abc import Iterable
 from inspect import signature
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -26,9 +40,13 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from bakeoff.learners.base.class_order import choose_classes, rank_classes
-from bakeoff.learners.base.defaults import is_default
-from bakeoff.learners.base.input_checks import as_plain_column, as_plain_table, as_small_integers, encode_distinct
+from bakeoff.learners.base.input_checks import (
+    as_plain_column,
+    as_plain_table,
+    as_small_integers,
+    encode_distinct,
+    is_default,
+)
 from bakeoff.learners.base.nominal_columns import Categories, encode_table, learn_categories
 
 
@@ -293,3 +311,101 @@ class Regressor(RegressorMixin, Learner):
         ndarray of shape (m,)
         """
         return self._values(self._check_query(X))
+
+
+def label_one_against_rest(codes: np.ndarray, c: int) -> np.ndarray:
+    """Label the rows of each two-class problem.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n,), int
+        Class codes 0..c-1.
+    c : int
+        Number of classes, at least 2.
+
+    Returns
+    -------
+    ndarray of shape (k, n)
+        +1.0 for rows of the class of the problem, else -1.0; k is c, or 1 (class 1 against class 0) if c is 2.
+
+    Examples
+    --------
+    >>> label_one_against_rest(np.array([0, 1, 1]), 2)
+    array([[-1.,  1.,  1.]])
+    """
+    positive_class = np.arange(c)[:, None] if c > 2 else np.array([[1]])  # (k, 1)
+    return np.where(codes == positive_class, 1.0, -1.0)
+
+
+class SklearnCounterpart:
+    """Mixin: ``isinstance`` with scikit-learn's class holds as soon as that class has been imported.
+
+    ``plot_tree``, SHAP and dtreeviz accept models of scikit-learn's classes only. Registering a virtual subclass needs
+    that class, whose package takes a quarter of a second to load. Programs that use such a tool have loaded it,
+    possibly after the model was fitted. ``isinstance`` asks an object for its class: at that moment it is registered.
+    """
+
+    _counterpart: ClassVar[tuple[str, str]]
+    """The package, and the name of the class in it."""
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type[Self]:
+        """The class of the object."""
+        own = type(self)
+        package, name = own._counterpart
+        theirs = getattr(sys.modules.get(package), name, None)
+        if isinstance(theirs, ABCMeta) and not issubclass(own, theirs):
+            theirs.register(own)
+        return own
+
+
+VOTE_ROUNDING = 1e-12
+"""The relative error that a sum of votes, or a product of probabilities, may have."""
+
+
+def rank_classes(class_order: Iterable[Any] | None, classes: np.ndarray) -> np.ndarray | None:
+    """Return the codes of the classes in the order that decides equal votes, None for that of the codes.
+
+    Parameters
+    ----------
+    class_order : iterable of labels, optional
+        It may hold further labels.
+    classes : ndarray of shape (c,)
+        The labels by code.
+
+    Returns
+    -------
+    ndarray of shape (c,), int, or None
+
+    Raises
+    ------
+    ValueError
+        A class that is not in the order, or a label that is there twice.
+    """
+    if class_order is None:
+        return None
+    order = list(class_order)
+    position = {label: place for place, label in enumerate(order)}
+    if len(position) < len(order):
+        raise ValueError(f"class_order names a class twice: {order}.")
+    labels = classes.tolist()
+    missing = [label for label in labels if label not in position]
+    if missing:
+        raise ValueError(
+            f"class_order={order} does not hold the class {missing[0]!r}; name all classes, {labels}, or give "
+            "class_order=None for their sorted order."
+        )
+    return np.argsort([position[label] for label in labels])
+
+
+def choose_classes(scores: np.ndarray, ranking: np.ndarray | None) -> np.ndarray:
+    """Return the code of the largest score of each row (m, c), of equal ones the first of the ranking: shape (m,).
+
+    Scores are equal if they differ by at most `VOTE_ROUNDING` of the largest: votes of .1 and .2 equal one of .3.
+    """
+    largest = scores.max(axis=1, keepdims=True)  # (m, 1)
+    is_largest = scores >= largest - VOTE_ROUNDING * np.abs(largest)
+    if ranking is None:
+        return np.argmax(is_largest, axis=1)
+    place = np.argmax(is_largest[:, ranking], axis=1)
+    return ranking[place]

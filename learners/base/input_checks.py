@@ -4,14 +4,32 @@ scikit-learn's checks handle lists, tables of several libraries, sparse matrices
 millisecond for a plain array, which is longer than a prediction for a few hundred rows. The functions below use the
 type, the shape and one sum of an array to recognise valid input. All other input is passed to scikit-learn's checks,
 which also raise all errors.
+
+What a learner declares of its input in scikit-learn's tags.
+
+Parameters that keep their defaults, which need no check.
+
+Paths: estimators for many values of one parameter, at little more than the cost of one fit.
+
+A learner that supports paths lists their parameters in ``path_parameters`` and has a method
+
+    path(X, y, parameter, values, sample_weight=None)  ->  an iterator of fitted estimators, one for each value in turn,
+
+in which X of shape (n, d) and y of shape (n,) are as for ``fit``; other parameters and invalid values raise
+ValueError. Each estimator equals one that is fitted with that value (up to the tolerance of the solver, if each
+solution is the starting point for the next). Neither the learner itself nor an estimator that was already yielded
+changes when the iterator continues.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.utils import Tags
+from sklearn.utils._param_validation import validate_parameter_constraints
 
 MAX_SMALL_INTEGERS = 1 << 10
 """Integers from 0 to below this are counted and encoded through a lookup table."""
@@ -77,3 +95,33 @@ def _as_finite_floats(array: np.ndarray) -> np.ndarray | None:
     subscripts = "ij->" if array.ndim == 2 else "i->"
     total = np.einsum(subscripts, array)
     return array if math.isfinite(total) else None
+
+
+def with_input_tags(tags: Tags, *, allow_nan: bool = False, categorical: bool = False) -> Tags:
+    """Declare in the tags whether a learner supports missing cells and nominal columns."""
+    tags.input_tags.allow_nan = allow_nan
+    tags.input_tags.categorical = categorical
+    return tags
+
+
+def is_default(value: Any, default: Any) -> bool:
+    """Return whether a parameter has its default; False if a comparison could be ambiguous, as for arrays."""
+    if value is default:
+        return True
+    is_comparable = type(value) is type(default) and type(value) in (str, int, float)
+    return is_comparable and value == default
+
+
+def require_path_parameter(learner: Any, parameter: str) -> None:
+    """Raise ValueError for a parameter that is not one of the learner's ``path_parameters``."""
+    if parameter not in learner.path_parameters:
+        raise ValueError(f"path: parameter={parameter!r} must be one of {', '.join(learner.path_parameters)}.")
+
+
+def check_path_values(learner: Any, parameter: str, values: Sequence[Any]) -> list[Any]:
+    """Return the values; raise ValueError for a parameter without a path, or for an invalid value."""
+    require_path_parameter(learner, parameter)
+    allowed = {parameter: learner._parameter_constraints[parameter]}
+    for value in values:
+        validate_parameter_constraints(allowed, {parameter: value}, caller_name=type(learner).__name__)
+    return list(values)

@@ -29,9 +29,8 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 
 from bakeoff.learners.base.estimator import Learner, ProbabilisticClassifier, Regressor
-from bakeoff.learners.base.input_tags import with_input_tags
+from bakeoff.learners.base.input_checks import check_path_values, with_input_tags
 from bakeoff.learners.base.nominal_columns import UNSEEN
-from bakeoff.learners.base.paths import check_path_values
 
 MAX_SEED = 2**31 - 1
 AT_LEAST_0 = Interval(Real, 0, None, closed="left")

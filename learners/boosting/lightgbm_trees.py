@@ -9,10 +9,13 @@ fit O(t · n · d), predict O(m · t · h).
 References
 ----------
 G. Ke et al., "LightGBM: a highly efficient gradient boosting decision tree", NeurIPS 2017.
+
+The text in which LightGBM writes a model, checked before the library reads it.
 """
 
 from __future__ import annotations
 
+import re
 from numbers import Integral
 from typing import Any, ClassVar, final
 
@@ -29,7 +32,6 @@ from bakeoff.learners.boosting.boosted_trees import (
     Rows,
     mask_unseen,
 )
-from bakeoff.learners.boosting.lightgbm_text import require_complete
 
 LIBRARY_KEYS = (
     "learning_rate", "num_leaves", "max_depth", "min_child_samples", "min_child_weight", "min_split_gain", "subsample",
@@ -283,3 +285,30 @@ class LightGBMRegressor(BoostedTreesRegressor, LightGBMTrees):
     def _list_objective(self, n_classes: int) -> dict[str, Any]:
         names = {"squared_error": "regression", "absolute_error": "regression_l1", "poisson": "poisson"}
         return {"objective": names.get(self.loss, self.loss)}
+
+
+FIRST_TREE = b"Tree=0\n"
+END_OF_TREES = b"end of trees\n"
+
+
+def require_complete(written: bytes) -> None:
+    """Reject a model that lacks a part of its trees: LightGBM would end the process where it reads on.
+
+    Parameters
+    ----------
+    written : bytes
+        In the text format of LightGBM, which says how many bytes each tree has.
+
+    Raises
+    ------
+    ValueError
+    """
+    sizes = re.search(rb"^tree_sizes=([\d ]*)$", written, re.MULTILINE)
+    first = written.find(FIRST_TREE)
+    last = written.find(END_OF_TREES)
+    is_complete = sizes is not None and last >= 0
+    if sizes is not None and first >= 0:
+        n_bytes = sum(int(size) for size in sizes[1].split())
+        is_complete = is_complete and n_bytes == last - first
+    if not is_complete:
+        raise ValueError("the trees of LightGBM are not complete, or were changed; fit the model again.")

@@ -1,11 +1,14 @@
-"""A fitted tree as indented text, as if-then rules, or as the positions and labels of a drawing."""
+"""A fitted tree as indented text, as if-then rules, or as the positions and labels of a drawing.
+
+The drawing of trees as an object with settings, which a configuration can name.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -201,3 +204,24 @@ class _NodeLabels:
         """Return a number with the requested decimals, or with three digits if it is too small for them."""
         is_small = 0 < abs(value) < 10.0 ** (1 - self._decimals)
         return f"{value:.3g}" if is_small else f"{value:.{self._decimals}f}"
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class TreeDrawer:
+    """Returns the positions and labels of fitted trees, all with the same settings.
+
+    Parameters
+    ----------
+    feature_names : sequence of d str, optional
+        By default the columns' names in training, else x1, x2, ….
+    decimals : int
+        The decimals of thresholds and means; small ones are written with three digits.
+    """
+
+    feature_names: Sequence[str] | None = None
+    decimals: int = 2
+
+    def __call__(self, estimator: TreeLearner) -> Drawing:
+        """Return the drawing of a fitted tree."""
+        return draw(estimator, feature_names=self.feature_names, decimals=self.decimals)

@@ -10,17 +10,14 @@ module               algorithm
 ==================== ===========================================================================
 majority_vote        MajorityVote and Average, which turn several targets into a prediction
 k_nearest_neighbors  k nearest neighbours, also weighted by distance
-criteria             entropy, Gini index, misclassification, squared error; gain, gain ratio
-splits               numeric cuts, multiway splits of nominal features, and the choice of the best
+splits               impurities, gain and gain ratio; numeric cuts, multiway splits, and the choice of the best
 decision_tree        Split(R, T): CART, ID3 and C4.5
 c45                  the further rules of C4.5, and its pruning
 pruning              reduced-error pruning, bottom-up (A) and best-first (B)
 random_forest        trees grown on random rows and random features, which vote
 naive_bayes          counted and Gaussian features, independent within each class
 perceptron           a hyperplane that is corrected at every misclassified row
-svm_kernels          the linear, the polynomial and the Gaussian kernel
-svm_hard_margin      the widest margin, from the Karush-Kuhn-Tucker conditions
-svm_smo              the soft margin, by sequential minimal optimisation
+svm                  kernels; the widest margin, from the Karush-Kuhn-Tucker conditions; the soft margin, by SMO
 logistic_regression  maximum likelihood by Newton's method or gradient ascent
 least_squares        linear and ridge regression by the normal equations
 mlp                  a multilayer perceptron, trained by backpropagation

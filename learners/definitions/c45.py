@@ -35,9 +35,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bakeoff.learners.definitions.criteria import entropy, gain, gain_ratio
 from bakeoff.learners.definitions.decision_tree import Node, split
-from bakeoff.learners.definitions.splits import ROUND_OFF, Question, answers, first_of_largest, midpoints, parts_of
+from bakeoff.learners.definitions.splits import (
+    ROUND_OFF,
+    Question,
+    answers,
+    entropy,
+    first_of_largest,
+    gain,
+    gain_ratio,
+    midpoints,
+    parts_of,
+)
 
 SLACK_BITS = 1e-3
 """A gain may be smaller than the average by this much."""

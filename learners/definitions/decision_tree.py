@@ -29,9 +29,8 @@ from typing import Any
 
 import numpy as np
 
-from bakeoff.learners.definitions.criteria import Impurity, gini
 from bakeoff.learners.definitions.majority_vote import majority_vote
-from bakeoff.learners.definitions.splits import Question, answers, pick_question
+from bakeoff.learners.definitions.splits import Impurity, Question, answers, gini, pick_question
 
 
 @dataclass

@@ -25,10 +25,9 @@ from typing import Any
 
 import numpy as np
 
-from bakeoff.learners.definitions.criteria import Impurity, gini
 from bakeoff.learners.definitions.decision_tree import Node, predict_row, split
 from bakeoff.learners.definitions.majority_vote import majority_vote
-from bakeoff.learners.definitions.splits import Question, pick_question
+from bakeoff.learners.definitions.splits import Impurity, Question, gini, pick_question
 
 
 @dataclass

@@ -13,8 +13,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from bakeoff.learners.base.input_tags import with_input_tags
-from bakeoff.learners.base.paths import check_path_values
+from bakeoff.learners.base.input_checks import check_path_values, with_input_tags
 from bakeoff.learners.knn.brute_force import BruteForce, CachedSearch
 from bakeoff.learners.knn.fit_metric import fit_metric, warn_of_power
 from bakeoff.learners.knn.metrics import METRICS, METRICS_OF_COLUMNS, copy_transposed, has_missing, name_metric
@@ -95,7 +94,7 @@ class KNeighborsBase(NeighborSearcher):
         self.n_jobs = n_jobs
 
     def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
-        """Fit once for many numbers of neighbours, which share one search (see `bakeoff.learners.base.paths`)."""
+        """Fit once for many numbers of neighbours, which share one search."""
         values = check_path_values(self, parameter, values)
         # The neighbours for the largest number contain those for all smaller ones.
         largest = clone(self).set_params(n_neighbors=max(values))

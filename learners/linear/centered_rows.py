@@ -14,8 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from bakeoff.learners.base.scaling import column_units, find_steady_columns
-from bakeoff.learners.linear.collinear import solve_collinear
-from bakeoff.learners.linear.least_squares import solve_by_normal_equations, solve_least_squares
+from bakeoff.learners.linear.least_squares import solve_by_normal_equations, solve_collinear, solve_least_squares
 
 TILE_CELLS = 1 << 16
 """Cells that are centred together: 512 KiB."""

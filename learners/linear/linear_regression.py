@@ -23,7 +23,7 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import Interval
 
 from bakeoff.learners.base.estimator import Regressor
-from bakeoff.learners.base.paths import require_path_parameter
+from bakeoff.learners.base.input_checks import require_path_parameter
 from bakeoff.learners.linear.base import linear_scores
 from bakeoff.learners.linear.centered_rows import CenteredRows
 

@@ -29,8 +29,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from bakeoff.learners.base.multiclass import label_one_against_rest
-from bakeoff.learners.base.paths import check_path_values
+from bakeoff.learners.base.estimator import label_one_against_rest
+from bakeoff.learners.base.input_checks import check_path_values
 from bakeoff.learners.linear.base import LinearClassifier
 from bakeoff.learners.linear.blocked_pass import BlockedPass, Snapshot
 

@@ -17,12 +17,21 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 
 from bakeoff.learners.base.estimator import Learner
-from bakeoff.learners.base.paths import check_path_values
+from bakeoff.learners.base.input_checks import check_path_values
 from bakeoff.learners.mlp.network import ACTIVATIONS, Network, check_hidden_layer_sizes, propagate_forward
-from bakeoff.learners.mlp.quasi_newton import train_by_lbfgs
-from bakeoff.learners.mlp.solvers import SGD, Adam, Solver
-from bakeoff.learners.mlp.training import DivergedError, TrainingHistory, TrainingSchedule, train_network
-from bakeoff.learners.mlp.training_problem import TrainingProblem, count_validation_rows, split_validation_rows
+from bakeoff.learners.mlp.training import (
+    SGD,
+    Adam,
+    DivergedError,
+    Solver,
+    TrainingHistory,
+    TrainingProblem,
+    TrainingSchedule,
+    count_validation_rows,
+    split_validation_rows,
+    train_by_lbfgs,
+    train_network,
+)
 
 TILE_ROWS = 128
 """Query rows that pass through the network together; the last tile is filled up.
@@ -150,7 +159,7 @@ class MultilayerPerceptron(Learner):
         return self
 
     def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
-        """Fit for several values of ``max_iter`` with one training run (see `bakeoff.learners.base.paths`).
+        """Fit for several values of ``max_iter`` with one training run (see `bakeoff.learners.base.input_checks`).
 
         The epochs of a smaller value are the first epochs of a larger one.
         """

@@ -26,8 +26,8 @@ import numpy as np
 
 from bakeoff.learners.base.estimator import ProbabilisticClassifier
 from bakeoff.learners.mlp.base import MultilayerPerceptron
-from bakeoff.learners.mlp.losses import apply_sigmoid, apply_softmax
-from bakeoff.learners.mlp.training_problem import TrainingProblem, drop_unit_weights
+from bakeoff.learners.mlp.network import apply_sigmoid, apply_softmax
+from bakeoff.learners.mlp.training import TrainingProblem, drop_unit_weights
 
 
 @final

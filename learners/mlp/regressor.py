@@ -21,7 +21,7 @@ import numpy as np
 
 from bakeoff.learners.base.estimator import Regressor
 from bakeoff.learners.mlp.base import MultilayerPerceptron
-from bakeoff.learners.mlp.training_problem import TrainingProblem, drop_unit_weights
+from bakeoff.learners.mlp.training import TrainingProblem, drop_unit_weights
 
 
 @final

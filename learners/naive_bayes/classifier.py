@@ -18,6 +18,8 @@ and O(m·n·d) to predict.
 
 References: R. O. Duda and P. E. Hart, "Pattern Classification and Scene Analysis", Wiley, 1973; for the pseudo-count as
 a Dirichlet prior, T. M. Mitchell, "Machine Learning", McGraw-Hill, 1997, chapter 6.
+
+The probability of each class before its features are known.
 """
 
 from __future__ import annotations
@@ -33,20 +35,18 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 
 from bakeoff.learners.base.estimator import Classifier
-from bakeoff.learners.base.input_tags import with_input_tags
+from bakeoff.learners.base.input_checks import require_path_parameter, with_input_tags
 from bakeoff.learners.base.nominal_columns import UNSEEN
-from bakeoff.learners.base.paths import require_path_parameter
-from bakeoff.learners.naive_bayes.gaussian import add_gaussian_log_likelihood, fit_gaussians
+from bakeoff.learners.naive_bayes.gaussian import add_gaussian_log_likelihood, fit_gaussians, select_columns
 from bakeoff.learners.naive_bayes.kernel_density import add_kernel_log_likelihood, fit_kernel_density
 from bakeoff.learners.naive_bayes.nominal import (
     add_nominal_log_likelihood,
     compute_log,
     count_values,
+    normalize_counts,
+    read_pseudo_counts,
     smooth_log_probabilities,
 )
-from bakeoff.learners.naive_bayes.prior import choose_prior
-from bakeoff.learners.naive_bayes.pseudo_counts import read_pseudo_counts
-from bakeoff.learners.naive_bayes.row_tiles import select_columns
 
 
 class NaiveBayesClassifier(Classifier):
@@ -180,7 +180,7 @@ class NaiveBayesClassifier(Classifier):
         return self
 
     def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
-        """Count the values once for many pseudo-counts (see `bakeoff.learners.base.paths`)."""
+        """Count the values once for many pseudo-counts (see `bakeoff.learners.base.input_checks`)."""
         require_path_parameter(self, parameter)
         counted = clone(self).set_params(alpha=values[0])
         X, codes, weight = counted._check_fit(X, y, sample_weight)
@@ -298,3 +298,35 @@ class NaiveBayesClassifier(Classifier):
 
     def __sklearn_tags__(self) -> Tags:
         return with_input_tags(super().__sklearn_tags__(), allow_nan=self.handle_missing == "ignore", categorical=True)
+
+
+def choose_prior(given: Any, counts: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Return the prior that is given, or the shares of the counts.
+
+    Parameters
+    ----------
+    given : array-like of shape (c,) or None
+    counts : ndarray of shape (c,)
+        Of the training rows of each class, with pseudo-counts.
+    classes : ndarray of shape (c,)
+
+    Returns
+    -------
+    ndarray of shape (c,)
+
+    Raises
+    ------
+    ValueError
+        What is given are not c probabilities that sum to 1.
+    """
+    if given is None:
+        return normalize_counts(counts)
+    c = counts.shape[0]
+    prior = np.array(given, dtype=np.float64)
+    are_probabilities = prior.shape == (c,) and (prior >= 0).all()
+    if not are_probabilities or not np.isclose(prior.sum(), 1.0):
+        raise ValueError(
+            f"class_prior is {prior.tolist()}, but must be {c} probabilities that sum to 1, one for each of "
+            f"the classes {classes.tolist()}."
+        )
+    return prior

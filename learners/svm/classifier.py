@@ -5,7 +5,7 @@
 Only rows on or inside the margin, the support vectors, have α_i > 0. Several classes: one against one, or one against
 the rest.
 
-`bakeoff.learners.definitions.svm_smo` and `bakeoff.learners.definitions.svm_hard_margin` state the algorithms. This one
+`bakeoff.learners.definitions.svm` and `bakeoff.learners.definitions.svm` state the algorithms. This one
 is faster because SMO updates the gradient instead of computing it for each step, block principal pivoting or a Newton
 step completes the solution that SMO approaches, and the primal, which has d + 1 unknowns for a linear kernel, is
 solved if the dual would need too many steps, for example for large C.
@@ -29,12 +29,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from bakeoff.learners.svm.binary_problems import BinaryProblem, fit_hyperplanes, list_binary_problems
-from bakeoff.learners.svm.decision import KernelClassifier
 from bakeoff.learners.svm.hyperplane import Hyperplane
-from bakeoff.learners.svm.kernel.training_space import TrainingSpace, make_training_space
-from bakeoff.learners.svm.one_vs_one import arrange_dual_coef
-from bakeoff.learners.svm.row_costs import find_weighted_rows, scale_C
+from bakeoff.learners.svm.margins import find_weighted_rows, scale_C
+from bakeoff.learners.svm.one_vs_one import (
+    BinaryProblem,
+    KernelClassifier,
+    arrange_dual_coef,
+    fit_hyperplanes,
+    list_binary_problems,
+)
+from bakeoff.learners.svm.training_space import TrainingSpace, make_training_space
 
 
 @final

@@ -13,9 +13,9 @@ from typing import final
 
 import numpy as np
 
-from bakeoff.learners.svm.dual.quadratic_program import BoxConstraints, DualPoint, measure_violation
-from bakeoff.learners.svm.kernel.gram import Gram
-from bakeoff.learners.svm.primal.interior_point import PrimalSolution
+from bakeoff.learners.svm.gram import Gram
+from bakeoff.learners.svm.hard_margin_primal import PrimalSolution
+from bakeoff.learners.svm.quadratic_program import BoxConstraints, DualPoint, measure_violation
 
 
 @final

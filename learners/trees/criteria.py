@@ -16,7 +16,7 @@ classes and branches. Gains and gain ratios are *equal* if they differ by at mos
 larger one and `ROUND_OFF`; for Gini and the variance, if the root mean square distances of the branch means from the
 mean of the node differ by at most half that fraction and the round-off of a mean (see `Target.mean_error`).
 
-`bakeoff.learners.definitions.criteria` states impurities and gains node by node. A `Criterion` computes the same gains
+`bakeoff.learners.definitions.splits` states impurities and gains node by node. A `Criterion` computes the same gains
 for many candidate splits at once, from the sums of their branches.
 Cost: O(c) per candidate split.
 

@@ -56,7 +56,7 @@ class NamedFigure:
     reads_space: bool = False
 
 
-DRAW_TREE = {"_target_": "bakeoff.learners.decision_tree.tree_drawer.TreeDrawer"}
+DRAW_TREE = {"_target_": "bakeoff.learners.decision_tree.export.TreeDrawer"}
 
 FIGURES: Mapping[str, NamedFigure] = {
     "confusion_matrix": NamedFigure("ConfusionMatrix", "Test rows by true and predicted class."),

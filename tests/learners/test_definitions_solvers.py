@@ -15,8 +15,8 @@ from sklearn.exceptions import ConvergenceWarning
 from small_tables import grid, labels_of, quiet
 
 from bakeoff.learners import SVC, LinearRegression, LogisticRegression, MLPClassifier, MLPRegressor, Ridge
-from bakeoff.learners.definitions import least_squares, logistic_regression, mlp, svm_hard_margin, svm_smo
-from bakeoff.learners.definitions.svm_kernels import gaussian, linear, polynomial
+from bakeoff.learners.definitions import least_squares, logistic_regression, mlp, svm
+from bakeoff.learners.definitions.svm import gaussian, linear, polynomial
 from bakeoff.learners.linear.log_likelihood import LogLikelihood
 from bakeoff.learners.mlp.network import Network
 
@@ -45,12 +45,12 @@ def test_the_soft_margin_is_that_of_smo(seed: int, n: int, d: int, C: float, ker
     parameters, defined = kernel
     signs = np.where(y == 1, 1, -1)
     K = defined(X, X)
-    alpha, b = svm_smo.soft_margin(K, signs, C)
+    alpha, b = svm.soft_margin(K, signs, C)
     fast = SVC(C=C, tol=1e-10, **parameters).fit(X, y)
-    assert fast.dual_objective_[0] == pytest.approx(svm_smo.dual_objective(K, signs, alpha), rel=1e-8)
-    assert fast.primal_objective_[0] == pytest.approx(svm_smo.dual_objective(K, signs, alpha), rel=1e-8)
+    assert fast.dual_objective_[0] == pytest.approx(svm.dual_objective(K, signs, alpha), rel=1e-8)
+    assert fast.primal_objective_[0] == pytest.approx(svm.dual_objective(K, signs, alpha), rel=1e-8)
     if ((alpha > 1e-6 * C) & (alpha < (1 - 1e-6) * C)).any():  # else b is not unique
-        decision = svm_smo.decision_function(K, signs, alpha, b)
+        decision = svm.decision_function(K, signs, alpha, b)
         np.testing.assert_allclose(fast.decision_function(X), decision, atol=1e-5)
 
 
@@ -64,7 +64,7 @@ def test_the_hard_margin_fulfils_the_conditions_or_there_is_none(
     parameters, defined = kernel
     signs = np.where(y == 1, 1, -1)
     K = defined(X, X)
-    found = svm_hard_margin.hard_margin(K, signs)
+    found = svm.hard_margin(K, signs)
     fast = SVC(C=INF, **parameters)
     if found is None:
         with pytest.raises(ValueError, match="C=inf"):

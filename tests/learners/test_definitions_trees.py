@@ -21,7 +21,7 @@ from bakeoff.learners import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from bakeoff.learners.definitions import criteria, pruning
+from bakeoff.learners.definitions import pruning, splits
 from bakeoff.learners.definitions.decision_tree import Node, grow_tree, predict_row, region_of
 from bakeoff.learners.definitions.majority_vote import average, majority_vote
 from bakeoff.learners.definitions.pruning import accuracy, minus_squared_error
@@ -30,11 +30,11 @@ from bakeoff.learners.random_forest.bootstrap import TrainingRows
 from bakeoff.learners.trees import Tree
 
 IMPURITIES = {
-    "gini": criteria.gini,
-    "entropy": criteria.entropy,
-    "gain_ratio": criteria.entropy,
-    "misclassification": criteria.misclassification,
-    "squared_error": criteria.squared_error,
+    "gini": splits.gini,
+    "entropy": splits.entropy,
+    "gain_ratio": splits.entropy,
+    "misclassification": splits.misclassification,
+    "squared_error": splits.squared_error,
 }
 LIMITS = st.fixed_dictionaries(
     {"max_depth": st.sampled_from([None, None, 1, 2, 3]), "min_samples_split": st.integers(2, 5)}
@@ -103,7 +103,7 @@ def test_a_regression_tree_is_split_of_r_and_t(
     nominal = nominal[:d]
     fast = DecisionTreeRegressor(categorical_features=nominal or None, **limits).fit(X, y)
     tree = definition_of(X, y, "squared_error", nominal, limits)
-    Comparison(X, y, criteria.squared_error, nominal=nominal).assert_same(tree, fast.fitted_tree_)
+    Comparison(X, y, splits.squared_error, nominal=nominal).assert_same(tree, fast.fitted_tree_)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
@@ -111,7 +111,7 @@ def test_a_tree_of_few_rows_is_split_of_r_and_t(n: int) -> None:
     for seed in range(40):
         X, y = table(seed, n, 2, 3, values=3)
         fast = DecisionTreeClassifier().fit(X, y)
-        Comparison(X, y, criteria.gini, exact=True).assert_same(grow_tree(X, y), fast.fitted_tree_)
+        Comparison(X, y, splits.gini, exact=True).assert_same(grow_tree(X, y), fast.fitted_tree_)
 
 
 @pytest.mark.parametrize("c", [2, 3, 6])
@@ -119,7 +119,7 @@ def test_a_tree_of_few_rows_is_split_of_r_and_t(n: int) -> None:
 def test_a_large_tree_of_counted_or_sorted_rows_is_split_of_r_and_t(c: int, values: int) -> None:
     X, y = table(c, 400, 4, c, values)
     fast = DecisionTreeClassifier(max_depth=5).fit(X, y)
-    compared = Comparison(X, y, criteria.gini, exact=True).assert_same(grow_tree(X, y, max_depth=5), fast.fitted_tree_)
+    compared = Comparison(X, y, splits.gini, exact=True).assert_same(grow_tree(X, y, max_depth=5), fast.fitted_tree_)
     assert compared == fast.fitted_tree_.node_count > 20
 
 
@@ -228,7 +228,7 @@ def test_a_classification_forest_is_the_trees_of_its_draws_and_their_vote(
     for tree, drawn, own in zip(forest, draws, fast.trees_, strict=True):
         drawn_X = training.X[drawn.rows]
         drawn_y = training.y[drawn.rows]
-        comparison = Comparison(drawn_X, drawn_y, criteria.gini, exact=True, classes=codes)
+        comparison = Comparison(drawn_X, drawn_y, splits.gini, exact=True, classes=codes)
         assert comparison.assert_same(tree, own) == own.node_count
     queries = queries_for(seed, d)
     if voting == "majority":
@@ -255,10 +255,10 @@ def test_a_regression_forest_is_the_trees_of_its_draws_and_their_average(
     shape: dict[str, Any] = {"max_features": min(max_features, d), "feature_subset": feature_subset}
     fast = RandomForestRegressor(5, random_state=seed, **shape).fit(X, y)
     training, draws = draws_of(fast, X, y)
-    forest = grow_forest(training.X, training.y, draws, min(max_features, d), criteria.squared_error)
+    forest = grow_forest(training.X, training.y, draws, min(max_features, d), splits.squared_error)
     complete = True
     for tree, drawn, own in zip(forest, draws, fast.trees_, strict=True):
-        comparison = Comparison(training.X[drawn.rows], training.y[drawn.rows], criteria.squared_error)
+        comparison = Comparison(training.X[drawn.rows], training.y[drawn.rows], splits.squared_error)
         compared = comparison.assert_same(tree, own)
         complete = complete and compared == own.node_count
     if complete:

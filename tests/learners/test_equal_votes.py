@@ -14,7 +14,7 @@ from bakeoff.learners import (
     NaiveBayesClassifier,
     RandomForestClassifier,
 )
-from bakeoff.learners.base.class_order import choose_classes
+from bakeoff.learners.base.estimator import choose_classes
 from bakeoff.learners.definitions.majority_vote import majority_vote
 
 SUM = 0.1 + 0.2

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bakeoff.learners import DecisionTreeClassifier
-from bakeoff.learners.definitions.criteria import entropy, gain
-from bakeoff.learners.definitions.splits import ROUND_OFF, first_of_largest, midpoints, parts_of
+from bakeoff.learners.definitions.splits import ROUND_OFF, entropy, first_of_largest, gain, midpoints, parts_of
 
 SEEDS = st.integers(0, 10**6)
 OUTLOOK = [*["sunny"] * 5, None, *["overcast"] * 3, *["rain"] * 5]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bakeoff.learners.base.multiclass import label_one_against_rest
+from bakeoff.learners.base.estimator import label_one_against_rest
 from bakeoff.learners.base.scaling import Standardized
 from bakeoff.learners.linear.base import TILE_ROWS, linear_scores
 from bakeoff.learners.linear.centered_rows import CenteredRows

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bakeoff.learners import LinearRegression, Ridge
 from bakeoff.learners.base.scaling import RELATIVE_CELL_ROUNDING
-from bakeoff.learners.linear.collinear import find_independent_columns
+from bakeoff.learners.linear.least_squares import find_independent_columns
 
 UNPENALISED = [LinearRegression(), Ridge(alpha=0)]
 ADDED: dict[str, Callable[[np.ndarray], np.ndarray]] = {

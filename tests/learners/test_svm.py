@@ -13,10 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC as LibSVC
 
 from bakeoff.learners import SVC
-from bakeoff.learners.definitions import svm_kernels
-from bakeoff.learners.svm.kernel.feature_map import compute_feature_map
-from bakeoff.learners.svm.kernel.gram import StoredGram, make_gram_of_values
-from bakeoff.learners.svm.kernel.training_space import make_training_space
+from bakeoff.learners.definitions import svm
+from bakeoff.learners.svm.gram import StoredGram, compute_feature_map, make_gram_of_values
+from bakeoff.learners.svm.training_space import make_training_space
 
 INF = float("inf")
 
@@ -46,11 +45,11 @@ def separable(n: int = 60, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 def rows_of(X: np.ndarray, kernel: dict[str, Any]) -> np.ndarray:
     """The Gram matrix by the definitions of the kernels."""
     if kernel["kernel"] == "linear":
-        return svm_kernels.linear(X, X)
+        return svm.linear(X, X)
     if kernel["kernel"] == "poly":
         assert kernel["gamma"] == kernel["coef0"] == 1.0
-        return svm_kernels.polynomial(X, X, kernel["degree"])
-    return svm_kernels.gaussian(X, X, sigma=1 / np.sqrt(2 * kernel["gamma"]))
+        return svm.polynomial(X, X, kernel["degree"])
+    return svm.gaussian(X, X, sigma=1 / np.sqrt(2 * kernel["gamma"]))
 
 
 def alphas(machine: SVC, n: int) -> np.ndarray:
@@ -293,7 +292,7 @@ def test_more_rows_than_a_working_set_reach_the_optimum() -> None:
 
 
 def gaussian(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    return svm_kernels.gaussian(A, B, sigma=1.0)
+    return svm.gaussian(A, B, sigma=1.0)
 
 
 @pytest.mark.parametrize("c", [2, 3])

@@ -8,13 +8,12 @@ from example_counts import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bakeoff.learners.definitions.svm_kernels import gaussian
-from bakeoff.learners.svm.dual.block_principal_pivoting import guess_free_rows, solve_by_pivoting
-from bakeoff.learners.svm.dual.kkt_system import solve_kkt_system
-from bakeoff.learners.svm.dual.quadratic_program import BoxConstraints, DualPoint, measure_violation
-from bakeoff.learners.svm.dual.smo import run_smo
-from bakeoff.learners.svm.kernel.functions import Kernel
-from bakeoff.learners.svm.kernel.gram import Gram, StoredGram, make_gram
+from bakeoff.learners.definitions.svm import gaussian
+from bakeoff.learners.svm.gram import Gram, StoredGram, make_gram
+from bakeoff.learners.svm.kernels import Kernel
+from bakeoff.learners.svm.newton import guess_free_rows, solve_by_pivoting, solve_kkt_system
+from bakeoff.learners.svm.quadratic_program import BoxConstraints, DualPoint, measure_violation
+from bakeoff.learners.svm.smo import run_smo
 
 
 def make_program(seed: int, n: int, C: float) -> tuple[np.ndarray, BoxConstraints, np.ndarray]:

@@ -8,7 +8,7 @@ from scipy.optimize import linprog
 from sklearn.datasets import load_breast_cancer
 
 from bakeoff.learners import SVC
-from bakeoff.learners.svm.primal.hard_margin import HullsMeet, solve_hard_margin_primal
+from bakeoff.learners.svm.hard_margin_primal import HullsMeet, solve_hard_margin_primal
 
 INF = float("inf")
 

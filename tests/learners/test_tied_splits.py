@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from bakeoff.learners import DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier
-from bakeoff.learners.definitions import criteria
+from bakeoff.learners.definitions import splits
 from bakeoff.learners.definitions.splits import pick_question
 
 CRITERIA: list[Any] = ["gini", "entropy", "gain_ratio", "misclassification"]
-IMPURITIES: dict[str, Callable[[np.ndarray], criteria.Number]] = {
-    "gini": criteria.gini,
-    "entropy": criteria.entropy,
-    "gain_ratio": criteria.entropy,
-    "misclassification": criteria.misclassification,
-    "squared_error": criteria.squared_error,
+IMPURITIES: dict[str, Callable[[np.ndarray], splits.Number]] = {
+    "gini": splits.gini,
+    "entropy": splits.entropy,
+    "gain_ratio": splits.entropy,
+    "misclassification": splits.misclassification,
+    "squared_error": splits.squared_error,
 }
 SEEDS = st.integers(0, 10**6)
 TENTHS = np.array([0.0, 0.1, 0.2, 0.3, 0.6, 0.7, 1.0])

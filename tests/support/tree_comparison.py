@@ -8,9 +8,8 @@ from collections.abc import Callable, Collection, Iterable
 import numpy as np
 import pytest
 
-from bakeoff.learners.definitions.criteria import Impurity, Number, gain, gain_ratio
 from bakeoff.learners.definitions.decision_tree import Node
-from bakeoff.learners.definitions.splits import Question, answers, midpoints
+from bakeoff.learners.definitions.splits import Impurity, Number, Question, answers, gain, gain_ratio, midpoints
 from bakeoff.learners.trees import Tree
 
 EQUAL = 1e-12

@@ -14,11 +14,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from bakeoff.learners.svm.dual.block_principal_pivoting import guess_free_rows, solve_by_pivoting
-from bakeoff.learners.svm.dual.newton import take_newton_step
-from bakeoff.learners.svm.dual.quadratic_program import BoxConstraints, DualPoint, find_free_rows, measure_violation
-from bakeoff.learners.svm.dual.smo import run_smo
-from bakeoff.learners.svm.kernel.gram import Gram, StoredGram
+from bakeoff.learners.svm.gram import Gram, StoredGram
+from bakeoff.learners.svm.newton import guess_free_rows, solve_by_pivoting, take_newton_step
+from bakeoff.learners.svm.quadratic_program import BoxConstraints, DualPoint, find_free_rows, measure_violation
+from bakeoff.learners.svm.smo import run_smo
 
 WORKING_SET_ROWS = 1024
 """Rows of a working set, and the largest number of training rows that are solved all at once.

@@ -7,7 +7,7 @@ A kernel K(x, z) = Φ(x)·Φ(z) is the inner product of two rows after a map Φ:
     Gaussian     exp(-γ ‖x - z‖²)           the lecture's exp(-‖x - z‖² / 2σ²) is γ = 1 / 2σ²
     sigmoid      tanh(γ x·z + coef0)        not positive definite for every γ
 
-`bakeoff.learners.definitions.svm_kernels` states them one by one. Here a block of a × b kernel values costs O(a b d),
+`bakeoff.learners.definitions.svm` states them one by one. Here a block of a × b kernel values costs O(a b d),
 nearly all of it in one matrix product.
 """
 

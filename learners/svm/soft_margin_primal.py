@@ -20,7 +20,7 @@ from typing import final
 
 import numpy as np
 
-from bakeoff.learners.svm.primal.interior_point import (
+from bakeoff.learners.svm.hard_margin_primal import (
     NewtonSystem,
     PrimalSolution,
     Residuals,

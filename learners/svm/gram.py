@@ -4,6 +4,16 @@ For few rows, the matrix is computed once and stored. For more, parts are comput
 memory is O(n d). In one-against-one classification, each pair of classes has its own matrix, computed when the pair
 is solved: for two classes a and b, the block between a and b is used in no other pair, and the block within a is kept
 for the next pair.
+
+The feature map of a Gram matrix: rows whose inner products are the kernel values.
+
+    K = V Λ Vᵀ,      rows of V √Λ
+
+With these rows, any kernel becomes a linear one, and the number of features is the rank of K. For large C, thousands
+of SMO steps do not come near the optimum of the dual, whereas the primal needs about twenty iterations. This occurs
+with smooth kernels, whose numerical rank is often much smaller than n.
+
+Cost: O(n³), once.
 """
 
 from __future__ import annotations
@@ -14,7 +24,7 @@ from typing import Any, final
 
 import numpy as np
 
-from bakeoff.learners.svm.kernel.functions import Kernel
+from bakeoff.learners.svm.kernels import Kernel
 
 MAX_STORED_ROWS = 1024
 """Largest number of rows whose matrix is computed once and stored (8 MB)."""
@@ -203,3 +213,36 @@ def _find_runs(rows: np.ndarray) -> list[tuple[slice, slice]]:
         last = int(rows[stop - 1])
         runs.append((slice(start, stop), slice(first, last + 1)))
     return runs
+
+
+MIN_EIGENVALUE_RATIO = 1e-14
+"""Eigenvalues below this, relative to the largest, are rounding errors."""
+
+MAX_NEGATIVE_EIGENVALUE_RATIO = 1e-10
+"""If K has an eigenvalue below minus this, relative to the largest, it is indefinite and has no feature map."""
+
+
+def compute_feature_map(gram: Gram) -> np.ndarray | None:
+    """Return the rows (n, r) in feature space, minus their mean, or None if K is indefinite.
+
+    Parameters
+    ----------
+    gram : Gram
+        Of n rows.
+    """
+    n = gram.diagonal.size
+    try:
+        eigenvalues, eigenvectors = np.linalg.eigh(gram.take_block(np.arange(n)))
+    except np.linalg.LinAlgError:
+        return None
+    largest = float(eigenvalues[-1])
+    if largest <= 0.0 or eigenvalues[0] < -MAX_NEGATIVE_EIGENVALUE_RATIO * largest:
+        return None
+    kept = eigenvalues > MIN_EIGENVALUE_RATIO * largest
+    rows: np.ndarray = eigenvectors[:, kept] * np.sqrt(eigenvalues[kept])  # (n, r)
+    return rows - rows.mean(axis=0)
+
+
+def estimate_feature_map_cost(n: int) -> int:
+    """Return the number of SMO steps that take about as long as the feature map and its primal (measured)."""
+    return 1000 + int(2e-5 * n**3)

@@ -15,7 +15,7 @@ of their two rules:
 with b_ij = gradient_j - gradient_i and the curvature a_ij = K_ii + K_jj - 2 K_ij. The first rule selects the pair
 that violates the optimality conditions most, the second the j with which the objective decreases most.
 
-`bakeoff.learners.definitions.svm_smo` states the algorithm with the first rule. This one is faster because each step
+`bakeoff.learners.definitions.svm` states the algorithm with the first rule. This one is faster because each step
 updates the gradient by two rows of K instead of computing it anew.
 
 The second rule doubles the cost of a step. Near the optimum of a smooth kernel it needs a tenth of the steps; far
@@ -40,7 +40,7 @@ from typing import final
 import numpy as np
 from scipy.linalg.blas import daxpy
 
-from bakeoff.learners.svm.dual.quadratic_program import BoxConstraints, DualPoint
+from bakeoff.learners.svm.quadratic_program import BoxConstraints, DualPoint
 
 MIN_CURVATURE_RATIO = 1e-12
 """Smallest curvature along a step, relative to the largest kernel value: τ of WSS 3.

@@ -1,0 +1,179 @@
+"""Kernels: inner products K(x, z) = Φ(x)·Φ(z) in a space of features Φ that need not be computed.
+
+    linear        x·z
+    polynomial    (x·z + 1)^p
+    Gaussian      exp(-‖x - z‖² / 2σ²)
+
+A support vector machine uses the rows only in inner products. If these are replaced by a kernel, it finds a
+hyperplane in the space of Φ, which is a curved boundary in the space of x.
+
+Cost: O(n m d) for the kernel values between n and m rows.
+
+Reference: B. E. Boser, I. M. Guyon, V. N. Vapnik, "A training algorithm for optimal margin classifiers", COLT 1992.
+
+Support vector machine with a hard margin: the hyperplane that is farthest from the nearest rows of both classes.
+
+    minimise ½‖ω‖²   subject to   y_i (ω·x_i + b) >= 1 for all i
+
+The geometric margin, the distance of the nearest rows, is then 1/‖ω‖. The solution is ω = Σ_i α_i y_i x_i with
+
+    α_i >= 0,    Σ_i α_i y_i = 0,    y_i (ω·x_i + b) >= 1,    α_i (y_i (ω·x_i + b) - 1) = 0
+
+(the Karush-Kuhn-Tucker conditions): only the support vectors, which lie on the margin, have α_i > 0. Given the set of
+support vectors, the equations y_i (ω·x_i + b) = 1 for each of them and Σ α_i y_i = 0 form a linear system for α and
+b. All sets of rows are tried, the smallest first, until the solution of the system satisfies all conditions. If no
+set does, no hyperplane separates the classes.
+
+Cost: O(2^n n³) at worst, so better algorithms are needed in practice.
+
+Reference: V. N. Vapnik, "The Nature of Statistical Learning Theory", 1995.
+
+Support vector machine with a soft margin, by sequential minimal optimisation: two multipliers at a time.
+
+With a soft margin, rows may violate the margin at a cost C, which bounds the multipliers of the dual problem:
+
+    maximise  Σ_i α_i - ½ Σ_i Σ_j α_i α_j y_i y_j K(x_i, x_j)   subject to   0 <= α_i <= C,   Σ_i α_i y_i = 0
+
+Because of the last condition, a single multiplier cannot change, but a pair can. Let
+
+    b_i = y_i - Σ_j α_j y_j K(x_i, x_j)
+
+be the value of b for which row i lies on its margin. The objective increases if α_i y_i rises and α_j y_j falls while
+b_i > b_j:
+
+    1. of the rows whose α y may rise, let i be the one with the largest b_i
+    2. of the rows whose α y may fall, let j be the one with the smallest b_j
+    3. if b_i <= b_j, the Karush-Kuhn-Tucker conditions hold: stop
+    4. move both by (b_i - b_j) / (K_ii + K_jj - 2 K_ij), the best step, or as far as 0 <= α <= C allows; repeat
+
+f(x) = Σ_i α_i y_i K(x_i, x) + b decides, where b is averaged over the support vectors with 0 < α_i < C.
+
+Cost: O(n) for a step; the number of steps grows with n and with C.
+
+References: J. C. Platt, "Fast training of support vector machines using sequential minimal optimization", in Advances
+in Kernel Methods, 1999; for the choice of the pair, S. S. Keerthi and others, "Improvements to Platt's SMO algorithm
+for SVM classifier design", Neural Computation 13, 2001.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+
+
+def linear(X: np.ndarray, Z: np.ndarray) -> np.ndarray:
+    """Return x·z for each row x of X (n, d) and z of Z (m, d): shape (n, m)."""
+    return X @ Z.T
+
+
+def polynomial(X: np.ndarray, Z: np.ndarray, p: int) -> np.ndarray:
+    """Return (x·z + 1)^p for each row x of X (n, d) and z of Z (m, d): shape (n, m)."""
+    return np.asarray((X @ Z.T + 1) ** p)
+
+
+def gaussian(X: np.ndarray, Z: np.ndarray, sigma: float) -> np.ndarray:
+    """Return exp(-‖x - z‖² / 2σ²) for each row x of X (n, d) and z of Z (m, d): shape (n, m)."""
+    squared_distance = ((X[:, None, :] - Z[None, :, :]) ** 2).sum(axis=2)  # (n, m)
+    return np.exp(-squared_distance / (2 * sigma**2))
+
+
+ROUNDING = 1e-9
+"""By how much rounding may violate a condition, in units of the margin."""
+
+
+def hard_margin(K: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, float] | None:
+    """Return the multipliers α (n,) and b for kernel values K (n, n) and labels y (n,) of +1 and -1.
+
+    None if no hyperplane separates the classes.
+
+    >>> X, y = np.array([[0.0, 0.0], [0.0, 2.0], [2.0, 1.0]]), np.array([-1, -1, 1])
+    >>> alpha, b = hard_margin(X @ X.T, y)
+    >>> (alpha * y @ X).round(9).tolist(), round(b, 9)
+    ([1.0, 0.0], -1.0)
+    """
+    rows = range(len(y))
+    for size in range(2, len(y) + 1):
+        for support in combinations(rows, size):
+            found = solve_on_margin(K, y, list(support))
+            if found is not None and fulfils_conditions(K, y, *found):
+                return found
+    return None
+
+
+def solve_on_margin(K: np.ndarray, y: np.ndarray, support: list[int]) -> tuple[np.ndarray, float] | None:
+    """Solve for α and b as if these rows were the support vectors; None if the equations are dependent."""
+    s = len(support)
+    equations = np.zeros((s + 1, s + 1))
+    # On the margin: Σ_j α_j y_j K(x_i, x_j) + b = y_i for each support vector i.
+    equations[:s, :s] = K[np.ix_(support, support)] * y[support]
+    equations[:s, s] = 1
+    # And Σ_j α_j y_j = 0.
+    equations[s, :s] = y[support]
+    if np.linalg.matrix_rank(equations) <= s:
+        return None
+    solution = np.linalg.solve(equations, [*y[support], 0])
+    alpha = np.zeros(len(y))
+    alpha[support] = solution[:s]
+    return alpha, float(solution[s])
+
+
+def fulfils_conditions(K: np.ndarray, y: np.ndarray, alpha: np.ndarray, b: float) -> bool:
+    """Return whether no multiplier is negative and no row lies within the margin."""
+    margin = y * (K @ (alpha * y) + b)  # (n,)
+    return bool((alpha >= -ROUNDING * np.abs(alpha).max()).all() and (margin >= 1 - ROUNDING).all())
+
+
+FLAT = 1e-12
+"""The least curvature of a step: of two equal rows it is 0."""
+
+
+def soft_margin(
+    K: np.ndarray, y: np.ndarray, C: float, tol: float = 1e-10, max_steps: int = 100_000
+) -> tuple[np.ndarray, float]:
+    """Return the multipliers α (n,) and b for kernel values K (n, n) and labels y (n,) of +1 and -1.
+
+    >>> X, y = np.array([[0.0, 0.0], [0.0, 2.0], [2.0, 1.0]]), np.array([-1, -1, 1])
+    >>> alpha, b = soft_margin(X @ X.T, y, C=10.0)
+    >>> (alpha * y @ X).round(6).tolist(), round(b, 6)
+    ([1.0, -0.0], -1.0)
+    """
+    alpha = np.zeros(len(y))
+    for _ in range(max_steps):
+        wanted = y - K @ (alpha * y)  # (n,), the b_i
+        may_rise = np.where(y > 0, alpha < C, alpha > 0)
+        may_fall = np.where(y > 0, alpha > 0, alpha < C)
+        i = int(np.argmax(np.where(may_rise, wanted, -np.inf)))
+        j = int(np.argmin(np.where(may_fall, wanted, np.inf)))
+        if wanted[i] - wanted[j] <= tol:
+            break
+        step = (wanted[i] - wanted[j]) / max(K[i, i] + K[j, j] - 2 * K[i, j], FLAT)
+        # As far as the bounds of α_i and of α_j allow.
+        room_i = C - alpha[i] if y[i] > 0 else alpha[i]
+        room_j = alpha[j] if y[j] > 0 else C - alpha[j]
+        step = min(step, room_i, room_j)
+        alpha[i] += y[i] * step
+        alpha[j] -= y[j] * step
+        alpha = np.clip(alpha, 0, C)  # against rounding
+    return alpha, bias(K, y, alpha, C)
+
+
+def bias(K: np.ndarray, y: np.ndarray, alpha: np.ndarray, C: float) -> float:
+    """Return b, averaged over the free support vectors; if there are none, the midpoint of the feasible interval."""
+    wanted = y - K @ (alpha * y)  # (n,)
+    free = (alpha > 0) & (alpha < C)
+    if free.any():
+        return float(wanted[free].mean())
+    may_rise = np.where(y > 0, alpha < C, alpha > 0)
+    may_fall = np.where(y > 0, alpha > 0, alpha < C)
+    return float((wanted[may_rise].max() + wanted[may_fall].min()) / 2)
+
+
+def decision_function(K: np.ndarray, y: np.ndarray, alpha: np.ndarray, b: float) -> np.ndarray:
+    """Return f(x) for m queries, given their kernel values K (m, n) with the training rows: shape (m,)."""
+    return np.asarray(K @ (alpha * y) + b)
+
+
+def dual_objective(K: np.ndarray, y: np.ndarray, alpha: np.ndarray) -> float:
+    """Return Σ α - ½ Σ Σ α α y y K, which is maximised."""
+    return float(alpha.sum() - 0.5 * (alpha * y) @ K @ (alpha * y))

@@ -1,1 +1,0 @@
-"""Solvers of the dual, which has one multiplier for each training row."""

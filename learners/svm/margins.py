@@ -1,0 +1,316 @@
+"""The hard margin: the shortest vector between the convex hulls of the classes, or the linear primal.
+
+`bakeoff.learners.definitions.svm` states the conditions and tries every set of support vectors. Here the
+dual (see `dual.quadratic_program`) finds them for any kernel. For the linear kernel, a limited number of steps is
+taken on the dual, and then the primal is solved: it remains precise when kernel values lose digits, and it can prove
+that the hulls intersect.
+
+The soft margin: first a limited number of steps on the dual, then the linear primal if they were not sufficient.
+
+For a nonlinear kernel, the primal is that of its feature map, and the dual continues from the primal's solution.
+
+The cost C of each row: that of the learner, times the weights of the row and of its class.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, final
+
+import numpy as np
+
+from bakeoff.learners.svm.dual_solver import MAX_WORKING_SET_ROWS, WORKING_SET_ROWS, solve_dual
+from bakeoff.learners.svm.gram import Gram, compute_feature_map, estimate_feature_map_cost
+from bakeoff.learners.svm.hard_margin_primal import MAX_GAP, HullsMeet, PrimalSolution, solve_hard_margin_primal
+from bakeoff.learners.svm.hyperplane import Hyperplane
+from bakeoff.learners.svm.quadratic_program import (
+    BoxConstraints,
+    DualPoint,
+    estimate_multipliers,
+    measure_violation,
+    snap_to_bounds,
+)
+from bakeoff.learners.svm.soft_margin_primal import solve_soft_margin_primal
+
+MIN_SQUARED_DISTANCE = 1e-12
+"""Squared distance between the hulls, relative to the spread of the rows, that kernel values cannot tell from 0."""
+
+RELIABLE_SQUARED_DISTANCE = 1e-8
+"""Squared distance above which kernel values give it enough digits."""
+
+MIN_VIOLATION_RATIO = 1e-15
+"""Rounding error of kernel values, relative to the spread: no violation is measured finer."""
+
+REQUIREMENT = "C=inf asks for a hyperplane that separates the classes, and"
+CURE = "give a finite C, or another kernel."
+
+
+def fit_hard_margin(gram: Gram, signs: np.ndarray, tol: float, max_iter: int, rows: np.ndarray | None) -> Hyperplane:
+    """Find the hyperplane.
+
+    Parameters
+    ----------
+    gram : Gram
+        Kernel values between the n rows.
+    signs : ndarray of shape (n,)
+        +1 or -1; both occur, and all -1 come first.
+    tol : float
+    max_iter : int
+    rows : ndarray of shape (n, d) or None
+        The rows, if the kernel is linear and the primal may be solved.
+
+    Raises
+    ------
+    ValueError
+        No hyperplane separates the classes, or none was found.
+    """
+    hulls = _NearestHullPoints(gram, signs)
+    if rows is not None:
+        hulls.minimize_distance(tol, min(max_iter, estimate_primal_cost(*rows.shape)))
+        is_solved = hulls.point.converged and hulls.measure_squared_distance() > RELIABLE_SQUARED_DISTANCE
+        if not is_solved and hulls.point.n_iter < max_iter:
+            solution = solve_hard_margin_primal(rows, signs)
+            if isinstance(solution, HullsMeet):
+                raise ValueError(f"{REQUIREMENT} none does (their convex hulls meet): {CURE}")
+            if solution is not None:
+                infinite_C = np.full_like(signs, np.inf)
+                return Hyperplane.from_primal(solution, rows, signs, infinite_C, hulls.point.n_iter, tol)
+
+    hulls.minimize_distance(tol, max_iter)
+    squared_distance = hulls.measure_squared_distance()
+    if squared_distance <= MIN_SQUARED_DISTANCE:
+        distance = float(np.sqrt(max(squared_distance, 0.0)))
+        apart = f"no further apart than {distance:.1g} of the rows' spread" if distance else "not apart"
+        raise ValueError(f"{REQUIREMENT} their convex hulls are {apart}, as far as kernel values tell: {CURE}")
+    return hulls.make_hyperplane(tol, max_iter)
+
+
+@final
+class _NearestHullPoints:
+    """One point in the convex hull of each class, converging to the two points that are nearest to each other."""
+
+    def __init__(self, gram: Gram, signs: np.ndarray) -> None:
+        n_negative = int(np.count_nonzero(signs < 0))
+        self._gram = gram
+        self._signs = signs
+        self._box = BoxConstraints(
+            low=np.where(signs < 0, -np.inf, 0.0),
+            high=np.where(signs > 0, np.inf, 0.0),
+            groups=[slice(0, n_negative), slice(n_negative, signs.size)],
+        )
+        # Start at the first row of each class.
+        first_rows = np.array([0, n_negative])
+        gradient = gram.multiply_columns(first_rows, signs[first_rows])  # (n,)
+        self.point = DualPoint(np.zeros_like(signs), gradient)
+        self.point.beta[first_rows] = signs[first_rows]
+        products = gram.multiply_columns(first_rows[:1], np.ones(1))  # (n,), with the first row
+        squared_distances = gram.diagonal + gram.diagonal[0] - 2.0 * products
+        self._spread = float(squared_distances.max())
+
+    def measure_squared_distance(self) -> float:
+        """Return the squared distance of the two points, relative to the spread of the rows."""
+        if self._spread <= 0.0:
+            return 0.0
+        return float(self.point.beta @ self.point.gradient) / self._spread
+
+    def minimize_distance(self, tol: float, max_iter: int) -> None:
+        """Reduce the distance until it is minimal within ``tol``, the points almost coincide, or no steps are left."""
+        point = self.point
+        while (squared_distance := self.measure_squared_distance()) > MIN_SQUARED_DISTANCE:
+            target = max(0.5 * tol * squared_distance, MIN_VIOLATION_RATIO) * self._spread
+            point.converged = measure_violation(self._box, point) <= target
+            if point.converged or point.n_iter >= max_iter:
+                break
+            solve_dual(self._gram, self._box, point, target, max_iter)
+
+    def make_hyperplane(self, tol: float, max_iter: int) -> Hyperplane:
+        """Return the canonical hyperplane halfway between the points.
+
+        The points are scaled in place and must not be used afterwards.
+        """
+        point = self.point
+        signs = self._signs
+        below, above = estimate_multipliers(self._box, point)
+        if above <= below:
+            raise ValueError(f"{REQUIREMENT} none was found in max_iter={max_iter} steps: {CURE[:-1]}, or more steps.")
+        # On the hulls the values of f are ±1, which determines the length of w.
+        factor = 2.0 / (above - below)
+        point.beta *= factor
+        point.gradient *= factor
+        point.gradient -= signs
+        box = BoxConstraints(self._box.low, self._box.high, [slice(0, signs.size)])
+        intercept = -0.5 * factor * (above + below)
+        infinite_C = np.full_like(signs, np.inf)
+        hyperplane = Hyperplane.from_dual(self._gram, box, point, signs, infinite_C, intercept)
+        # Rounding may have stopped the steps before the tolerance was reached.
+        return replace(hyperplane, converged=hyperplane.converged and hyperplane.residual <= tol)
+
+
+MIN_C_OF_PRIMAL = 1e-100
+"""Smallest mean C, for rows of length about 1, at which the interior point method keeps its digits."""
+
+MAX_C = 1e10
+"""Largest C, for rows of length about 1, at which Kβ keeps the digits that the tolerance requires."""
+
+MAX_PROOF_GAP = 1e-6
+"""Largest relative gap between the objectives after multipliers were snapped to their bounds."""
+
+
+def fit_soft_margin(
+    gram: Gram,
+    signs: np.ndarray,
+    C: np.ndarray,
+    tol: float,
+    max_iter: int,
+    rows: np.ndarray | None = None,
+) -> Hyperplane:
+    """Find the hyperplane.
+
+    Parameters
+    ----------
+    gram : Gram
+        Kernel values between the n rows.
+    signs : ndarray of shape (n,)
+        +1 or -1; both occur, and all -1 come first.
+    C : ndarray of shape (n,)
+        Cost of one unit of slack for each row, finite.
+    tol : float
+    max_iter : int
+    rows : ndarray of shape (n, d), optional
+        The rows, if the kernel is linear and the primal may be solved.
+    """
+    clipped_C = _clip_C(gram, C)
+    is_clipped = clipped_C is not C
+    if is_clipped and rows is not None:
+        hyperplane = _fit_without_kernel(rows, signs, C, tol)
+        if hyperplane is not None:
+            return hyperplane
+
+    # The dual is faster than the primal for most problems: it may take as many steps as cost the same as the primal.
+    box = _make_box(clipped_C, signs)
+    point = DualPoint(np.zeros_like(signs), -signs)
+    first_steps = _count_first_steps(signs.size, rows)
+    if first_steps:
+        solve_dual(gram, box, point, tol, min(max_iter, first_steps))
+
+    if not point.converged and point.n_iter < max_iter and float(clipped_C.mean()) >= MIN_C_OF_PRIMAL:
+        features = compute_feature_map(gram) if rows is None and first_steps else rows
+        solution = None if features is None else solve_soft_margin_primal(features, signs, clipped_C)
+        if solution is not None and rows is not None:
+            hyperplane = _accept_primal(solution, rows, signs, clipped_C, point.n_iter, tol)
+            if hyperplane is not None:
+                return hyperplane
+        if solution is not None:
+            point = _make_dual_point(gram, signs, solution, point.n_iter)
+
+    if not point.converged:
+        solve_dual(gram, box, point, tol, max_iter)
+    point.beta = snap_to_bounds(box, point.beta)
+    return _make_hyperplane(gram, point, signs, C, clipped_C, tol)
+
+
+def estimate_primal_cost(n: int, d: int) -> int:
+    """Return the number of SMO steps that take about half as long as the linear primal (measured)."""
+    return int(64 + 0.03 * n + 1e-4 * n * d**2)
+
+
+def _clip_C(gram: Gram, C: np.ndarray) -> np.ndarray:
+    """Return C with no value above `MAX_C`; if all are above, they are scaled down in proportion."""
+    mean_diagonal = float(np.abs(gram.diagonal).mean()) or 1.0
+    with np.errstate(over="ignore", under="ignore"):
+        max_C = min(MAX_C / mean_diagonal, np.finfo(float).max)
+    if C.max() <= max_C:
+        return C
+    if C.min() > max_C:
+        return C / C.max() * max_C
+    return np.minimum(C, max_C)
+
+
+def _fit_without_kernel(rows: np.ndarray, signs: np.ndarray, C: np.ndarray, tol: float) -> Hyperplane | None:
+    """Find the hyperplane from the rows, for a C for which kernel values are not precise enough; None if that fails."""
+    hyperplane = _try_hard_margin(rows, signs, C, tol)
+    if hyperplane is not None:
+        return hyperplane
+    solution = solve_soft_margin_primal(rows, signs, C)
+    if solution is None:
+        return None
+    return _accept_primal(solution, rows, signs, C, 0, tol)
+
+
+def _try_hard_margin(rows: np.ndarray, signs: np.ndarray, C: np.ndarray, tol: float) -> Hyperplane | None:
+    """Return the hard margin if it exists and no multiplier exceeds C: then it is the soft margin, too."""
+    solution = solve_hard_margin_primal(rows, signs)
+    if not isinstance(solution, PrimalSolution) or (solution.alpha > C).any():
+        return None
+    return Hyperplane.from_primal(solution, rows, signs, C, 0, tol)
+
+
+def _accept_primal(
+    solution: PrimalSolution, rows: np.ndarray, signs: np.ndarray, C: np.ndarray, n_iter: int, tol: float
+) -> Hyperplane | None:
+    """Return the hyperplane of the primal's solution; None if it misses the tolerance.
+
+    For columns in very different units and a large C, this preserves digits that sums of kernel values lose.
+    """
+    if solution.gap > MAX_GAP:
+        return None
+    hyperplane = Hyperplane.from_primal(solution, rows, signs, C, n_iter, tol)
+    # The multipliers must still prove optimality after some of them were set to their bounds.
+    normal = hyperplane.beta @ rows  # (d,)
+    dual = float(solution.alpha.sum()) - 0.5 * float(normal @ normal)
+    is_proven = dual >= (1.0 - MAX_PROOF_GAP) * hyperplane.primal
+    return hyperplane if hyperplane.converged and is_proven else None
+
+
+def _make_dual_point(gram: Gram, signs: np.ndarray, solution: PrimalSolution, n_iter: int) -> DualPoint:
+    beta = signs * solution.alpha
+    support = np.flatnonzero(beta)
+    return DualPoint(beta, gram.multiply_columns(support, beta[support]) - signs, n_iter)
+
+
+def _make_hyperplane(
+    gram: Gram, point: DualPoint, signs: np.ndarray, C: np.ndarray, clipped_C: np.ndarray, tol: float
+) -> Hyperplane:
+    """Return the hyperplane of a solution of the dual for the clipped C."""
+    clipped_box = _make_box(clipped_C, signs)
+    intercept = -estimate_multipliers(clipped_box, point)[0]
+    if clipped_C is C:
+        return Hyperplane.from_dual(gram, clipped_box, point, signs, C, intercept)
+    # Rows whose multiplier equals the clipped C may violate the conditions for the original C.
+    hyperplane = Hyperplane.from_dual(gram, _make_box(C, signs), point, signs, C, intercept)
+    return hyperplane if hyperplane.residual <= tol else replace(hyperplane, converged=False)
+
+
+def _make_box(C: np.ndarray, signs: np.ndarray) -> BoxConstraints:
+    signed_C = C * signs
+    return BoxConstraints(np.minimum(0.0, signed_C), np.maximum(0.0, signed_C), [slice(0, signs.size)])
+
+
+def _count_first_steps(n: int, rows: np.ndarray | None) -> int:
+    """Return the number of dual steps before the primal is solved; 0 if the rows do not fit into one working set."""
+    if rows is None:
+        return estimate_feature_map_cost(n) if n <= MAX_WORKING_SET_ROWS else 0
+    return estimate_primal_cost(*rows.shape) if n <= WORKING_SET_ROWS else 0
+
+
+MAX_FINITE_C = 1e200
+"""Largest C that is not infinite, in the unit of length of the rows."""
+
+
+def find_weighted_rows(sample_weight: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the positions in ``fit``'s input, and the weights, of the n rows whose weight is positive: both (n,)."""
+    weight = np.asarray(1.0 if sample_weight is None else sample_weight, dtype=np.float64)
+    if weight.ndim == 0:
+        return np.arange(n), np.ones(n)
+    positive = np.flatnonzero(weight > 0)
+    return positive, weight[positive]
+
+
+def scale_C(C: float, weight: np.ndarray, length_unit: float) -> np.ndarray:
+    """Return C of each row in the given unit of length; values too large for a float are scaled down in proportion."""
+    largest_weight = float(weight.max())
+    with np.errstate(over="ignore", under="ignore"):
+        largest_C = C * np.float64(length_unit) ** 2 * largest_weight
+        if np.isinf(C) or largest_C <= MAX_FINITE_C:
+            return C * weight * length_unit**2
+        return np.asarray(weight / largest_weight * MAX_FINITE_C)
