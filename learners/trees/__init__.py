@@ -8,8 +8,7 @@ quality of splits, and `parameters` defines the parameters shared by all tree le
 """
 
 from bakeoff.learners.trees.criteria import CLASSIFICATION, REGRESSION, Criterion
-from bakeoff.learners.trees.growing.data_thresholds import move_thresholds_to_values
-from bakeoff.learners.trees.growing.grower import GrowthLimits, grow_frontier, grow_tree
+from bakeoff.learners.trees.growing.grower import GrowthLimits, grow_frontier, grow_tree, move_thresholds_to_values
 from bakeoff.learners.trees.parameters import (
     TREE_CONSTRAINTS,
     count_categories,
@@ -19,30 +18,26 @@ from bakeoff.learners.trees.parameters import (
     refuse_nominal_medians,
     replace_deprecated_criterion,
 )
-from bakeoff.learners.trees.partial_dependence import compute_partial_dependence
 from bakeoff.learners.trees.pruning.backfitting import backfit_classes, backfit_targets
-from bakeoff.learners.trees.pruning.branch_table import TrainingClasses
 from bakeoff.learners.trees.pruning.collapsible_tree import NodeLosses, PruningStep, list_collapsed_nodes
-from bakeoff.learners.trees.pruning.cost_complexity import list_alphas, prune_to_cost
-from bakeoff.learners.trees.pruning.nested_trees import nest_trees
-from bakeoff.learners.trees.pruning.pessimistic import collapse_useless_splits, prune_pessimistically
+from bakeoff.learners.trees.pruning.cost_complexity import list_alphas, nest_trees, prune_to_cost
 from bakeoff.learners.trees.pruning.reduced_error import (
+    collapse_useless_splits,
     count_errors_at_nodes,
     prune_best_first,
     prune_bottom_up,
+    prune_pessimistically,
     sum_squares_at_nodes,
 )
-from bakeoff.learners.trees.pruning.subtree_raising import prune_with_raising
+from bakeoff.learners.trees.pruning.subtree_raising import TrainingClasses, prune_with_raising
 from bakeoff.learners.trees.rows.class_target import IMPURITY, ClassTarget
 from bakeoff.learners.trees.rows.frontier import Frontier
 from bakeoff.learners.trees.rows.numeric_target import NumericTarget
-from bakeoff.learners.trees.rows.presort import smallest_row_dtype
 from bakeoff.learners.trees.rows.target import Target
-from bakeoff.learners.trees.rows.training_table import TrainingTable
-from bakeoff.learners.trees.sklearn_tree import convert_to_sklearn, has_numeric_questions
-from bakeoff.learners.trees.splitting.above_average import mark_averaged_features
-from bakeoff.learners.trees.splitting.c45_rules import C45Rules
-from bakeoff.learners.trees.tree import Tree
+from bakeoff.learners.trees.rows.training_table import TrainingTable, smallest_row_dtype
+from bakeoff.learners.trees.splitting.splits import C45Rules
+from bakeoff.learners.trees.splitting.splitter import mark_averaged_features
+from bakeoff.learners.trees.tree import Tree, compute_partial_dependence, convert_to_sklearn, has_numeric_questions
 
 __all__ = [
     "CLASSIFICATION",

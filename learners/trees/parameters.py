@@ -12,8 +12,7 @@ from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
 from bakeoff.learners.trees.criteria import Criterion
 from bakeoff.learners.trees.growing.grower import GrowthLimits
-from bakeoff.learners.trees.rows.median_target import MedianTarget
-from bakeoff.learners.trees.rows.numeric_target import NumericTarget
+from bakeoff.learners.trees.rows.numeric_target import MedianTarget, NumericTarget
 
 TREE_CONSTRAINTS: dict[str, list[Any]] = {
     "max_depth": [Interval(Integral, 1, None, closed="left"), None],

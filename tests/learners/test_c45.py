@@ -27,8 +27,8 @@ from bakeoff.learners.definitions.c45 import (
 )
 from bakeoff.learners.definitions.decision_tree import Node, predict_row
 from bakeoff.learners.trees import Tree
-from bakeoff.learners.trees.rows import binning
-from bakeoff.learners.trees.rows.binning import Bins
+from bakeoff.learners.trees.rows import training_table
+from bakeoff.learners.trees.rows.training_table import Bins
 
 NO_RULES = Rules(average_gain=False, cut_minimum=False, two_branches=False, mdl_correction=False)
 QUINLAN = Rules()
@@ -142,7 +142,7 @@ def test_sorted_rows_and_histograms_give_one_c45_tree(monkeypatch: pytest.Monkey
     y = (X[:, 0] + X[:, 1] + rng.normal(0, 4, 1200) > 11).astype(int)
     counted = DecisionTreeClassifier(**options_of(QUINLAN)).fit(X, y)
     assert Bins.from_columns(X.T) is not None
-    monkeypatch.setattr(binning, "MIN_ROWS_PER_BIN", 10**6)
+    monkeypatch.setattr(training_table, "MIN_ROWS_PER_BIN", 10**6)
     assert Bins.from_columns(X.T) is None
     presorted = DecisionTreeClassifier(**options_of(QUINLAN)).fit(X, y)
     assert counted.fitted_tree_.feature.tolist() == presorted.fitted_tree_.feature.tolist()

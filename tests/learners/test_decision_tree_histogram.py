@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from bakeoff.learners import DecisionTreeClassifier
-from bakeoff.learners.trees.rows import binning
-from bakeoff.learners.trees.splitting.histogram import HistogramBlock
+from bakeoff.learners.trees.rows import training_table
+from bakeoff.learners.trees.splitting.cuts import HistogramBlock
 from bakeoff.learners.trees.splitting.splits import SplitRules
 from bakeoff.learners.trees.tree import Tree
 
@@ -47,7 +47,7 @@ def test_histograms_and_sorted_rows_give_one_tree(
         learner = DecisionTreeClassifier(criterion=criterion, **limit)
         by_histogram = learner.fit(X, y, sample_weight).fitted_tree_
         with monkeypatch.context() as without_bins:
-            without_bins.setattr(binning, "MAX_BINS", 0)
+            without_bins.setattr(training_table, "MAX_BINS", 0)
             by_sorting = learner.fit(X, y, sample_weight).fitted_tree_
         assert _are_equal(by_histogram, by_sorting)
 

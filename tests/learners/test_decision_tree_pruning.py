@@ -15,7 +15,7 @@ from tree_comparison import as_node, cut_nodes
 
 from bakeoff.learners import DecisionTreeClassifier, DecisionTreeRegressor
 from bakeoff.learners.definitions import pruning
-from bakeoff.learners.trees.pruning.pessimistic import estimate_extra_errors
+from bakeoff.learners.trees.pruning.reduced_error import estimate_extra_errors
 
 
 def _score(learner: Any, X: np.ndarray, y: np.ndarray) -> float:

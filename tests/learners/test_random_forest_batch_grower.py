@@ -99,5 +99,5 @@ def test_values_that_are_counted_split_as_values_that_are_sorted(
         9, categorical_features=nominal, nominal_splits=nominal_splits, max_features=2, random_state=0
     )
     counted = list_fitted_bytes(forest.fit(X, y, sample_weight=weight))
-    monkeypatch.setattr("bakeoff.learners.trees.splitting.value_groups.MAX_KEYS_PER_ROW", 0)
+    monkeypatch.setattr("bakeoff.learners.trees.splitting.nominal.MAX_KEYS_PER_ROW", 0)
     assert list_fitted_bytes(forest.fit(X, y, sample_weight=weight)) == counted

@@ -16,6 +16,13 @@ best-first tree is the level-wise tree pruned to the splits that come first in b
 longer be among these are not split further.
 
 Cost: O(n d log n) to sort, then O(n d c) per level.
+
+Thresholds that occur in the data, as in C4.5, instead of the middle between two neighbouring values of a node.
+
+Of all training rows, not only those of the node, the largest value v up to the middle is taken, and equality goes left:
+x <= v. In a tree, whose questions are x < s, the threshold s is therefore the smallest number above v.
+
+Reference: J. R. Quinlan, "C4.5: Programs for Machine Learning", 1993, section 2.4.
 """
 
 from __future__ import annotations
@@ -28,9 +35,8 @@ from bakeoff.learners.trees.criteria import Criterion
 from bakeoff.learners.trees.growing.builder import Level, TreeBuilder
 from bakeoff.learners.trees.rows.frontier import Frontier, group_by_branch
 from bakeoff.learners.trees.rows.target import Target
-from bakeoff.learners.trees.splitting.c45_rules import NO_RULES, C45Rules
 from bakeoff.learners.trees.splitting.partition import Partition, partition_rows
-from bakeoff.learners.trees.splitting.splits import SplitRules, Splits
+from bakeoff.learners.trees.splitting.splits import NO_RULES, C45Rules, SplitRules, Splits
 from bakeoff.learners.trees.splitting.splitter import find_best_splits
 from bakeoff.learners.trees.tree import Tree
 
@@ -298,3 +304,27 @@ def _group_rows_by_child(frontier: Frontier, partition: Partition) -> np.ndarray
     branch = partition.branch[None, :]  # (1, n)
     rows = group_by_branch(by_node, branch, max_branches)[0]
     return rows.astype(np.intp, copy=False)
+
+
+def move_thresholds_to_values(tree: Tree, X: np.ndarray) -> Tree:
+    """Replace the numeric thresholds of a tree, in place, by numbers next to values of its rows X (n, d); return it.
+
+    No training row changes its side. A question for missing cells, whose threshold is infinite, stays as it is.
+    """
+    is_numeric = np.isfinite(tree.threshold)
+    for feature in np.unique(tree.feature[is_numeric]).tolist():
+        nodes = np.flatnonzero(is_numeric & (tree.feature == feature))
+        column = X[:, feature]
+        values = np.unique(column[~np.isnan(column)])  # ascending
+        tree.threshold[nodes] = np.nextafter(_find_values(values, tree.threshold[nodes]), np.inf)
+    return tree
+
+
+def _find_values(values: np.ndarray, threshold: np.ndarray) -> np.ndarray:
+    """Return the largest of the values, ascending, up to each threshold (k,) that is not above it in its node: (k,)."""
+    # The first value of a node is below its threshold, so there is always one.
+    below = values[np.searchsorted(values, threshold, side="left") - 1]
+    up_to = values[np.searchsorted(values, threshold, side="right") - 1]
+    # Between neighbouring floats there is no middle: the threshold is the value that goes right.
+    has_middle = np.nextafter(below, np.inf) < threshold
+    return np.where(has_middle, up_to, below)

@@ -7,12 +7,24 @@ The weakest link is the inner node whose subtree lowers the risk least for each 
 and collapsing weakest links one after another, as long as g is at most alpha, yields that subtree.
 
 Reference: Breiman, Friedman, Olshen, Stone, "Classification and Regression Trees", 1984, chapter 3.
+
+Nested trees: the tree for every tighter limit is a part of the tree grown with the loosest limit.
+
+Depth: the nodes of depth at most D form the tree that would have been grown with ``max_depth=D``. Leaves: best-first
+growth makes its splits in an order that does not depend on where it stops. Cost-complexity: collapses for a larger
+alpha begin with those for a smaller one (Breiman et al. 1984, theorem 3.10). Thus trees for all values of one of
+these parameters require growing one tree, plus O(k) for each value.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
 import numpy as np
 
+from bakeoff.learners.trees.best_first import order_best_first, rank_gains
 from bakeoff.learners.trees.pruning.collapsible_tree import (
     CollapsibleTree,
     NodeLosses,
@@ -63,3 +75,64 @@ def list_alphas(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
         else:
             impurities[-1] = step.loss
     return np.array(alphas), np.array(impurities)
+
+
+def nest_trees(
+    full: Tree, parameter: str, values: Sequence[Any], max_leaf_nodes: int | None = None
+) -> Callable[[Any], Tree]:
+    """Return a function that derives the tree for each value of a parameter from the tree for the loosest value.
+
+    Parameters
+    ----------
+    full : Tree
+        The tree grown with the least restrictive value.
+    parameter : {"max_depth", "max_leaf_nodes", "ccp_alpha"}
+    values : sequence
+        The values that will be requested.
+    max_leaf_nodes : int, optional
+        A limit that applies in addition to every ``max_depth``; ``full`` was grown without it.
+
+    Returns
+    -------
+    callable
+        From a value to a tree; computations that the trees share are performed once.
+    """
+    if parameter == "max_depth":
+        return partial(_limit_depth, full, max_leaf_nodes)
+    if parameter == "max_leaf_nodes":
+        return partial(_limit_leaves, full, *_list_best_first(full))
+    steps = collapse_weakest_links(full, max(values))
+    # Costs are ascending, up to rounding.
+    costs = np.maximum.accumulate([step.cost for step in steps[1:]])
+    return partial(_limit_cost, full, list_collapsed_nodes(steps), costs)
+
+
+def _list_best_first(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
+    """Return the inner nodes in best-first order, and the number of leaves after each is split: both (s,)."""
+    rank = rank_gains(tree.gain)
+    first_child = tree.first_child.tolist()
+    n_children = tree.n_children.tolist()
+    order = list(order_best_first(0, rank, first_child, n_children))
+    nodes = np.array([node for node, _ in order], dtype=np.intp)
+    leaves = np.array([leaves for _, leaves in order], dtype=np.intp)
+    return nodes, leaves
+
+
+def _limit_depth(full: Tree, max_leaf_nodes: int | None, max_depth: int | None) -> Tree:
+    tree = full.cut_at_depth(np.inf if max_depth is None else max_depth)
+    if max_leaf_nodes is None:
+        return tree
+    return _limit_leaves(tree, *_list_best_first(tree), max_leaf_nodes)
+
+
+def _limit_leaves(full: Tree, nodes: np.ndarray, leaves: np.ndarray, max_leaf_nodes: int | None) -> Tree:
+    limit = np.inf if max_leaf_nodes is None else max_leaf_nodes
+    n_made = np.searchsorted(leaves, limit, side="right")
+    return full.collapsed_at(nodes[n_made:])
+
+
+def _limit_cost(full: Tree, nodes: np.ndarray, costs: np.ndarray, ccp_alpha: float) -> Tree:
+    if ccp_alpha == 0:
+        return full.collapsed_at(nodes[:0])
+    n_collapsed = np.searchsorted(costs, ccp_alpha, side="right")
+    return full.collapsed_at(nodes[:n_collapsed])

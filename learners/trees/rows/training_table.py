@@ -1,13 +1,28 @@
-"""The table of training rows by columns, presorted or encoded: shared by all nodes, and by all trees of a forest."""
+"""The table of training rows by columns, presorted or encoded: shared by all nodes, and by all trees of a forest.
+
+Bins: columns of few values, and the code of each cell, its position among the distinct values of its column.
+
+If n is much larger than the number v of values, sorting only the n cells of a column and looking up each among the v
+values is cheaper than sorting rows. Small integers are their own codes.
+
+Cost: O(n d log n) with a small constant; O(n d) for small integers.
+
+Presort: the rows in the order of each column, and radix sort of integers.
+
+A table is converted to columns once. The rows in the order of each column are stored in the smallest sufficient
+dtype, because there are as many of them as cells. Integers are sorted by digits of 16 bits, for which NumPy uses
+counting.
+
+Cost: O(n log n) for a column of n numbers, O(n) for each digit of integers.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-
-from bakeoff.learners.trees.rows.binning import Bins, encode_values
-from bakeoff.learners.trees.rows.presort import extract_columns, presort_columns
 
 
 @dataclass(frozen=True)
@@ -86,3 +101,171 @@ class TrainingTable:
     def cells(self) -> np.ndarray:
         """The cells column after column, shape (d n0,): that of a row and a feature is at feature * n0 + row."""
         return self.columns.ravel()
+
+
+MAX_BINS = 32
+"""The most values that a column of a histogram has."""
+
+MIN_ROWS_PER_BIN = 64
+"""With fewer rows for each value, too few levels have enough rows in a node for histograms to pay."""
+
+SAMPLED_ROWS_PER_BIN = 4
+"""Rows that are checked first, for each allowed value: many columns show there that they have more values."""
+
+
+@dataclass
+class Bins:
+    """The values of the d columns of a table of n rows, at most v in a column.
+
+    Attributes
+    ----------
+    values : ndarray of shape (d, v)
+        The distinct values of each column, ascending, then +inf; for integers, including those that do not occur.
+    codes : ndarray of shape (d, n), int
+        The position of each cell in the values of its column.
+    flat_codes : ndarray of shape (d, n), int
+        Feature and code of each cell as one integer, feature * v + code.
+    """
+
+    values: np.ndarray
+    codes: np.ndarray
+    flat_codes: np.ndarray
+
+    @classmethod
+    def from_columns(cls, columns: np.ndarray) -> Bins | None:
+        """Return the bins of columns (d, n), or None if a column has too many values for n rows."""
+        d, n = columns.shape
+        max_bins = min(MAX_BINS, n // MIN_ROWS_PER_BIN)
+        if max_bins == 0:
+            return None
+        if holds_integers(columns, max_bins):
+            numbers = np.arange(columns.max() + 1)
+            values = np.tile(numbers, (d, 1))  # (d, v)
+            codes = columns.astype(np.uint8)  # (d, n)
+        else:
+            distinct = _list_distinct_values(columns, max_bins)
+            if distinct is None:
+                return None
+            values = distinct
+            codes = _find_among_values(columns, values)
+        v = values.shape[1]
+        first_of_column = v * np.arange(d)[:, None]  # (d, 1)
+        return cls(values, codes, codes + first_of_column)
+
+
+def _list_distinct_values(columns: np.ndarray, max_values: int) -> np.ndarray | None:
+    """Return the distinct values of columns (d, n), ascending, then +inf: (d, v); None if a column has more."""
+    some_rows = columns[:, : SAMPLED_ROWS_PER_BIN * max_values]
+    for part in (some_rows, columns):
+        # Along sorted cells, the first of each run of equal cells represents its value.
+        cells = np.sort(part, axis=1)
+        is_first = np.ones(cells.shape, dtype=bool)
+        np.not_equal(cells[:, 1:], cells[:, :-1], out=is_first[:, 1:])
+        n_values = np.count_nonzero(is_first, axis=1)  # (d,)
+        if n_values.max() > max_values:
+            return None
+    d = n_values.size
+    v = n_values.max()
+    values = np.full((d, v), np.inf)  # (d, v)
+    is_filled = np.arange(v) < n_values[:, None]
+    values[is_filled] = cells[is_first]
+    return values
+
+
+def _find_among_values(columns: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return the position of each cell (d, n) among the values of its column (d, v): (d, n)."""
+    codes = np.zeros(columns.shape, dtype=np.uint8)
+    # Comparing with each of a few values is faster than a binary search for each cell.
+    for value in values[:, :-1].T:
+        codes += columns > value[:, None]
+    return codes
+
+
+def encode_values(columns: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Return the position of each cell among the distinct values of its column, given the presorted rows: (d, n)."""
+    # Along sorted cells, the position goes up by one wherever the value changes.
+    cells = np.take_along_axis(columns, order, axis=1)
+    changes = cells[:, 1:] != cells[:, :-1]
+    sorted_codes = np.zeros(cells.shape, dtype=np.intp)
+    np.cumsum(changes, axis=1, out=sorted_codes[:, 1:])
+    largest = int(sorted_codes[:, -1].max())
+    codes = np.empty(cells.shape, dtype=np.min_scalar_type(largest))
+    np.put_along_axis(codes, order, sorted_codes.astype(codes.dtype), axis=1)
+    return codes
+
+
+MAX_CELLS_PER_BLOCK = 1 << 16
+"""Cells that are processed together: few enough to stay in cache, many enough that small tables need one pass."""
+
+DIGIT_BITS = 16
+"""NumPy sorts integers of this many bits by counting, much faster than others."""
+
+MIN_LARGEST_ROW = 1 << 8
+"""Row numbers take 16 bits at least, however few rows there are."""
+
+
+def extract_columns(X: np.ndarray) -> tuple[np.ndarray, bool]:
+    """Return X (n, d) by columns (d, n), +inf where a cell is missing, and whether one is."""
+    columns = np.ascontiguousarray(X.T)  # (d, n)
+    is_missing = np.isnan(columns)
+    has_missing = bool(is_missing.any())
+    if has_missing:
+        columns = np.where(is_missing, np.inf, columns)
+    return columns, has_missing
+
+
+def presort_columns(columns: np.ndarray) -> np.ndarray:
+    """Return the rows sorted by each of columns (d, n), +inf where missing: (d, n)."""
+    d, n = columns.shape
+    if columns.size and holds_integers(columns, 1 << DIGIT_BITS):
+        digits = columns.astype(np.uint16)
+        order = np.argsort(digits, axis=1, kind="stable")
+        return narrow_rows(order, n)
+    # Block by block, the wide result of argsort is narrowed while it is in cache.
+    order = np.empty((d, n), dtype=smallest_row_dtype(n))
+    for block in divide_columns(d, n):
+        order[block] = np.argsort(columns[block], axis=1)
+    return order
+
+
+def holds_integers(columns: np.ndarray, end: int) -> bool:
+    """Return whether all cells are integers from 0 to ``end`` - 1."""
+    # The cheap tests come first: most tables of real numbers fail them.
+    if columns.min() < 0 or columns.max() >= end:
+        return False
+    return bool((columns == np.rint(columns)).all())
+
+
+def divide_columns(d: int, n: int) -> Iterator[slice]:
+    """Yield d columns of n rows in blocks of at most `MAX_CELLS_PER_BLOCK` cells, or of one column."""
+    step = max(1, MAX_CELLS_PER_BLOCK // n)
+    for first in range(0, d, step):
+        yield slice(first, min(first + step, d))
+
+
+def smallest_row_dtype(n: int) -> np.dtype[Any]:
+    """Return the smallest dtype that holds the rows 0, …, n - 1."""
+    return np.min_scalar_type(max(n - 1, MIN_LARGEST_ROW))
+
+
+def narrow_rows(rows: np.ndarray, n: int) -> np.ndarray:
+    """Return rows out of 0, …, n - 1 in the smallest dtype that holds them."""
+    return rows.astype(smallest_row_dtype(n))
+
+
+def radix_argsort(numbers: np.ndarray, largest: int) -> np.ndarray:
+    """Return the order of integers (b, n) up to ``largest`` along the last axis: (b, n)."""
+    b, n = numbers.shape
+    first_of_row = n * np.arange(b)[:, None]  # (b, 1), in the flattened table
+    digit = numbers.astype(np.uint16)  # (b, n)
+    order = np.argsort(digit, axis=1, kind="stable")  # (b, n)
+    # Numbers are sorted by their last digit; each sort by the digit before it keeps that order among equal digits.
+    for shift in range(DIGIT_BITS, largest.bit_length(), DIGIT_BITS):
+        order += first_of_row
+        digit = (numbers >> shift).astype(np.uint16)
+        digit_in_order = digit.ravel().take(order)
+        by_digit = np.argsort(digit_in_order, axis=1, kind="stable")
+        by_digit += first_of_row
+        order = order.ravel().take(by_digit)
+        order -= first_of_row
+    return order

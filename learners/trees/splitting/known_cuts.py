@@ -20,11 +20,10 @@ from functools import partial
 
 import numpy as np
 
-from bakeoff.learners.trees.splitting.c45_rules import charge_cuts
-from bakeoff.learners.trees.splitting.dense_scan import BestCuts
 from bakeoff.learners.trees.splitting.feature_block import FeatureBlock
+from bakeoff.learners.trees.splitting.gini_prefix_sums import BestCuts
 from bakeoff.learners.trees.splitting.numeric import Cuts, choose_by_ratio, make_splits, sum_missing
-from bakeoff.learners.trees.splitting.splits import SplitRules, Splits
+from bakeoff.learners.trees.splitting.splits import SplitRules, Splits, charge_cuts
 
 
 def find_known_splits(block: FeatureBlock, wanted: np.ndarray | None, rules: SplitRules) -> Splits:

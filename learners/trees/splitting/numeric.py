@@ -18,30 +18,28 @@ import numpy as np
 
 from bakeoff.learners.trees.criteria import AbsoluteDeviation, SquaredDistance
 from bakeoff.learners.trees.splitting.absolute_error import compute_deviation_gains
-from bakeoff.learners.trees.splitting.best_candidates import (
+from bakeoff.learners.trees.splitting.cuts import HistogramBlock, draw_thresholds, mark_last_below, set_thresholds
+from bakeoff.learners.trees.splitting.feature_block import FeatureBlock
+from bakeoff.learners.trees.splitting.gini_prefix_sums import (
+    MAX_CELLS_SCANNED,
+    MAX_POSITIONS_PER_CUT,
+    BestCuts,
+    bound_gini_merit,
+    compute_gini_gain,
+    find_dense_cuts,
+    sum_squares_at_cuts,
+    supports_square_sums,
+)
+from bakeoff.learners.trees.splitting.splits import (
+    SplitRules,
+    Splits,
+    charge_cuts,
     choose_pairs,
     compute_gain_ratio,
     find_first_of_nodes,
     find_first_of_pairs,
     find_largest_of_nodes,
 )
-from bakeoff.learners.trees.splitting.c45_rules import charge_cuts
-from bakeoff.learners.trees.splitting.dense_scan import (
-    MAX_CELLS_SCANNED,
-    MAX_POSITIONS_PER_CUT,
-    BestCuts,
-    find_dense_cuts,
-)
-from bakeoff.learners.trees.splitting.feature_block import FeatureBlock
-from bakeoff.learners.trees.splitting.gini_prefix_sums import (
-    bound_gini_merit,
-    compute_gini_gain,
-    sum_squares_at_cuts,
-    supports_square_sums,
-)
-from bakeoff.learners.trees.splitting.histogram import HistogramBlock
-from bakeoff.learners.trees.splitting.random_cuts import draw_thresholds, mark_last_below, set_thresholds
-from bakeoff.learners.trees.splitting.splits import SplitRules, Splits
 
 
 class Cuts(NamedTuple):

@@ -1,15 +1,95 @@
-"""The best split of each node of a level: the result of the search, which the grower carries out."""
+"""The rules of C4.5 that ID3 and CART do not have; each is an option.
+
+*Average gain*: features compete by gain ratio only if their gain is at least the average gain of all features that can
+split the node, so that a ratio is not large just because its divisor is small (see `choose_above_average`).
+*Minimum of a cut*: both sides of a numeric cut hold a tenth of an equal share of the classes, n / (10 c), at most 25.
+*Two branches*: only two branches of a multiway split must have the least number of rows of a leaf, instead of all.
+*Description length*: the gain of a numeric feature is lowered by log2(number of cuts) / n bits, the cost of naming one
+of its cuts among those that are allowed in a node of n rows; a feature without a positive gain left is not asked.
+
+`bakeoff.learners.definitions.c45` states them node by node.
+
+References: J. R. Quinlan, "C4.5: Programs for Machine Learning", 1993, chapters 2 and 3, and "Improved use of
+continuous attributes in C4.5", Journal of Artificial Intelligence Research 4, 1996 (description length).
+
+The best split of each node of a level: the result of the search, which the grower carries out.
+
+The first best of many candidate splits: of each (feature, node) pair, of each node, and among features.
+
+Candidates are in ascending order of their pair, slot * m + node, so that the best of a pair is one segmented maximum.
+Ties go to the first candidate: the lowest feature, and then the lowest threshold. A merit ties with the largest one if
+it reaches its bound (see `Criterion.bound_ties`).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from bakeoff.learners.trees.criteria import Criterion
-from bakeoff.learners.trees.splitting.best_candidates import BoundTies
-from bakeoff.learners.trees.splitting.c45_rules import NO_RULES, C45Rules
+from bakeoff.learners.trees.criteria import ROUND_OFF, Criterion
+
+CUT_PARTS = 10
+"""Each side of a numeric cut holds at least one of this many parts of an equal share of the classes, n / c."""
+
+MAX_CUT_ROWS = 25.0
+"""The least weight of a side of a numeric cut never exceeds this number of rows."""
+
+LEAST_GAIN_BITS = 1e-6
+"""A gain, or a gain ratio, up to this is none."""
+
+
+@dataclass(frozen=True, eq=False)
+class C45Rules:
+    """The rules that apply.
+
+    Attributes
+    ----------
+    average_gain, cut_minimum, two_branches, description_length : bool
+    n_classes : int
+        c, for the minimum of a cut.
+    is_averaged : ndarray of shape (d,), bool
+        Which features count in the average gain.
+    """
+
+    average_gain: bool = False
+    cut_minimum: bool = False
+    two_branches: bool = False
+    description_length: bool = False
+    n_classes: int = 1
+    is_averaged: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=bool))
+
+    @property
+    def judges_all_cuts(self) -> bool:
+        """Whether a cut between rows of one class matters: it is counted, or the better ones are not allowed."""
+        return self.cut_minimum or self.description_length
+
+    def limit_cut_weight(self, node_weight: np.ndarray, unit: float) -> np.ndarray:
+        """Return the least weight of a side of a cut in nodes of weight (m,), where ``unit`` is the weight of a row."""
+        share = node_weight / (CUT_PARTS * self.n_classes)
+        return np.minimum(share, MAX_CUT_ROWS * unit)
+
+
+NO_RULES = C45Rules()
+
+
+def charge_cuts(gain: np.ndarray, pair: np.ndarray, node_weight: np.ndarray) -> np.ndarray:
+    """Return the gains (q,) less the cost of naming a cut of their (feature, node) pair; -inf if nothing is left.
+
+    Parameters
+    ----------
+    gain : ndarray of shape (q,)
+        -inf where a cut is not allowed.
+    pair : ndarray of shape (q,), int
+    node_weight : ndarray of shape (q,)
+        The weight of the node of each cut, in rows.
+    """
+    n_cuts = np.bincount(pair, weights=np.isfinite(gain))  # of each pair
+    bits = np.log2(np.maximum(n_cuts, 1.0)).take(pair)
+    charged = gain - bits / node_weight
+    return np.where(charged > LEAST_GAIN_BITS, charged, -np.inf)
 
 
 @dataclass
@@ -189,3 +269,87 @@ class Splits:
             kept = self.routes.take(is_kept.take(self.routes.node))
             routes = kept.join(routes)
         self.routes = routes
+
+
+BoundTies = Callable[[np.ndarray, np.ndarray | None], np.ndarray]
+"""From the largest merit of some nodes (k,), and these nodes (k,) or None for all, to the least that ties: (k,)."""
+
+
+def mark_first_of_runs(keys: np.ndarray) -> np.ndarray:
+    """Return whether each key (q,) is the first of its run of equal keys: (q,)."""
+    changes = keys[1:] != keys[:-1]
+    return np.concatenate([[True], changes])
+
+
+def find_first_of_pairs(merit: np.ndarray, pair: np.ndarray, m: int, bound_ties: BoundTies) -> np.ndarray:
+    """Return the index of the first largest merit of each run of equal pairs (q,), where it is finite."""
+    begin = np.flatnonzero(mark_first_of_runs(pair))
+    length = np.diff(begin, append=pair.size)
+    largest = np.maximum.reduceat(merit, begin)
+    largest[largest == -np.inf] = np.inf  # is reached by no merit
+    bound = bound_ties(largest, pair[begin] % m)
+    hits = np.flatnonzero(merit >= np.repeat(bound, length))
+    if hits.size == 0:
+        return hits
+    is_first_hit = mark_first_of_runs(pair[hits])
+    return hits[is_first_hit]
+
+
+def find_largest_of_nodes(merit: np.ndarray, node: np.ndarray, m: int) -> np.ndarray:
+    """Return the largest merit (q,) of each of the m nodes, or +inf, which no merit reaches: (m,)."""
+    largest = np.full(m, -np.inf)
+    np.maximum.at(largest, node, merit)
+    largest[largest == -np.inf] = np.inf
+    return largest
+
+
+def find_first_of_nodes(merit: np.ndarray, node: np.ndarray, m: int, bound_ties: BoundTies) -> np.ndarray:
+    """Return the index of the first largest merit (q,) of each of the m nodes that has a finite one, by node."""
+    largest = find_largest_of_nodes(merit, node, m)
+    bound = bound_ties(largest, None)
+    hits = np.flatnonzero(merit >= bound.take(node))
+    # Of several hits in a node the last one written stays, which in reversed order is the first.
+    hits = hits[::-1]
+    first = np.full(m, -1)
+    first[node.take(hits)] = hits
+    return first[first >= 0]
+
+
+def choose_pairs(
+    merit: np.ndarray,
+    pair: np.ndarray,
+    n_slots: int,
+    m: int,
+    bound_ties: BoundTies,
+) -> np.ndarray:
+    """Return the index of the pair (q,) of largest merit of each of the m nodes that has a finite one, by node."""
+    if pair.size == 0:
+        return np.empty(0, dtype=np.intp)
+    # Lay the pairs out as a table of slots by nodes; argmax takes the first slot whose merit reaches the bound.
+    candidate = np.full(n_slots * m, -1)
+    candidate[pair] = np.arange(pair.size)
+    merit_of_pair = np.where(candidate >= 0, merit[candidate], -np.inf)
+    table = merit_of_pair.reshape(n_slots, m)
+    largest = table.max(axis=0)  # (m,)
+    has_split = np.isfinite(largest)
+    largest[~has_split] = np.inf
+    best_slot = np.argmax(table >= bound_ties(largest, None), axis=0)  # (m,)
+    chosen = candidate[best_slot * m + np.arange(m)]
+    return chosen[has_split]
+
+
+def compute_gain_ratio(gain: np.ndarray, branches: Sequence[np.ndarray], total: np.ndarray) -> np.ndarray:
+    """Return gains (q,) over the entropy in bits of branches of weights (q,), of nodes of weight ``total`` (q,): (q,).
+
+    C4.5 divides the gain by this *split information*.
+    """
+    # A gain of 0, but for rounding, would be magnified by a small split information.
+    gain = np.where(gain > ROUND_OFF, gain, 0.0)
+    information = np.zeros(total.shape)
+    for weight in branches:
+        share = weight / total
+        # An empty branch adds 0 log2(1).
+        bits = np.log2(share, out=np.zeros(share.shape), where=share > 0)
+        bits *= share
+        information -= bits
+    return gain / information
