@@ -40,7 +40,7 @@ LAYERS = (
     {"figures", "inspection"},
     {"sweep"},
     {"replay"},
-    {"comparison", "explanation", "serving", "shipping"},
+    {"comparison", "explanation", "serving"},
     {"launcher", "parts", "study"},
     {"cli", "python"},
 )

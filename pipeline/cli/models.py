@@ -10,8 +10,7 @@ from bakeoff.pipeline.text.terminal import print_note, show_controls
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.explanation.request import ExplainRequest
-    from bakeoff.pipeline.serving.request import PredictRequest, ServeRequest
-    from bakeoff.pipeline.shipping.request import ShipRequest
+    from bakeoff.pipeline.serving.request import PredictRequest, ServeRequest, ShipRequest
 
 RUN_ID_LETTERS = 8
 """Of the id of a run, as many as find it."""
@@ -68,7 +67,7 @@ def ship_model(request: ShipRequest) -> int:
     UserError
         There is no such run, it did not finish, its rows have changed, or the name is not valid. Nothing is stored.
     """
-    from bakeoff.pipeline.shipping.ship import ship_run
+    from bakeoff.pipeline.serving.ship import ship_run
 
     shipped = ship_run(request, print_note)
     record = shipped.record

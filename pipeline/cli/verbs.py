@@ -48,7 +48,7 @@ VERBS: Mapping[str, Verb] = {
     "rerun": Verb("run.rerun_failed_jobs", words="--failed [sweep=NAME] [tracking.uri=URI] [KEY=VALUE ...]"),
     "rm": Verb("stored_runs.remove_runs", "tracking.removal.RemovalRequest"),
     "serve": Verb("models.serve_model", "serving.request.ServeRequest"),
-    "ship": Verb("models.ship_model", "shipping.request.ShipRequest"),
+    "ship": Verb("models.ship_model", "serving.request.ShipRequest"),
     "ui": Verb("stored_runs.serve_ui", "tracking.open_pages.PagesRequest"),
 }
 

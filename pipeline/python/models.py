@@ -10,8 +10,8 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.model import Model
 from bakeoff.pipeline.python.process_state import own_process_state, warn_of
 from bakeoff.pipeline.python.words import reject_unknown_keywords
-from bakeoff.pipeline.shipping.request import ShipRequest
-from bakeoff.pipeline.shipping.ship import ship_run
+from bakeoff.pipeline.serving.request import ShipRequest
+from bakeoff.pipeline.serving.ship import ship_run
 from bakeoff.pipeline.tracking.loading import load_model
 
 if TYPE_CHECKING:

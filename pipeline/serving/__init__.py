@@ -1,1 +1,1 @@
-"""A stored model in use: predictions for the rows of a file, and over HTTP by the protocol of MLflow's server."""
+"""Stored models in use: predictions for a file and over HTTP, and procedures that are fitted on all rows."""

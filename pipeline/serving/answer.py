@@ -20,8 +20,7 @@ from bakeoff.pipeline.model.row_report import (
     find_differences,
     list_differences,
 )
-from bakeoff.pipeline.serving.request_error import UNPROCESSABLE, RequestError
-from bakeoff.pipeline.serving.request_rows import CSV_TYPE, JSON_TYPE, RequestRows
+from bakeoff.pipeline.serving.request_rows import CSV_TYPE, JSON_TYPE, UNPROCESSABLE, RequestError, RequestRows
 from bakeoff.pipeline.tables.csv import describe_escapes, write_csv
 from bakeoff.pipeline.tables.json_records import format_json, make_records
 

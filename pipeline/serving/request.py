@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bakeoff.pipeline.config.requests import RowsRequest, RunRequest
+from bakeoff.pipeline.config.requests import RefitRequest, RowsRequest, RunRequest
 from bakeoff.pipeline.errors import UserError
 
 MAX_PORT = 65535
@@ -51,3 +51,16 @@ class ServeRequest(RunRequest):
     def __post_init__(self) -> None:
         if not 0 <= self.port <= MAX_PORT:
             raise UserError(f"port={self.port} must be a number up to {MAX_PORT}, such as 5001, or 0 for a free one.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShipRequest(RefitRequest):
+    """A run whose procedure is fitted on all rows.
+
+    Attributes
+    ----------
+    name : str
+        The name under which the model is registered, with the alias of its new version: NAME@ALIAS.
+    """
+
+    name: str = field(metadata={"key": "as"})

@@ -8,13 +8,49 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO, StringIO
-from typing import Any
+from typing import Any, final
 
 import pandas as pd
 
 from bakeoff.pipeline.errors import did_you_mean
-from bakeoff.pipeline.serving.request_error import BAD_REQUEST, TOO_LARGE, UNPROCESSABLE, UNSUPPORTED_TYPE, RequestError
 from bakeoff.pipeline.stages.dataset.size_limits import read_machine_bytes
+
+BAD_REQUEST = 400
+TOO_LARGE = 413
+UNSUPPORTED_TYPE = 415
+UNPROCESSABLE = 422
+INTERNAL_ERROR = 500
+UNAVAILABLE = 503
+CODE_OF_STATUS = {
+    BAD_REQUEST: "BAD_REQUEST",
+    404: "NOT_FOUND",
+    405: "METHOD_NOT_ALLOWED",
+    TOO_LARGE: "REQUEST_TOO_LARGE",
+    UNSUPPORTED_TYPE: "UNSUPPORTED_MEDIA_TYPE",
+    UNPROCESSABLE: "INVALID_PARAMETER_VALUE",
+    INTERNAL_ERROR: "INTERNAL_ERROR",
+    UNAVAILABLE: "TEMPORARILY_UNAVAILABLE",
+}
+"""As in the errors of MLflow, whose clients read them."""
+
+
+@final
+class RequestError(Exception):
+    """A request that cannot be answered, by an error of the client or because the server ends.
+
+    Parameters
+    ----------
+    status : int
+        400 for a body that cannot be read, 422 for rows that the model does not take, 413, 415 and 503 as HTTP defines
+        them.
+    message : str
+        A sentence.
+    """
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
 
 JSON_TYPE = "application/json"
 CSV_TYPE = "text/csv"

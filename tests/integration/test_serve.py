@@ -21,7 +21,7 @@ from warm_process import OUTPUT, Start
 
 from bakeoff.pipeline.model import Model, predictions
 from bakeoff.pipeline.serving import answer as answers
-from bakeoff.pipeline.serving import app
+from bakeoff.pipeline.serving import server as app
 from bakeoff.pipeline.tables.json_records import format_json, make_records
 from bakeoff.pipeline.tracking.loading import load_model
 

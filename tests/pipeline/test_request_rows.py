@@ -10,8 +10,7 @@ import pytest
 
 from bakeoff.pipeline.serving import request_rows
 from bakeoff.pipeline.serving.answer import format_notes
-from bakeoff.pipeline.serving.request_error import RequestError
-from bakeoff.pipeline.serving.request_rows import JSON_TYPE, PARQUET_TYPE, read_request
+from bakeoff.pipeline.serving.request_rows import JSON_TYPE, PARQUET_TYPE, RequestError, read_request
 
 
 def test_a_small_body_of_very_many_rows_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

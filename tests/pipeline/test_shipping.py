@@ -22,8 +22,7 @@ from bakeoff.learners import DecisionTreeClassifier
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, evaluate_splits, fit_final_model
 from bakeoff.pipeline.experiment.experiment import derive_seed
-from bakeoff.pipeline.shipping.full_fit import count_tuning_rows, fit_on_all_rows
-from bakeoff.pipeline.shipping.procedure import describe_procedure
+from bakeoff.pipeline.serving.ship import count_tuning_rows, describe_procedure, fit_on_all_rows
 from bakeoff.pipeline.stages.calibration import Calibration
 from bakeoff.pipeline.stages.dataset import load_bundled
 from bakeoff.pipeline.stages.preprocessing import make_preprocessing

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bakeoff.pipeline.shipping.choice import describe_choice
+from bakeoff.pipeline.serving.ship import describe_choice
 from bakeoff.pipeline.tracking.store import Store, open_store
 from bakeoff.pipeline.tracking.stored_runs import StoredRun, read_stored_runs
 

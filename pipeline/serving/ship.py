@@ -1,0 +1,325 @@
+"""Shipping: the procedure of a run is fitted on all rows, stored, and registered under a name."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from bakeoff.pipeline.card.report import TUNED_PREFIX, describe_run_lines, format_mean, get_tuned_params
+from bakeoff.pipeline.checks import check_splits
+from bakeoff.pipeline.experiment import Experiment, FittedModel, fit_model, make_pipeline
+from bakeoff.pipeline.experiment.experiment import derive_seed
+from bakeoff.pipeline.experiment.fitting import make_tuning_data
+from bakeoff.pipeline.experiment.stage_log import unique_messages
+from bakeoff.pipeline.identity.config_hash import hash_config
+from bakeoff.pipeline.model import TrainingRecord, make_training_record
+from bakeoff.pipeline.replay.refit import LoadedRun, load_run
+from bakeoff.pipeline.serving.request import ShipRequest
+from bakeoff.pipeline.stages.calibration import Calibration
+from bakeoff.pipeline.stages.splitting import Split, Splits
+from bakeoff.pipeline.stages.tuning import NoTuning
+from bakeoff.pipeline.text.numbers import format_score
+from bakeoff.pipeline.tracking.find_run import BEST, find_headline, find_run_id
+from bakeoff.pipeline.tracking.history import count_candidates, count_looks
+from bakeoff.pipeline.tracking.models import store_version
+from bakeoff.pipeline.tracking.provenance import read_versions
+from bakeoff.pipeline.tracking.registry import ModelName, find_alias, parse_model_name
+from bakeoff.pipeline.tracking.store import Store, open_store
+from bakeoff.pipeline.tracking.stored_runs import StoredRun
+
+
+def fit_on_all_rows(experiment: Experiment) -> FittedModel:
+    """Tune, fit, prune, calibrate and set the threshold as a run does, with all rows and without a test part.
+
+    Tuning on a validation part chooses the parameters there, and the chosen candidate is then fitted on all rows, those
+    of that part included, as scikit-learn's ``GridSearchCV`` does with ``refit=True``. Tuning on inner folds has no
+    such part.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        Of a run, which has passed the checks.
+
+    Returns
+    -------
+    FittedModel
+        Its split has the rows of the fit, and those of the validation part that was kept.
+
+    Raises
+    ------
+    UserError
+        There are too few rows for the inner folds, or for a validation part.
+    """
+    split = make_final_split(experiment)
+    if not experiment.tuning.needs_rows:
+        check_splits(experiment, Splits((split,), refit=None))
+        return fit_model(experiment, split)
+    tuning_split = _make_split(experiment, with_validation=True)
+    check_splits(experiment, Splits((tuning_split,), refit=None))
+    return _tune_and_fit(experiment, tuning_split, split)
+
+
+def make_final_split(experiment: Experiment) -> Split:
+    """Return the rows that the learner is fitted on, and the validation part of what is learnt on other rows."""
+    needs_other_rows = experiment.pruning.needs_rows or experiment.decision_folds == 0
+    return _make_split(experiment, with_validation=needs_other_rows)
+
+
+def count_tuning_rows(experiment: Experiment) -> int:
+    """Return the number of rows that candidates are scored on before the chosen one is fitted on them as well."""
+    if not experiment.tuning.needs_rows:
+        return 0
+    return len(_make_split(experiment, with_validation=True).validation)
+
+
+def _make_split(experiment: Experiment, *, with_validation: bool) -> Split:
+    # The seed of the run's own splits, so that the model of a cross-validation is fitted on the same rows again.
+    seed = derive_seed(experiment.seed, "split")
+    return experiment.splitter.make_full_split(experiment.split_input, seed, with_validation=with_validation)
+
+
+def _tune_and_fit(experiment: Experiment, tuning_split: Split, split: Split) -> FittedModel:
+    """Choose the candidate on one split, and fit it on another, whose training part holds all those rows."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        data = make_tuning_data(experiment, tuning_split)
+        chosen, candidates = experiment.tuning.tune(make_pipeline(experiment), data)
+    settled = replace(experiment, learner=chosen[-1], tuning=NoTuning())
+    model = fit_model(settled, split)
+    n_candidate_fits = experiment.tuning.count_fits() - 1
+    return replace(
+        model,
+        candidates=candidates,
+        n_fits=model.n_fits + n_candidate_fits,
+        warnings=unique_messages(caught, model.warnings),
+    )
+
+
+CURE = (
+    "An honest score comes from rows that no run has seen (evaluation=fixed dataset.test_path=FILE), or from one run "
+    "that makes the choice within each training part (tuning=grid evaluation=kfold)."
+)
+
+
+def describe_choice(store: Store, run: StoredRun, *, is_best: bool) -> list[str]:
+    """Return why the score of a run may be too good, and what gives an honest one; nothing if it was the only one.
+
+    The best of several scores is, on average, above the score that its configuration has on new rows.
+
+    Parameters
+    ----------
+    store : Store
+    run : StoredRun
+    is_best : bool
+        Whether the run was named as the best one of its experiment.
+
+    References
+    ----------
+    Cawley, G. C. and Talbot, N. L. C. (2010). On over-fitting in model selection and subsequent selection bias in
+    performance evaluation. Journal of Machine Learning Research 11, 2079-2107.
+    """
+    headline = find_headline(run.params, run.metrics)
+    if headline is None:
+        return []
+    digest = run.tags.get("dataset_digest", "")
+    n_looks = count_looks(store, digest, run.tags.get("splits_digest", ""), run.tags.get("config_hash"))
+    if not is_best:
+        if n_looks < 2:
+            return []
+        return [
+            f"{n_looks} configurations have been scored on the test rows of this run; if it was chosen for its "
+            f"{headline}, that score is optimistic. {CURE}"
+        ]
+    n_configurations = max(n_looks, count_candidates(store, digest))
+    if n_configurations < 2:
+        return []
+    score = f"{headline} {format_score(run.metrics[headline])}"
+    return [
+        f"{score} is optimistic: it chose this run, as the best of {n_configurations} configurations that were scored "
+        f"on these rows. {CURE}"
+    ]
+
+
+def describe_procedure(experiment: Experiment, model: FittedModel) -> list[str]:
+    """Return what tuning, pruning, calibration and a threshold chose, a sentence each, and on which rows.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    model : FittedModel
+        Of `fit_on_all_rows`.
+    """
+    sentences = []
+    params = get_tuned_params(model)
+    if params:
+        chosen = ", ".join(f"{name.removeprefix(TUNED_PREFIX)}={value}" for name, value in params.items())
+        sentences.append(f"tuned {_name_tuning_rows(experiment)}: {chosen}")
+    if model.path is not None:
+        sentences.append(f"pruned: leaves {model.path.leaves[0]} → {model.path.leaves[-1]}")
+    calibration = experiment.calibration
+    if isinstance(calibration, Calibration):
+        rows = (
+            f"{calibration.folds} inner folds" if calibration.folds else f"{len(model.split.validation):,} other rows"
+        )
+        sentences.append(f"calibrated by {calibration.method} on {rows}")
+    return [*sentences, *describe_run_lines(experiment, [], model)]
+
+
+def describe_score(run: LoadedRun) -> list[str]:
+    """Return the headline score of a run, and on how many rows the models were fitted that have it."""
+    headline = find_headline(run.stored.params, run.stored.metrics)
+    if headline is None:
+        return []
+    score = format_mean(dict(run.stored.metrics), headline)
+    n_folds = len(run.splits.folds)
+    n_train = f"{run.splits.mean_rows['train']:,.0f} rows"
+    models = (
+        f"model was fitted on {n_train}" if n_folds == 1 else f"{n_folds} models were fitted on {n_train} on average"
+    )
+    return [f"{headline} {score} is that of its run, whose {models}"]
+
+
+def _name_tuning_rows(experiment: Experiment) -> str:
+    """Return on which rows the candidates were scored."""
+    n_rows = count_tuning_rows(experiment)
+    if n_rows:
+        return f"on {n_rows:,} of the rows before the fit on all of them"
+    return f"on {experiment.tuning.folds} inner folds"
+
+
+@dataclass(frozen=True)
+class ShippedModel:
+    """A model that was fitted on all rows and registered.
+
+    Attributes
+    ----------
+    name : ModelName
+    version : int
+    previous_version : int or None
+        The version that had the alias before.
+    record : TrainingRecord
+        Names the run that the model comes from.
+    facts : tuple of str
+        What it was fitted on, what was chosen, and the score of its run.
+    remarks : tuple of str
+        What may be wrong with it or with its score.
+    """
+
+    name: ModelName
+    version: int
+    previous_version: int | None
+    record: TrainingRecord
+    facts: tuple[str, ...]
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def word(self) -> str:
+        """The word that names it on the command line, such as ``titanic@champion`` or ``titanic/3``."""
+        return str(self.name) if self.name.alias else f"{self.name}/{self.version}"
+
+
+def ship_run(
+    request: ShipRequest, announce: Callable[[str], None] = lambda sentence: None, *, is_chosen: bool = False
+) -> ShippedModel:
+    """Fit the procedure of a finished run on all rows, store the model in the experiment of the run, and register it.
+
+    The run does not change, and there is no new one. If the fit or a write fails, nothing stays.
+
+    Parameters
+    ----------
+    request : ShipRequest
+    announce : callable
+        Receives a sentence before the fit, which may take long.
+    is_chosen : bool
+        Whether the run was chosen by its score, as the word ``best`` chooses it.
+
+    Raises
+    ------
+    UserError
+        There is no such run, it did not finish, its rows have changed, it calls code that is not trusted, or the model
+        cannot be stored under this name.
+    """
+    name = parse_model_name(request.name, "as")
+    store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
+    run_id = find_run_id(store, request.run, request.dataset)
+    run = load_run(store, run_id, request.trust, request.dataset__path)
+    announce(f"fitting the procedure of run {run_id} ({run.stored.name}) on all rows")
+    model = fit_on_all_rows(run.experiment)
+    record = _make_record(run, model)
+    rows = f"{record.dataset}: {record.describe_rows()}"
+    facts = (rows, *describe_procedure(run.experiment, model), *describe_score(run))
+    choice = describe_choice(store, run.stored, is_best=is_chosen or request.run == BEST)
+    previous = find_alias(store, name) if name.alias else None
+    version = store_version(
+        store,
+        name,
+        model.predictor,
+        record,
+        trust=request.trust,
+        tags=_make_tags(record),
+        description="\n".join([*facts, *choice]),
+    )
+    return ShippedModel(
+        name=name,
+        version=version.version,
+        previous_version=None if previous is None else previous.version,
+        record=record,
+        facts=facts,
+        remarks=(*choice, *_describe_audit(run), *_describe_changes(run), *model.warnings),
+    )
+
+
+def _make_record(run: LoadedRun, model: FittedModel) -> TrainingRecord:
+    """Return the record of the model, with the scores of the run, the headline first."""
+    stored = run.stored
+    headline = find_headline(stored.params, stored.metrics)
+    first = [] if headline is None else [headline, f"{headline}_std"]
+    # The store does not keep the order of metrics.
+    names = [name for name in first if name in stored.metrics] + sorted(stored.metrics)
+    return make_training_record(
+        run.experiment,
+        model,
+        run_id=stored.run_id,
+        run_name=stored.name,
+        dataset_config=run.spec["dataset"],
+        scores={name: stored.metrics[name] for name in names},
+        n_folds=len(run.splits.folds),
+        versions=read_versions(),
+    )
+
+
+def _describe_audit(run: LoadedRun) -> list[str]:
+    """Return what the audit of the run found, such as a column that gives the target away."""
+    try:
+        warnings = json.loads(run.stored.tags.get("audit_warnings", "[]"))
+    except ValueError:  # cut, because it was longer than a tag may be
+        warnings = ["more than a tag holds; see the page of the run"]
+    return [f"the audit of the run found: {warning}" for warning in warnings]
+
+
+def _describe_changes(run: LoadedRun) -> list[str]:
+    """Return that the code or the versions of packages are not those of the run, if they are not."""
+    stored_hash = run.stored.tags.get("config_hash")
+    if stored_hash == hash_config(run.spec, run.experiment.dataset.digest()):
+        return []
+    run_id = run.stored.run_id
+    return [
+        f"the code or the versions of packages have changed since run {run_id}: the model is of the present ones, and "
+        f"its scores are of the former ones; `bakeoff replay {run_id}` says what differs."
+    ]
+
+
+def _make_tags(record: TrainingRecord) -> dict[str, str]:
+    """Return what tables and pages show of a version: the rows, the scores of the run, and the digest of the data."""
+    counts = {name: getattr(record, name) for name in ("n_rows", "n_train", "n_validation", "n_test")}
+    tags = {
+        "run_name": record.run_name,
+        "dataset": record.dataset,
+        "dataset_digest": record.dataset_digest,
+        "rows": record.describe_rows(),
+        "headline": record.headline,
+    }
+    numbers = {**counts, **record.scores}
+    return tags | {name: repr(value) for name, value in numbers.items()}
