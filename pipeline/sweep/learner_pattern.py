@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from hydra.core.override_parser.types import Glob, Override
 from sklearn.base import is_classifier, is_regressor
@@ -12,8 +12,8 @@ from sklearn.base import is_classifier, is_regressor
 from bakeoff.pipeline.checks.cells import exceeds_memory
 from bakeoff.pipeline.errors import MissingPackage, UserError
 from bakeoff.pipeline.experiment.builder import PartCache
-from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.sweep.jobs import ComposedJob
+from bakeoff.pipeline.text.words import count_nouns
 
 LEARNER_KEY = "learner"
 
@@ -51,13 +51,17 @@ class LearnerPattern:
             No job is left.
         """
         kept: list[ComposedJob] = []
-        left_out = LeftOut()
+        left_out: dict[LeftOut, set[str]] = {}
         for composed in composed_jobs:
-            if not left_out.takes(composed, resources):
+            reason = _find_reason(composed, resources)
+            if reason is None:
                 kept.append(_renumber(composed, len(kept)))
-        sentence = left_out.describe()
-        if not sentence:
+            else:
+                assert composed.invocation is not None
+                left_out.setdefault(reason, set()).add(composed.invocation.choices[LEARNER_KEY])
+        if not left_out:
             return kept, ""
+        sentence = _describe(left_out)
         if not kept:
             raise UserError(
                 f"{self.text} names no learner that can be fitted: {sentence}. "
@@ -66,63 +70,55 @@ class LearnerPattern:
         return kept, f"{self.text}: left out, because {sentence}"
 
 
-@dataclass(frozen=True)
-class LeftOut:
-    """Learners that a pattern names and that cannot be fitted, by the reason.
+class LeftOut(NamedTuple):
+    """Why learners that a pattern names cannot be fitted.
 
     Attributes
     ----------
-    other_task : dict
-        What they are and the name of the dataset -> learners.
-    too_large : dict
-        The name of the dataset -> learners that would need more memory than the machine has.
-    not_installed : dict
-        The learner -> why its package is needed.
+    reason : str
+    place : str
+        The dataset, or how a package is installed.
+    noun : str
+        What the learners are, if they are counted and not named.
     """
 
-    other_task: dict[tuple[str, str], set[str]] = field(default_factory=dict)
-    too_large: dict[str, set[str]] = field(default_factory=dict)
-    not_installed: dict[str, str] = field(default_factory=dict)
+    reason: str
+    place: str
+    noun: str = ""
 
-    def takes(self, composed: ComposedJob, resources: PartCache) -> bool:
-        """Return whether a job is to be left out, and keep the reason."""
-        spec = composed.spec
-        if spec is None:
-            return False
-        assert composed.invocation is not None
-        name = composed.invocation.choices[LEARNER_KEY]
-        try:
-            learner = resources.build(LEARNER_KEY, spec[LEARNER_KEY], spec["trust"])
-            dataset = resources.get_dataset(spec)
-        except MissingPackage as error:
-            self.not_installed[name] = str(error).partition("; ")[2]
-            return True
-        except Exception:  # the plan shows it as the reason of this job
-            return False
-        other = _find_other_task(learner, dataset)
-        if other:
-            self.other_task.setdefault((other, dataset.name), set()).add(name)
-            return True
-        if exceeds_memory(learner, len(dataset.y)):
-            self.too_large.setdefault(dataset.name, set()).add(name)
-            return True
-        return False
+    def describe(self, names: set[str]) -> str:
+        """Return the learners and the place."""
+        return f"{count_nouns(len(names), self.noun) if self.noun else ', '.join(sorted(names))} {self.place}"
 
-    def describe(self) -> str:
-        """Return the reasons; empty if nothing was left out."""
-        others = [
-            f"{len(names)} {noun if len(names) > 1 else noun[:-1]} on {dataset}"
-            for (noun, dataset), names in self.other_task.items()
-        ]
-        reasons = [f"they are for the other task: {', '.join(others)}"] if others else []
-        for dataset_name, names in self.too_large.items():
-            reasons.append(f"this machine has too little memory: {', '.join(sorted(names))} on {dataset_name}")
-        cures: dict[str, list[str]] = {}
-        for name, cure in self.not_installed.items():
-            cures.setdefault(cure, []).append(name)
-        for cure, names_of_cure in cures.items():
-            reasons.append(f"their package is not installed: {', '.join(sorted(names_of_cure))} ({cure.rstrip('.')})")
-        return "; ".join(reasons)
+
+def _find_reason(composed: ComposedJob, resources: PartCache) -> LeftOut | None:
+    """Return why a job is to be left out; None if it is kept, also with an error that the plan shows."""
+    spec = composed.spec
+    if spec is None:
+        return None
+    try:
+        learner = resources.build(LEARNER_KEY, spec[LEARNER_KEY], spec["trust"])
+        dataset = resources.get_dataset(spec)
+    except MissingPackage as error:
+        cure = str(error).partition("; ")[2].rstrip(".")
+        return LeftOut("their package is not installed", f"({cure})")
+    except Exception:  # the plan shows it as the reason of this job
+        return None
+    place = f"on {dataset.name}"
+    kinds = {"classifier": is_classifier(learner), "regressor": is_regressor(learner)}
+    wanted = "classifier" if dataset.is_classification else "regressor"
+    other = next((noun for noun, is_kind in kinds.items() if is_kind), wanted)
+    if not kinds[wanted] and other != wanted:
+        return LeftOut("they are for the other task", place, other)
+    return LeftOut("this machine has too little memory", place) if exceeds_memory(learner, len(dataset.y)) else None
+
+
+def _describe(left_out: Mapping[LeftOut, set[str]]) -> str:
+    """Return each reason once, with the learners and the places."""
+    texts: dict[str, list[str]] = {}
+    for each, names in left_out.items():
+        texts.setdefault(each.reason, []).append(each.describe(names))
+    return "; ".join(f"{reason}: {', '.join(described)}" for reason, described in texts.items())
 
 
 def find_learner_pattern(overrides: Sequence[Override]) -> LearnerPattern | None:
@@ -131,13 +127,6 @@ def find_learner_pattern(overrides: Sequence[Override]) -> LearnerPattern | None
         if override.key_or_group == LEARNER_KEY and isinstance(override.value(), Glob):
             return LearnerPattern(str(override.input_line), tuple(override.sweep_string_iterator()))
     return None
-
-
-def _find_other_task(learner: Any, dataset: Dataset) -> str:
-    """Return what a learner is if it is for the other task only; empty if it is for the task of the dataset."""
-    if dataset.is_classification:
-        return "regressors" if is_regressor(learner) and not is_classifier(learner) else ""
-    return "classifiers" if is_classifier(learner) and not is_regressor(learner) else ""
 
 
 def _renumber(composed: ComposedJob, number: int) -> ComposedJob:

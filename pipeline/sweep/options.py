@@ -210,7 +210,7 @@ def _read_value(config: DictConfig, key: str) -> Any:
 
 
 def check_values(overrides: Iterable[Override]) -> None:
-    """Reject keys that would vary over no value.
+    """Reject keys that would vary over no value; null is one.
 
     Parameters
     ----------
@@ -224,8 +224,11 @@ def check_values(overrides: Iterable[Override]) -> None:
         value = override.value()
         if isinstance(value, Glob):
             _require_options(override)
-        elif isinstance(value, ChoiceSweep | RangeSweep):
-            _require_values(override, value)
+        elif isinstance(value, RangeSweep) and not count_values(override):
+            bounds = f"begins at {value.start} and ends before {value.stop}, in steps of {value.step}"
+            raise UserError(f"{override.input_line} has no values; range(START,STOP,STEP) {bounds}.")
+        elif isinstance(value, ChoiceSweep) and not value.list:
+            raise UserError(f"{override.input_line} has no values; write at least one.")
 
 
 def reject_tags(override: Override) -> None:
@@ -236,17 +239,6 @@ def reject_tags(override: Override) -> None:
         raise UserError(
             f"{override.input_line}: the tag {tag} is for studies; leave it out, or add hydra/sweeper=optuna."
         )
-
-
-def _require_values(override: Override, value: ChoiceSweep | RangeSweep) -> None:
-    """Require that a key varies over at least one value, which may be null."""
-    if count_values(override):
-        return
-    cure = "write at least one"
-    if isinstance(value, RangeSweep):
-        bounds = f"begins at {value.start} and ends before {value.stop}, in steps of {value.step}"
-        cure = f"range(START,STOP,STEP) {bounds}"
-    raise UserError(f"{override.input_line} has no values; {cure}.")
 
 
 def _require_options(override: Override) -> None:

@@ -1,4 +1,4 @@
-"""The results of a sweep as tables: a row for each configuration, a column for each dataset.
+"""The results of a sweep as tables, and on a terminal: a row for each configuration, a column for each dataset.
 
 Scores are compared within a dataset only: the best of each dataset is marked, and over datasets there are ranks. Jobs
 that were done before are part of the table, with the scores in the store.
@@ -6,7 +6,7 @@ that were done before are part of the table, with the scores in the store.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -28,6 +28,12 @@ from bakeoff.pipeline.tracking.stored_runs import StoredRun, search_stored_runs
 if TYPE_CHECKING:
     from rich.console import Console
 
+MAX_ROWS = 30
+"""Configurations in a table; the others are counted."""
+MAX_PANELS = 2
+"""Parts of a table, one below the other, before the standard deviations are left out to make it narrower."""
+MAX_NOTES = 10
+RANK = "mean rank"
 MIN_RANKED_DATASETS = 2
 RANKED_DIGITS = 12
 """Scores that agree in this many digits, relative to the largest of their dataset, are tied."""
@@ -263,14 +269,6 @@ def _distinguish_cells(outcomes: Sequence[JobOutcome]) -> dict[int, JobCell]:
     return cells
 
 
-MAX_ROWS = 30
-"""Configurations in a table; the others are counted."""
-MAX_PANELS = 2
-"""Parts of a table, one below the other, before the standard deviations are left out to make it narrower."""
-MAX_NOTES = 10
-RANK = "mean rank"
-
-
 def tabulate_results(table: ResultTable) -> Table:
     """Return a row for each configuration: its mean rank, and its score on each dataset or why there is none."""
     ranks = table.mean_ranks
@@ -329,24 +327,15 @@ def _number_reasons(table: Table) -> tuple[Table, list[str]]:
 
 
 def _choose_arrangement(table: Table, n_datasets: int, width: int) -> Table:
-    """Return the first arrangement that fits; if none does, the narrowest."""
-    for shown, max_panels in _arrange(table, n_datasets):
-        if len(split_columns(shown, width)) <= max_panels:
-            return shown
-    return shown
-
-
-def _arrange(table: Table, n_datasets: int) -> Iterator[tuple[Table, int]]:
-    """Yield arrangements, the best first, and the number of panels that each may have."""
-    means = table.drop_notes()
-    yield table, 1
-    # A dataset for each row, as soon as there are more of them than configurations.
-    if n_datasets > len(table.rows):
-        n_sums = len(table.columns) - 1 - n_datasets
-        yield _number_columns(table.transpose("dataset", n_sums)), 1
-        yield _number_columns(means.transpose("dataset", n_sums)), MAX_PANELS
-    yield table, MAX_PANELS
-    yield means, n_datasets
+    """Return a table that is not too wide: with a row for each dataset, or without the standard deviations."""
+    if len(split_columns(table, width)) == 1:
+        return table
+    is_long = n_datasets > len(table.rows)
+    if is_long:
+        table = table.transpose("dataset", n_sums=len(table.columns) - 1 - n_datasets)
+    if len(split_columns(table, width)) > MAX_PANELS:
+        table = table.drop_notes()
+    return _number_columns(table) if is_long else table
 
 
 def _number_columns(table: Table) -> Table:
