@@ -1,29 +1,22 @@
-"""Figures of a finished run; ``figures: [NAME]`` or ``figures: [{_target_: bakeoff.pipeline.figures.X, ...}]``.
+"""Every picture: figures of a finished run, and the pictures of comparisons and explanations.
 
-The names are in `bakeoff.pipeline.config.named_parts`. `run_figure` holds the base classes, and `finished_run` the
-data that figures are drawn from; each other module has one subject. The folder `drawing` holds what several of them are
-drawn with.
+Figures of a run are asked for by ``figures: [NAME]`` or ``figures: [{_target_: bakeoff.pipeline.figures.X, ...}]``; the
+names are in `bakeoff.pipeline.config.named_parts`. `run_figure` holds their base classes, and `finished_run` the data
+that they are drawn from. `comparison`, `critical_difference` and `explanation` draw plain arrays, which `svg` puts into
+pages. All are drawn with `panels`.
 
-The folder `comparison` draws pictures of several runs from plain arrays: mean ranks, scores of folds, costs,
-posteriors, a map of means, ROC and calibration curves.
+Matplotlib is imported by this package alone, and whoever needs a picture imports the package late.
 """
 
-from bakeoff.pipeline.figures.calibration import Reliability
-from bakeoff.pipeline.figures.classification import ConfusionMatrix
-from bakeoff.pipeline.figures.coefficients import Coefficients
-from bakeoff.pipeline.figures.gains import InformationGains
-from bakeoff.pipeline.figures.importances import Importances
-from bakeoff.pipeline.figures.learning_curve import LearningCurve
-from bakeoff.pipeline.figures.margins import Margins
+from bakeoff.pipeline.figures.classification import ConfusionMatrix, Reliability
+from bakeoff.pipeline.figures.columns import Coefficients, Importances
+from bakeoff.pipeline.figures.curves import LearningCurve, ValidationCurve
+from bakeoff.pipeline.figures.planes import DecisionRegions, Margins
 from bakeoff.pipeline.figures.probabilities import ProbabilityTables
-from bakeoff.pipeline.figures.pruning_paths import PruningPaths
-from bakeoff.pipeline.figures.regions import DecisionRegions
-from bakeoff.pipeline.figures.regression_curves import RegressionCurves
-from bakeoff.pipeline.figures.residuals import Residuals
+from bakeoff.pipeline.figures.regression import RegressionCurves, Residuals
 from bakeoff.pipeline.figures.threshold_curves import PrecisionRecallCurves, RocCurves
-from bakeoff.pipeline.figures.trees import Trees
-from bakeoff.pipeline.figures.tuning_choices import Candidates, Choices
-from bakeoff.pipeline.figures.validation_curve import ValidationCurve
+from bakeoff.pipeline.figures.trees import InformationGains, Trees
+from bakeoff.pipeline.figures.tuning import Candidates, Choices, PruningPaths
 
 __all__ = [
     "Candidates",

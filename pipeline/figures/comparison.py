@@ -11,7 +11,7 @@ from matplotlib.cbook import boxplot_stats
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
-from matplotlib.ticker import LogLocator, MaxNLocator, ScalarFormatter
+from matplotlib.ticker import MaxNLocator, ScalarFormatter
 
 from bakeoff.pipeline.figures.panels import (
     CLASS_COLOURS,
@@ -20,6 +20,7 @@ from bakeoff.pipeline.figures.panels import (
     TEXT_COLOUR,
     in_style,
     measure_inches,
+    set_log_scale,
     wrap_name,
 )
 from bakeoff.pipeline.text.numbers import format_percent
@@ -61,8 +62,6 @@ TEXT_SHARE_INCHES = 0.45
 MIN_HEIGHT_INCHES = 3.8
 LEADER_INCHES = 0.4
 """Between the axes and the names, for the lines that join a name with its point."""
-SHORT_AXIS_RATIO = 100.0
-"""Of the longest to the shortest time."""
 
 
 @in_style()
@@ -205,10 +204,11 @@ def draw_pareto(
     steps: Any = {"drawstyle": "steps-post", "markersize": 6.5, "linewidth": 1.4, "zorder": 4}
     axes.plot(time[by_time], score[by_time], "D-", color=CLASS_COLOURS[0], **steps)
     axes.margins(0.08)
-    axes.set(xscale="log", xlabel=seconds_label, ylabel=score_label)
+    axes.set(xlabel=seconds_label, ylabel=score_label)
     axes.yaxis.set_inverted(not greater_is_better)
     axes.grid()
-    _set_time_ticks(axes)
+    if len(order):
+        set_log_scale(axes, float(time.max() / time.min()), _format_seconds)
     name_x = 1 + LEADER_INCHES / (axes.get_position().width * WIDTH_INCHES)
     for number, (text, is_on_front) in enumerate(zip(texts, front, strict=True)):
         axes.annotate(
@@ -229,15 +229,6 @@ def draw_pareto(
             },
         )
     return figure
-
-
-def _set_time_ticks(axes: Axes) -> None:
-    """Label powers of ten, and between them 2 and 5 if the axis is short."""
-    low, high = axes.get_xlim()
-    subdivisions = (1.0, 2.0, 5.0) if high / low < SHORT_AXIS_RATIO else (1.0,)
-    axes.xaxis.set_major_locator(LogLocator(subs=subdivisions))
-    axes.xaxis.set_major_formatter(_format_seconds)
-    axes.tick_params(axis="x", which="minor", length=2, labelbottom=False)
 
 
 def _format_seconds(seconds: float, _position: float) -> str:

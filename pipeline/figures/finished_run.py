@@ -19,6 +19,7 @@ from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, pre
 from bakeoff.pipeline.stages.pruning import NoPruning
 from bakeoff.pipeline.stages.splitting import Split, Splits
 from bakeoff.pipeline.stages.tuning import NoTuning, fit_candidates, preprocess_tables
+from bakeoff.pipeline.text.words import count_nouns
 
 Parameters = Mapping[str, Any]
 """A variant of the run's pipeline, as parameters of its ``set_params``: ``{learner__max_depth: 2}``."""
@@ -26,13 +27,6 @@ Parameters = Mapping[str, Any]
 
 def check_variants(experiment: Experiment, splits: Splits, variants: Iterable[Parameters]) -> None:
     """Check before a run that its pipeline can be fitted with other parameters.
-
-    Parameters
-    ----------
-    experiment : Experiment
-    splits : Splits
-        The experiment's own, which decide how many neighbours can be asked for.
-    variants : iterable of parameters
 
     Raises
     ------
@@ -56,11 +50,7 @@ def check_variants(experiment: Experiment, splits: Splits, variants: Iterable[Pa
             check_row_bounds(variant, splits)
         except UserError as error:
             raise UserError(f"figures: {error}") from None
-    _require_scores(experiment)
-
-
-def _require_scores(experiment: Experiment) -> None:
-    """Require a headline that can be computed for variants, which are not calibrated."""
+    # The headline has to be one that can be computed for variants, which are not calibrated.
     needs = experiment.headline_metric.needs
     if needs and not any(hasattr(experiment.learner, method) for method in needs):
         raise UserError(
@@ -134,6 +124,33 @@ class FinishedRun:
         """The name of the learner's class."""
         return type(self.experiment.learner).__name__
 
+    @property
+    def title(self) -> str:
+        """The learner and the dataset."""
+        return f"{self.learner_name} on {self.experiment.dataset.name}"
+
+    @property
+    def truth(self) -> np.ndarray:
+        """The true targets of the test rows of all folds, one fold after another: (m,)."""
+        return np.concatenate([fold.predictions.truth for fold in self.folds])
+
+    @property
+    def predicted(self) -> np.ndarray:
+        """The predictions for these rows: (m,)."""
+        return np.concatenate([fold.predictions.predicted for fold in self.folds])
+
+    def describe_test_rows(self) -> str:
+        """Return the number of test rows as a note; where folds are repeated, a row is predicted in every repeat."""
+        rows = np.concatenate([fold.split.test for fold in self.folds])
+        n_rows = len(np.unique(rows))
+        repeats = f", {len(rows) / n_rows:.3g} times each" if len(rows) > n_rows else ""
+        return f"{count_nouns(n_rows, 'test row')}{repeats}"
+
+    def list_columns(self, pipeline: Pipeline) -> list[str]:
+        """Return the names of the columns that the learner of a fitted pipeline is given."""
+        X = self.experiment.dataset.X.iloc[:1]
+        return [str(name) for name in getattr(pipeline[:-1].transform(X), "columns", X.columns)]
+
     def describe_folds(self) -> str:
         """Return what bands over the folds show, as a note."""
         n_folds = len(self.folds)
@@ -177,13 +194,9 @@ class FinishedRun:
         weights = self.experiment.dataset.weights
         return None if weights is None else weights[rows]
 
-    def score_model(self, model: Any, X: Any, y: np.ndarray, weights: np.ndarray | None = None) -> float:
-        """Return the headline score of a fitted model."""
-        return score_headline(self.experiment, model, X, y, weights)
-
-    def _score_rows(self, model: Any, rows: np.ndarray) -> float:
+    def score_rows(self, model: Any, rows: np.ndarray) -> float:
         """Return the headline score of a fitted model on some rows of the dataset."""
-        return self.score_model(model, *self.select_rows(rows), self.select_weights(rows))
+        return score_headline(self.experiment, model, *self.select_rows(rows), self.select_weights(rows))
 
     def score_variant(self, parameters: Parameters) -> tuple[float, float]:
         """Return the headline score on training and on test rows, each a mean over the folds.
@@ -191,19 +204,13 @@ class FinishedRun:
         Where the run was tuned, each fold keeps what its own inner folds chose: the parameters of the run's model were
         chosen on rows that the fold tests.
         """
-        if not parameters:
-            return self._average_score("train"), self._average_score("test")
-        training = []
-        test = []
-        for fold in self.folds:
+        names = [f"{part}_{self.experiment.headline}" for part in ("train", "test")]
+        scores = [[fold.scores[name] for name in names] for fold in self.folds if not parameters]
+        for fold in self.folds if parameters else ():
             _, predictor = self._fit(fold.model.pipeline, parameters, fold.split.train)
-            training.append(self._score_rows(predictor, fold.split.train))
-            test.append(self._score_rows(predictor, fold.split.test))
-        return float(np.mean(training)), float(np.mean(test))
-
-    def _average_score(self, part: str) -> float:
-        """Return the mean over the folds of the run's own headline score on a part of the rows."""
-        return float(np.mean([fold.scores[f"{part}_{self.experiment.headline}"] for fold in self.folds]))
+            scores.append([self.score_rows(predictor, rows) for rows in (fold.split.train, fold.split.test)])
+        training, test = np.mean(scores, axis=0)
+        return float(training), float(test)
 
     def compute_validation_curve(self, parameter: str, values: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
         """Return the headline score for each of v values of a learner's parameter, in each fold.
@@ -233,6 +240,6 @@ class FinishedRun:
                 fits = fit_candidates(pipeline[-1], [grid], given.X, given.y, weights=given.weights)
                 for position, learner, _ in fits:
                     model = given.complete(learner)
-                    training[position, number] = self.score_model(model, seen, y_train, train_weights)
-                    test[position, number] = self.score_model(model, unseen, y_test, test_weights)
+                    training[position, number] = score_headline(self.experiment, model, seen, y_train, train_weights)
+                    test[position, number] = score_headline(self.experiment, model, unseen, y_test, test_weights)
         return training, test

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from textwrap import wrap
@@ -20,6 +20,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.textpath import TextPath
+from matplotlib.ticker import LogLocator
 
 from bakeoff.pipeline.text.words import cut_text
 
@@ -41,7 +42,8 @@ BAND_ALPHA = 0.15
 BAR_INCHES = 0.24
 NAME_LETTERS = 28
 """Longer names of classes, columns and values are cut, or broken into lines."""
-AUTOMATIC_LABEL = re.compile(r"_child\d+|_nolegend_")
+SHORT_AXIS_RATIO = 100.0
+AUTOMATIC_LABEL = re.compile(r"_child\d+|_container\d+|_nolegend_")
 """What Matplotlib writes for marks without a label."""
 
 STYLE: Any = {
@@ -132,7 +134,8 @@ def collect_marks(panels: Sequence[Axes]) -> dict[str, Any]:
     """Return the labelled marks of all panels, by label, for one legend."""
     marks: dict[str, Any] = {}
     for axes in panels:
-        for mark in (*axes.lines, *axes.collections):
+        drawn: list[Any] = [*axes.lines, *axes.collections, *axes.containers]
+        for mark in drawn:
             label = str(mark.get_label())
             # Matplotlib's search leaves out all labels with an underscore at the front, which names may have.
             if AUTOMATIC_LABEL.fullmatch(label) is None:
@@ -166,6 +169,23 @@ def wrap_name(name: str, letters: int = NAME_LETTERS, lines: int = 3) -> str:
     return "\n".join(cut_text(re.sub("\0 ?", "", line), letters) for line in kept if line)
 
 
+def set_log_scale(axes: Axes, ratio: float, formatter: str | Callable[[float, float], str] = "{x:g}") -> None:
+    """Make the horizontal axis logarithmic.
+
+    Parameters
+    ----------
+    axes : Axes
+    ratio : float
+        Of the greatest to the least value: if it is small, 2 and 5 are labelled between the powers of ten.
+    formatter : str or callable
+        Matplotlib's usual one writes powers of ten as formulas, which are text here.
+    """
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if ratio < SHORT_AXIS_RATIO else (1.0,)))
+    axes.xaxis.set_major_formatter(formatter)
+    axes.tick_params(axis="x", which="minor", length=2, labelbottom=False)
+
+
 def scatter_classes(
     axes: Axes, x: np.ndarray, y: np.ndarray, labels: np.ndarray, classes: np.ndarray, size: float
 ) -> None:
@@ -197,7 +217,6 @@ def draw_band(
     ----------
     axes : Axes
     x : ndarray of shape (v,)
-        In ascending order.
     scores : ndarray of shape (v, folds)
         NaN where a fold has no score.
     label, colour, marker : str
@@ -205,7 +224,9 @@ def draw_band(
     top : float
         The band ends there, and at 0 below, if it is given: rates are between 0 and 1.
     """
-    masked = np.ma.masked_invalid(scores)
+    order = np.argsort(x, kind="stable")
+    x = x[order]
+    masked = np.ma.masked_invalid(scores[order])
     mean = masked.mean(axis=1).filled(np.nan)  # (v,)
     axes.plot(x, mean, color=colour, marker=marker, markersize=4.5, linewidth=1.8, label=label)
     if scores.shape[1] > 1:

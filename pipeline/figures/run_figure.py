@@ -1,4 +1,4 @@
-"""The base class of all figures, and the checks that several of them share."""
+"""The base classes of all figures."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import pandas as pd
+from matplotlib.figure import Figure
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
-from bakeoff.pipeline.figures.drawing.panels import CLASS_COLOURS, DOTS_PER_INCH, RC_PARAMS
 from bakeoff.pipeline.figures.finished_run import FinishedRun, Parameters
+from bakeoff.pipeline.figures.panels import in_style
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.tables.csv import write_csv
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+DOTS_PER_INCH = 110
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,10 +51,12 @@ class RunFigure(ABC):
             The experiment is not of a kind that the figure can show.
         """
         if self.task not in (None, experiment.dataset.task):
-            raise UserError(
-                f"figures: {type(self).__name__} is for {self.task}, but dataset={experiment.dataset.name} is "
-                f"{experiment.dataset.task}; choose another dataset, or remove the figure."
-            )
+            dataset = experiment.dataset
+            raise self.refuse(f"is for {self.task}, but dataset={dataset.name} is {dataset.task}")
+
+    def refuse(self, reason: str, cure: str = "choose another dataset, or remove the figure") -> UserError:
+        """Return the error for an experiment that the figure cannot show."""
+        return UserError(f"figures: {type(self).__name__} {reason}; {cure}.")
 
     @abstractmethod
     def draw(self, run: FinishedRun) -> Figure:
@@ -62,11 +64,12 @@ class RunFigure(ABC):
 
     def save(self, folder: Path, experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> None:
         """Draw the figure into a PNG file of the folder."""
-        from matplotlib import rc_context
+        with in_style():
+            self._write(self.draw(FinishedRun(experiment, folds, model)), folder)
 
-        run = FinishedRun(experiment, folds, model)
-        with rc_context(RC_PARAMS):
-            save_picture(self.draw(run), folder / self.file)
+    def _write(self, figure: Figure, folder: Path) -> None:
+        """Write a figure as PNG; without Matplotlib's version in the file, equal runs produce equal bytes."""
+        figure.savefig(folder / self.file, dpi=DOTS_PER_INCH, metadata={"Software": None})
 
     def get_label(self, name: str) -> str:
         """Return the text to write for a column, the target or a score."""
@@ -82,11 +85,6 @@ class RunFigure(ABC):
 class TabulatedFigure(RunFigure):
     """Abstract: a figure of a table, which is stored beside the picture under the same name, as CSV."""
 
-    @property
-    def table_file(self) -> str:
-        """The name of the table's artifact."""
-        return str(Path(self.file).with_suffix(".csv"))
-
     @abstractmethod
     def measure(self, run: FinishedRun) -> pd.DataFrame:
         """Return the numbers to draw."""
@@ -101,36 +99,8 @@ class TabulatedFigure(RunFigure):
 
     def save(self, folder: Path, experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> None:
         """Write the table, and the picture of it."""
-        from matplotlib import rc_context
-
         run = FinishedRun(experiment, folds, model)
         table = self.measure(run)
-        write_csv(table, folder / self.table_file)
-        with rc_context(RC_PARAMS):
-            save_picture(self.draw_table(run, table), folder / self.file)
-
-
-def save_picture(figure: Figure, file: Path) -> None:
-    """Write a figure as PNG; without Matplotlib's version in the file, equal runs produce equal bytes."""
-    figure.savefig(file, dpi=DOTS_PER_INCH, metadata={"Software": None})
-
-
-def check_class_count(name: str, experiment: Experiment) -> None:
-    """Raise UserError if there are more classes than colours; `name` is the figure's."""
-    n_classes = len(experiment.dataset.classes)
-    if n_classes > len(CLASS_COLOURS):
-        raise UserError(
-            f"figures: {name} has colours for {len(CLASS_COLOURS)} classes, and {experiment.dataset.name} has "
-            f"{n_classes}; choose another dataset, or remove the figure."
-        )
-
-
-def check_tree(name: str, experiment: Experiment) -> None:
-    """Raise UserError if the learner is not one of bakeoff's decision trees; `name` is the figure's."""
-    # Trees of scikit-learn have no such method, and other attributes than the figure needs.
-    if not hasattr(experiment.learner, "prune"):
-        raise UserError(f"figures: {name} draws decision trees; add learner=decision_tree, or remove the figure.")
-    if experiment.target.is_on:
-        raise UserError(
-            f"figures: {name} would show the values of a transformed target; set target=none, or remove the figure."
-        )
+        write_csv(table, (folder / self.file).with_suffix(".csv"))
+        with in_style():
+            self._write(self.draw_table(run, table), folder)

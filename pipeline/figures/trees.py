@@ -1,4 +1,4 @@
-"""Trees: variants of a tree side by side, such as before and after pruning.
+"""Trees: variants of a tree side by side, such as before and after pruning, and the gains of splits at the root.
 
 The function named by `draw_tree` returns the positions and texts of a tree; its sizes are read from ``fitted_tree_``.
 """
@@ -7,25 +7,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, final
+from typing import Any, ClassVar, final
 
 import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
-from bakeoff.pipeline.figures.drawing.panels import CLASS_COLOURS, add_legend, add_title, make_panels
-from bakeoff.pipeline.figures.drawing.tree_diagram import TreeDiagram
 from bakeoff.pipeline.figures.finished_run import FinishedRun, Parameters, check_variants
-from bakeoff.pipeline.figures.run_figure import RunFigure, check_class_count, check_tree
-from bakeoff.pipeline.stages.dataset import Dataset
+from bakeoff.pipeline.figures.panels import (
+    BAR_INCHES,
+    CLASS_COLOURS,
+    OTHER_COLOUR,
+    add_legend,
+    add_title,
+    draw_bars,
+    make_panels,
+)
+from bakeoff.pipeline.figures.planes import check_colours
+from bakeoff.pipeline.figures.run_figure import RunFigure
+from bakeoff.pipeline.figures.tree_diagram import TreeDiagram
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import find_best_candidate, fit_candidates
 from bakeoff.pipeline.text.numbers import format_score
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 COST_COMPLEXITY = "cost_complexity"
 PESSIMISTIC = "pessimistic"
@@ -33,24 +39,30 @@ PESSIMISTIC = "pessimistic"
 MAX_WIDTH_INCHES = 9.0
 MAX_HEIGHT_INCHES = 11.0
 """Trees whose texts need more room than this are drawn as dots."""
-MIN_WIDTH_INCHES = 4.5
+MIN_PANEL_INCHES = 4.5
 PANEL_GAP_INCHES = 0.25
 TITLE_INCHES = 0.75
-LEGEND_INCHES = 0.4
-DOTS_HEIGHT_INCHES = 2.5
+LEGEND_INCHES = 0.75
+DOTS_INCHES = 2.5
 
 
-class PanelLayout(NamedTuple):
-    """The number of panels side by side, the height of each in inches, and which of the trees have texts."""
+@dataclass(frozen=True, kw_only=True)
+class TreeFigure(RunFigure):
+    """Abstract: a figure of one of bakeoff's decision trees."""
 
-    columns: int
-    panel_height: float
-    has_texts: list[bool]
+    def check(self, experiment: Experiment, splits: Splits) -> None:
+        """Check before a run that the learner is a decision tree; UserError if it is not."""
+        super().check(experiment, splits)
+        # Trees of scikit-learn have no such method, and other attributes than the figure needs.
+        if not hasattr(experiment.learner, "prune"):
+            raise self.refuse("draws decision trees", "add learner=decision_tree, or remove the figure")
+        if experiment.target.is_on:
+            raise self.refuse("would show the values of a transformed target", "set target=none, or remove the figure")
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class Trees(RunFigure):
+class Trees(TreeFigure):
     """Variants of a tree, side by side.
 
     Parameters
@@ -71,19 +83,15 @@ class Trees(RunFigure):
     pruning: Mapping[str, str] = field(default_factory=dict)
     columns: int = 3
     file: str = "trees.png"
-    labels: Mapping[str, str] = field(default_factory=dict)
 
     def check(self, experiment: Experiment, splits: Splits) -> None:
         """Check before a run that it is a tree, and that pruning has validation rows; UserError if not."""
         super().check(experiment, splits)
-        check_tree("Trees", experiment)
         if experiment.dataset.is_classification:
-            check_class_count("Trees", experiment)
+            check_colours(self, experiment)
         needs_validation = bool(set(self.pruning.values()) - {PESSIMISTIC})
         if needs_validation and not experiment.has_validation_rows:
-            raise UserError(
-                "figures: Trees prunes on validation rows, and there are none; set evaluation.validation=0.2."
-            )
+            raise self.refuse("prunes on validation rows, and there are none", "set evaluation.validation=0.2")
         check_variants(experiment, splits, self.variants.values())
 
     def draw(self, run: FinishedRun) -> Figure:
@@ -93,23 +101,27 @@ class Trees(RunFigure):
             TreeDiagram.from_tree(pipeline[-1], self.draw_tree(pipeline[-1]), self.get_label)
             for pipeline in pipelines.values()
         ]
-        layout = self._choose_layout(diagrams)
-        columns = layout.columns
-        rows = _count_rows(len(diagrams), columns)
-        width = min(MAX_WIDTH_INCHES, max(MIN_WIDTH_INCHES, MAX_WIDTH_INCHES / 3 + 0.5) * columns)
-        figure, panels = make_panels(columns, rows, width=width, height=LEGEND_INCHES + layout.panel_height * rows)
-        for axes in panels.flat:
+        n = len(diagrams)
+        columns, height, has_texts = self._choose_layout(diagrams)
+        widest = max(diagram.measure_width() for diagram in diagrams) + PANEL_GAP_INCHES
+        width = MAX_WIDTH_INCHES / columns if n > 1 else min(MAX_WIDTH_INCHES, max(MIN_PANEL_INCHES, widest))
+        rows = -(-n // columns)
+        figure, panels = make_panels(n, columns, width=width, height=height + LEGEND_INCHES / rows)
+        drawn = zip(panels, diagrams, has_texts, pipelines.items(), strict=True)
+        for axes, diagram, with_texts, (title, pipeline) in drawn:
             axes.set_axis_off()
-        # There may be more panels than trees, so the iterables differ in length.
-        trees = zip(diagrams, layout.has_texts, pipelines.items(), strict=True)
-        for axes, (diagram, has_texts, (title, pipeline)) in zip(panels.flat, trees, strict=False):
-            if has_texts:
-                diagram.draw_texts(axes, width / columns - PANEL_GAP_INCHES)
+            if with_texts:
+                diagram.draw_texts(axes)
             else:
                 diagram.draw_dots(axes)
             add_title(axes, title, _describe_tree(run, pipeline))
-        explanation = _explain_leaves(layout.has_texts, run.experiment.dataset.is_classification)
-        self._add_class_legend(figure, run.experiment.dataset, explanation)
+        dataset = run.experiment.dataset
+        marks = {
+            str(label): Line2D([], [], marker="s", markersize=8, linestyle="", color=colour)
+            for label, colour in zip(dataset.classes if dataset.is_classification else (), CLASS_COLOURS, strict=False)
+        }
+        explanation = _explain_leaves(has_texts, dataset.is_classification)
+        add_legend(figure, f"{self.get_label(dataset.target)} ({explanation})", marks)
         return figure
 
     def _fit_trees(self, run: FinishedRun) -> dict[str, Pipeline]:
@@ -122,49 +134,58 @@ class Trees(RunFigure):
         unpruned = run.fit_variant({}, run.split.train)
         return {"before pruning": unpruned, f"after {method} pruning": run.model.pipeline}
 
-    def _choose_layout(self, diagrams: Sequence[TreeDiagram]) -> PanelLayout:
-        """Choose the number of panels in a row; fewer panels are preferred to panels without texts."""
+    def _choose_layout(self, diagrams: Sequence[TreeDiagram]) -> tuple[int, float, list[bool]]:
+        """Return the panels in a row, the height of each, and which trees have texts; fewer panels are preferred."""
         most = min(self.columns, len(diagrams))
-        panel_height = max(diagram.measure_height() for diagram in diagrams) + TITLE_INCHES
+        height = max(diagram.measure_height() for diagram in diagrams) + TITLE_INCHES
+        widest = max(diagram.measure_width() for diagram in diagrams) + PANEL_GAP_INCHES
         for columns in range(most, 0, -1):
-            height = panel_height * _count_rows(len(diagrams), columns)
-            panel_width = MAX_WIDTH_INCHES / columns - PANEL_GAP_INCHES
-            if height < MAX_HEIGHT_INCHES and all(diagram.measure_width() < panel_width for diagram in diagrams):
-                return PanelLayout(columns, panel_height, [True] * len(diagrams))
+            rows = -(-len(diagrams) // columns)
+            if height * rows < MAX_HEIGHT_INCHES and widest < MAX_WIDTH_INCHES / columns:
+                return columns, height, [True] * len(diagrams)
         # Where some trees are too large, the small ones keep their texts if there is room for these in their panels.
-        panel_width = MAX_WIDTH_INCHES / most - PANEL_GAP_INCHES
-        has_texts = [
-            diagram.measure_width() < panel_width and diagram.measure_height() < DOTS_HEIGHT_INCHES
-            for diagram in diagrams
-        ]
-        panel_height = DOTS_HEIGHT_INCHES + (TITLE_INCHES if any(has_texts) else 0)
-        return PanelLayout(most, panel_height, has_texts)
+        room = MAX_WIDTH_INCHES / most - PANEL_GAP_INCHES
+        has_texts = [diagram.measure_width() < room and diagram.measure_height() < DOTS_INCHES for diagram in diagrams]
+        return most, DOTS_INCHES + TITLE_INCHES * any(has_texts), has_texts
 
     def _fit_and_prune(self, run: FinishedRun, title: str) -> Pipeline:
         """Fit a variant, and prune it if a method is given for its title."""
         pipeline = run.fit_variant(self.variants[title], run.split.train)
         method = self.pruning.get(title)
-        if method is None:
-            return pipeline
         if method == COST_COMPLEXITY:
             return _prune_by_cost_complexity(run, pipeline)
         # Pessimistic pruning estimates errors from the training rows that the tree has counted.
         if method == PESSIMISTIC:
             pipeline[-1].prune(None, None, method=method)
-            return pipeline
-        # Pruning is a method of the learner, so the rows must first be transformed by the steps before it.
-        X, y = run.select_rows(run.split.validation)
-        pipeline[-1].prune(pipeline[:-1].transform(X), y, method=method)
+        elif method is not None:
+            # Pruning is a method of the learner, so the rows must first be transformed by the steps before it.
+            X, y = run.select_rows(run.split.validation)
+            pipeline[-1].prune(pipeline[:-1].transform(X), y, method=method)
         return pipeline
 
-    def _add_class_legend(self, figure: Figure, dataset: Dataset, explanation: str) -> None:
-        from matplotlib.lines import Line2D
 
-        marks: dict[str, Any] = {}
-        for code, label in enumerate(dataset.classes if dataset.is_classification else ()):
-            marks[str(label)] = Line2D([], [], marker="s", markersize=8, linestyle="", color=CLASS_COLOURS[code])
-        marks[f"({explanation})"] = Line2D([], [], linestyle="")
-        add_legend(figure, self.get_label(dataset.target), marks)
+def _prune_by_cost_complexity(run: FinishedRun, full: Pipeline) -> Pipeline:
+    """Return the smallest of the subtrees of cost-complexity pruning that are best on the validation rows."""
+    X, y = run.select_rows(run.split.train)
+    X = full[:-1].transform(X)
+    alphas = clone(full[-1]).cost_complexity_pruning_path(X, y).ccp_alphas.tolist()
+    pruned = {
+        position: Pipeline([*full.steps[:-1], ("learner", tree)])
+        for position, tree, _ in fit_candidates(full[-1], [{"ccp_alpha": alphas}], X, y)
+    }
+    # Penalties ascend, so the last of equally good subtrees is the smallest.
+    smallest_first = [pruned[position] for position in range(len(alphas) - 1, -1, -1)]
+    scores = np.array([run.score_rows(pipeline, run.split.validation) for pipeline in smallest_first])
+    return smallest_first[find_best_candidate(scores, run.experiment.headline_metric.greater_is_better)]
+
+
+def _describe_tree(run: FinishedRun, pipeline: Pipeline) -> str:
+    """Return the size of a tree and its headline score on the rows that it was not grown from, as a note."""
+    tree = pipeline[-1].fitted_tree_
+    size = f"{tree.n_leaves} leaves, depth {tree.max_depth}"
+    parts = {"validation": run.split.validation, "test": run.split.test}
+    scores = [f"{part} {format_score(run.score_rows(pipeline, rows))}" for part, rows in parts.items() if len(rows)]
+    return f"{size}\n{run.experiment.headline}: {', '.join(scores)}" if scores else size
 
 
 def _explain_leaves(has_texts: Sequence[bool], is_classification: bool) -> str:
@@ -176,41 +197,44 @@ def _explain_leaves(has_texts: Sequence[bool], is_classification: bool) -> str:
     return "number: rows in the leaf" if all(has_texts) else "number or size: rows in the leaf"
 
 
-def _count_rows(panels: int, columns: int) -> int:
-    """Return the rows of panels, the last of which may not be full."""
-    return -(-panels // columns)
+@final
+@dataclass(frozen=True, kw_only=True)
+class InformationGains(TreeFigure):
+    """The information gain and the gain ratio of the best split on each column, at the root of a tree."""
+
+    file: str = "information_gains.png"
+
+    task: ClassVar[str | None] = "classification"
+
+    def compute_gains(self, run: FinishedRun) -> dict[str, tuple[float, float]]:
+        """Return the gain in bits and the gain ratio of each column, those of a tree with this column and one split."""
+        stump: dict[str, Any] = {"learner__criterion": "entropy", "learner__max_depth": 1}
+        names = [str(name) for name in run.experiment.dataset.X.columns]
+        trees = {name: run.fit_variant(stump, run.split.train, [name])[-1].fitted_tree_ for name in names}
+        return {name: _measure_split(tree) for name, tree in trees.items()}
+
+    def draw(self, run: FinishedRun) -> Figure:
+        """Draw a bar for each column, the first column on top and the best in colour."""
+        gains = self.compute_gains(run)
+        names = [self.get_label(name) for name in gains]
+        figure, panels = make_panels(2, width=4.2, height=1.0 + 1.4 * BAR_INCHES * len(gains), sharey=True)
+        titles = ("information gain (bits)", "gain ratio")
+        for axes, title, values in zip(panels, titles, zip(*gains.values(), strict=True), strict=True):
+            colours = [CLASS_COLOURS[0] if value == max(values) else OTHER_COLOUR for value in values]
+            draw_bars(axes, names, values, texts=[format_score(value) for value in values], colours=colours)
+            add_title(axes, title)
+        return figure
 
 
-def _prune_by_cost_complexity(run: FinishedRun, full: Pipeline) -> Pipeline:
-    """Return the smallest of the subtrees of cost-complexity pruning that are best on the validation rows."""
-    X_train, y_train = run.select_rows(run.split.train)
-    X_validation, y_validation = run.select_rows(run.split.validation)
-    if len(full) > 1:
-        X_train = full[:-1].transform(X_train)
-        X_validation = full[:-1].transform(X_validation)
-    alphas = clone(full[-1]).cost_complexity_pruning_path(X_train, y_train).ccp_alphas.tolist()
-    subtrees = {}
-    for position, tree, _ in fit_candidates(full[-1], [{"ccp_alpha": alphas}], X_train, y_train):
-        subtrees[position] = tree
-    weights = run.select_weights(run.split.validation)
-    scores = np.empty(len(alphas))
-    for position, subtree in subtrees.items():
-        scores[position] = run.score_model(subtree, X_validation, y_validation, weights)
-    # Penalties ascend, so the last of equally good subtrees is the smallest.
-    greater_is_better = run.experiment.headline_metric.greater_is_better
-    best = len(scores) - 1 - find_best_candidate(scores[::-1], greater_is_better)
-    return Pipeline([*full.steps[:-1], ("learner", subtrees[best])])
-
-
-def _describe_tree(run: FinishedRun, pipeline: Pipeline) -> str:
-    """Return the size of a tree and its headline score on the rows that it was not grown from, as a note."""
-    tree = pipeline[-1].fitted_tree_
-    size = f"{tree.n_leaves} leaves, depth {tree.max_depth}"
-    scores = []
-    for part, rows in (("validation", run.split.validation), ("test", run.split.test)):
-        if len(rows):
-            score = run.score_model(pipeline, *run.select_rows(rows), run.select_weights(rows))
-            scores.append(f"{part} {format_score(score)}")
-    if not scores:
-        return size
-    return f"{size}\n{run.experiment.headline}: {', '.join(scores)}"
+def _measure_split(tree: Any) -> tuple[float, float]:
+    """Return the information gain and the gain ratio of the root of a tree that has at most one split."""
+    share = (tree.weighted_n_node_samples / tree.weighted_n_node_samples[0])[1:]  # (branches,)
+    if share.size == 0:
+        return 0.0, 0.0
+    # The entropy of the root, less the mean entropy of its branches weighted by their rows.
+    gain = float(tree.impurity[0] - tree.impurity[1:] @ share)
+    if gain <= 0:
+        return gain, 0.0
+    # A split into many branches has a high entropy of its own, by which the ratio discounts its gain.
+    split_information = float(-share @ np.log2(share))
+    return gain, gain / split_information

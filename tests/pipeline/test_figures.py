@@ -25,8 +25,8 @@ from bakeoff.learners.decision_tree.export import draw
 from bakeoff.pipeline import figures
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, evaluate_splits, fit_final_model
-from bakeoff.pipeline.figures.drawing.panels import add_legend, make_panels
 from bakeoff.pipeline.figures.finished_run import FinishedRun
+from bakeoff.pipeline.figures.panels import add_legend, make_panels
 from bakeoff.pipeline.figures.run_figure import RunFigure
 from bakeoff.pipeline.stages.dataset import Dataset, load_bundled, load_lecture_table, make_points
 from bakeoff.pipeline.stages.pruning import NoPruning
@@ -434,14 +434,14 @@ def test_the_legend_stays_within_the_figure(names: int) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.lines import Line2D
 
-    figure, _ = make_panels(1, width=4.5)
+    figure, _ = make_panels(width=4.5, height=3.6)
     add_legend(figure, "kind of tree", {f"the kind numbered {k}": Line2D([], []) for k in range(names)})
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     inside = figure.legends[0].get_window_extent(canvas.get_renderer())
     assert inside.x0 >= 0
     assert inside.x1 <= figure.bbox.x1
-    assert next(text.get_text() for text in figure.legends[0].texts if text.get_text()) == "kind of tree:"
+    assert figure.legends[0].get_title().get_text() == "kind of tree"
 
 
 def test_information_gains_are_those_of_the_lectures() -> None:

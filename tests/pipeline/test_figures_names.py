@@ -19,8 +19,8 @@ from bakeoff.pipeline.config.options import read_option
 from bakeoff.pipeline.config.settle import settle_config
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, evaluate_splits, fit_final_model
-from bakeoff.pipeline.figures.drawing.panels import RC_PARAMS
 from bakeoff.pipeline.figures.finished_run import FinishedRun
+from bakeoff.pipeline.figures.panels import in_style
 from bakeoff.pipeline.figures.run_figure import TabulatedFigure
 from bakeoff.pipeline.stages.dataset import Dataset, load_bundled, load_lecture_table, make_points, read_table
 from bakeoff.pipeline.stages.pruning import Pruning
@@ -225,13 +225,11 @@ def test_names_are_drawn_as_they_are_and_never_read_as_formulas(tmp_path: Path, 
 
 
 def test_a_class_with_an_underscore_at_the_front_is_in_the_legend(tmp_path: Path) -> None:
-    from matplotlib import rc_context
-
     experiment = make_experiment(make_named_rows(tmp_path, 3, nominal=False), REGISTRY["majority"]())
     splits = experiment.make_splits()
     folds = list(evaluate_splits(experiment, splits.folds))
     run = FinishedRun(experiment, folds, fit_final_model(experiment, splits, folds[-1]))
-    with rc_context(RC_PARAMS):
+    with in_style():
         drawn = figures.DecisionRegions().draw(run)
     (legend,) = drawn.legends
-    assert [text.get_text() for text in legend.get_texts()] == ["y $z$:", "$5 to $9", r"$\frac{$", "_low"]
+    assert [text.get_text() for text in legend.get_texts()] == ["$5 to $9", r"$\frac{$", "_low"]

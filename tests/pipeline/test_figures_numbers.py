@@ -25,8 +25,8 @@ from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, evaluate_splits, fit_final_model
 from bakeoff.pipeline.experiment.experiment import derive_seed
+from bakeoff.pipeline.figures.curves import order_rows
 from bakeoff.pipeline.figures.finished_run import FinishedRun
-from bakeoff.pipeline.figures.learning_curve import order_rows
 from bakeoff.pipeline.figures.threshold_curves import POSITIONS
 from bakeoff.pipeline.stages.dataset import load_bundled, load_lecture_table, make_points
 from bakeoff.pipeline.stages.preprocessing import make_preprocessing

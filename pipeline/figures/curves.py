@@ -1,0 +1,316 @@
+"""Learning and validation curves: the score on training and test rows against their number, or one hyperparameter."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from textwrap import shorten
+from typing import Any, Literal, final
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.experiment import Experiment, FoldResult, evaluate_split
+from bakeoff.pipeline.experiment.experiment import derive_seed
+from bakeoff.pipeline.figures.finished_run import FinishedRun, check_variants, describe_variants
+from bakeoff.pipeline.figures.panels import (
+    CLASS_COLOURS,
+    MUTED_COLOUR,
+    add_title,
+    draw_band,
+    make_panels,
+    set_log_scale,
+)
+from bakeoff.pipeline.figures.run_figure import TabulatedFigure
+from bakeoff.pipeline.stages.splitting import Splits
+from bakeoff.pipeline.stages.tuning import GridTuning
+from bakeoff.pipeline.text.numbers import format_percent
+from bakeoff.pipeline.text.words import count_nouns, cut_text
+
+WARNING = "a value chosen from this curve makes its test score optimistic"
+NOTE_LETTERS = 105
+"""The table has the whole reason."""
+DEFAULT_SIZES = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
+MIN_LOG_RATIO = 20.0
+"""Positive numbers whose greatest is at least this many times the least are drawn on a logarithmic axis."""
+MAX_VALUE_LETTERS = 14
+"""Longer values, such as lists, are cut."""
+PARTS = {"train": ("training rows", CLASS_COLOURS[1], "s"), "test": ("test rows", CLASS_COLOURS[0], "o")}
+"""Column of the tables -> label, colour and marker of its line."""
+
+Scale = Literal["auto", "linear", "log"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreCurves(TabulatedFigure):
+    """Abstract: the headline score on training and test rows of every fold, against something."""
+
+    def draw_scores(self, run: FinishedRun, x: np.ndarray, scores: Mapping[str, np.ndarray]) -> tuple[Figure, Axes]:
+        """Draw means over the folds, and their standard deviation as a band.
+
+        Parameters
+        ----------
+        run : FinishedRun
+        x : ndarray of shape (v,)
+        scores : mapping of str to ndarray of shape (v, folds)
+            Those of ``train`` and ``test``.
+        """
+        figure, (axes,) = make_panels(width=7.2, height=3.9)
+        for part, (label, colour, marker) in PARTS.items():
+            draw_band(axes, x, scores[part], label, colour, marker)
+        axes.set_ylabel(self.get_label(run.experiment.headline))
+        axes.grid(axis="y")
+        axes.legend(loc="best")
+        return figure, axes
+
+    def title_curves(self, axes: Axes, run: FinishedRun, note: str) -> None:
+        """Write the learner and the dataset above the axes."""
+        add_title(axes, f"{self.get_label(run.learner_name)} on {run.experiment.dataset.name}", note)
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class LearningCurve(ScoreCurves):
+    """The headline score on training and test rows of every fold against the number of training rows.
+
+    The whole procedure of the run (preprocessing, tuning, fit, pruning) is repeated on a part of the training rows of
+    each fold; validation and test rows stay the same. A larger part contains the smaller ones, with each class in
+    proportion. Where the rows are in chronological order, a part is the latest of them.
+
+    Parameters
+    ----------
+    sizes : sequence of float
+        Fractions of the training rows, above 0 and at most 1.
+    """
+
+    sizes: Sequence[float] = DEFAULT_SIZES
+    file: str = "learning_curve.png"
+
+    def check(self, experiment: Experiment, splits: Splits) -> None:
+        """Check before a run that the sizes are fractions; UserError if not."""
+        super().check(experiment, splits)
+        is_list = isinstance(self.sizes, Sequence) and not isinstance(self.sizes, str) and len(self.sizes) > 0
+        if not is_list or not all(is_number(size) and 0 < size <= 1 for size in self.sizes):
+            raise UserError(
+                f"figures: LearningCurve.sizes={self.sizes!r} must be a list of fractions of the training rows, above "
+                "0 and at most 1, such as [0.1,0.3,1]."
+            )
+
+    def measure(self, run: FinishedRun) -> pd.DataFrame:
+        """Return a line for each size and fold: the rows, both scores, and why there are none."""
+        lines = [line for fold in run.folds for line in self._measure_fold(run, fold)]
+        return pd.DataFrame(lines).sort_values(["size", "fold"], kind="stable", ignore_index=True)
+
+    def _measure_fold(self, run: FinishedRun, fold: FoldResult) -> Iterator[dict[str, Any]]:
+        """Yield the scores of a fold for each size."""
+        experiment = run.experiment
+        ordered = order_rows(experiment, fold)
+        for size in sorted(set(self.sizes)):
+            n_rows = max(1, round(size * len(ordered)))
+            # All rows are what the fold was fitted on, so that its result is there.
+            scores, reason = fold.scores, ""
+            if n_rows < len(ordered):
+                scores, reason = _evaluate_part(experiment, fold, np.sort(ordered[:n_rows]))
+            found = {part: scores.get(f"{part}_{experiment.headline}", np.nan) for part in PARTS}
+            yield {"size": size, "rows": n_rows, "fold": fold.number, **found, "reason": reason}
+
+    def draw_table(self, run: FinishedRun, table: pd.DataFrame) -> Figure:
+        """Draw means over the folds, and their standard deviation as a band."""
+        # Training parts of different folds may differ by a row or two.
+        n_rows = table.groupby("size")["rows"].mean().to_numpy()  # (sizes,)
+        grids = {part: table.pivot_table(index="size", columns="fold", values=part, dropna=False) for part in PARTS}
+        figure, axes = self.draw_scores(run, n_rows, {part: grid.to_numpy() for part, grid in grids.items()})
+        axes.set_xlabel("training rows")
+        axes.set_xlim(left=0)
+        note = run.describe_folds()
+        undefined = table[table["test"].isna()]
+        if len(undefined):
+            sizes = ", ".join(format_percent(size) for size in undefined["size"].unique())
+            place = f"{sizes} of the rows in {count_nouns(undefined['fold'].nunique(), 'fold')}"
+            sentence = f"no score at {place}: {undefined['reason'].iloc[0]}"
+            note += "\n" + shorten(sentence, NOTE_LETTERS, placeholder=" …")
+        self.title_curves(axes, run, note)
+        return figure
+
+
+def order_rows(experiment: Experiment, fold: FoldResult) -> np.ndarray:
+    """Return the training rows of a fold in an order of which each beginning is a part to learn from.
+
+    The latest rows are first if rows are in chronological order; else they are shuffled, so that each class has about
+    the same share in every beginning.
+    """
+    rows = fold.split.train
+    if experiment.splitter.keeps_order:
+        return rows[::-1]
+    seed = derive_seed(experiment.seed, "learning_curve") + fold.number
+    shuffled = np.random.default_rng(seed).permutation(rows)
+    if not experiment.dataset.is_classification:
+        return shuffled
+    labels = pd.Series(experiment.dataset.y[shuffled])
+    grouped = labels.groupby(labels)
+    # The i-th of the k rows of a class stands at (i + 1/2) / k of the order.
+    place = (grouped.cumcount() + 0.5) / grouped.transform("size")  # (n,)
+    return shuffled[np.argsort(place.to_numpy(), kind="stable")]
+
+
+def _evaluate_part(experiment: Experiment, fold: FoldResult, rows: np.ndarray) -> tuple[Mapping[str, float], str]:
+    """Return the scores of a fold that is trained on some of its rows; if there are none, the learner's reason."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return evaluate_split(experiment, fold.number, replace(fold.split, train=rows)).scores, ""
+    except (ValueError, UserError) as error:
+        # Few rows may be of one class only, or fewer than the neighbours that are asked for.
+        return {}, str(error).splitlines()[0]
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class ValidationCurve(ScoreCurves):
+    """The headline score on training and test rows of every fold against one parameter of the learner.
+
+    The figure shows over- and underfitting. Do not use it to choose a value: a score that was used for a choice is no
+    longer an estimate of the score on new rows.
+
+    Parameters
+    ----------
+    parameter : str, optional
+        A parameter of the learner; by default the first of the space with at least two numbers among its values.
+    values : sequence, optional
+        By default those of the space.
+    space : mapping or sequence of mappings, optional
+        Parameter -> values; by default the space that the run was tuned in.
+    scale : {"auto", "linear", "log"}
+        The scale of the axis of values; auto is logarithmic if the greatest is at least 20 times the least.
+    left, right : str
+        Text at the ends of the axis, such as "overfits".
+    """
+
+    parameter: str | None = None
+    values: Sequence[Any] | None = None
+    space: Any = None
+    scale: Scale = "auto"
+    left: str = ""
+    right: str = ""
+    file: str = "validation_curve.png"
+
+    def check(self, experiment: Experiment, splits: Splits) -> None:
+        """Check before a run that the learner has the parameter and accepts the values; UserError if not."""
+        super().check(experiment, splits)
+        parameter, values = self.choose_values(experiment)
+        check_variants(experiment, splits, [{f"learner__{parameter}": value} for value in values])
+
+    def choose_values(self, experiment: Experiment) -> tuple[str, list[Any]]:
+        """Return the parameter and its values: those given, else those of the space.
+
+        Raises
+        ------
+        UserError
+            Neither gives any.
+        """
+        known = self._read_space(experiment)
+        # The first parameter with at least two numbers among its values, else the first with two values.
+        with_numbers = [name for name, values in known.items() if sum(map(is_number, values)) > 1]
+        with_several = [name for name, values in known.items() if len(values) > 1]
+        parameter = self.parameter or next(iter([*with_numbers, *with_several]), None)
+        values = self.values if self.values is not None else known.get(parameter or "")
+        if parameter is None or not values or isinstance(values, str):
+            raise self.refuse(
+                f"has no values of {parameter or 'a parameter'} for {type(experiment.learner).__name__}",
+                "give them, as in figures=[{validation_curve: {parameter: NAME, values: [1, 2]}}]",
+            )
+        return parameter, list(values)
+
+    def _read_space(self, experiment: Experiment) -> dict[str, list[Any]]:
+        """Return the values of each parameter of the learner in the space, those of the first grid that has it."""
+        space = self.space
+        if space is None and isinstance(experiment.tuning, GridTuning):
+            space = experiment.tuning.space
+        grids = [space] if isinstance(space, Mapping) else list(space or [])
+        known = experiment.learner.get_params()
+        found: dict[str, list[Any]] = {}
+        for grid in grids:
+            for name, values in grid.items():
+                if name in known:
+                    found.setdefault(name, list(values))
+        return found
+
+    def measure(self, run: FinishedRun) -> pd.DataFrame:
+        """Return a line for each value and fold, with both scores."""
+        parameter, values = self.choose_values(run.experiment)
+        training, test = run.compute_validation_curve(parameter, values)  # (v, folds)
+        n_folds = len(run.folds)
+        cells = [value if is_number(value) else format_value(value) for value in values]
+        return pd.DataFrame({
+            "parameter": parameter,
+            "value": np.repeat(np.array(cells, dtype=object), n_folds),
+            "fold": np.tile(np.arange(n_folds), len(values)),
+            "train": training.ravel(),
+            "test": test.ravel(),
+        })  # fmt: skip
+
+    def draw_table(self, run: FinishedRun, table: pd.DataFrame) -> Figure:
+        """Draw means over the folds, and their standard deviation as a band."""
+        parameter, values = self.choose_values(run.experiment)
+        scores = {part: table[part].to_numpy().reshape(len(values), len(run.folds)) for part in PARTS}
+        figure, axes = self.draw_scores(run, place_values(values), scores)
+        scale_values(axes, values, self.scale)
+        axes.set_xlabel(self.get_label(parameter))
+        for x, text, alignment in ((0.02, self.left, "left"), (0.98, self.right, "right")):
+            inside: Any = {"transform": axes.transAxes, "color": MUTED_COLOUR, "style": "italic", "ha": alignment}
+            axes.text(x, 0.03, text, **inside)
+        note = run.describe_folds() + describe_variants(run.experiment)
+        n_scores = table.groupby("fold")[[*PARTS]].nunique()
+        # A flat line looks like a mistake; the note says that it is the result.
+        if n_scores.le(1).to_numpy().all():
+            note += ", the same score for all values"
+        self.title_curves(axes, run, f"{note}\n{WARNING}")
+        return figure
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value has a place on a numeric axis."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and bool(np.isfinite(value))
+
+
+def format_value(value: Any) -> str:
+    """Return a value of a parameter as a short text.
+
+    Examples
+    --------
+    >>> format_value(0.0001), format_value(None), format_value([50, 50]), format_value(True)
+    ('0.0001', 'none', '50, 50', 'true')
+    """
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return f"{value:g}"
+    return cut_text(", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value), MAX_VALUE_LETTERS)
+
+
+def place_values(values: Sequence[Any]) -> np.ndarray:
+    """Return where values stand on an axis: numbers at their values, and side by side if some are not numbers.
+
+    Examples
+    --------
+    >>> place_values([0.5, 8]).tolist(), place_values([2, 4, None]).tolist()
+    ([0.5, 8.0], [0.0, 1.0, 2.0])
+    """
+    if all(map(is_number, values)):
+        return np.array(values, dtype=float)
+    return np.arange(len(values), dtype=float)
+
+
+def scale_values(axes: Axes, values: Sequence[Any], scale: Scale = "auto") -> None:
+    """Set the scale and the ticks of a horizontal axis on which values are placed."""
+    positions = place_values(values)
+    if not all(map(is_number, values)):
+        axes.set_xticks(positions, [format_value(value) for value in values])
+        return
+    ratio = positions.max() / positions.min() if positions.min() > 0 else 0.0
+    if scale == "log" or (scale == "auto" and ratio >= MIN_LOG_RATIO):
+        set_log_scale(axes, ratio)
