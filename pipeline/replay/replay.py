@@ -35,8 +35,8 @@ from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.sweep.job import ContinueRule, PreparedJob, always_continue, execute_job, prepare_job
 from bakeoff.pipeline.tracking import Figure, RunDescription
 from bakeoff.pipeline.tracking.history import STOPPED_TAG
+from bakeoff.pipeline.tracking.loading import FoundModel, open_model
 from bakeoff.pipeline.tracking.metric_log import MAX_TAG_LETTERS
-from bakeoff.pipeline.tracking.models import load_reviewed_model
 from bakeoff.pipeline.tracking.provenance import find_thread_pools
 from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.stored_config import find_data, require_trust
@@ -270,11 +270,12 @@ def _compare(
     if record.model_id is None:
         notes.append("the run has stored no model")
         return comparisons, notes
-    model, reason = load_reviewed_model(store, record.model_id, request.trust)
-    if model is None:
-        notes.append(reason)
+    try:
+        model = open_model(store, FoundModel(record.run_id, record.model_id), request.trust)
+    except UserError as error:
+        notes.append(str(error))
     else:
-        comparisons.append(compare_models(model, repeat.model.predictor, experiment.dataset))
+        comparisons.append(compare_models(model.estimator, repeat.model.predictor, experiment.dataset))
     return comparisons, notes
 
 

@@ -7,17 +7,16 @@ It is kept in an experiment of its own, ``<experiment>-comparisons``: in the exp
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from bakeoff.pipeline.errors import StoreError
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.tracking import provenance
-from bakeoff.pipeline.tracking.metric_log import MAX_PARAM_LETTERS, MAX_TAG_LETTERS
-from bakeoff.pipeline.tracking.models import artifact_folder
+from bakeoff.pipeline.tracking.metric_log import MAX_TAG_LETTERS, RunValues, cut_tags, log_values
+from bakeoff.pipeline.tracking.run_files import artifact_folder
 from bakeoff.pipeline.tracking.store import Store, open_store
 from bakeoff.pipeline.tracking.views import KIND_TAGS as EXPERIMENT_TAGS
 
@@ -76,14 +75,14 @@ def keep_comparison(store: Store, experiment: str, record: ComparisonRecord) -> 
     created = own.client.create_run(
         own.experiment_id,
         run_name=record.name,
-        tags={key: hide_secrets(str(value))[:MAX_TAG_LETTERS] for key, value in tags.items()},
+        tags=cut_tags({key: hide_secrets(value) for key, value in tags.items()}),
     )
     run_id = str(created.info.run_id)
     try:
         # Otherwise MLflow opens the run among the pages for language models.
         for key, value in EXPERIMENT_TAGS.items():
             own.client.set_experiment_tag(own.experiment_id, key, value)
-        own.client.log_batch(run_id, params=_to_params(record.params))
+        log_values(own.client, run_id, RunValues(params=dict(record.params)))
         upload = partial(own.client.log_artifacts, run_id)
         with artifact_folder(created.info.artifact_uri, upload) as folder:
             for name, text in record.files.items():
@@ -115,9 +114,3 @@ def _write_note(store: Store, record: ComparisonRecord) -> str:
     more = [f"- and {n_hidden} more, which {RUNS_FILE} of the artifacts lists"] if n_hidden else []
     lines = [record.summary, "", "Runs that were compared:", "", *links, *more]
     return "\n".join(lines)
-
-
-def _to_params(params: Mapping[str, str]) -> Sequence[Any]:
-    from mlflow.entities import Param
-
-    return [Param(key, str(value)[:MAX_PARAM_LETTERS]) for key, value in params.items()]

@@ -1,13 +1,17 @@
-"""Which errors of MLflow's client mean that a store cannot be used; all others are answers of a store that works."""
+"""Why a store cannot be used: which errors of MLflow's client mean that, and a question that tells the reason.
+
+All other errors are answers of a store that works. A server is asked the question before it is used, because MLflow's
+client would repeat its requests for minutes in silence.
+"""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
-from multiprocessing import parent_process
-from threading import Thread
+from typing import Any
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.secrets import hide_secrets
@@ -20,6 +24,10 @@ BODY_WORDS = "Response body:"
 TEMPORARY_CODES = ("TEMPORARILY_UNAVAILABLE", "INTERNAL_ERROR", "REQUEST_LIMIT_EXCEEDED")
 TEMPORARY_STATUSES = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
 MAX_REASON_LETTERS = 300
+HEALTH = "/health"
+"""The path of the question."""
+DATABASES_WITH_TIMEOUT = ("postgresql", "mysql")
+"""Databases whose drivers take ``connect_timeout``, in seconds."""
 
 
 @dataclass(frozen=True)
@@ -32,10 +40,13 @@ class Fault:
         A part of a sentence.
     is_temporary : bool
         Whether the same call may succeed a little later.
+    is_silence : bool
+        Whether a call was not answered in time.
     """
 
     reason: str
     is_temporary: bool = True
+    is_silence: bool = False
 
     @property
     def is_lock(self) -> bool:
@@ -62,6 +73,13 @@ def find_fault(error: BaseException) -> Fault | None:
     return None
 
 
+def find_cause(error: BaseException) -> str:
+    """Return the first line of the innermost error: the outer ones repeat the address and name classes."""
+    *_, innermost = _list_causes(error)
+    reason = getattr(innermost, "strerror", None) or str(innermost).strip() or type(innermost).__name__
+    return _shorten(reason)
+
+
 def _list_causes(error: BaseException) -> Iterator[BaseException]:
     """Yield an error and those that it was raised for, the outermost first."""
     following: BaseException | None = error
@@ -74,14 +92,14 @@ def _find_database_fault(error: BaseException) -> Fault | None:
     """Return the fault of a database: errors of its operation, not those that a constraint or a query causes."""
     from sqlalchemy import exc
 
+    original = getattr(error, "orig", None) or error
+    reason = _shorten(str(original))
     if isinstance(error, exc.OperationalError | sqlite3.OperationalError):
-        reason = _shorten(str(getattr(error, "orig", None) or error))
-        is_file = type(getattr(error, "orig", error)).__module__ == SQLITE_MODULE
-        is_locked = any(word in reason for word in LOCKED_WORDS)
-        return Fault(reason, is_temporary=is_locked or not is_file)
+        is_file = type(original).__module__ == SQLITE_MODULE
+        return Fault(reason, is_temporary=not is_file or Fault(reason).is_lock)
     # Of subclasses, those of constraints and queries are answers; the class itself is a damaged file.
     if type(error) in (exc.DatabaseError, sqlite3.DatabaseError):
-        return Fault(_shorten(str(getattr(error, "orig", None) or error)), is_temporary=False)
+        return Fault(reason, is_temporary=False)
     return Fault("its connections are all in use") if isinstance(error, exc.TimeoutError) else None
 
 
@@ -95,28 +113,22 @@ def _find_network_fault(error: BaseException) -> Fault | None:
         is_refusal = status is not None and HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR
         if is_refusal and status not in TEMPORARY_STATUSES:
             return None
-        return Fault(_shorten(find_cause(error)), is_temporary=not isinstance(error, TooManyRedirects))
-    is_lost = isinstance(error, ConnectionError | TimeoutError)
-    return Fault(_shorten(find_cause(error))) if is_lost else None
+        return Fault(find_cause(error), is_temporary=not isinstance(error, TooManyRedirects))
+    return Fault(find_cause(error)) if isinstance(error, ConnectionError | TimeoutError) else None
 
 
 def _find_answer_fault(error: BaseException) -> Fault | None:
     """Return the fault of a server that does not answer as MLflow's does: that of a proxy, for example."""
-    from mlflow.exceptions import MlflowException
+    from mlflow.exceptions import MlflowException, RestException
 
     if not isinstance(error, MlflowException):
         return None
     text, separator, _ = str(error).partition(BODY_WORDS)
     if separator:
         return Fault(_shorten(text), is_temporary=False)
-    return Fault(_shorten(text)) if error.error_code in TEMPORARY_CODES and _is_answered(error) else None
-
-
-def _is_answered(error: BaseException) -> bool:
-    """Whether a server has sent the error."""
-    from mlflow.exceptions import RestException
-
-    return isinstance(error, RestException)
+    # A server has sent an error of this class.
+    is_temporary = isinstance(error, RestException) and error.error_code in TEMPORARY_CODES
+    return Fault(_shorten(text)) if is_temporary else None
 
 
 def _shorten(text: str) -> str:
@@ -125,128 +137,60 @@ def _shorten(text: str) -> str:
     return lines[0][:MAX_REASON_LETTERS].strip().rstrip(".")
 
 
-MAX_ANSWER_SECONDS = 5
-"""The time in which a server must answer one question."""
-HEALTH = "/health"
-"""The path of the question."""
-FIRST_SERVER_ERROR = 500
-"""The least status of HTTP that means a fault of the server."""
-DATABASES_WITH_TIMEOUT = ("postgresql", "mysql")
-"""Databases whose drivers take ``connect_timeout``, in seconds."""
-CURE = "Start it, correct the address, or keep no runs with tracking=none."
-
-Question = Callable[[], str]
-
-
 def is_server(uri: str) -> bool:
     """Whether the store at a URI from `store_uri` is an MLflow server."""
     return uri.startswith(("http://", "https://"))
 
 
-def require_answer(uri: str) -> None:
-    """Reject a server, or a database on one, that does not answer a single question.
+def make_question(uri: str, seconds: float) -> Callable[[], None]:
+    """Return a function that asks a server, or a database on one, and raises why it cannot be used.
+
+    What it needs is imported here, before its time is taken.
 
     Parameters
     ----------
     uri : str
-        Of MLflow's server, or of a database that is not a file.
-
-    Raises
-    ------
-    UserError
-        There is no answer within `MAX_ANSWER_SECONDS`, the answer is that the server cannot work, or the driver of the
-        database is not installed.
-    """
-    # The process that started this one has asked, and its many workers would keep a small server busy.
-    if parent_process() is not None:
-        return
-    reason = ask_once(uri)
-    if reason is None:
-        reason = f"there is no answer within {MAX_ANSWER_SECONDS} seconds"
-    if reason:
-        raise UserError(f"tracking.uri={hide_secrets(uri)!r}: the server cannot be used: {reason}. {CURE}")
-
-
-def ask_once(uri: str) -> str | None:
-    """Return why a server, or a database on one, cannot be used: empty if it can, None if it does not answer in time.
-
-    Parameters
-    ----------
-    uri : str
-    """
-    ask = _prepare_request(uri) if is_server(uri) else _prepare_connection(uri)
-    reasons: list[str] = []
-    # In a thread of its own, because the search for the address of a host knows no limit of time.
-    thread = Thread(target=lambda: reasons.append(ask()), daemon=True)
-    thread.start()
-    thread.join(MAX_ANSWER_SECONDS)
-    return reasons[0] if reasons else None
-
-
-def _prepare_request(uri: str) -> Question:
-    """Return a function that asks a server, and returns why it cannot be used; empty if it can."""
-    # Imported before the time is taken.
-    from mlflow.exceptions import MlflowException
-    from mlflow.utils.credentials import get_default_host_creds
-    from mlflow.utils.rest_utils import http_request
-    from requests import RequestException
-
-    credentials = get_default_host_creds(uri)
-
-    def ask() -> str:
-        try:
-            answer = http_request(
-                credentials, HEALTH, "GET", max_retries=0, timeout=MAX_ANSWER_SECONDS, raise_on_status=False
-            )
-        except (MlflowException, RequestException, OSError) as error:
-            return find_cause(error)
-        # Any other status is that of a server that works: earlier versions of MLflow do not know the question.
-        is_broken = answer.status_code >= FIRST_SERVER_ERROR
-        return f"it answers with status {answer.status_code} ({answer.reason})" if is_broken else ""
-
-    return ask
-
-
-def _prepare_connection(uri: str) -> Question:
-    """Return a function that connects to a database, and returns why that fails; empty if it succeeds.
+    seconds : float
+        In which each step of the answer is expected.
 
     Raises
     ------
     UserError
         The driver of the database is not installed.
     """
+    if is_server(uri):
+        from mlflow.utils.credentials import get_default_host_creds
+
+        return partial(_ask_server, get_default_host_creds(uri), seconds)
     from sqlalchemy import create_engine
     from sqlalchemy.engine import make_url
-    from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
+    from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
     try:
         url = make_url(uri)
         has_timeout = url.get_backend_name() in DATABASES_WITH_TIMEOUT
-        options = {"connect_timeout": MAX_ANSWER_SECONDS} if has_timeout else {}
-        engine = create_engine(url, connect_args=options)
+        engine = create_engine(url, connect_args={"connect_timeout": int(seconds)} if has_timeout else {})
     except ImportError as error:
         raise UserError(
             f"tracking.uri={hide_secrets(uri)!r} needs a database driver that is not installed: {error.name}; "
             'for PostgreSQL: pip install "psycopg[binary]".'
         ) from error
     except (ArgumentError, NoSuchModuleError):  # MLflow says what is wrong with it
-        return lambda: ""
-
-    def ask() -> str:
-        try:
-            engine.connect().close()
-        except OperationalError as error:
-            return find_cause(error)
-        finally:
-            engine.dispose()
-        return ""
-
-    return ask
+        return lambda: None
+    return partial(_ask_database, engine)
 
 
-def find_cause(error: BaseException) -> str:
-    """Return the first line of the innermost error: the outer ones repeat the address and name classes."""
-    while error.__cause__ is not None or error.__context__ is not None:
-        error = error.__cause__ or error.__context__ or error
-    reason = getattr(error, "strerror", None) or str(error).strip()
-    return (reason.splitlines() or [type(error).__name__])[0].rstrip(".")
+def _ask_server(credentials: Any, seconds: float) -> None:
+    from mlflow.utils.rest_utils import http_request
+
+    answer = http_request(credentials, HEALTH, "GET", max_retries=0, timeout=seconds, raise_on_status=False)
+    # Any other status is that of a server that works: earlier versions of MLflow do not know the question.
+    if answer.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        raise ConnectionError(f"it answers with status {answer.status_code} ({answer.reason})")
+
+
+def _ask_database(engine: Any) -> None:
+    try:
+        engine.connect().close()
+    finally:
+        engine.dispose()

@@ -12,6 +12,7 @@ from typing import Any
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.scoring import DEFAULTS, name_entry
 from bakeoff.pipeline.stages.scoring import is_greater_better as is_score_greater_better
+from bakeoff.pipeline.tracking.history import IS_FINISHED
 from bakeoff.pipeline.tracking.registry import (
     MAX_SHOWN_NAMES,
     RUN_ID_LIKE,
@@ -60,16 +61,22 @@ def find_run_and_version(
 
     The arguments and errors are those of `find_run_id`.
     """
-    if word == LATEST:
-        return str(_find_latest(store, dataset).info.run_id), None
-    if word == BEST:
-        return str(_find_best(store, dataset).info.run_id), None
+    if word in (LATEST, BEST):
+        find = _find_latest if word == LATEST else _find_best
+        return str(find(store, dataset).info.run_id), None
     if RUN_ID_LIKE.fullmatch(word):
         return _find_by_id(store, word, must_be_readable), None
     version = find_version(store, word)
     if version is None:
         raise _explain_unknown(store, word)
-    return _find_run_of_version(store, version, must_be_readable), version
+    run_id = version.run_id
+    if not run_id and version.model_id:
+        run_id = store.client.get_logged_model(version.model_id).source_run_id or ""
+    if not run_id:
+        raise UserError(
+            f"version {version.version} of the model {version.name!r} does not say which run it comes from."
+        )
+    return _find_by_id(store, run_id, must_be_readable), version
 
 
 def names_run(word: str) -> bool:
@@ -131,12 +138,15 @@ def _find_by_id(store: Store, word: str, must_be_readable: bool) -> str:
     """Return the id of a run of this store, of any experiment."""
     from mlflow.exceptions import MlflowException
 
-    found: Any = None
     try:
         found = store.client.get_run(word)
     except MlflowException:
         # A whole id is the common case, so that beginnings are searched for only when there is no such run.
-        ids = _find_by_prefix(store, word)
+        ids = []
+        if re.fullmatch(rf"[0-9a-f]{{{MIN_PREFIX_LETTERS},}}", word):
+            query = f"attributes.run_id LIKE '{word}%'"
+            begins = store.client.search_runs([store.experiment_id], query, max_results=10)
+            ids = [str(run.info.run_id) for run in begins]
         if len(ids) == 1:
             return ids[0]
         if ids:
@@ -167,15 +177,6 @@ def _explain_unknown(store: Store, word: str) -> UserError:
     return UserError(f"there is no run {word!r}{also} in {store.uri}. {hint}")
 
 
-def _find_by_prefix(store: Store, word: str) -> list[str]:
-    """Return the ids of the runs of the experiment that begin with a word."""
-    is_prefix = re.fullmatch(r"[0-9a-f]+", word) is not None and len(word) >= MIN_PREFIX_LETTERS
-    if not is_prefix:
-        return []
-    query = f"attributes.run_id LIKE '{word}%'"
-    return [str(run.info.run_id) for run in store.client.search_runs([store.experiment_id], query, max_results=10)]
-
-
 def _find_latest(store: Store, dataset: str) -> Any:
     newest = next(search_runs(store, _select_finished(dataset), 1), None)
     if newest is None:
@@ -185,40 +186,35 @@ def _find_latest(store: Store, dataset: str) -> Any:
 
 def _find_best(store: Store, dataset: str) -> Any:
     """Return the finished run with the best headline score; of several equal ones the newest."""
-    runs = _read_finished(store, dataset)
+    runs = list(search_runs(store, _select_finished(dataset)))
     if not runs:
         raise _explain_nothing(store, dataset)
     _require_one_dataset(runs)
-    headlines = {run.info.run_id: find_headline(run.data.params, run.data.metrics) for run in runs}
-    names = sorted({name for name in headlines.values() if name is not None})
+    headlines = {find_headline(run.data.params, run.data.metrics) for run in runs}
+    names = sorted(name for name in headlines if name is not None)
     if len(names) > 1:
         raise UserError(f"{BEST}: the runs have different headline scores ({', '.join(names)}); give the id of a run.")
+    name = names[0] if names else ""
     # The maximum of values with NaN depends on their order, so undefined scores are left out.
-    scored = [run for run in runs if headlines[run.info.run_id] and _has_number(run.data.metrics, names[0])]
+    scored = [run for run in runs if not math.isnan(run.data.metrics.get(name, math.nan))]
     if not scored:
         raise UserError(f"{BEST}: none of the {len(runs)} finished runs has a headline score; give an id.")
-    directions = {is_greater_better(names[0], run.data.params) for run in scored}
+    directions = {is_greater_better(name, run.data.params) for run in scored}
     if len(directions) > 1:
-        raise UserError(f"{BEST}: the runs disagree on whether a greater {names[0]} is better; give an id.")
+        raise UserError(f"{BEST}: the runs disagree on whether a greater {name} is better; give an id.")
     sign = 1 if directions.pop() else -1
-    return max(scored, key=lambda run: (sign * run.data.metrics[names[0]], run.info.start_time))
-
-
-def _read_finished(store: Store, dataset: str) -> list[Any]:
-    return list(search_runs(store, _select_finished(dataset)))
+    return max(scored, key=lambda run: (sign * run.data.metrics[name], run.info.start_time))
 
 
 def _select_finished(dataset: str) -> str:
+    # MLflow's filter language has no escape for a quotation mark.
+    if "'" in dataset:
+        raise UserError(
+            f"dataset={dataset!r}: a name with a quotation mark cannot be searched for; give the id of a run."
+        )
     # Runs of other programs in the same experiment have no such tag.
-    query = "status = 'FINISHED' and tags.dataset_digest != ''"
-    return f"{query} and params.dataset = '{_escape(dataset)}'" if dataset else query
-
-
-def _escape(text: str) -> str:
-    """Return a value for MLflow's filter language, which has no escape for a quotation mark."""
-    if "'" in text:
-        raise UserError(f"dataset={text!r}: a name with a quotation mark cannot be searched for; give the id of a run.")
-    return text
+    query = f"{IS_FINISHED} and tags.dataset_digest != ''"
+    return f"{query} and params.dataset = '{dataset}'" if dataset else query
 
 
 def _require_one_dataset(runs: Sequence[Any]) -> None:
@@ -240,13 +236,9 @@ def _explain_nothing(store: Store, dataset: str) -> UserError:
     """Return the error for a store without a finished run, or without one on the dataset."""
     if not dataset:
         return UserError(f"there is no finished run in {store.uri} yet.")
-    names = {str(run.data.params.get("dataset", "")) for run in _read_finished(store, "")}
+    names = {str(run.data.params.get("dataset", "")) for run in search_runs(store, _select_finished(""))}
     hint = did_you_mean(dataset, names - {""})
     return UserError(f"there is no finished run with dataset={dataset} in {store.uri}. {hint}")
-
-
-def _has_number(metrics: Mapping[str, float], name: str) -> bool:
-    return not math.isnan(metrics.get(name, math.nan))
 
 
 def find_standard_run(store: Store, word: str) -> str | None:
@@ -267,15 +259,3 @@ def find_standard_run(store: Store, word: str) -> str | None:
     if not names_run(word) and find_version(store, word) is None:
         return None
     return find_run_id(store, word)
-
-
-def _find_run_of_version(store: Store, version: RegisteredVersion, must_be_readable: bool) -> str:
-    """Return the id of the run that a version of a registered model comes from."""
-    run_id = version.run_id
-    if not run_id and version.model_id:
-        run_id = store.client.get_logged_model(version.model_id).source_run_id or ""
-    if not run_id:
-        raise UserError(
-            f"version {version.version} of the model {version.name!r} does not say which run it comes from."
-        )
-    return _find_by_id(store, run_id, must_be_readable)

@@ -11,18 +11,17 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any
 
 from bakeoff.pipeline.model.pyfunc import MLMODEL_FILE
-from bakeoff.pipeline.tracking.addresses import local_path
 from bakeoff.pipeline.tracking.heartbeat import DIGEST_BYTES, OWNER_FILE, OWNER_FOLDER, find_cache
-from bakeoff.pipeline.tracking.metric_log import to_params, write_batches
-from bakeoff.pipeline.tracking.models import MODEL_NAME
+from bakeoff.pipeline.tracking.metric_log import RunValues, log_values
+from bakeoff.pipeline.tracking.models import MODEL_NAME, save_model
+from bakeoff.pipeline.tracking.run_files import RunResults, artifact_folder
 from bakeoff.pipeline.tracking.store import Store
 
 FOLDER = "unstored"
@@ -32,6 +31,9 @@ MODEL = "model"
 HASH_TAG = "config_hash"
 NO_HASH = "unknown"
 """In place of the hash of a run that has none."""
+FINISHED = "FINISHED"
+ERROR_TAGS = ("error", "error_type")
+"""What a run says whose process could not end it."""
 
 
 @dataclass(frozen=True)
@@ -44,16 +46,12 @@ class KeptRun:
         The run exists, but may lack values, and did not end.
     ended : int
         Milliseconds since 1970.
-    metrics : sequence of (str, float, int, int)
-        Name, value, milliseconds since 1970, and step.
-    params, tags : mapping of str to str
+    values : RunValues
     """
 
     run_id: str
     ended: int
-    metrics: Sequence[tuple[str, float, int, int]]
-    params: Mapping[str, str]
-    tags: Mapping[str, str]
+    values: RunValues
 
 
 def find_kept_folder(uri: str, tags: Mapping[str, str]) -> Path:
@@ -70,7 +68,7 @@ def find_kept_folder(uri: str, tags: Mapping[str, str]) -> Path:
     return find_cache() / FOLDER / store / tags.get(HASH_TAG, NO_HASH)
 
 
-def keep_result(folder: Path, run: KeptRun, write_files: Callable[[Path], None]) -> None:
+def keep_result(folder: Path, run: KeptRun, results: RunResults) -> None:
     """Write a result, in place of an earlier one of the same job; in full or not at all.
 
     Parameters
@@ -78,19 +76,27 @@ def keep_result(folder: Path, run: KeptRun, write_files: Callable[[Path], None])
     folder : Path
         From `find_kept_folder`.
     run : KeptRun
-    write_files : callable
-        Writes the artifacts and the model into folders of a folder.
+    results : RunResults
 
     Raises
     ------
     OSError
         There is no place for it.
     """
+    from mlflow.models import Model as MLflowModel
+
     folder.parent.mkdir(parents=True, exist_ok=True, mode=OWNER_FOLDER)
     draft = Path(mkdtemp(dir=folder.parent, prefix=".writing-"))
     try:
-        write_files(draft)
-        (draft / RUN_FILE).write_text(json.dumps(asdict(run)))
+        (draft / ARTIFACTS).mkdir()
+        results.write_artifacts(draft / ARTIFACTS)
+        if results.training is not None:
+            (draft / MODEL).mkdir()
+            record = MLflowModel(artifact_path=MODEL, run_id=run.run_id)
+            trust = results.description.trust
+            save_model(results.model.predictor, draft / MODEL, record, results.training, trust)
+        content = {"run_id": run.run_id, "ended": run.ended, **asdict(run.values)}
+        (draft / RUN_FILE).write_text(json.dumps(content))
         for path in draft.rglob("*"):
             path.chmod(OWNER_FOLDER if path.is_dir() else OWNER_FILE)
         shutil.rmtree(folder, ignore_errors=True)
@@ -106,21 +112,17 @@ def read_kept_run(folder: Path) -> KeptRun | None:
         # A folder of another user, or a link, may hold anything.
         found = folder.lstat()
         is_own = found.st_uid == os.getuid() and found.st_mode & 0o777 == OWNER_FOLDER and not folder.is_symlink()
-        stored: dict[str, Any] = json.loads((folder / RUN_FILE).read_text()) if is_own else {}
-        return KeptRun(**stored) if stored else None
-    except (OSError, ValueError, TypeError):
+        if not is_own:
+            return None
+        content = json.loads((folder / RUN_FILE).read_text())
+        return KeptRun(content.pop("run_id"), content.pop("ended"), RunValues(**content))
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
 
 
 def discard_kept(folder: Path) -> None:
     """Delete a result."""
     shutil.rmtree(folder, ignore_errors=True)
-
-
-FINISHED = "FINISHED"
-ACTIVE = "active"
-ERROR_TAGS = ("error", "error_type")
-"""What a run says whose process could not end it."""
 
 
 def send_kept_result(store: Store, job_hash: str) -> str | None:
@@ -152,13 +154,15 @@ def send_kept_result(store: Store, job_hash: str) -> str | None:
         run = store.client.get_run(kept.run_id)
     except MlflowException:  # the store has no such run: it was made anew, or another one
         run = None
-    is_open = run is not None and run.info.lifecycle_stage == ACTIVE and run.data.tags.get(HASH_TAG) == job_hash
+    is_open = run is not None and run.info.lifecycle_stage == "active" and run.data.tags.get(HASH_TAG) == job_hash
     if run is None or not is_open or run.info.status == FINISHED:
         discard_kept(folder)
         return None
-    _send_values(store, kept, run)
-    upload = partial(store.client.log_artifacts, kept.run_id)
-    _send_files(folder / ARTIFACTS, run.info.artifact_uri, upload)
+    log_values(store.client, kept.run_id, kept.values)
+    for tag in ERROR_TAGS:
+        if tag in run.data.tags:
+            store.client.delete_tag(kept.run_id, tag)
+    _send_files(folder / ARTIFACTS, run.info.artifact_uri, partial(store.client.log_artifacts, kept.run_id))
     if (folder / MODEL).is_dir():
         _send_model(store, kept.run_id, folder / MODEL)
     store.client.set_terminated(kept.run_id, FINISHED, kept.ended)
@@ -166,29 +170,15 @@ def send_kept_result(store: Store, job_hash: str) -> str | None:
     return kept.run_id
 
 
-def _send_values(store: Store, kept: KeptRun, run: Any) -> None:
-    """Write metrics, params and tags, and remove what was written of the failure."""
-    from mlflow.entities import Metric
-
-    metrics = [Metric(*values) for values in kept.metrics]
-    write_batches(store.client, kept.run_id, metrics, to_params(kept.params), kept.tags)
-    for tag in ERROR_TAGS:
-        if tag in run.data.tags:
-            store.client.delete_tag(kept.run_id, tag)
-
-
 def _send_files(folder: Path, uri: str, upload: Callable[[str], None]) -> None:
     """Write the files of a folder to where artifacts are to be stored."""
-    target = local_path(uri)
-    if target is None:
-        upload(str(folder))
-        return
-    # The files can be read by their owner alone, which is no property of an artifact.
-    for file in folder.rglob("*"):
-        if file.is_file():
-            copy = target / file.relative_to(folder)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(file, copy)
+    with artifact_folder(uri, upload) as target:
+        # The files can be read by their owner alone, which is no property of an artifact.
+        for file in folder.rglob("*"):
+            if file.is_file():
+                copy = target / file.relative_to(folder)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(file, copy)
 
 
 def _send_model(store: Store, run_id: str, folder: Path) -> None:

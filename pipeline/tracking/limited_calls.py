@@ -12,75 +12,27 @@ import os
 import stat
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
+from multiprocessing import parent_process
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from bakeoff.pipeline.errors import STORE_THREAD, StoreError
+from bakeoff.pipeline.errors import STORE_THREAD, StoreError, UserError
 from bakeoff.pipeline.text.secrets import hide_secrets
-from bakeoff.pipeline.tracking.faults import Fault, ask_once, find_fault
+from bakeoff.pipeline.tracking.faults import Fault, find_cause, find_fault, make_question
 from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX, describe_holders, sqlite_path
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
 
-MIN_BYTES_PER_SECOND = 100_000
-"""Transfers of files have a second more for each of these amounts."""
-POLL_SECONDS = 0.25
-
-
-class CallClock:
-    """The time of a call.
-
-    Parameters
-    ----------
-    limit : float
-        In seconds.
-    counted : callable or None
-        The bytes of files, which give the call more time.
-    """
-
-    def __init__(self, limit: float, counted: Callable[[], int] | None) -> None:
-        self.limit = limit
-        self._counted = counted
-        self._start = time.monotonic()
-
-    @property
-    def seconds(self) -> float:
-        """The time so far."""
-        return time.monotonic() - self._start
-
-    @property
-    def seconds_left(self) -> float:
-        """The time until the call is given up; 0 when it is over."""
-        n_bytes = 0 if self._counted is None else self._counted()
-        return max(0.0, self.limit + n_bytes / MIN_BYTES_PER_SECOND - self.seconds)
-
-    @property
-    def next_pause(self) -> float:
-        """The time until the files are counted again, or the call is given up."""
-        return self.seconds_left if self._counted is None else min(self.seconds_left, POLL_SECONDS)
-
-
-def measure_folder(folder: Path) -> int:
-    """Return the size of all files below a folder, in bytes.
-
-    Links do not count, nor do files that another process deletes meanwhile.
-    """
-    n_bytes = 0
-    for parent, _, names in os.walk(folder):
-        for name in names:
-            with suppress(OSError):
-                status = os.lstat(Path(parent, name))
-                n_bytes += status.st_size if stat.S_ISREG(status.st_mode) else 0
-    return n_bytes
-
-
 T = TypeVar("T")
 
+MAX_ANSWER_SECONDS = 5.0
+"""The time in which a server must answer one question before it is used."""
 MAX_CALL_SECONDS = 22.0
 """The time of a call with its repetitions: 2 seconds more than SQLite waits for a lock under MLflow."""
 MAX_LOST_CALL_SECONDS = 3.0
@@ -89,17 +41,38 @@ MAX_PROMPT_SECONDS = 1.0
 """A call that takes longer when it is interrupted shows that the store is lost."""
 FIRST_PAUSE_SECONDS = 0.5
 PAUSE_FACTOR = 1.6
+MIN_BYTES_PER_SECOND = 100_000
+"""Transfers of files have a second more for each of these amounts."""
+POLL_SECONDS = 0.25
+"""The time until the files of a transfer are measured again."""
 TIMEOUT_VARIABLE = "MLFLOW_HTTP_REQUEST_TIMEOUT"
 """MLflow's variable for the seconds of a request; who sets it to more than `MAX_CALL_SECONDS` has a slow server."""
+TRANSFERS = ("log_artifacts", "log_model_artifacts", "download_artifacts")
+"""The calls of MLflow's client that send or receive the files of a folder, their last argument."""
 LOCK_CURE = "End that process, or give the command again when it has ended"
 FULL_CURE = "Free some space, and give the command again"
 CURE = "Give the command again when it works"
+SERVER_CURE = "Start it, correct the address, or keep no runs with tracking=none."
 
 
-class _OwnLimits(threading.local):
-    """The seconds that calls of a thread may take, if they have a limit of their own."""
+@dataclass
+class Deadline:
+    """When a call is given up: its seconds, and more for the files that are below its folder by then."""
 
-    seconds: float | None = None
+    seconds: float
+    folder: Path | None = None
+    start: float = field(default_factory=time.monotonic)
+
+    @property
+    def seconds_left(self) -> float:
+        """The time until the call is given up; 0 when it is over."""
+        n_bytes = 0 if self.folder is None else measure_folder(self.folder)
+        return max(0.0, self.start + self.seconds + n_bytes / MIN_BYTES_PER_SECOND - time.monotonic())
+
+    @property
+    def next_pause(self) -> float:
+        """The time until the files are measured again, or the call is given up."""
+        return self.seconds_left if self.folder is None else min(self.seconds_left, POLL_SECONDS)
 
 
 class LimitedCalls:
@@ -121,13 +94,13 @@ class LimitedCalls:
         self._file = sqlite_path(uri) if uri.startswith(SQLITE_PREFIX) else None
         self._identity = _identify(self._file)
         self.is_lost = False
-        self._own_limits = _OwnLimits()
 
     def call(
         self,
         function: Callable[..., T],
         *arguments: Any,
-        count_bytes: Callable[[], int] | None = None,
+        seconds: float | None = None,
+        folder: str | None = None,
         **options: Any,
     ) -> T:
         """Call a function that reads or writes the store, and return what it returns.
@@ -137,8 +110,10 @@ class LimitedCalls:
         function : callable
         *arguments, **options
             Of the function.
-        count_bytes : callable, optional
-            How many bytes of files the call sends, or has received so far.
+        seconds : float, optional
+            Another limit than that of most calls. The call has one attempt then, and does no harm if it fails.
+        folder : str, optional
+            The call sends the files below it, or receives them there.
 
         Raises
         ------
@@ -148,91 +123,56 @@ class LimitedCalls:
             Any other error of the function.
         """
         self._require_file()
-        clock = CallClock(self._find_limit(), count_bytes)
+        deadline = Deadline(self._find_limit() if seconds is None else seconds, Path(folder) if folder else None)
+        is_single = self.is_lost or seconds is not None
         try:
-            answer = self._repeat(partial(function, *arguments, **options), clock)
+            answer = self._repeat(partial(function, *arguments, **options), deadline, is_single)
+        except FaultyStore as error:
+            # Only a call that has more than one attempt is worth another question.
+            is_silent = error.fault.is_silence and self._file is None and not is_single
+            fault = Fault(ask_once(self._uri) or error.fault.reason) if is_silent else error.fault
+            self.is_lost |= seconds is None
+            raise self._explain(fault) from error
         except Exception:
             raise
         except BaseException:  # Ctrl-C, or the time limit of a job
-            self.is_lost |= clock.seconds > MAX_PROMPT_SECONDS
+            self.is_lost |= time.monotonic() - deadline.start > MAX_PROMPT_SECONDS
             raise
         self.is_lost = False
         return answer
 
-    def _repeat(self, function: Callable[[], T], clock: CallClock) -> T:
-        """Call a function until it succeeds or its time is over."""
-        repeats = not self.is_lost and self._own_limits.seconds is None
+    def _repeat(self, function: Callable[[], T], deadline: Deadline, is_single: bool) -> T:
+        """Call a function until it succeeds or its time is over; the first reason of a failure is the one to report."""
         pause = FIRST_PAUSE_SECONDS
-        fault: Fault | None = None
+        earlier: FaultyStore | None = None
         while True:
             try:
-                return self._attempt(function, clock)
-            except _NoAnswer as error:
-                raise self._lose(fault or self._explain_silence(clock)) from error
-            except _FaultyStore as error:
-                fault = error.fault
-                if not (repeats and fault.is_temporary and clock.seconds_left > pause):
-                    raise self._lose(fault) from error
+                return attempt(function, deadline)
+            except FaultyStore as error:
+                if error.fault.is_silence:
+                    raise earlier or error from None
+                if is_single or not error.fault.is_temporary or deadline.seconds_left <= pause:
+                    raise
+                earlier = error
             time.sleep(pause)
             pause *= PAUSE_FACTOR
 
-    @contextmanager
-    def limited_to(self, seconds: float) -> Iterator[None]:
-        """Give the calls of this thread in the block another limit, and one attempt each."""
-        self._own_limits.seconds = seconds
-        try:
-            yield
-        finally:
-            self._own_limits.seconds = None
-
     def _find_limit(self) -> float:
         """Return the seconds of the next call."""
-        if self._own_limits.seconds is not None:
-            return self._own_limits.seconds
         if self.is_lost:
             return MAX_LOST_CALL_SECONDS
         given = os.environ.get(TIMEOUT_VARIABLE, "")
         return max(MAX_CALL_SECONDS, float(given) if given.isdigit() else 0)
 
-    def _attempt(self, function: Callable[[], T], clock: CallClock) -> T:
-        """Call a function in a thread, and leave the thread behind if there is no answer in time."""
-        future: Future[T] = Future()
-        context = contextvars.copy_context()
-        target = partial(context.run, _settle, future, function)
-        thread = threading.Thread(target=target, name=STORE_THREAD, daemon=True)
-        thread.start()
-        while True:
-            try:
-                future.exception(clock.next_pause)
-                # A process without threads can be copied, as the workers of a sweep are.
-                thread.join()
-                return future.result()
-            except TimeoutError as error:
-                if future.done():  # the function itself has raised it
-                    raise
-                if clock.seconds_left <= 0:
-                    raise _NoAnswer from error
-
     def _require_file(self) -> None:
         """Reject a file that was deleted or replaced: SQLite would write into the deleted one, and lose everything."""
-        if self._file is None:
-            return
         found = _identify(self._file)
         if found != self._identity:
             verb = "deleted" if found is None else "replaced by another one"
             raise StoreError(f"tracking.uri={str(self._file)!r}: the file was {verb} while the command was running.")
 
-    def _explain_silence(self, clock: CallClock) -> Fault:
-        """Return why a call was not answered, as far as a single question tells."""
-        reason = f"there is no answer within {clock.limit:.0f} seconds"
-        if self._file is not None or self._own_limits.seconds is not None or self.is_lost:
-            return Fault(reason)
-        return Fault(ask_once(self._uri) or reason)
-
-    def _lose(self, fault: Fault) -> StoreError:
-        """Note that the store is lost, and return the error that says so."""
-        # Calls with a limit of their own are those that do no harm if they fail.
-        self.is_lost |= self._own_limits.seconds is None
+    def _explain(self, fault: Fault) -> StoreError:
+        """Return the error that says why the store is lost."""
         shown = str(self._file) if self._file is not None else hide_secrets(self._uri)
         holders = describe_holders(self._file) if fault.is_lock and self._file is not None else ""
         cure = LOCK_CURE if holders else FULL_CURE if "full" in fault.reason else CURE
@@ -247,51 +187,99 @@ class LimitedClient:
     ----------
     client : MlflowClient
     calls : LimitedCalls
+    seconds : float, optional
+        As for `LimitedCalls.call`.
     """
 
-    def __init__(self, client: MlflowClient, calls: LimitedCalls) -> None:
+    def __init__(self, client: MlflowClient, calls: LimitedCalls, seconds: float | None = None) -> None:
         self._client = client
+        self._seconds = seconds
         self.calls = calls
 
     def __getattr__(self, name: str) -> Any:
         attribute = getattr(self._client, name)
-        return partial(self.calls.call, attribute) if callable(attribute) else attribute
+        if not callable(attribute):
+            return attribute
 
-    def log_artifacts(self, run_id: str, folder: str) -> None:
-        """Send the files of a folder to a run."""
-        self.calls.call(self._client.log_artifacts, run_id, folder, count_bytes=partial(measure_folder, Path(folder)))
+        def call(*arguments: Any, **options: Any) -> Any:
+            folder = arguments[-1] if name in TRANSFERS else None
+            return self.calls.call(attribute, *arguments, seconds=self._seconds, folder=folder, **options)
 
-    def log_model_artifacts(self, model_id: str, folder: str) -> None:
-        """Send the files of a folder to a model."""
-        send = self._client.log_model_artifacts
-        self.calls.call(send, model_id, folder, count_bytes=partial(measure_folder, Path(folder)))
-
-    def download_artifacts(self, run_id: str, path: str, folder: str | None = None) -> str:
-        """Receive files of a run, into a folder of MLflow's choice if none is given."""
-        received = None if folder is None else partial(measure_folder, Path(folder))
-        return self.calls.call(self._client.download_artifacts, run_id, path, folder, count_bytes=received)
+        return call
 
 
-def limit_client(client: MlflowClient, calls: LimitedCalls) -> MlflowClient:
-    """Return MLflow's client with limits of time."""
-    return cast("MlflowClient", LimitedClient(client, calls))
+def limit_client(client: MlflowClient, calls: LimitedCalls, seconds: float | None = None) -> MlflowClient:
+    """Return MLflow's client with limits of time, in place of those that it may have."""
+    plain = client._client if isinstance(client, LimitedClient) else client
+    return cast("MlflowClient", LimitedClient(plain, calls, seconds))
 
 
-def find_calls(client: MlflowClient, uri: str) -> LimitedCalls:
-    """Return the limits of a client of a store."""
-    return client.calls if isinstance(client, LimitedClient) else LimitedCalls(uri)
+def require_answer(uri: str) -> None:
+    """Reject a server, or a database on one, that does not answer a single question.
+
+    Parameters
+    ----------
+    uri : str
+        Of MLflow's server, or of a database that is not a file.
+
+    Raises
+    ------
+    UserError
+        There is no answer within `MAX_ANSWER_SECONDS`, the answer is that the server cannot work, or the driver of the
+        database is not installed.
+    """
+    # The process that started this one has asked, and its many workers would keep a small server busy.
+    reason = "" if parent_process() is not None else ask_once(uri)
+    if reason:
+        raise UserError(f"tracking.uri={hide_secrets(uri)!r}: the server cannot be used: {reason}. {SERVER_CURE}")
 
 
-class _NoAnswer(TimeoutError):
-    """A call was not answered in time."""
+def ask_once(uri: str) -> str:
+    """Return why a server, or a database on one, cannot be used; empty if it can."""
+    from mlflow.exceptions import MlflowException
+
+    try:
+        attempt(make_question(uri, MAX_ANSWER_SECONDS), Deadline(MAX_ANSWER_SECONDS))
+    except FaultyStore as error:
+        return error.fault.reason
+    except (MlflowException, OSError) as error:
+        return find_cause(error)
+    return ""
 
 
-class _FaultyStore(Exception):
+class FaultyStore(Exception):
     """A call has failed because the store cannot be used."""
 
     def __init__(self, fault: Fault) -> None:
         super().__init__(fault.reason)
         self.fault = fault
+
+
+def attempt(function: Callable[[], T], deadline: Deadline) -> T:
+    """Call a function in a thread, and leave the thread behind if there is no answer in time.
+
+    Raises
+    ------
+    FaultyStore
+        There is no answer, or the store cannot be used.
+    """
+    future: Future[T] = Future()
+    context = contextvars.copy_context()
+    target = partial(context.run, _settle, future, function)
+    thread = threading.Thread(target=target, name=STORE_THREAD, daemon=True)
+    thread.start()
+    while True:
+        try:
+            future.exception(deadline.next_pause)
+            # A process without threads can be copied, as the workers of a sweep are.
+            thread.join()
+            return future.result()
+        except TimeoutError as error:
+            if future.done():  # the function itself has raised it
+                raise
+            if deadline.seconds_left <= 0:
+                reason = f"there is no answer within {deadline.seconds:.0f} seconds"
+                raise FaultyStore(Fault(reason, is_silence=True)) from error
 
 
 def _settle(future: Future[T], function: Callable[[], T]) -> None:
@@ -301,15 +289,27 @@ def _settle(future: Future[T], function: Callable[[], T]) -> None:
     except BaseException as error:
         # Here, because an error that is raised again, in the thread that waits, may lose what it was raised for.
         fault = find_fault(error)
-        future.set_exception(error if fault is None else _FaultyStore(fault))
+        future.set_exception(error if fault is None else FaultyStore(fault))
 
 
 def _identify(path: Path | None) -> tuple[int, int] | None:
     """Return the device and the inode of a file; None if there is none."""
-    if path is None:
-        return None
     try:
-        found = path.stat()
+        found = None if path is None else path.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return None if found is None else (found.st_dev, found.st_ino)
+
+
+def measure_folder(folder: Path) -> int:
+    """Return the size of all files below a folder, in bytes.
+
+    Links do not count, nor do files that another process deletes meanwhile.
+    """
+    n_bytes = 0
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                status = os.lstat(Path(parent, name))
+                n_bytes += status.st_size if stat.S_ISREG(status.st_mode) else 0
+    return n_bytes

@@ -16,8 +16,8 @@ from bakeoff.pipeline.model.own_code import MissingCode
 from bakeoff.pipeline.model.training_record import TRAINING_FILE, UnreadableRecord, parse_record
 from bakeoff.pipeline.tracking import provenance
 from bakeoff.pipeline.tracking.find_run import find_run_id, names_run
-from bakeoff.pipeline.tracking.models import fetch_folder
 from bakeoff.pipeline.tracking.registry import find_version
+from bakeoff.pipeline.tracking.run_files import fetch_folder
 from bakeoff.pipeline.tracking.store import Store, open_store
 
 DEFAULT_EXPERIMENT = "Default"

@@ -1,9 +1,13 @@
-"""Where metrics, params and tags of a run are written: as MLflow's entities, in as few calls as possible."""
+"""Where metrics, params and tags of a run are written: as MLflow's entities, in as few calls as possible.
+
+They are cut to the lengths that MLflow stores without a warning.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,10 +16,72 @@ from bakeoff.pipeline.stages.dataset import Dataset
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
-    from mlflow.entities import DatasetInput, Metric, Param, RunTag
+    from mlflow.entities import DatasetInput
 
 MAX_TAG_LETTERS = 8000
 MAX_PARAM_LETTERS = 6000
+MAX_METRICS_PER_BATCH = 890
+"""MLflow takes 1,000 values in a batch, of which 100 may be params and some are tags."""
+
+MetricValue = tuple[str, float, int, int]
+"""The name of a metric, its value, the time in milliseconds since 1970, and its step."""
+
+
+@dataclass
+class RunValues:
+    """Values of a run that are to be written.
+
+    Attributes
+    ----------
+    metrics : list of (str, float, int, int)
+    params, tags : dict of str to str
+    """
+
+    metrics: list[MetricValue] = field(default_factory=list)
+    params: dict[str, str] = field(default_factory=dict)
+    tags: dict[str, str] = field(default_factory=dict)
+
+
+def log_values(client: MlflowClient, run_id: str, values: RunValues) -> None:
+    """Write values of a run; those that it has already stay as they are."""
+    from mlflow.entities import Metric, Param, RunTag
+
+    metrics = [Metric(*value) for value in values.metrics]
+    params = [Param(key, value[:MAX_PARAM_LETTERS]) for key, value in values.params.items()]
+    tags = [RunTag(key, value) for key, value in cut_tags(values.tags).items()]
+    # Params and tags go with the first batch; without any metrics there is a batch of them alone.
+    for start in range(0, max(len(metrics), 1), MAX_METRICS_PER_BATCH):
+        batch = metrics[start : start + MAX_METRICS_PER_BATCH]
+        if batch or params or tags:
+            client.log_batch(run_id, metrics=batch, params=params, tags=tags)
+        params = []
+        tags = []
+
+
+def cut_tags(tags: Mapping[str, str]) -> dict[str, str]:
+    """Return tags with values as long as MLflow stores them."""
+    return {key: value[:MAX_TAG_LETTERS] for key, value in tags.items()}
+
+
+def list_metrics(series: Mapping[str, Sequence[float]], milliseconds: int, first_step: int = 0) -> list[MetricValue]:
+    """Return values as metrics, with their positions as steps.
+
+    Infinite values are left out, because MLflow would store them as 1.8e308.
+
+    Parameters
+    ----------
+    series : mapping of str to sequence of float
+        Name -> values.
+    milliseconds : int
+        The time. Of two values with one step, MLflow shows the later one.
+    first_step : int
+    """
+    return [
+        (name, float(value), milliseconds, step)
+        for name, values in series.items()
+        for step, value in enumerate(values, first_step)
+        if not np.isinf(value)
+    ]
 
 
 def to_dataset_input(dataset: Dataset, source: str) -> DatasetInput:
@@ -32,67 +98,3 @@ def to_dataset_input(dataset: Dataset, source: str) -> DatasetInput:
         profile=json.dumps(profile),
     )
     return DatasetInput(entity, [InputTag("mlflow.data.context", "evaluation")])
-
-
-def to_metrics(series: Mapping[str, Sequence[float]], milliseconds: int, first_step: int = 0) -> list[Metric]:
-    """Return values as metrics, with their positions as steps.
-
-    Infinite values are left out, because MLflow would store them as 1.8e308.
-
-    Parameters
-    ----------
-    series : mapping of str to sequence of float
-        Name -> values.
-    milliseconds : int
-        The time. Of two values with one step, MLflow shows the later one.
-    first_step : int
-    """
-    from mlflow.entities import Metric
-
-    return [
-        Metric(name, float(value), milliseconds, step)
-        for name, values in series.items()
-        for step, value in enumerate(values, first_step)
-        if not np.isinf(value)
-    ]
-
-
-def to_params(params: Mapping[str, str]) -> list[Param]:
-    """Return values as params."""
-    from mlflow.entities import Param
-
-    return [Param(key, value[:MAX_PARAM_LETTERS]) for key, value in params.items()]
-
-
-def to_tags(tags: Mapping[str, str]) -> list[RunTag]:
-    """Return values as tags."""
-    from mlflow.entities import RunTag
-
-    return [RunTag(key, value[:MAX_TAG_LETTERS]) for key, value in tags.items()]
-
-
-MAX_METRICS_PER_BATCH = 890
-"""MLflow takes 1,000 values in a batch, of which 100 may be params and some are tags."""
-
-
-def write_batches(
-    client: MlflowClient, run_id: str, metrics: Sequence[Metric], params: Sequence[Param], tags: Mapping[str, str]
-) -> None:
-    """Write values of a run; those that it has already stay as they are.
-
-    Parameters
-    ----------
-    client : MlflowClient
-    run_id : str
-    metrics : sequence of Metric
-    params : sequence of Param
-    tags : mapping of str to str
-    """
-    run_tags = to_tags(tags)
-    # Params and tags go with the first batch; without any metrics there is a batch of them alone.
-    for start in range(0, max(len(metrics), 1), MAX_METRICS_PER_BATCH):
-        batch = metrics[start : start + MAX_METRICS_PER_BATCH]
-        if batch or params or run_tags:
-            client.log_batch(run_id, metrics=batch, params=params, tags=run_tags)
-        params = []
-        run_tags = []

@@ -183,7 +183,7 @@ def move_dataset_sources(database: sqlite3.Connection, old: Path, new: Path) -> 
 
 
 @cache
-def read_schemas() -> tuple[str, Collection[str]]:
+def read_schemas() -> tuple[str, frozenset[str]]:
     """Return the schema of the installed MLflow, empty if it cannot be told, and all that it knows."""
     spec = find_spec("mlflow")
     assert spec is not None
@@ -194,7 +194,7 @@ def read_schemas() -> tuple[str, Collection[str]]:
         for is_earlier, revision in REVISION.findall(file.read_text(encoding="utf-8")):
             (earlier if is_earlier else revisions).add(revision)
     newest = revisions - earlier
-    return (newest.pop(), revisions) if len(newest) == 1 else ("", revisions)
+    return (newest.pop() if len(newest) == 1 else "", frozenset(revisions))
 
 
 def read_histories(client: MlflowClient, run_ids: Sequence[str], key: str) -> Iterator[Value]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import importlib
 import platform
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import sklearn
@@ -19,22 +18,32 @@ from bakeoff.pipeline.errors import StoreError, UserError
 from bakeoff.pipeline.identity.config_hash import DISTRIBUTIONS
 from bakeoff.pipeline.model import TrainingRecord
 from bakeoff.pipeline.model.allowed_types import UntrustedType, list_own_packages, trusted_types
-from bakeoff.pipeline.model.estimator_file import MODEL_FILE_NAME, UnreadableEstimator, read_reviewed_estimator
+from bakeoff.pipeline.model.estimator_file import MODEL_FILE_NAME
 from bakeoff.pipeline.model.known_parts import list_required_packages
-from bakeoff.pipeline.model.own_code import CODE_FOLDER, MissingCode, write_own_code
+from bakeoff.pipeline.model.own_code import CODE_FOLDER, write_own_code
 from bakeoff.pipeline.model.predictions import PREDICTION, list_outputs
 from bakeoff.pipeline.model.pyfunc import LOADER_MODULE, MLMODEL_FILE
 from bakeoff.pipeline.model.training_record import TRAINING_FILE, format_record
-from bakeoff.pipeline.tracking.addresses import local_path
 from bakeoff.pipeline.tracking.deletion import delete_model
-from bakeoff.pipeline.tracking.limited_calls import measure_folder
 from bakeoff.pipeline.tracking.provenance import pin_versions
 from bakeoff.pipeline.tracking.registry import ModelName, RegisteredVersion, register_version
+from bakeoff.pipeline.tracking.run_files import artifact_folder
 from bakeoff.pipeline.tracking.store import Store
 
 if TYPE_CHECKING:
     from mlflow.models import Model, ModelSignature
 
+MODEL_NAME = "model"
+"""The name of the model of each run, by which MLflow finds it as ``runs:/ID/model``."""
+PRELOADED_MODULES = (
+    "alembic.command",
+    "filelock",
+    "mlflow.models",
+    "mlflow.store.tracking.sqlalchemy_store",
+    "skops.io",
+    "sqlalchemy.dialects.sqlite",
+)
+"""What a run imports late."""
 TOOLS = ("pip", "setuptools", "wheel")
 PACKAGES = ("mlflow", "bakeoff", "numpy", "pandas", "scikit-learn", "skops")
 """The packages that a model needs, in the order in which MLflow lists them."""
@@ -181,19 +190,6 @@ def model_signature(estimator: Any, task: str) -> ModelSignature:
     return ModelSignature(outputs=Schema(outputs))
 
 
-MODEL_NAME = "model"
-"""The name of the model of each run, by which MLflow finds it as ``runs:/ID/model``."""
-PRELOADED_MODULES = (
-    "alembic.command",
-    "filelock",
-    "mlflow.models",
-    "mlflow.store.tracking.sqlalchemy_store",
-    "skops.io",
-    "sqlalchemy.dialects.sqlite",
-)
-"""What a run imports late."""
-
-
 def log_run_model(store: Store, estimator: Any, training: TrainingRecord, trust: Sequence[str]) -> str:
     """Write the model of a run, and note it as the output of the run; return its id.
 
@@ -265,79 +261,6 @@ def log_model(
         raise
     client.finalize_logged_model(logged.model_id, LoggedModelStatus.READY)
     return str(logged.model_id)
-
-
-@contextmanager
-def artifact_folder(uri: str, upload: Callable[[str], None]) -> Iterator[Path]:
-    """Yield a folder for artifacts: their final one if that is on this machine, else a temporary one to upload.
-
-    Parameters
-    ----------
-    uri : str
-        Where the artifacts are to be stored.
-    upload : callable
-        Sends the files of a temporary folder there.
-    """
-    path = local_path(uri)
-    if path is not None:
-        path.mkdir(parents=True, exist_ok=True)
-        yield path
-        return
-    with TemporaryDirectory(prefix="bakeoff-") as folder:
-        yield Path(folder)
-        upload(folder)
-
-
-def load_reviewed_model(store: Store, model_id: str, trust: Sequence[str]) -> tuple[Any | None, str]:
-    """Load a model if all its types are trusted here, whatever the store says to trust.
-
-    Parameters
-    ----------
-    store : Store
-    model_id : str
-    trust : sequence of str
-        Packages that the user trusts.
-
-    Returns
-    -------
-    model : estimator or None
-        Fitted.
-    reason : str
-        Why there is none.
-    """
-    from mlflow.exceptions import MlflowException
-
-    with TemporaryDirectory(prefix="bakeoff-") as temporary:
-        try:
-            location = store.client.get_logged_model(model_id).artifact_location
-            folder = fetch_folder(store, location, temporary)
-            estimator, _ = read_reviewed_estimator(folder, trust)
-            return estimator, ""
-        except (UntrustedType, MissingCode, UnreadableEstimator) as error:
-            return None, str(error)
-        except (MlflowException, OSError) as error:
-            return None, f"the model of the run cannot be read: {str(error).splitlines()[0]}"
-
-
-def fetch_folder(store: Store, uri: str, temporary: str) -> Path:
-    """Return a folder with the artifacts at a URI: where they are, if that is this machine, else copies of them.
-
-    Parameters
-    ----------
-    store : Store
-    uri : str
-        As MLflow records it for a run or a model.
-    temporary : str
-        Receives the copies.
-    """
-    path = local_path(uri)
-    if path is not None:
-        return path
-    from mlflow.artifacts import download_artifacts
-
-    received = partial(measure_folder, Path(temporary))
-    options = {"dst_path": temporary, "tracking_uri": store.uri}
-    return Path(store.calls.call(download_artifacts, uri, count_bytes=received, **options))
 
 
 def preload_modules() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -136,17 +136,17 @@ def find_version(store: Store, word: str) -> RegisteredVersion | None:
     if not versions:
         names = list_names(store)
         raise UserError(f"there is no registered model {wanted.name!r} in {store.uri}. {_suggest(wanted.name, names)}")
-    if wanted.alias:
-        return _find_alias(store, versions, wanted)
-    if wanted.version:
-        numbers = {str(each.version): each for each in versions}
-        if wanted.version not in numbers:
-            raise UserError(
-                f"the model {wanted.name!r} has no version {wanted.version!r}. "
-                f"{_suggest(wanted.version, sorted(numbers, key=int))}"
-            )
-        return numbers[wanted.version]
-    return versions[-1]
+    numbers = {str(each.version): each for each in versions}
+    if wanted.version and wanted.version not in numbers:
+        raise UserError(
+            f"the model {wanted.name!r} has no version {wanted.version!r}. "
+            f"{_suggest(wanted.version, sorted(numbers, key=int))}"
+        )
+    aliases = {alias: each for each in versions for alias in each.aliases}
+    if wanted.alias and wanted.alias not in aliases:
+        hint = _suggest(wanted.alias, sorted(aliases))
+        raise UserError(f"the model {wanted.name!r} has no alias {wanted.alias!r}. {hint}")
+    return aliases[wanted.alias] if wanted.alias else numbers.get(wanted.version, versions[-1])
 
 
 def list_names(store: Store) -> list[str]:
@@ -170,11 +170,11 @@ def list_versions(store: Store, name: str = "") -> list[RegisteredVersion]:
     registry = open_registry(store)
     query = f"name = '{name}'" if name else ""
     pages = iterate_pages(partial(registry.search_model_versions, filter_string=query))
-    versions = [_read_version(each) for page in pages for each in page]
+    found = [each for page in pages for each in page]
     # A search does not say which aliases the versions have.
-    aliases = {each: registry.get_registered_model(each).aliases for each in {version.name for version in versions}}
-    complete = [_add_aliases(each, aliases[each.name]) for each in versions]
-    return sorted(complete, key=lambda each: (each.name, each.version))
+    aliases = {name: registry.get_registered_model(name).aliases for name in {each.name for each in found}}
+    versions = [_read_version(each, aliases[each.name]) for each in found]
+    return sorted(versions, key=lambda each: (each.name, each.version))
 
 
 def register_version(
@@ -242,15 +242,6 @@ def _read_model_word(word: str) -> ModelName:
     return ModelName(name, version=version)
 
 
-def _find_alias(store: Store, versions: Sequence[RegisteredVersion], wanted: ModelName) -> RegisteredVersion:
-    found = next((each for each in versions if wanted.alias in each.aliases), None)
-    if found is not None:
-        return found
-    aliases = sorted({alias for each in versions for alias in each.aliases})
-    hint = _suggest(wanted.alias, aliases)
-    raise UserError(f"the model {wanted.name!r} has no alias {wanted.alias!r}. {hint}")
-
-
 def _suggest(word: str, names: Sequence[str]) -> str:
     if not names:
         return "It has none." if word else "There is none yet."
@@ -265,22 +256,17 @@ def open_registry(store: Store) -> MlflowClient:
     return limit_client(MlflowClient(tracking_uri=store.uri, registry_uri=store.uri), store.calls)
 
 
-def _read_version(found: Any) -> RegisteredVersion:
+def _read_version(found: Any, aliases: Mapping[str, Any]) -> RegisteredVersion:
     # A database does not keep the id of the logged model itself.
     match = MODEL_ID.search(found.source or "")
-    model_id = found.model_id or (match[0] if match else "")
     return RegisteredVersion(
         name=str(found.name),
         version=int(found.version),
+        aliases=tuple(sorted(alias for alias, number in aliases.items() if int(number) == int(found.version))),
         run_id=found.run_id or "",
-        model_id=model_id,
+        model_id=found.model_id or (match[0] if match else ""),
         source=found.source or "",
         tags=dict(found.tags or {}),
         description=found.description or "",
         created=int(found.creation_timestamp or 0),
     )
-
-
-def _add_aliases(version: RegisteredVersion, aliases: Mapping[str, Any]) -> RegisteredVersion:
-    own = tuple(sorted(alias for alias, number in aliases.items() if int(number) == version.version))
-    return replace(version, aliases=own)

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.audit import LEAK, LeakError, describe_audit
 from bakeoff.pipeline.card import CardContent, report, write_card
@@ -20,51 +19,24 @@ from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.model import TrainingRecord, make_training_record
 from bakeoff.pipeline.tables.markdown import escape_markdown
 from bakeoff.pipeline.text.secrets import describe_error, format_traceback, hide_in_values, hide_secrets
-from bakeoff.pipeline.tracking import kept_results, provenance
+from bakeoff.pipeline.tracking import provenance
 from bakeoff.pipeline.tracking.heartbeat import Heartbeat
 from bakeoff.pipeline.tracking.history import STOPPED_TAG, count_looks
 from bakeoff.pipeline.tracking.interface import Figure, RunDescription
+from bakeoff.pipeline.tracking.kept_results import KeptRun, find_kept_folder, keep_result
+from bakeoff.pipeline.tracking.limited_calls import limit_client
 from bakeoff.pipeline.tracking.metric_log import (
-    MAX_TAG_LETTERS,
+    MetricValue,
+    RunValues,
+    cut_tags,
+    list_metrics,
+    log_values,
     to_dataset_input,
-    to_metrics,
-    to_params,
-    to_tags,
-    write_batches,
 )
-from bakeoff.pipeline.tracking.models import artifact_folder, log_run_model
-from bakeoff.pipeline.tracking.run_files import RunResults, naming_disk_faults
+from bakeoff.pipeline.tracking.models import log_run_model
+from bakeoff.pipeline.tracking.run_files import RunResults, artifact_folder
 from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX
 from bakeoff.pipeline.tracking.store import Store
-
-if TYPE_CHECKING:
-    from mlflow import MlflowClient
-    from mlflow.entities import Metric
-
-MILLISECONDS_PER_SECOND = 1000
-
-
-class RunClock:
-    """Starts with the clock of the machine, and then counts.
-
-    Of two values of a metric MLflow shows the one with the later time, and a heartbeat must change: neither may depend
-    on a clock that is set back while the run is fitted.
-    """
-
-    def __init__(self) -> None:
-        self._start = time.time()
-        self._start_count = time.monotonic()
-
-    @property
-    def seconds(self) -> float:
-        """Seconds since 1970."""
-        return self._start + time.monotonic() - self._start_count
-
-    @property
-    def milliseconds(self) -> int:
-        """Milliseconds since 1970."""
-        return int(self.seconds * MILLISECONDS_PER_SECOND)
-
 
 FLUSH_SECONDS = 10.0
 """A run that takes longer is written in several batches; a shorter one in a single batch at its end."""
@@ -75,15 +47,42 @@ MAX_HEARTBEAT_SECONDS = 5.0
 UNENDED_NOTE = "The run could not be ended in the store; the next command does that."
 
 
-class MLflowRun:
-    """One run, whose values are collected and written in a few batches."""
+class RunClock:
+    """Starts with the clock of the machine, and then counts.
 
-    def __init__(
-        self, store: Store, run_id: str, description: RunDescription, experiment: Experiment, keep_model: bool
-    ) -> None:
-        self.run_id: str | None = run_id
-        self._id = run_id
-        self._client: MlflowClient = store.client
+    Of two values of a metric MLflow shows the one with the later time, and a heartbeat must change: neither may depend
+    on a clock that is set back while the run is fitted.
+    """
+
+    def __init__(self) -> None:
+        self._start = time.time() - time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since 1970."""
+        return self._start + time.monotonic()
+
+    @property
+    def milliseconds(self) -> int:
+        """Milliseconds since 1970."""
+        return int(self.seconds * 1000)
+
+
+class MLflowRun:
+    """One run, whose values are collected and written in a few batches; whoever makes it must end it."""
+
+    def __init__(self, store: Store, description: RunDescription, experiment: Experiment, keep_model: bool) -> None:
+        # The dataset in words is shown at the top of the page of the run.
+        # When the run ends, the card takes the place of this line.
+        note = {NOTE_TAG: escape_markdown(experiment.dataset.describe())}
+        tags = hide_in_values({**provenance.list_tags(), **note, **description.tags}, description.config)
+        name = hide_secrets(description.name, description.config)
+        created = store.client.create_run(store.experiment_id, run_name=name, tags=cut_tags(tags))
+        self.run_id: str | None = created.info.run_id
+        self._id = str(created.info.run_id)
+        self._artifact_uri = created.info.artifact_uri
+        self._client = store.client
+        self._prompt_client = limit_client(store.client, store.calls, MAX_HEARTBEAT_SECONDS)
         self._store = store
         self._description = description
         self._experiment = experiment
@@ -91,33 +90,14 @@ class MLflowRun:
         self._folds: list[FoldResult] = []
         self._means: dict[str, float] = {}
         self._n_folds_written = 0
-        self._artifact_uri = ""
         self._last_flush = time.monotonic()
         self._clock = RunClock()
-        self._unwritten_metrics: list[Metric] = []
-        self._unwritten_params = hide_in_values(description.params, description.config)
-        self._unwritten_tags: dict[str, str] = {}
+        self._unwritten = RunValues(params=hide_in_values(description.params, description.config))
         self._results: RunResults | None = None
         self._final_tags: dict[str, str] = {}
         self._write_lock = Lock()
         # The first heartbeat is early, because it also writes the params of a run whose first fold takes long.
-        self._heartbeat = Heartbeat(self._write_heartbeat, first=FLUSH_SECONDS, owner=run_id)
-
-    @classmethod
-    def create(cls, store: Store, description: RunDescription, experiment: Experiment, keep_model: bool) -> MLflowRun:
-        """Create the run with its tags, in one call; the caller must end it."""
-        # The dataset in words is shown at the top of the page of the run.
-        # When the run ends, the card takes the place of this line.
-        note = {NOTE_TAG: escape_markdown(experiment.dataset.describe())}
-        tags = hide_in_values({**provenance.list_tags(), **note, **description.tags}, description.config)
-        created = store.client.create_run(
-            store.experiment_id,
-            run_name=hide_secrets(description.name, description.config),
-            tags={key: value[:MAX_TAG_LETTERS] for key, value in tags.items()},
-        )
-        run = cls(store, created.info.run_id, description, experiment, keep_model)
-        run._artifact_uri = created.info.artifact_uri
-        return run
+        self._heartbeat = Heartbeat(self._write_heartbeat, first=FLUSH_SECONDS, owner=self._id)
 
     def record_dataset(self) -> None:
         """Write the dataset as an input of the run.
@@ -138,30 +118,28 @@ class MLflowRun:
         """Record a fold, and write the pending metrics if the last write was long ago."""
         self._folds.append(fold)
         if time.monotonic() - self._last_flush > FLUSH_SECONDS:
-            metrics = self._take_metrics()
             # A store that is out of order for a while does not end the run, which writes these values later.
-            with suppress(StoreError), self._store.calls.limited_to(MAX_HEARTBEAT_SECONDS):
-                self._write_batch(metrics)
+            with suppress(StoreError):
+                self._write(self._take_metrics(), is_prompt=True)
 
     def finish(self, model: FittedModel, figures: Sequence[Figure]) -> None:
         """Write the scores, the tables, the figures and the model."""
-        metrics = self._take_metrics()
-        metrics += to_metrics(report.get_pruning_path(model), self._clock.milliseconds)
+        self._unwritten.metrics += self._take_metrics()
+        self._unwritten.metrics += list_metrics(report.get_pruning_path(model), self._clock.milliseconds)
+        self._unwritten.params |= report.get_tuned_params(model)
         training = self._make_training_record(model) if self._keep_model else None
         results = RunResults(self._description, self._experiment, self._folds, model, figures, training)
-        self._unwritten_metrics += metrics
-        self._unwritten_params |= report.get_tuned_params(model)
         # From here on nothing is missing: if the store is lost now, the results are kept on this machine.
         self._results = results
         looks = self._count_looks()
         card = self._write_card(model=model, picture=results.picture, looks=looks)
         self._final_tags = {NOTE_TAG: card, **looks}
-        self._write_batch([], tags=self._final_tags)
+        self._write(tags=self._final_tags)
         upload = partial(self._client.log_artifacts, self._id)
-        with naming_disk_faults("the artifacts of the run"), artifact_folder(self._artifact_uri, upload) as folder:
+        with _naming_disk_faults("the artifacts of the run"), artifact_folder(self._artifact_uri, upload) as folder:
             results.write_artifacts(folder)
         if training is not None:
-            with naming_disk_faults("the model of the run"):
+            with _naming_disk_faults("the model of the run"):
                 log_run_model(self._store, model.predictor, training, self._description.trust)
 
     def fail(self, error: BaseException) -> None:
@@ -171,47 +149,37 @@ class MLflowRun:
         """
         self._heartbeat.stop()
         is_lost = isinstance(error, StoreError) or self._store.calls.is_lost
-        kept_values = self._collect_values()
+        # The values that the store lacks, and the tags that a failure replaces.
+        tags = {**self._unwritten.tags, **self._final_tags}
+        values = RunValues(list(self._unwritten.metrics), dict(self._unwritten.params), tags)
+        kept = KeptRun(self._id, self._clock.milliseconds, values)
         try:
             self._write_failure(error)
         except StoreError:  # the next command ends a run whose process is gone
             error.add_note(UNENDED_NOTE)
         if self._results is not None and is_lost:
-            error.add_note(self._keep_results(self._results, kept_values))
+            error.add_note(self._keep_results(self._results, kept))
 
     def _write_failure(self, error: BaseException) -> None:
         """Write the status, the error and the scores so far."""
-        error_type = type(error).__name__
         # The status comes first: the cause may be a full disk, where the other writes fail as well.
         self.end("KILLED" if isinstance(error, KeyboardInterrupt) else "FAILED")
         reason = describe_error(error, self._description.config)
-        tags = {"error": reason, "error_type": error_type}
+        tags = {"error": reason, "error_type": type(error).__name__}
         if isinstance(error, LeakError):
             tags["audit"] = LEAK
-        self._client.log_batch(self._id, tags=to_tags(tags))
+        log_values(self._client, self._id, RunValues(tags=tags))
         # The first error is the one to report.
         with suppress(Exception):
-            card = self._write_card(ending=reason)
-            self._write_batch(self._take_metrics(), tags={NOTE_TAG: card})
+            self._write_end(reason)
             text = format_traceback(error, self._description.config)
             self._client.log_text(self._id, text, "traceback.txt")
-            self._client.log_text(self._id, self._description.config, "config.yaml")
 
-    def _collect_values(self) -> kept_results.KeptRun:
-        """Return the values that the store lacks, and the tags that a failure replaces."""
-        return kept_results.KeptRun(
-            run_id=self._id,
-            ended=self._clock.milliseconds,
-            metrics=[(each.key, each.value, each.timestamp, each.step) for each in self._unwritten_metrics],
-            params=dict(self._unwritten_params),
-            tags={**self._unwritten_tags, **self._final_tags},
-        )
-
-    def _keep_results(self, results: RunResults, values: kept_results.KeptRun) -> str:
+    def _keep_results(self, results: RunResults, kept: KeptRun) -> str:
         """Keep what could not be stored on this machine, and return a sentence about it."""
-        folder = kept_results.find_kept_folder(self._store.uri, self._description.tags)
+        folder = find_kept_folder(self._store.uri, self._description.tags)
         try:
-            kept_results.keep_result(folder, values, results.write_files)
+            keep_result(folder, kept, results)
         except Exception as error:  # the disk may be full
             return f"Its results are lost: they cannot be kept in {folder}: {error}."
         return f"Its results are kept in {folder}, and the same command stores them without running again."
@@ -219,12 +187,15 @@ class MLflowRun:
     def stop(self, reason: str) -> None:
         """Write the folds so far and end the run as KILLED: FINISHED would mean that all folds were evaluated."""
         try:
-            metrics = self._take_metrics()
-            card = self._write_card(ending=f"stopped {reason}")
-            self._write_batch(metrics, tags={STOPPED_TAG: reason, NOTE_TAG: card})
-            self._client.log_text(self._id, self._description.config, "config.yaml")
+            self._write_end(f"stopped {reason}", {STOPPED_TAG: reason})
         finally:
             self.end("KILLED")
+
+    def _write_end(self, ending: str, tags: Mapping[str, str] | None = None) -> None:
+        """Write the folds so far, the card with how the run ended, and the configuration."""
+        metrics = self._take_metrics()
+        self._write(metrics, {**(tags or {}), NOTE_TAG: self._write_card(ending=ending)})
+        self._client.log_text(self._id, self._description.config, "config.yaml")
 
     def end(self, status: str) -> None:
         """Stop the heartbeat and set the final status."""
@@ -256,26 +227,25 @@ class MLflowRun:
         return {"looks": str(looks)}
 
     def _write_heartbeat(self) -> None:
-        with self._store.calls.limited_to(MAX_HEARTBEAT_SECONDS):
-            self._client.set_tag(self._id, "heartbeat", f"{self._clock.seconds:.0f}")
-            self._write_batch([])
+        self._prompt_client.set_tag(self._id, "heartbeat", f"{self._clock.seconds:.0f}")
+        self._write(is_prompt=True)
 
-    def _take_metrics(self) -> list[Metric]:
+    def _take_metrics(self) -> list[MetricValue]:
         """Return the means so far, the headline first, and then the folds that are not written yet, as steps."""
         if not self._folds:
             return []
         self._last_flush = time.monotonic()
+        now = self._clock.milliseconds
         # The headline comes first, because MLflow's page that compares runs opens on the first metric.
         self._means = report.summarize_folds(self._experiment, self._folds)
-        metrics = to_metrics({name: [value] for name, value in self._means.items()}, self._clock.milliseconds)
+        metrics = list_metrics({name: [value] for name, value in self._means.items()}, now)
         if len(self._folds) == 1:  # it equals the mean, and is written with the second fold if there is one
             return metrics
-        new_folds = self._folds[self._n_folds_written :]
         series: dict[str, list[float]] = {}
-        for fold in new_folds:
+        for fold in self._folds[self._n_folds_written :]:
             for name, value in report.measure_fold(fold).items():
                 series.setdefault(f"fold/{name}", []).append(value)
-        metrics += to_metrics(series, self._clock.milliseconds, first_step=self._n_folds_written)
+        metrics += list_metrics(series, now, first_step=self._n_folds_written)
         self._n_folds_written = len(self._folds)
         return metrics
 
@@ -301,22 +271,25 @@ class MLflowRun:
         )
         return write_card(content)
 
-    def _write_batch(
-        self,
-        metrics: Sequence[Metric],
-        params: Mapping[str, str] | None = None,
-        tags: Mapping[str, str] | None = None,
+    def _write(
+        self, metrics: Sequence[MetricValue] = (), tags: Mapping[str, str] | None = None, is_prompt: bool = False
     ) -> None:
-        """Write values in as few calls as possible; the thread of the heartbeat may write at the same time.
+        """Write these values and those that are unwritten, which remain if that fails.
 
-        What cannot be written is written with the next values.
+        The thread of the heartbeat may write at the same time.
         """
         with self._write_lock:
-            self._unwritten_metrics += metrics
-            self._unwritten_params |= params or {}
-            self._unwritten_tags |= hide_in_values(tags or {}, self._description.config)
-            unwritten = (self._unwritten_metrics, to_params(self._unwritten_params), self._unwritten_tags)
-            write_batches(self._client, self._id, *unwritten)
-            self._unwritten_metrics = []
-            self._unwritten_params = {}
-            self._unwritten_tags = {}
+            self._unwritten.metrics += metrics
+            self._unwritten.tags |= hide_in_values(tags or {}, self._description.config)
+            log_values(self._prompt_client if is_prompt else self._client, self._id, self._unwritten)
+            self._unwritten = RunValues()
+
+
+@contextmanager
+def _naming_disk_faults(what: str) -> Iterator[None]:
+    """Raise StoreError if files cannot be written in the block, for example because the disk is full."""
+    try:
+        yield
+    except OSError as error:
+        place = f" ({error.filename})" if error.filename else ""
+        raise StoreError(f"{what} cannot be written: {error.strerror or error}{place}.") from error

@@ -1,22 +1,22 @@
-"""What a finished run stores as files: tables, figures, its configuration and its model."""
+"""What a finished run stores as files: tables, figures and its configuration; and the folders of artifacts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
 from bakeoff.pipeline.card import MAX_PICTURE_CLASSES, draw_confusion_matrix, report
-from bakeoff.pipeline.errors import StoreError
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.model import TrainingRecord
+from bakeoff.pipeline.tracking.addresses import local_path
 from bakeoff.pipeline.tracking.interface import Figure, RunDescription
-from bakeoff.pipeline.tracking.kept_results import ARTIFACTS, MODEL
-from bakeoff.pipeline.tracking.models import save_model
+from bakeoff.pipeline.tracking.store import Store
 
 PICTURE = "confusion_matrix.svg"
 
@@ -66,31 +66,43 @@ class RunResults:
         for figure in self.figures:
             figure.save(folder, self.experiment, self.folds, self.model)
 
-    def write_files(self, folder: Path) -> None:
-        """Write all files into folders of a folder, as `bakeoff.pipeline.tracking.kept_results` reads them."""
-        from mlflow.models import Model as MLflowModel
-
-        artifacts = folder / ARTIFACTS
-        artifacts.mkdir()
-        self.write_artifacts(artifacts)
-        if self.training is not None:
-            target = folder / MODEL
-            target.mkdir()
-            record = MLflowModel(artifact_path=MODEL, run_id=self.training.run_id)
-            save_model(self.model.predictor, target, record, self.training, self.description.trust)
-
 
 @contextmanager
-def naming_disk_faults(what: str) -> Iterator[None]:
-    """Raise StoreError if files cannot be written in the block, for example because the disk is full.
+def artifact_folder(uri: str, upload: Callable[[str], None]) -> Iterator[Path]:
+    """Yield a folder for artifacts: their final one if that is on this machine, else a temporary one to upload.
 
     Parameters
     ----------
-    what : str
-        The files, at the beginning of the sentence.
+    uri : str
+        Where the artifacts are to be stored.
+    upload : callable
+        Sends the files of a temporary folder there.
     """
-    try:
-        yield
-    except OSError as error:
-        place = f" ({error.filename})" if error.filename else ""
-        raise StoreError(f"{what} cannot be written: {error.strerror or error}{place}.") from error
+    path = local_path(uri)
+    if path is not None:
+        path.mkdir(parents=True, exist_ok=True)
+        yield path
+        return
+    with TemporaryDirectory(prefix="bakeoff-") as folder:
+        yield Path(folder)
+        upload(folder)
+
+
+def fetch_folder(store: Store, uri: str, temporary: str) -> Path:
+    """Return a folder with the artifacts at a URI: where they are, if that is this machine, else copies of them.
+
+    Parameters
+    ----------
+    store : Store
+    uri : str
+        As MLflow records it for a run or a model.
+    temporary : str
+        Receives the copies.
+    """
+    path = local_path(uri)
+    if path is not None:
+        return path
+    from mlflow.artifacts import download_artifacts
+
+    receive = partial(download_artifacts, dst_path=temporary, tracking_uri=store.uri)
+    return Path(store.calls.call(receive, uri, folder=temporary))

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from multiprocessing import parent_process
+from types import UnionType
 from typing import Any
 
 from bakeoff.pipeline.errors import UserError
@@ -38,9 +39,16 @@ def find_fault(run: Any) -> str:
     run : mlflow.entities.Run
     """
     for kind, forms, values in (("tag", TAG_FORMS, run.data.tags), ("param", PARAM_FORMS, run.data.params)):
-        fault = _find_fault(kind, forms, values)
-        if fault:
-            return fault
+        for key, is_form in forms.items():
+            value = str(values.get(key, ""))
+            try:
+                has_form = key not in values or is_form(value)
+            except (ValueError, RecursionError, OverflowError):
+                has_form = False
+            if not has_form:
+                text = tidy_name(value)
+                shown = text if len(text) <= MAX_SHOWN_LETTERS else f"{text[:MAX_SHOWN_LETTERS]}…"
+                return f"its {kind} {key}={shown!r}"
     return ""
 
 
@@ -99,43 +107,18 @@ def _say_left_out(faults: tuple[tuple[str, str], ...]) -> None:
     )
 
 
-def _find_fault(kind: str, forms: Mapping[str, Form], values: Mapping[str, Any]) -> str:
-    for key, has_form in forms.items():
-        value = values.get(key)
-        if value is not None and not _has_form(str(value), has_form):
-            text = tidy_name(str(value))
-            shown = text if len(text) <= MAX_SHOWN_LETTERS else f"{text[:MAX_SHOWN_LETTERS]}…"
-            return f"its {kind} {key}={shown!r}"
-    return ""
-
-
-def _has_form(value: str, has_form: Form) -> bool:
-    try:
-        return has_form(value)
-    except (ValueError, RecursionError, OverflowError):
-        return False
-
-
-def _is_process_id(value: str) -> bool:
-    return 0 < int(value) <= MAX_PROCESS_ID
-
-
-def _is_whole(value: str) -> bool:
-    int(value)
-    return True
-
-
-def _is_count(value: str) -> bool:
-    return int(value) >= 0
-
-
-def _is_finite(value: str) -> bool:
-    return math.isfinite(float(value))
-
-
 def _is_plain(value: str) -> bool:
     """Whether a text can stand in a query of MLflow."""
     return "'" not in value and not CONTROL_SIGNS.search(value)
+
+
+def _is_mapping(value: str, kinds: type | UnionType = object) -> bool:
+    items = json.loads(value)
+    return isinstance(items, dict) and all(isinstance(item, kinds) for item in items.values())
+
+
+def _is_mapping_of_numbers(value: str) -> bool:
+    return _is_mapping(value, int | float)
 
 
 def _is_list_of_texts(value: str) -> bool:
@@ -145,27 +128,18 @@ def _is_list_of_texts(value: str) -> bool:
     return isinstance(items, list) and all(isinstance(item, str) for item in items)
 
 
-def _is_mapping(value: str) -> bool:
-    return isinstance(json.loads(value), dict)
-
-
-def _is_mapping_of_numbers(value: str) -> bool:
-    items = json.loads(value)
-    return isinstance(items, dict) and all(isinstance(item, int | float) for item in items.values())
-
-
 TAG_FORMS: Mapping[str, Form] = {
     "config_hash": _is_plain,
     "dataset_digest": _is_plain,
     "splits_digest": _is_plain,
-    "pid": _is_process_id,
-    "heartbeat": _is_finite,
+    "pid": lambda value: 0 < int(value) <= MAX_PROCESS_ID,
+    "heartbeat": lambda value: math.isfinite(float(value)),
     "overrides": _is_list_of_texts,
     "versions": _is_mapping,
     "threads": _is_mapping_of_numbers,
     "rows_per_fold": _is_mapping_of_numbers,
     "audit_warnings": _is_list_of_texts,
-    "looks": _is_count,
+    "looks": lambda value: int(value) >= 0,
     GUESSED_TAG: _is_mapping,
 }
-PARAM_FORMS: Mapping[str, Form] = {"seed": _is_whole}
+PARAM_FORMS: Mapping[str, Form] = {"seed": lambda value: isinstance(int(value), int)}

@@ -7,8 +7,9 @@ import os
 import shlex
 import shutil
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import cache
+from importlib.metadata import version
 from multiprocessing import parent_process
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
@@ -32,6 +33,12 @@ ESCAPED_SIGNS = "%?"
 """The signs of a path that have a meaning in a URI of SQLAlchemy."""
 ESCAPED_ROOT = "%2F"
 """The beginning of an absolute path with escapes."""
+LOCKS = Path("/proc/locks")
+"""The locks that the kernel of Linux knows: number, kind, mode, access, process, device:inode, first and last byte."""
+WRITE_ACCESS = "WRITE"
+FIELD_COUNT = 8
+SUFFIXES = ("", "-shm", "-wal", "-journal")
+"""SQLite locks bytes of the database or, with a write-ahead log, of the file of shared memory beside it."""
 
 
 def sqlite_uri(path: Path) -> str:
@@ -184,16 +191,18 @@ def require_store(path: Path) -> None:
     UserError
     """
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
-        _require_store(database, path)
+        _require_tables(database, path)
         _require_local_addresses(database, path)
 
 
-def _require_store(database: sqlite3.Connection, path: Path) -> None:
+def _require_tables(database: sqlite3.Connection, path: Path) -> None:
+    """Reject what is no database, the tables of another program, and those of another version of MLflow."""
     shown = f"tracking.uri: {str(path)!r}"
     try:
         query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
         tables = [name for (name,) in database.execute(query)]
-        revisions = _read_revisions(database) if VERSION_TABLE in tables else []
+        query = f"SELECT version_num FROM {VERSION_TABLE}"
+        revisions = [str(name) for (name,) in database.execute(query)] if VERSION_TABLE in tables else []
     except sqlite3.OperationalError:  # it is locked, and so it is a database
         return
     except sqlite3.DatabaseError:
@@ -201,28 +210,24 @@ def _require_store(database: sqlite3.Connection, path: Path) -> None:
     if not tables:
         raise UserError(f"{shown} is a SQLite file without tables; delete it, or name another file.")
     if not STORE_TABLES.issubset(tables):
+        n_more = len(tables) - MAX_SHOWN_TABLES
+        some = ", ".join(tables[:MAX_SHOWN_TABLES]) + (f" and {n_more} more" if n_more > 0 else "")
         raise UserError(
-            f"{shown} belongs to another program: it has the tables {_list_some(tables)}, and none of MLflow's; name "
-            "another file, so that MLflow's tables are not made in this one."
+            f"{shown} belongs to another program: it has the tables {some}, and none of MLflow's; name another file, "
+            "so that MLflow's tables are not made in this one."
         )
-    _require_revision(revisions, path, shown)
-
-
-def _require_revision(revisions: list[str], path: Path, shown: str) -> None:
-    """Reject the tables of another version of MLflow."""
     newest, known = read_schemas()
     # A version that names its schemas in another way decides by itself.
     if not newest or revisions == [newest]:
         return
-    is_earlier = all(revision in known for revision in revisions)
-    if is_earlier:
+    if known.issuperset(revisions):
         command = shlex.join(["mlflow", "db", "upgrade", f"sqlite:///{path}"])
         raise UserError(
             f"{shown} was written by an earlier version of MLflow, and using it would change its tables; copy the "
             f"file, and then run: {command}"
         )
     raise UserError(
-        f"{shown} was written by a later version of MLflow than the one that is installed ({_mlflow_version()}); "
+        f"{shown} was written by a later version of MLflow than the one that is installed ({version('mlflow')}); "
         "install that version, or name another file."
     )
 
@@ -255,30 +260,6 @@ def _is_local(address: str) -> bool:
     return parts.scheme in LOCAL_SCHEMES and not has_host
 
 
-def _read_revisions(database: sqlite3.Connection) -> list[str]:
-    return [str(revision) for (revision,) in database.execute(f"SELECT version_num FROM {VERSION_TABLE}")]
-
-
-def _list_some(tables: list[str]) -> str:
-    shown = ", ".join(tables[:MAX_SHOWN_TABLES])
-    n_more = len(tables) - MAX_SHOWN_TABLES
-    return f"{shown} and {n_more} more" if n_more > 0 else shown
-
-
-def _mlflow_version() -> str:
-    from importlib.metadata import version
-
-    return version("mlflow")
-
-
-LOCKS = Path("/proc/locks")
-"""The locks that the kernel of Linux knows: number, kind, mode, access, process, device:inode, first and last byte."""
-WRITE_ACCESS = "WRITE"
-FIELD_COUNT = 8
-SUFFIXES = ("", "-shm", "-wal", "-journal")
-"""SQLite locks bytes of the database or, with a write-ahead log, of the file of shared memory beside it."""
-
-
 def describe_holders(path: Path) -> str:
     """Return the processes that lock a SQLite file for writing, such as ``process 41 (python)``; empty if unknown.
 
@@ -288,33 +269,21 @@ def describe_holders(path: Path) -> str:
     ----------
     path : Path
     """
-    inodes = {inode for suffix in SUFFIXES if (inode := _find_inode(Path(f"{path}{suffix}"))) is not None}
-    try:
-        lines = LOCKS.read_text().splitlines()
-    except OSError:
-        return ""
-    holders = {_read_holder(line.split(), inodes) for line in lines} - {None, os.getpid()}
-    return ", ".join(f"process {pid}{_find_name(pid)}" for pid in sorted(pid for pid in holders if pid))
-
-
-def _read_holder(fields: list[str], inodes: set[int]) -> int | None:
-    """Return the process of a line of `LOCKS`, if it locks one of these files for writing."""
-    if len(fields) != FIELD_COUNT or fields[3] != WRITE_ACCESS:
-        return None
-    inode = int(fields[5].rpartition(":")[2])
-    return int(fields[4]) if inode in inodes else None
-
-
-def _find_inode(path: Path) -> int | None:
-    try:
-        return path.stat().st_ino
-    except OSError:
-        return None
-
-
-def _find_name(pid: int) -> str:
-    """Return the name of a program in brackets; not its arguments, which may hold a secret."""
-    try:
-        return f" ({Path(f'/proc/{pid}/comm').read_text().strip()})"
-    except OSError:
-        return ""
+    inodes: set[str] = set()
+    for suffix in SUFFIXES:
+        with suppress(OSError):
+            inodes.add(str(Path(f"{path}{suffix}").stat().st_ino))
+    holders: set[int] = set()
+    with suppress(OSError):
+        for line in LOCKS.read_text().splitlines():
+            fields = line.split()
+            is_write = len(fields) == FIELD_COUNT and fields[3] == WRITE_ACCESS
+            if is_write and fields[5].rpartition(":")[2] in inodes:
+                holders.add(int(fields[4]))
+    shown = []
+    for pid in sorted(holders - {os.getpid()}):
+        name = ""
+        with suppress(OSError):  # its arguments are not read, because they may hold a secret
+            name = f" ({Path(f'/proc/{pid}/comm').read_text().strip()})"
+        shown.append(f"process {pid}{name}")
+    return ", ".join(shown)

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 from bakeoff.pipeline.errors import StoreError, UserError, did_you_mean
 from bakeoff.pipeline.text.secrets import expand_address, find_secrets
 from bakeoff.pipeline.tracking.addresses import anchor_addresses
-from bakeoff.pipeline.tracking.faults import require_answer
-from bakeoff.pipeline.tracking.limited_calls import LimitedCalls, find_calls, limit_client
+from bakeoff.pipeline.tracking.limited_calls import LimitedCalls, limit_client, require_answer
 from bakeoff.pipeline.tracking.mlflow_tables import ARTIFACTS_FOLDER, LOCAL_FOLDERS
 from bakeoff.pipeline.tracking.run_form import leave_out_faulty
 from bakeoff.pipeline.tracking.sqlite_file import (
@@ -31,7 +30,6 @@ from bakeoff.pipeline.tracking.sqlite_file import (
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
-    from mlflow.entities import Experiment
 
 DEFAULT_URI = "outputs/mlflow.db"
 FILE_SUFFIXES = ("", "-wal", "-shm", "-journal", ".lock")
@@ -65,6 +63,8 @@ class Store:
         The id of MLflow's experiment, which groups the runs.
     client : MlflowClient
         Each call ends within a limit of time.
+    calls : LimitedCalls
+        The limits, for calls that are not those of the client.
     is_copy : bool
         Whether it is a copy of a store that cannot be written, so that nothing written to it would last.
     is_new : bool
@@ -74,6 +74,7 @@ class Store:
     uri: str
     experiment_id: str
     client: MlflowClient
+    calls: LimitedCalls
     is_copy: bool = False
     is_new: bool = False
 
@@ -81,11 +82,6 @@ class Store:
     def folder(self) -> Path | None:
         """The folder of a store in a SQLite file, in which its artifacts are; other stores have none."""
         return sqlite_path(self.uri).parent if self.uri.startswith(SQLITE_PREFIX) else None
-
-    @property
-    def calls(self) -> LimitedCalls:
-        """The limits of time, for calls that are not those of the client."""
-        return find_calls(self.client, self.uri)
 
 
 def store_uri(given: str | None) -> str:
@@ -107,7 +103,12 @@ def store_uri(given: str | None) -> str:
     >>> store_uri("http://127.0.0.1:5000")
     'http://127.0.0.1:5000'
     """
-    uri = _put_values(str(given or os.environ.get("MLFLOW_TRACKING_URI") or DEFAULT_URI))
+    try:
+        uri = expand_address(str(given or os.environ.get("MLFLOW_TRACKING_URI") or DEFAULT_URI))
+    except KeyError as error:
+        raise UserError(
+            f"tracking.uri refers to the environment variable {error.args[0]}, which is not set; export it first."
+        ) from None
     is_file = uri.startswith(SQLITE_PREFIX) or "://" not in uri
     if is_file and find_secrets(uri):
         # It would become a part of the name of the file.
@@ -126,16 +127,6 @@ def store_uri(given: str | None) -> str:
             f"tracking.uri={uri!r}: MLflow no longer stores runs in folders; name a SQLite file or a server."
         )
     return uri
-
-
-def _put_values(given: str) -> str:
-    """Return an address with the values of the environment variables that it refers to."""
-    try:
-        return expand_address(given)
-    except KeyError as error:
-        raise UserError(
-            f"tracking.uri refers to the environment variable {error.args[0]}, which is not set; export it first."
-        ) from None
 
 
 def store_exists(uri: str) -> bool:
@@ -189,16 +180,20 @@ def open_store(given: str | None, experiment: str, create: bool = True, read_onl
         require_answer(uri)
     elif read_only and store_exists(uri) and not is_writable(sqlite_path(uri)):
         is_copy = True
-        uri = _prepare_copy(sqlite_path(uri))
+        path = sqlite_path(uri)
+        copy = copy_for_reading(path)
+        anchor_addresses(copy, path.parent)
+        print(f"tracking: {path} cannot be written; a copy of it is read.", file=sys.stderr)
+        uri = sqlite_uri(copy)
     else:
         is_new = prepare_file(sqlite_path(uri))
     from mlflow import MlflowClient
     from mlflow.exceptions import MlflowException
 
     try:
-        client = limit_client(MlflowClient(tracking_uri=uri), LimitedCalls(uri))
-        open_experiment = _create_experiment if create else _find_experiment
-        return Store(uri, open_experiment(client, uri, experiment), client, is_copy, is_new)
+        calls = LimitedCalls(uri)
+        client = limit_client(MlflowClient(tracking_uri=uri), calls)
+        return Store(uri, _open_experiment(client, uri, experiment, create), client, calls, is_copy, is_new)
     except StoreError as error:
         raise UserError(str(error)) from error
     except (MlflowException, OSError) as error:
@@ -231,48 +226,26 @@ def prepare_file(path: Path) -> bool:
     return False
 
 
-def _prepare_copy(path: Path) -> str:
-    """Return the URI of a copy of a database that cannot be written."""
-    copy = copy_for_reading(path)
-    anchor_addresses(copy, path.parent)
-    print(f"tracking: {path} cannot be written; a copy of it is read.", file=sys.stderr)
-    return sqlite_uri(copy)
-
-
-def _find_experiment(client: MlflowClient, uri: str, name: str) -> str:
-    """Return the id of MLflow's experiment of a name."""
-    found = client.get_experiment_by_name(name)
-    if found is None:
-        names = [experiment.name for experiment in client.search_experiments()]
-        raise UserError(f"tracking.experiment={name!r} is not in {uri}. {did_you_mean(name, names)}")
-    _require_active(found)
-    return str(found.experiment_id)
-
-
-def _create_experiment(client: MlflowClient, uri: str, name: str) -> str:
-    """Find or create MLflow's experiment of a name, and return its id."""
+def _open_experiment(client: MlflowClient, uri: str, name: str, create: bool) -> str:
+    """Find MLflow's experiment of a name, create it if that is wanted and necessary, and return its id."""
     from mlflow.exceptions import MlflowException
 
     found = client.get_experiment_by_name(name)
+    if found is None and not create:
+        names = [experiment.name for experiment in client.search_experiments()]
+        raise UserError(f"tracking.experiment={name!r} is not in {uri}. {did_you_mean(name, names)}")
     if found is None:
-        location = None  # a server decides by itself
-        if uri.startswith(SQLITE_PREFIX):
-            location = (sqlite_path(uri).parent / ARTIFACTS_FOLDER / name).as_uri()
+        is_file = uri.startswith(SQLITE_PREFIX)  # a server decides by itself
+        location = (sqlite_path(uri).parent / ARTIFACTS_FOLDER / name).as_uri() if is_file else None
         try:
             return str(client.create_experiment(name, artifact_location=location))
         except MlflowException:  # another process has created it in the meantime
             found = client.get_experiment_by_name(name)
             if found is None:
                 raise
-    _require_active(found)
+    if found.lifecycle_stage == "deleted":
+        raise UserError(f"tracking.experiment={name!r} was deleted in this store; restore it, or choose another name.")
     return str(found.experiment_id)
-
-
-def _require_active(experiment: Experiment) -> None:
-    if experiment.lifecycle_stage == "deleted":
-        raise UserError(
-            f"tracking.experiment={experiment.name!r} was deleted in this store; restore it, or choose another name."
-        )
 
 
 def search_runs(

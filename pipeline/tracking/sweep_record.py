@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from bakeoff.pipeline.tracking.addresses import local_path
+from bakeoff.pipeline.tracking.run_files import fetch_folder
 from bakeoff.pipeline.tracking.store import Store, search_runs
 
 FOLDER = "sweeps"
@@ -90,25 +90,18 @@ def read_sweep_record(store: Store, name: str) -> SweepRecord | None:
     if recorded is not None:
         return recorded
     # A study, or a version that wrote no lists: its runs carry the tag.
-    found = _find_newest_tagged(store, f"tags.sweep = '{name}'") if "'" not in name else None
+    found = next(search_runs(store, f"tags.sweep = '{name}'", 1), None) if "'" not in name else None
     return None if found is None else SweepRecord(name, (), found.info.start_time / MILLISECONDS_PER_SECOND)
 
 
 def read_latest_sweep(store: Store) -> SweepRecord | None:
     """Return the sweep that was started last; None if the experiment has none."""
-    experiment = store.client.get_experiment(store.experiment_id)
-    name = experiment.tags.get(LAST_SWEEP_TAG)
-    recorded = None if name is None else read_sweep_record(store, name)
-    newest = _find_newest_tagged(store, "tags.sweep != ''")
-    if newest is None:
-        return recorded
-    started = newest.info.start_time / MILLISECONDS_PER_SECOND
-    is_newer = recorded is None or (newest.data.tags["sweep"] != recorded.name and started > recorded.started)
+    last = store.client.get_experiment(store.experiment_id).tags.get(LAST_SWEEP_TAG)
+    newest = next(search_runs(store, "tags.sweep != ''", 1), None)
+    tagged = None if newest is None else newest.data.tags["sweep"]
     # Of two sweeps at the same time, the runs of the earlier one may be newer: its list then shows that it is earlier.
-    other = read_sweep_record(store, newest.data.tags["sweep"]) if is_newer else None
-    if recorded is None or (other is not None and other.started > recorded.started):
-        return other
-    return recorded
+    records = [read_sweep_record(store, name) for name in dict.fromkeys((last, tagged)) if name is not None]
+    return max((each for each in records if each is not None), key=lambda each: each.started, default=None)
 
 
 def find_continued_sweep(store: Store, hashes: Collection[str], done_run: str | None) -> str | None:
@@ -147,26 +140,15 @@ def list_sweeps(store: Store) -> list[str]:
 def _load_record(store: Store, name: str) -> SweepRecord | None:
     """Return a list of jobs; None if another program has written the file."""
     try:
-        stored: dict[str, Any] = json.loads(_read_artifact(store, f"{FOLDER}/{name}.json"))
+        with TemporaryDirectory(prefix="bakeoff-") as temporary:
+            # Of a folder on this machine MLflow would make a copy, in a thread, and workers are copied from a process
+            # without.
+            folder = fetch_folder(store, f"{_locate_artifacts(store)}/{FOLDER}", temporary)
+            stored: dict[str, Any] = json.loads((folder / f"{name}.json").read_text())
         jobs: Sequence[dict[str, str]] = stored["jobs"]
         return SweepRecord(name, tuple(RecordedJob(**job) for job in jobs), float(stored["started"]))
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
-
-
-def _read_artifact(store: Store, file: str) -> str:
-    """Return the text of an artifact of the experiment."""
-    folder = local_path(_locate_artifacts(store))
-    # Of a file on this machine MLflow would make a copy, in a thread, and workers are copied from a process without.
-    if folder is not None:
-        return (folder / file).read_text()
-    with TemporaryDirectory(prefix="bakeoff-") as temporary:
-        receive = _open_artifacts(store).download_artifacts
-        return Path(store.calls.call(receive, file, temporary)).read_text()
-
-
-def _find_newest_tagged(store: Store, query: str) -> Any:
-    return next(search_runs(store, query, 1), None)
 
 
 def _open_artifacts(store: Store) -> Any:

@@ -65,7 +65,7 @@ class MLflowTracker:
         """
         self.open_store()
         assert self.store is not None
-        run = MLflowRun.create(self.store, description, experiment, keep_model=self.models)
+        run = MLflowRun(self.store, description, experiment, keep_model=self.models)
         try:
             run.record_dataset()
             yield run

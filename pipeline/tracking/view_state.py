@@ -11,7 +11,6 @@ import base64
 import json
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 KNOWN_VERSIONS = ((3, 15), (3, 16), (3, 17), (3, 18))
@@ -31,60 +30,22 @@ CARD_HEIGHT_PIXELS = 420
 HIDDEN_SECTION = "bakeoff-hidden"
 
 
-@dataclass(frozen=True)
-class SavedView:
-    """A view of the page of runs.
+def encode_view(name: str, state: Mapping[str, Any], milliseconds: int) -> str:
+    """Return the value of the tag of a view.
 
-    Attributes
+    Parameters
     ----------
-    key : str
-        Identifies the view: writing it again replaces it.
     name : str
         The entry of the menu *Views*.
     state : mapping
         From `make_table_state`.
+    milliseconds : int
+        When the view was created, since 1970. The menu lists the newest view first.
     """
-
-    key: str
-    name: str
-    state: Mapping[str, Any]
-
-    def encode(self, milliseconds: int) -> str:
-        """Return the value of the tag.
-
-        Parameters
-        ----------
-        milliseconds : int
-            When the view was created, since 1970. The menu lists the newest view first.
-        """
-        compact = json.dumps(self.state, separators=(",", ":"))
-        compressed = base64.b64encode(zlib.compress(compact.encode(), level=9)).decode()
-        envelope = {
-            "name": self.name,
-            "createdAt": milliseconds,
-            "updatedAt": milliseconds,
-            "state": f"{STATE_PREFIX}{compressed}",
-        }
-        return json.dumps(envelope)
-
-
-@dataclass(frozen=True)
-class Section:
-    """A section of charts, one below the other.
-
-    Attributes
-    ----------
-    name : str
-        Its heading.
-    cards : tuple of mapping
-        From `make_bars`, `make_scatter` or `make_parallel_plot`.
-    n_columns : int
-        The number of charts beside each other.
-    """
-
-    name: str
-    cards: tuple[Mapping[str, Any], ...] = field(default=())
-    n_columns: int = 1
+    compact = json.dumps(state, separators=(",", ":"))
+    compressed = base64.b64encode(zlib.compress(compact.encode(), level=9)).decode()
+    times = {"createdAt": milliseconds, "updatedAt": milliseconds}
+    return json.dumps({"name": name, **times, "state": f"{STATE_PREFIX}{compressed}"})
 
 
 def name_metric(name: str) -> str:
@@ -126,7 +87,10 @@ def make_table_state(query: str, columns: Mapping[str, int], order_by: str, asce
         "modelVersionFilter": "All Runs",
         "selectedColumns": list(columns),
         "columnOrder": list(columns),
-        "columnWidths": {column: _measure_width(n_letters) for column, n_letters in columns.items()},
+        "columnWidths": {
+            column: max(MIN_COLUMN_PIXELS, round(PIXELS_PER_LETTER * n_letters) + COLUMN_PADDING_PIXELS)
+            for column, n_letters in columns.items()
+        },
         "runsHiddenMode": "SHOW_ALL",
         "runsHidden": [],
         "runsVisibilityMap": {},
@@ -143,26 +107,39 @@ def make_table_state(query: str, columns: Mapping[str, int], order_by: str, asce
     }
 
 
-def add_charts(state: Mapping[str, Any], sections: Sequence[Section], metrics: Sequence[str]) -> dict[str, Any]:
+def make_card(kind: str, **settings: Any) -> dict[str, Any]:
+    """Return a chart of a kind such as ``BAR``, with the page's settings of it."""
+    return {"type": kind, "deleted": False, "isGenerated": False, **settings}
+
+
+def add_charts(
+    state: Mapping[str, Any], sections: Mapping[str, Sequence[Mapping[str, Any]]], metrics: Sequence[str]
+) -> dict[str, Any]:
     """Return a state with charts.
 
     Parameters
     ----------
     state : mapping
         From `make_table_state`.
-    sections : sequence of Section
+    sections : mapping of str to sequence of mapping
+        Heading -> the charts beside each other, from `make_card`.
     metrics : sequence of str
         The metrics of the runs. The page adds a chart for each metric that has none, so each gets one that is hidden.
     """
     cards: list[dict[str, Any]] = []
     headings: list[dict[str, Any]] = []
-    for number, section in enumerate(sections):
-        section_key = f"bakeoff-section-{number}"
-        headings.append(_make_heading(section_key, section))
-        for position, card in enumerate(section.cards):
-            cards.append({**card, "uuid": f"{section_key}-{position}", "metricSectionId": section_key})
+    for number, (name, section_cards) in enumerate(sections.items()):
+        key = f"bakeoff-section-{number}"
+        size = {"columns": len(section_cards), "cardHeight": CARD_HEIGHT_PIXELS}
+        flags = {"display": True, "isReordered": True, "deleted": False, "isGenerated": False}
+        headings.append({"uuid": key, "name": name, **flags, **size})
+        for position, card in enumerate(section_cards):
+            cards.append({**card, "uuid": f"{key}-{position}", "metricSectionId": key})
     shown = {card.get("metricKey") for card in cards}
-    cards += [_make_hidden_card(name) for name in metrics if name not in shown]
+    for metric in metrics:
+        if metric not in shown:
+            hidden = {"metricKey": metric, "metricSectionId": HIDDEN_SECTION, "deleted": True, "isGenerated": True}
+            cards.append(make_card("BAR", uuid=f"bakeoff-hidden-{metric}") | hidden)
     return {**state, "compareRunCharts": cards, "compareRunSections": headings, "isAccordionReordered": True}
 
 
@@ -178,62 +155,6 @@ def group_runs(state: Mapping[str, Any], params: Sequence[str], values: Sequence
         The values of each group, which is shown folded.
     """
     keys = [{"mode": "param", "groupByData": param} for param in params]
-    folded = {}
-    for group in values:
-        words = [f"param.{param}.{value}" for param, value in zip(params, group, strict=True)]
-        folded[",".join(words)] = False
+    names = [[f"param.{param}.{value}" for param, value in zip(params, group, strict=True)] for group in values]
     group_by = {"aggregateFunction": "average", "groupByKeys": keys}
-    return {**state, "groupBy": group_by, "groupsExpanded": folded}
-
-
-def make_bars(metric: str, max_bars: int) -> dict[str, Any]:
-    """Return a chart with a bar for each run or group."""
-    return _make_card("BAR", metricKey=metric, runsCountToCompare=max_bars)
-
-
-def make_scatter(x: str, y: str, max_points: int) -> dict[str, Any]:
-    """Return a chart of two metrics with a point for each run or group."""
-    return _make_card(
-        "SCATTER",
-        xaxis={"key": x, "type": "METRIC"},
-        yaxis={"key": y, "type": "METRIC"},
-        runsCountToCompare=max_points,
-    )
-
-
-def make_parallel_plot(params: Sequence[str], metrics: Sequence[str]) -> dict[str, Any]:
-    """Return a chart with an axis for each param and metric, and a line for each run."""
-    return _make_card("PARALLEL", selectedParams=list(params), selectedMetrics=list(metrics), showAllRuns=True)
-
-
-def _make_card(kind: str, **settings: Any) -> dict[str, Any]:
-    return {"type": kind, "deleted": False, "isGenerated": False, **settings}
-
-
-def _make_hidden_card(metric: str) -> dict[str, Any]:
-    return {
-        "type": "BAR",
-        "uuid": f"bakeoff-hidden-{metric}",
-        "metricKey": metric,
-        "metricSectionId": HIDDEN_SECTION,
-        "deleted": True,
-        "isGenerated": True,
-    }
-
-
-def _make_heading(key: str, section: Section) -> dict[str, Any]:
-    return {
-        "uuid": key,
-        "name": section.name,
-        "display": True,
-        "isReordered": True,
-        "deleted": False,
-        "isGenerated": False,
-        "columns": section.n_columns,
-        "cardHeight": CARD_HEIGHT_PIXELS,
-    }
-
-
-def _measure_width(n_letters: int) -> int:
-    """Return the width of a column in pixels."""
-    return max(MIN_COLUMN_PIXELS, round(PIXELS_PER_LETTER * n_letters) + COLUMN_PADDING_PIXELS)
+    return {**state, "groupBy": group_by, "groupsExpanded": {",".join(words): False for words in names}}

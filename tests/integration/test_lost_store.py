@@ -32,7 +32,7 @@ from faulty_server import (
 )
 
 from bakeoff.pipeline import experiment
-from bakeoff.pipeline.tracking import faults, limited_calls
+from bakeoff.pipeline.tracking import limited_calls
 from bakeoff.pipeline.tracking.store import Store, open_store
 
 JOB = ("dataset=iris", "learner=majority")
@@ -63,7 +63,7 @@ def short_limits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(limited_calls, "MAX_CALL_SECONDS", 1.5)
     monkeypatch.setattr(limited_calls, "MAX_LOST_CALL_SECONDS", 0.3)
     monkeypatch.setattr(limited_calls, "FIRST_PAUSE_SECONDS", 0.1)
-    monkeypatch.setattr(faults, "MAX_ANSWER_SECONDS", 1)
+    monkeypatch.setattr(limited_calls, "MAX_ANSWER_SECONDS", 1)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 

@@ -45,7 +45,7 @@ def test_jobs_older_than_the_newest_runs_are_asked_for_one_by_one(
 
 
 def test_a_run_that_a_study_stopped_has_not_failed(store: Store) -> None:
-    own = Store(store.uri, store.client.create_experiment("a study"), store.client)
+    own = Store(store.uri, store.client.create_experiment("a study"), store.client, store.calls)
     for key, further in (("killed", {}), ("stopped", {"stopped": "after 1 of 5 folds"})):
         tags = {"config_hash": key, "overrides": f'["learner={key}"]', **further}
         run = own.client.create_run(own.experiment_id, tags=tags)

@@ -14,8 +14,8 @@ import pytest
 from command import Bakeoff
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.tracking import faults
-from bakeoff.pipeline.tracking.faults import require_answer
+from bakeoff.pipeline.tracking import limited_calls
+from bakeoff.pipeline.tracking.limited_calls import require_answer
 
 
 class BrokenProxy(BaseHTTPRequestHandler):
@@ -63,7 +63,7 @@ def test_a_server_that_is_not_there_is_refused_by_every_command(bakeoff: Bakeoff
 
 
 def test_a_server_that_accepts_and_says_nothing_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(faults, "MAX_ANSWER_SECONDS", 1)
+    monkeypatch.setattr(limited_calls, "MAX_ANSWER_SECONDS", 1)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
