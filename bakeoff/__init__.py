@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.errors import UserError
-    from bakeoff.pipeline.model import Model
+    from bakeoff.pipeline.model.served_model import Model
     from bakeoff.pipeline.python.compare import ComparisonResult, compare
     from bakeoff.pipeline.python.inspect import Inspection, inspect
     from bakeoff.pipeline.python.models import load, ship

@@ -14,13 +14,13 @@ from bakeoff.pipeline.comparison.statistics.fold_tests import (
     compute_posterior,
 )
 from bakeoff.pipeline.comparison.statistics.rank_tests import (
-    adjust_by_holm,
     compare_two_over_datasets,
     compute_critical_difference,
     compute_friedman_test,
     list_pairs,
     rank_configurations,
 )
+from bakeoff.pipeline.model.drift import adjust_by_holm
 from benchmarks.simulated_tables import Evaluation, Population, Scorer, score_naive_bayes, score_neighbors
 
 ALPHA = 0.05

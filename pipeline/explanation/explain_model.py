@@ -16,7 +16,7 @@ from bakeoff.pipeline.explanation.dependence import MAX_ROWS, Dependence, comput
 from bakeoff.pipeline.explanation.importances import Importances, ScoredPart, measure_importances
 from bakeoff.pipeline.explanation.learner_parts import LearnerParts, describe_learner
 from bakeoff.pipeline.explanation.outputs import ModelOutputs, find_outputs
-from bakeoff.pipeline.model import TrainingRecord
+from bakeoff.pipeline.model.training_record import TrainingRecord
 from bakeoff.pipeline.text.words import count_nouns
 
 MAX_DEPENDENCES = 8

@@ -17,9 +17,9 @@ from bakeoff.pipeline.explanation.importances import ScoredPart
 from bakeoff.pipeline.explanation.report import render_page
 from bakeoff.pipeline.explanation.request import NO_PAGE, ExplainRequest
 from bakeoff.pipeline.explanation.scored_rows import list_scored_parts
-from bakeoff.pipeline.model import Model, make_training_record
-from bakeoff.pipeline.model.row_conversion import convert_rows
-from bakeoff.pipeline.model.rows_of_file import hiding_groups, make_rules, read_rows
+from bakeoff.pipeline.model.further_rows import convert_rows, hiding_groups, make_rules, read_rows
+from bakeoff.pipeline.model.served_model import Model
+from bakeoff.pipeline.model.training_record import make_training_record
 from bakeoff.pipeline.replay.refit import LoadedRun, load_run, refit_run
 from bakeoff.pipeline.stages.dataset import ColumnRules, convert_like, require_file
 from bakeoff.pipeline.tables.output_file import name_file, replace_file, require_output
@@ -131,7 +131,7 @@ def _find_file_subject(store: Store, request: ExplainRequest, file: Path, announ
     with hiding_groups():
         require_file(file)
         raw = read_rows(file, request.layout, record)
-        rules = make_rules(request.layout, record.dataset_config)
+        rules = make_rules(record, request.layout)
         X = convert_rows(record, raw.frame, rules).frame
         truth = _read_truth(model, raw.frame, rules)
     for note in [*model.notes, *raw.notes]:

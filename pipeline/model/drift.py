@@ -22,7 +22,6 @@ S. Holm. A simple sequentially rejective multiple test procedure. Scandinavian J
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -173,21 +172,38 @@ def expect_index(n: int, m: int, k: int) -> float:
     return (k - 1) * (1.0 / n + 1.0 / m)
 
 
-def adjust_by_holm(p_values: Sequence[float]) -> list[float]:
-    """Return p-values that hold for all hypotheses together.
+def adjust_by_holm(p_values: np.ndarray) -> np.ndarray:
+    """Adjust p-values by Holm: the chance of any false rejection among all of them is then at most alpha.
+
+    Parameters
+    ----------
+    p_values : ndarray of shape (m,)
+        Of all tests that were made, whichever of them are shown.
+
+    Returns
+    -------
+    adjusted : ndarray of shape (m,)
+        To be compared with alpha.
+
+    Raises
+    ------
+    ValueError
+        If a p-value is not between 0 and 1. A test without a p-value is not one of the m.
 
     Examples
     --------
-    >>> adjust_by_holm([0.01, 0.04, 0.03])
+    >>> adjust_by_holm(np.array([0.01, 0.04, 0.03])).tolist()
     [0.03, 0.06, 0.06]
     """
-    order = np.argsort(p_values, kind="stable")
-    factors = np.arange(len(p_values), 0, -1)
-    raised = np.asarray(p_values, dtype=np.float64)[order] * factors
-    ascending = np.minimum(np.maximum.accumulate(raised), 1.0)
-    adjusted = np.empty_like(ascending)
-    adjusted[order] = ascending
-    return [float(value) for value in adjusted]
+    p_values = np.asarray(p_values, dtype=float)  # (m,)
+    is_probability = (p_values >= 0) & (p_values <= 1)  # (m,), False for NaN
+    if not np.all(is_probability):
+        raise ValueError(f"p={p_values[~is_probability][0]}: values from 0 to 1 are allowed")
+    order = np.argsort(p_values)
+    raised = p_values[order] * np.arange(len(p_values), 0, -1)
+    adjusted = np.empty_like(p_values)
+    adjusted[order] = np.minimum(np.maximum.accumulate(raised), 1)
+    return adjusted
 
 
 def name_shift(index: float, adjusted_p_value: float) -> str:

@@ -24,7 +24,8 @@ from bakeoff.pipeline.config.words import note_repeated_keys, note_tuned_keys, r
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, FoldResult
 from bakeoff.pipeline.identity.config_hash import describe_unidentified
-from bakeoff.pipeline.model import Model, make_training_record
+from bakeoff.pipeline.model.served_model import Model
+from bakeoff.pipeline.model.training_record import make_training_record
 from bakeoff.pipeline.python.data import GivenData, open_data
 from bakeoff.pipeline.python.process_state import own_process_state, warn_of
 from bakeoff.pipeline.python.words import (

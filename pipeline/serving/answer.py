@@ -11,15 +11,14 @@ from typing import Any
 import pandas as pd
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.model import Model
-from bakeoff.pipeline.model.predictions import predict_table
-from bakeoff.pipeline.model.row_conversion import convert_rows
+from bakeoff.pipeline.model.further_rows import convert_rows
 from bakeoff.pipeline.model.row_report import (
     describe_findings,
     describe_unknown_columns,
     find_differences,
     list_differences,
 )
+from bakeoff.pipeline.model.served_model import Model, predict_table
 from bakeoff.pipeline.serving.request_rows import CSV_TYPE, JSON_TYPE, UNPROCESSABLE, RequestError, RequestRows
 from bakeoff.pipeline.tables.csv import describe_escapes, write_csv
 from bakeoff.pipeline.tables.json_records import format_json, make_records

@@ -9,16 +9,14 @@ from pathlib import Path
 import pandas as pd
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.model.predictions import list_outputs, predict_table
-from bakeoff.pipeline.model.row_conversion import convert_rows
+from bakeoff.pipeline.model.further_rows import convert_rows, hiding_groups, make_rules, read_rows
 from bakeoff.pipeline.model.row_report import (
     describe_findings,
     describe_test,
     describe_unknown_columns,
     find_differences,
 )
-from bakeoff.pipeline.model.rows_of_file import hiding_groups, make_rules, read_rows
-from bakeoff.pipeline.model.served_model import Model
+from bakeoff.pipeline.model.served_model import Model, list_outputs, predict_table
 from bakeoff.pipeline.serving.request import PredictRequest
 from bakeoff.pipeline.stages.dataset import require_file
 from bakeoff.pipeline.stages.dataset.files import list_dataset_files
@@ -83,7 +81,7 @@ def predict_file(request: PredictRequest) -> FilePredictions:
 def _predict_rows(model: Model, frame: pd.DataFrame, request: PredictRequest) -> tuple[pd.DataFrame, list[str]]:
     """Return the predictions for a table as the file spells it, and sentences about what training did not have."""
     record = model.record
-    rows = convert_rows(record, frame, make_rules(request.layout, record.dataset_config))
+    rows = convert_rows(record, frame, make_rules(record, request.layout))
     predictions = predict_table(model.estimator, rows.frame)
     findings = find_differences(record, rows)
     unknown = describe_unknown_columns(record, [str(name) for name in frame.columns])

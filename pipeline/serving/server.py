@@ -11,7 +11,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, final
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.model import Model
+from bakeoff.pipeline.model.served_model import Model
 from bakeoff.pipeline.serving.answer import (
     NOTES_HEADER,
     answer_rows,

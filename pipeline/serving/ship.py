@@ -14,7 +14,7 @@ from bakeoff.pipeline.experiment.experiment import derive_seed
 from bakeoff.pipeline.experiment.fitting import make_tuning_data
 from bakeoff.pipeline.experiment.stage_log import unique_messages
 from bakeoff.pipeline.identity.config_hash import hash_config
-from bakeoff.pipeline.model import TrainingRecord, make_training_record
+from bakeoff.pipeline.model.training_record import TrainingRecord, make_training_record
 from bakeoff.pipeline.replay.refit import LoadedRun, load_run
 from bakeoff.pipeline.serving.request import ShipRequest
 from bakeoff.pipeline.stages.calibration import Calibration

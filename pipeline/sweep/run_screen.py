@@ -24,7 +24,7 @@ from bakeoff.pipeline.checks.cells import note_memory
 from bakeoff.pipeline.config.requests import DEFAULT_EXPERIMENT
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.identity.config_hash import describe_unidentified
-from bakeoff.pipeline.model import count_rows
+from bakeoff.pipeline.model.training_record import count_rows
 from bakeoff.pipeline.sweep.job import JobResult, PreparedJob
 from bakeoff.pipeline.tables.terminal import print_table
 from bakeoff.pipeline.text.secrets import find_references, hide_secrets

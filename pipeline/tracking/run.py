@@ -16,7 +16,7 @@ from bakeoff.pipeline.audit import LEAK, LeakError, describe_audit
 from bakeoff.pipeline.card import CardContent, report, write_card
 from bakeoff.pipeline.errors import StoreError
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
-from bakeoff.pipeline.model import TrainingRecord, make_training_record
+from bakeoff.pipeline.model.training_record import TrainingRecord, make_training_record
 from bakeoff.pipeline.tables.markdown import escape_markdown
 from bakeoff.pipeline.text.secrets import describe_error, format_traceback, hide_in_values, hide_secrets
 from bakeoff.pipeline.tracking import provenance

@@ -13,7 +13,7 @@ import numpy as np
 
 from bakeoff.pipeline.card import MAX_PICTURE_CLASSES, draw_confusion_matrix, report
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
-from bakeoff.pipeline.model import TrainingRecord
+from bakeoff.pipeline.model.training_record import TrainingRecord
 from bakeoff.pipeline.tracking.addresses import local_path
 from bakeoff.pipeline.tracking.interface import Figure, RunDescription
 from bakeoff.pipeline.tracking.store import Store

@@ -67,7 +67,7 @@ for run in runs:
     function = mlflow.pyfunc.load_model(f"runs:/{run}/model")
     ours = load_model(run, uri, "bakeoff", trust=["own_learner"])
     estimator = mlflow.sklearn.load_model(f"runs:/{run}/model")
-    from bakeoff.pipeline.model.row_conversion import convert_rows
+    from bakeoff.pipeline.model.further_rows import convert_rows
     X = convert_rows(ours.record, typed).frame
     found[run] = {
         "pyfunc": function.predict(typed).to_dict("list"),

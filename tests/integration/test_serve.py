@@ -19,7 +19,7 @@ from command import Bakeoff, command_in
 from serving import Reply, ask, serving, started, wait_for_answer
 from warm_process import OUTPUT, Start
 
-from bakeoff.pipeline.model import Model, predictions
+from bakeoff.pipeline.model.served_model import Model, predict_table
 from bakeoff.pipeline.serving import answer as answers
 from bakeoff.pipeline.serving import server as app
 from bakeoff.pipeline.tables.json_records import format_json, make_records
@@ -216,7 +216,7 @@ def test_other_requests_are_answered_while_a_prediction_takes_long(
 ) -> None:
     may_end = threading.Event()
     has_begun = threading.Event()
-    predict = predictions.predict_table
+    predict = predict_table
 
     def wait(*arguments: Any) -> Any:
         has_begun.set()

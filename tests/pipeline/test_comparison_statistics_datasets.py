@@ -16,7 +16,6 @@ from statsmodels.stats.multitest import multipletests
 
 from bakeoff.pipeline.comparison.analysis.costs import find_pareto_front
 from bakeoff.pipeline.comparison.statistics.rank_tests import (
-    adjust_by_holm,
     compare_two_over_datasets,
     compute_critical_difference,
     compute_friedman_test,
@@ -29,6 +28,7 @@ from bakeoff.pipeline.comparison.statistics.rank_tests import (
     list_pairs,
     rank_configurations,
 )
+from bakeoff.pipeline.model.drift import adjust_by_holm
 
 C45, M, CF, M_CF = range(4)
 

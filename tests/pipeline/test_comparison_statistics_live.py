@@ -16,12 +16,12 @@ from bakeoff.pipeline.comparison.statistics.fold_tests import (
     subtract_scores,
 )
 from bakeoff.pipeline.comparison.statistics.rank_tests import (
-    adjust_by_holm,
     compare_two_over_datasets,
     compute_friedman_test,
     compute_nemenyi_test,
     list_pairs,
 )
+from bakeoff.pipeline.model.drift import adjust_by_holm
 
 TESTER = Path(__file__).parents[1] / "support" / "PairedTester.java"
 PATIENCE_SECONDS = 60

@@ -145,5 +145,5 @@ def test_holms_p_values_reject_what_his_procedure_rejects(p_values: list[float],
         if p_values[position] * (len(p_values) - step) > alpha:
             break
         rejected.add(position)
-    adjusted = adjust_by_holm(p_values)
+    adjusted = adjust_by_holm(np.array(p_values))
     assert {position for position, p_value in enumerate(adjusted) if p_value <= alpha} == rejected

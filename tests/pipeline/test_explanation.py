@@ -37,7 +37,7 @@ from bakeoff.pipeline.explanation.importances import (
 from bakeoff.pipeline.explanation.learner_parts import describe_learner
 from bakeoff.pipeline.explanation.outputs import DECISION, PREDICTION, PROBABILITY, find_outputs
 from bakeoff.pipeline.explanation.scored_rows import list_scored_parts
-from bakeoff.pipeline.model import make_training_record
+from bakeoff.pipeline.model.training_record import make_training_record
 from bakeoff.pipeline.stages.calibration import Calibration
 from bakeoff.pipeline.stages.dataset import load_bundled, load_lecture_table
 from bakeoff.pipeline.stages.preprocessing import make_preprocessing

@@ -17,11 +17,10 @@ from sklearn.dummy import DummyClassifier
 from sklearn.preprocessing import FunctionTransformer
 
 from bakeoff.pipeline.experiment import Experiment, FittedModel, fit_model
-from bakeoff.pipeline.model import make_training_record
 from bakeoff.pipeline.model.allowed_types import UntrustedType, trusted_types
 from bakeoff.pipeline.model.estimator_file import MODEL_FILE_NAME
 from bakeoff.pipeline.model.pyfunc import LOADER_MODULE
-from bakeoff.pipeline.model.training_record import TRAINING_FILE, TrainingRecord
+from bakeoff.pipeline.model.training_record import TRAINING_FILE, TrainingRecord, make_training_record
 from bakeoff.pipeline.stages.dataset import load_bundled
 from bakeoff.pipeline.tracking import models
 from bakeoff.pipeline.tracking.provenance import pin_versions

@@ -10,11 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bakeoff.pipeline.model import TrainingRecord
 from bakeoff.pipeline.model.column_profile import profile_column
-from bakeoff.pipeline.model.row_conversion import convert_rows
-from bakeoff.pipeline.model.row_findings import RowFindings
+from bakeoff.pipeline.model.further_rows import convert_rows
 from bakeoff.pipeline.model.row_report import (
+    RowFindings,
     describe_findings,
     describe_test,
     describe_unknown_columns,
@@ -22,6 +21,7 @@ from bakeoff.pipeline.model.row_report import (
     list_differences,
     report_rows,
 )
+from bakeoff.pipeline.model.training_record import TrainingRecord
 from bakeoff.pipeline.stages.dataset import ColumnRules, convert_columns
 from bakeoff.pipeline.stages.preprocessing import list_kinds
 from bakeoff.pipeline.tables.json_records import format_json

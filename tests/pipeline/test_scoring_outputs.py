@@ -16,7 +16,7 @@ from bakeoff.pipeline.errors import InvalidPredictions, UserError
 from bakeoff.pipeline.experiment import evaluate_split
 from bakeoff.pipeline.explanation.outputs import find_outputs
 from bakeoff.pipeline.explanation.scored_rows import FoldModels
-from bakeoff.pipeline.model.predictions import predict_table
+from bakeoff.pipeline.model.served_model import predict_table
 from bakeoff.pipeline.stages.calibration import Calibration
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.scoring import CLASSIFICATION, Predictions, compute_scores, count_confusions, locate_labels

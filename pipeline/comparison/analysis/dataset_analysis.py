@@ -18,7 +18,8 @@ from bakeoff.pipeline.comparison.statistics.fold_tests import (
     mark_difference,
     subtract_scores,
 )
-from bakeoff.pipeline.comparison.statistics.rank_tests import adjust_by_holm, list_pairs, rank_configurations
+from bakeoff.pipeline.comparison.statistics.rank_tests import list_pairs, rank_configurations
+from bakeoff.pipeline.model.drift import adjust_by_holm
 
 
 @dataclass(frozen=True)

@@ -182,40 +182,6 @@ def list_pairs(n_configurations: int) -> list[tuple[int, int]]:
     return list(combinations(range(n_configurations), 2))
 
 
-def adjust_by_holm(p_values: np.ndarray) -> np.ndarray:
-    """Adjust p-values by Holm: the chance of any false rejection among all of them is then at most alpha.
-
-    Parameters
-    ----------
-    p_values : ndarray of shape (m,)
-        Of all tests that were made, whichever of them are shown.
-
-    Returns
-    -------
-    adjusted : ndarray of shape (m,)
-        To be compared with alpha.
-
-    Raises
-    ------
-    ValueError
-        If a p-value is not between 0 and 1. A test without a p-value is not one of the m.
-
-    Examples
-    --------
-    >>> adjust_by_holm(np.array([0.01, 0.04, 0.03])).tolist()
-    [0.03, 0.06, 0.06]
-    """
-    p_values = np.asarray(p_values, dtype=float)  # (m,)
-    is_probability = (p_values >= 0) & (p_values <= 1)  # (m,), False for NaN
-    if not np.all(is_probability):
-        raise ValueError(f"p={p_values[~is_probability][0]}: values from 0 to 1 are allowed")
-    order = np.argsort(p_values)
-    raised = p_values[order] * np.arange(len(p_values), 0, -1)
-    adjusted = np.empty_like(p_values)
-    adjusted[order] = np.minimum(np.maximum.accumulate(raised), 1)
-    return adjusted
-
-
 def compute_friedman_test(scores: np.ndarray) -> FriedmanTest:
     """Test whether all configurations have the same mean rank over the datasets.
 
