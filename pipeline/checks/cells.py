@@ -42,7 +42,9 @@ def check_cells(experiment: Experiment, splits: Splits) -> None:
     """Require columns that the learner can take, after preprocessing of the first part, with their missing cells."""
     split = splits.folds[0]
     dataset = experiment.dataset
-    _require_finite(dataset.X)
+    for name, column in dataset.X.select_dtypes("number").items():
+        if np.isinf(column.to_numpy()).any():
+            raise UserError(f"dataset: column {name!r} holds infinite values; make them missing, or drop the column.")
     require_named_columns(experiment.preprocessing, dataset.X)
     prepared = dataset.X
     if experiment.preprocessing is not None:
@@ -50,15 +52,37 @@ def check_cells(experiment: Experiment, splits: Splits) -> None:
         train = split.train[:MAX_TRIAL_ROWS] if is_plain else split.train
         transformed_rows = dataset.X.iloc[train] if is_plain else dataset.X
         prepared = _try_preprocessing(experiment, train, transformed_rows)
-    _require_known_kinds(experiment, prepared)
-    _require_few_values(experiment, prepared)
-    _require_no_missing(experiment, prepared)
+    _require_readable(experiment, prepared)
 
 
-def _require_finite(X: pd.DataFrame) -> None:
-    for name, column in X.select_dtypes("number").items():
-        if np.isinf(column.to_numpy()).any():
-            raise UserError(f"dataset: column {name!r} holds infinite values; make them missing, or drop the column.")
+def _require_readable(experiment: Experiment, prepared: pd.DataFrame) -> None:
+    """Reject the first column of a kind that the learner does not read, with too many values or with missing cells."""
+    learner = experiment.learner
+    learner_name = type(learner).__name__
+    reads_nominal = reads_nominal_columns(learner)
+    given_kinds = list_kinds(experiment.dataset.X)
+    kinds = list_kinds(prepared)
+    for name, kind in kinds.items():
+        if kind != "numeric" and not (kind in NOMINAL_KINDS and reads_nominal):
+            raise UserError(_explain_kind(name, kind, given_kinds.get(name), learner))
+    nominal = [name for name, kind in kinds.items() if kind != "numeric"]
+    limit = get_max_nominal_values(learner) if nominal else None
+    for name in nominal:
+        n_values = prepared[name].nunique()
+        if limit is not None and n_values > limit:
+            raise UserError(
+                f"column {name!r} has {n_values} values, and {learner_name} accepts {limit} of a nominal column; add "
+                "preprocessing=auto or preprocessing=rare, which join the rarest, or leave the column out with "
+                f"dataset.drop=[{name}]."
+            )
+    if get_tags(learner).input_tags.allow_nan:
+        return
+    remedy = "full" if experiment.dataset.nominal and not reads_nominal else "impute"
+    for name in prepared.columns[prepared.isna().any()]:
+        raise UserError(
+            f"column {str(name)!r} has missing cells, and {learner_name} does not accept them; "
+            f"add preprocessing={remedy}, or preprocessing=auto."
+        )
 
 
 def _try_preprocessing(experiment: Experiment, train: np.ndarray, X: pd.DataFrame) -> pd.DataFrame:
@@ -87,31 +111,6 @@ def _suggest_steps(X: pd.DataFrame) -> str:
     )
 
 
-def _require_known_kinds(experiment: Experiment, prepared: pd.DataFrame) -> None:
-    """Reject the first column of a kind that the learner does not read."""
-    for name, kind in list_kinds(prepared).items():
-        if kind == "numeric" or (kind in NOMINAL_KINDS and reads_nominal_columns(experiment.learner)):
-            continue
-        given_kinds = list_kinds(experiment.dataset.X)
-        raise UserError(_explain_kind(name, kind, given_kinds.get(name), experiment.learner))
-
-
-def _require_few_values(experiment: Experiment, prepared: pd.DataFrame) -> None:
-    """Reject the first nominal column with more values than the learner accepts."""
-    nominal = [name for name, kind in list_kinds(prepared).items() if kind in NOMINAL_KINDS]
-    limit = get_max_nominal_values(experiment.learner) if nominal else None
-    if limit is None:
-        return
-    for name in nominal:
-        n_values = prepared[name].nunique()
-        if n_values > limit:
-            raise UserError(
-                f"column {name!r} has {n_values} values, and {type(experiment.learner).__name__} accepts {limit} of a "
-                "nominal column; add preprocessing=auto or preprocessing=rare, which join the rarest, or leave the "
-                f"column out with dataset.drop=[{name}]."
-            )
-
-
 def _explain_kind(name: str, kind: str, given_kind: str | None, learner: Any) -> str:
     """Say why a learner cannot read a column, and which preprocessing it needs."""
     learner_name = type(learner).__name__
@@ -136,20 +135,7 @@ def _explain_kind(name: str, kind: str, given_kind: str | None, learner: Any) ->
     )
 
 
-def _require_no_missing(experiment: Experiment, prepared: pd.DataFrame) -> None:
-    if get_tags(experiment.learner).input_tags.allow_nan:
-        return
-    learner_name = type(experiment.learner).__name__
-    needs_encoding = experiment.dataset.nominal and not reads_nominal_columns(experiment.learner)
-    remedy = "full" if needs_encoding else "impute"
-    for name in prepared.columns[prepared.isna().any()]:
-        raise UserError(
-            f"column {str(name)!r} has missing cells, and {learner_name} does not accept them; "
-            f"add preprocessing={remedy}, or preprocessing=auto."
-        )
-
-
-def check_memory(experiment: Experiment, splits: Splits) -> None:
+def check_pair_memory(experiment: Experiment, splits: Splits) -> None:
     """Reject a fit that needs more memory for pairs of rows than the machine has."""
     n_rows = max(len(split.train) for split in splits.fitted)
     if exceeds_memory(experiment.learner, n_rows):
@@ -159,30 +145,23 @@ def check_memory(experiment: Experiment, splits: Splits) -> None:
         )
 
 
-def check_one_hot_memory(experiment: Experiment) -> None:
-    """Reject one-hot columns that do not fit into memory."""
+def check_table_memory(experiment: Experiment) -> None:
+    """Reject one-hot columns, and probabilities of very many classes, that do not fit into memory."""
     dataset = experiment.dataset
-    if not dataset.nominal:
-        return
     n_rows = len(dataset.y)
     available = read_machine_bytes()
-    widest = count_one_hot_columns(experiment.preprocessing, dataset)
-    if BYTES_OF_NUMBER * n_rows * widest > available:
+    n_columns = count_one_hot_columns(experiment.preprocessing, dataset) if dataset.nominal else 0
+    n_bytes = BYTES_OF_NUMBER * n_rows * n_columns
+    if n_bytes > available:
         largest = max(dataset.nominal, key=lambda name: dataset.X[name].nunique())
         raise UserError(
-            f"preprocessing: one-hot makes {widest:,} columns of {n_rows:,} rows, which need "
-            f"{format_bytes(BYTES_OF_NUMBER * n_rows * widest)}; this machine has {format_bytes(available)}. "
-            f"Leave {largest!r} out with dataset.drop=[{largest}], or use preprocessing=one_hot_rare."
+            f"preprocessing: one-hot makes {n_columns:,} columns of {n_rows:,} rows, which need "
+            f"{format_bytes(n_bytes)}; this machine has {format_bytes(available)}. Leave {largest!r} out with "
+            f"dataset.drop=[{largest}], or use preprocessing=one_hot_rare."
         )
-
-
-def check_probability_memory(experiment: Experiment) -> None:
-    """Reject probabilities of so many classes that they do not fit into memory: the target is rather a number."""
-    dataset = experiment.dataset
-    n_rows = len(dataset.y)
-    available = read_machine_bytes()
     n_classes = len(dataset.classes) if dataset.is_classification else 0
     n_bytes = BYTES_OF_NUMBER * n_rows * n_classes
+    # So many classes are rather a number.
     if n_bytes > available and hasattr(experiment.scored_learner, "predict_proba"):
         raise UserError(
             f"dataset.target={dataset.target!r} has {n_classes:,} classes, whose probabilities for {n_rows:,} rows "

@@ -19,22 +19,26 @@ from bakeoff.pipeline.experiment import (
 )
 from bakeoff.pipeline.stages.splitting import Split, Splits
 from bakeoff.pipeline.stages.target import TransformedTarget
-from bakeoff.pipeline.stages.tuning import GridTuning
 
 SCORE_METHODS = ("predict_proba", "decision_function")
 
 
-def check_weights(experiment: Experiment) -> None:
-    """Require a learner that accepts weights of rows, if the dataset or the balance gives any."""
+def check_balance(experiment: Experiment) -> None:
+    """Require classes to balance, and a learner that accepts the weights of rows that dataset or balance give."""
+    name = experiment.balance.name
+    if name != "none" and not experiment.dataset.is_classification:
+        raise UserError(
+            f"balance={name} balances classes, but dataset={experiment.dataset.name} is regression; use balance=none."
+        )
     if experiment.dataset.weights is not None:
         _require_weighted_fit(experiment, "dataset.weights", "leave the weights out")
         if experiment.balance.makes_rows:
             raise UserError(
-                f"balance={experiment.balance.name} makes new rows, which have no weights, but dataset.weights is "
+                f"balance={name} makes new rows, which have no weights, but dataset.weights is "
                 "given; use balance=weights or oversample."
             )
     if experiment.balance.needs_weights:
-        _require_weighted_fit(experiment, f"balance={experiment.balance.name}", "use balance=oversample")
+        _require_weighted_fit(experiment, f"balance={name}", "use balance=oversample")
 
 
 def _require_weighted_fit(experiment: Experiment, key: str, cure: str) -> None:
@@ -48,15 +52,6 @@ def _require_weighted_fit(experiment: Experiment, key: str, cure: str) -> None:
         f"{key} weights the rows, and {type(experiment.learner).__name__} does not accept weights; {cure}, or choose "
         f"one of {options}."
     )
-
-
-def check_balance(experiment: Experiment) -> None:
-    """Require classes to balance."""
-    name = experiment.balance.name
-    if name != "none" and not experiment.dataset.is_classification:
-        raise UserError(
-            f"balance={name} balances classes, but dataset={experiment.dataset.name} is regression; use balance=none."
-        )
 
 
 def check_target_transformation(experiment: Experiment) -> None:
@@ -148,17 +143,6 @@ def check_decision_rows(experiment: Experiment) -> None:
                 f"{key}.folds=0 and {other} would use the same validation rows; set {key}.folds=5, which uses inner "
                 "folds of the training rows."
             )
-
-
-def check_headline_while_tuning(experiment: Experiment) -> None:
-    """Require that tuning can score candidates, which are not calibrated."""
-    needs = experiment.headline_metric.needs
-    is_tuned = isinstance(experiment.tuning, GridTuning)
-    if is_tuned and needs and not any(hasattr(experiment.learner, method) for method in needs):
-        raise UserError(
-            f"tuning chooses by {experiment.headline}, the first of evaluation.metrics, before probabilities are "
-            f"calibrated, and {type(experiment.learner).__name__} has none of its own; put another metric first."
-        )
 
 
 def check_sampler(experiment: Experiment, splits: Splits) -> None:

@@ -14,7 +14,7 @@ from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.experiment.builder import count_smallest_inner_part, get_row_bounded_parameters
 from bakeoff.pipeline.experiment.loop import MAX_PROCESSES_PER_CORE, count_most_processes
-from bakeoff.pipeline.stages.pruning import MAX_CONFIDENCE, METHODS, NoPruning, Pruning
+from bakeoff.pipeline.stages.pruning import MAX_CONFIDENCE, METHODS, NoPruning
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import GridTuning
 
@@ -41,20 +41,23 @@ def check_target(experiment: Experiment) -> None:
         raise UserError(f"dataset.target={dataset.target!r} holds infinite values; remove those rows.")
 
 
-def check_learner_type(experiment: Experiment) -> None:
-    """Require a classifier for classes and a regressor for numbers."""
+def check_learner(experiment: Experiment) -> None:
+    """Require a classifier for classes and a regressor for numbers, with parameters and processes that it may have."""
     learner = experiment.learner
     learner_name = type(learner).__name__
     if not isinstance(learner, BaseEstimator):
         raise UserError(f"learner: {learner_name} is not an estimator in scikit-learn's sense.")
     is_suitable = is_classifier if experiment.dataset.is_classification else is_regressor
-    if is_suitable(learner):
-        return
-    wanted = "classifier" if experiment.dataset.is_classification else "regressor"
-    raise UserError(
-        f"dataset={experiment.dataset.name} is {experiment.dataset.task}, but learner "
-        f"{learner_name} is not a {wanted}; choose one of {list_options(lambda each: is_suitable(each()))}."
-    )
+    if not is_suitable(learner):
+        wanted = "classifier" if experiment.dataset.is_classification else "regressor"
+        raise UserError(
+            f"dataset={experiment.dataset.name} is {experiment.dataset.task}, but learner "
+            f"{learner_name} is not a {wanted}; choose one of {list_options(lambda each: is_suitable(each()))}."
+        )
+    check_parameters(learner, "learner")
+    check_processes(learner, "learner")
+    if hasattr(experiment.preprocessing, "get_params"):
+        check_processes(experiment.preprocessing, "preprocessing")
 
 
 def list_options(is_suitable: Callable[[type[BaseEstimator]], bool]) -> str:
@@ -74,14 +77,6 @@ def check_parameters(learner: BaseEstimator, key: str) -> None:
         raise UserError(f"{place}: {error}") from error
 
 
-def check_learner_parameters(experiment: Experiment) -> None:
-    """Require parameters that the learner accepts, and few processes of its own."""
-    check_parameters(experiment.learner, "learner")
-    check_processes(experiment.learner, "learner")
-    if hasattr(experiment.preprocessing, "get_params"):
-        check_processes(experiment.preprocessing, "preprocessing")
-
-
 def check_processes(estimator: Any, key: str) -> None:
     """Reject an estimator that would start very many processes or threads of its own."""
     n_most = count_most_processes()
@@ -95,10 +90,11 @@ def check_processes(estimator: Any, key: str) -> None:
 
 
 def check_pruning(experiment: Experiment) -> None:
-    """Require a learner that can be pruned, and a method that exists and fits the task."""
-    if isinstance(experiment.pruning, NoPruning):
+    """Require a learner that can be pruned, and a method that exists, fits the task and has the options."""
+    pruning = experiment.pruning
+    if isinstance(pruning, NoPruning):
         return
-    method = experiment.pruning.method
+    method = pruning.method
     if method not in METHODS:
         raise UserError(f"pruning.method={method!r} is not a method. {did_you_mean(str(method), METHODS)}")
     if not hasattr(experiment.learner, "prune"):
@@ -111,15 +107,10 @@ def check_pruning(experiment: Experiment) -> None:
         raise UserError(
             "pruning=pessimistic counts errors of classes; for regression use pruning=best_first or bottom_up."
         )
-    _require_pruning_options(experiment.pruning)
-
-
-def _require_pruning_options(pruning: Pruning) -> None:
-    """Require options that the method of pruning has, and a confidence within its range."""
     confidence = pruning.confidence
-    if confidence is not None and pruning.method != "pessimistic":
+    if confidence is not None and method != "pessimistic":
         raise UserError(
-            f"pruning.confidence={confidence} belongs to pruning=pessimistic, but pruning.method={pruning.method}; "
+            f"pruning.confidence={confidence} belongs to pruning=pessimistic, but pruning.method={method}; "
             "leave it out, or use pruning=pessimistic."
         )
     if confidence is not None and not 0 < confidence <= MAX_CONFIDENCE:
@@ -134,8 +125,8 @@ def _require_pruning_options(pruning: Pruning) -> None:
         )
 
 
-def check_space(experiment: Experiment) -> None:
-    """Require that each candidate sets parameters that the learner has, to values that it accepts."""
+def check_tuning(experiment: Experiment) -> None:
+    """Require candidates that set parameters of the learner to values that it accepts, and that can be scored."""
     if not isinstance(experiment.tuning, GridTuning):
         return
     known = experiment.learner.get_params()
@@ -150,6 +141,13 @@ def check_space(experiment: Experiment) -> None:
         learner = clone(experiment.learner).set_params(**candidate)
         check_parameters(learner, "space")
         check_processes(learner, "space")
+    # Candidates are not calibrated.
+    needs = experiment.headline_metric.needs
+    if needs and not any(hasattr(experiment.learner, method) for method in needs):
+        raise UserError(
+            f"tuning chooses by {experiment.headline}, the first of evaluation.metrics, before probabilities are "
+            f"calibrated, and {type(experiment.learner).__name__} gives none; put another metric first."
+        )
 
 
 def check_validation_rows(experiment: Experiment) -> None:

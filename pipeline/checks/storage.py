@@ -55,15 +55,6 @@ def check_models(spec: Mapping[str, Any], experiment: Experiment, splits: Splits
     """
     if not spec["tracking"].get("models"):
         return
-    _reject_stored_secrets(spec)
-    for description in list_unknown_variants(experiment, spec["trust"]):
-        if description not in tried:
-            check_storable(experiment, splits.folds[0], spec["trust"], description)
-            tried.add(description)
-
-
-def _reject_stored_secrets(spec: Mapping[str, Any]) -> None:
-    """Reject a parameter of a model that will be stored which refers to a variable with the name of a secret."""
     for part in MODEL_PARTS:
         names = [name for name in find_references(to_yaml(spec[part])) if is_secret_name(name)]
         if names:
@@ -71,6 +62,10 @@ def _reject_stored_secrets(spec: Mapping[str, Any]) -> None:
                 f"{part} takes the value of the environment variable {names[0]}, and a stored model holds its "
                 f"parameters; add tracking.models=false, or let the code of the {part} read the variable."
             )
+    for description in list_unknown_variants(experiment, spec["trust"]):
+        if description not in tried:
+            check_storable(experiment, splits.folds[0], spec["trust"], description)
+            tried.add(description)
 
 
 def uses_own_code(experiment: Experiment, trust: Sequence[str]) -> bool:

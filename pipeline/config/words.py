@@ -1,4 +1,4 @@
-"""The words of a command line: those of Hydra with a meaning here, and those that choose no option.
+"""The words of a command line: what would be lost or means nothing, and what they hold beside the configuration.
 
 A word that Hydra's grammar does not read is refused when it is composed. This module loads nothing of Hydra, so that
 the usual mistakes are answered at once.
@@ -26,18 +26,27 @@ RUN_WORD = "hydra.mode=RUN"
 """Asks for a single run, even if a file describes a sweep."""
 HYDRA_SWEEP_KEYS = re.compile(r"hydra[./](sweep|sweeper|launcher)([./]|$)")
 """Hydra's keys that have an effect in a sweep only."""
-HYDRA_RUN_KEYS = re.compile(r"hydra\.run\.")
-"""Hydra's keys that have an effect in a single run only."""
-HYDRA_PREFIX = "hydra/"
 ADDED_HYDRA_KEY = re.compile(r"\++hydra\.(\w+)")
-FILES_GROUP = "experiment"
-"""The group of which a job may read no file, one, or several one after the other."""
-REMOVABLE_GROUPS = (FILES_GROUP, "space")
-NO_NAME = re.compile(r"null|true|false|[\d.]+|''|\"\"|", re.IGNORECASE)
-"""A value that names no option."""
-PATTERN_AMONG_NAMES = re.compile(r".*,\s*glob\(|glob\([^)]*\)\s*,")
-FOLDER_KEYS = ("hydra.run.dir", "hydra.sweep.dir")
-"""Without a name, Hydra would write into the current folder."""
+REMOVABLE_GROUPS = ("experiment", "space")
+"""Groups of which a job may read no file."""
+GROUP = f"(?P<group>{'|'.join(GROUPS)}|hydra/[\\w/]+)(@[^=]*)?"
+NO_NAME = r"(null|true|false|[\d.]+|''|\"\"|[{\[][{}\[\] ]*|)"
+LOST_WORDS: Mapping[str, str] = {
+    r"[+~ ]*=.*": "{word!r} has no key; write KEY=VALUE.",
+    r"\+*hydra\.(run|sweep)\.dir=[ '\"]*": "{word}: the value must name a folder; leave the word out.",
+    rf"~(?!{'|'.join(REMOVABLE_GROUPS)}){GROUP}(=.*)?": (
+        "{word}: {group} cannot be removed, because every job needs it; {choice}."
+    ),
+    rf"\+*{GROUP}=(.*,\s*glob\(.*|glob\([^)]*\)\s*,.*)": (
+        "{word}: glob(...) stands alone; write {group}=glob(PATTERN), or the names {group}=A,B."
+    ),
+    rf"\+*{GROUP}=(.*,)?\s*{NO_NAME}\s*(,.*)?": "{word} names no option; {choice}.",
+    rf"\+*(?!experiment|hydra){GROUP}=\s*\[.*": (
+        "{word}: {group} takes one option, and this is a list; {choice}. With -m, {group}=A,B runs a job for each."
+    ),
+    rf"\++(?!hydra|[^=]*@){GROUP}=[^{{]*": "{word}: {group} has an option already; leave the plus sign out.",
+}
+"""Form of a word that Hydra would drop, or refuse without its key -> why it is refused."""
 INTERPOLATION = "${"
 QUERY_KEY = "dataset.url="
 """The key of the address of a database; a reference with ``$`` takes the place of its password."""
@@ -65,22 +74,12 @@ def check_overrides(words: Iterable[str]) -> None:
 for no audit, or audit=NAME; `bakeoff list audit` shows the names.
     """
     for word in words:
-        key, equals, value = word.partition("=")
-        if equals and not key.strip("+~ "):
-            raise UserError(f"{word!r} has no key; write KEY=VALUE.")
-        if key.lstrip("+") in FOLDER_KEYS and not value.strip(" '\""):
-            raise UserError(f"{word}: the value must name a folder; leave the word out for the usual one.")
+        for form, reason in LOST_WORDS.items():
+            if match := re.fullmatch(form, word, re.IGNORECASE | re.DOTALL):
+                group = match.groupdict().get("group") or ""
+                raise UserError(reason.format(word=word, group=group, choice=_describe_choice(group)))
         if added := ADDED_HYDRA_KEY.match(word):
             _require_hydra_key(added[1])
-        group, _, package = key.lstrip("+~").partition("@")
-        is_option = group in GROUPS or group.startswith(HYDRA_PREFIX)
-        if is_option and word.startswith("~"):
-            _require_removable(word, group)
-        elif is_option and equals:
-            _require_names(word, group, value.strip())
-            is_set = word.startswith("+") and not package and not value.startswith("{")
-            if is_set and group in GROUPS:
-                raise UserError(f"{word}: {group} has an option already; write {word.lstrip('+')}.")
 
 
 def _require_hydra_key(name: str) -> None:
@@ -92,31 +91,9 @@ def _require_hydra_key(name: str) -> None:
         raise UserError(f"hydra.{name} is not a key. {did_you_mean(name, known)}")
 
 
-def _require_removable(word: str, group: str) -> None:
-    if group not in REMOVABLE_GROUPS:
-        raise UserError(f"{word}: {group} cannot be removed, because every job needs it; {_describe_choice(group)}.")
-
-
-def _require_names(word: str, group: str, value: str) -> None:
-    """Reject a value that names no option, or several where a job takes one."""
-    if PATTERN_AMONG_NAMES.match(value):
-        raise UserError(f"{word}: glob(...) stands alone; write {group}=glob(PATTERN), or the names {group}=A,B.")
-    names = [value] if value.startswith(("{", "[")) else value.split(",")
-    is_empty = not value.strip("{}[] ") or any(NO_NAME.fullmatch(name.strip()) for name in names)
-    # {KEY: VALUE} sets keys of the chosen option, and a list of files is read one after the other.
-    is_lost = value.startswith("{" if group == FILES_GROUP else "[")
-    if is_lost and not is_empty and group in GROUPS:
-        raise UserError(
-            f"{word}: {group} takes one option, and this is a list; {_describe_choice(group)}. With -m, {group}=A,B "
-            "runs a job for each."
-        )
-    if is_lost or is_empty:
-        raise UserError(f"{word} names no option; {_describe_choice(group)}.")
-
-
 def _describe_choice(group: str) -> str:
     """Return how an option of a group is chosen."""
-    if group.startswith(HYDRA_PREFIX):
+    if group not in GROUPS:
         return f"write {group}=NAME"
     has_none = (CONF / group / "none.yaml").is_file()
     none = f"write {group}=none for no {group}, or" if has_none else "write"
@@ -299,7 +276,7 @@ def reject_unread_space(words: Iterable[str], settled: Iterable[Mapping[str, Any
     ------
     UserError
     """
-    given = [word for word in words if re.split(r"[=@./]", word.lstrip("+~"))[0] == "space"]
+    given = [word for word in words if _find_part(word) == "space"]
     if given and not any("space" in spec["tuning"] or spec.get("figures") for spec in settled):
         raise UserError(
             f"{given[0]} has no effect, because nothing is tuned; add tuning=grid, or search=grid to a sweep."
@@ -321,12 +298,11 @@ def note_tuned_keys(words: Iterable[str], settled: Sequence[Mapping[str, Any]]) 
         space = spec["tuning"].get("space") or {}
         grids = [space] if isinstance(space, Mapping) else space
         tuned |= {f"learner.{name.replace('__', '.')}" for grid in grids for name in grid}
-    lost = [word for word in words if word.lstrip("+").partition("=")[0] in tuned]
-    parameters = [word.partition("=")[0].partition(".")[2] for word in lost]
+    lost = {word: _find_key(word).partition(".")[2] for word in words if _find_key(word) in tuned}
     return tuple(
         f"{word} has no effect where tuning chooses the value; leave it out, or leave {parameter} out of what is tuned "
         f"(~default_space.{parameter})."
-        for word, parameter in zip(lost, parameters, strict=True)
+        for word, parameter in lost.items()
     )
 
 
@@ -373,14 +349,18 @@ def split_sweep_words(words: Sequence[str]) -> tuple[list[str], list[str]]:
         A key has an effect in single runs only.
     """
     for word in words:
-        if HYDRA_RUN_KEYS.match(word.lstrip("+~")):
+        if _find_key(word).startswith("hydra.run."):
             raise UserError(f"{word}: hydra.run is for single runs; the folder of a sweep is hydra.sweep.dir.")
-    keys = {word: re.split(r"[=@./]", word.lstrip("+~"))[0] for word in words}
-    job_words = [word for word in words if keys[word] not in ("hydra", *SWEEP_KEYS)]
-    shared = {word for word in job_words if keys[word] == "experiment" and "," not in word}
+    job_words = [word for word in words if _find_part(word) not in ("hydra", *SWEEP_KEYS)]
+    shared = {word for word in job_words if _find_part(word) == "experiment" and "," not in word}
     sweep_words = [word for word in words if word not in job_words or word in shared]
     return sweep_words, job_words
 
 
 def _find_key(word: str) -> str:
     return word.lstrip("+~").partition("=")[0]
+
+
+def _find_part(word: str) -> str:
+    """Return the first name in the key of a word."""
+    return re.split(r"[=@./]", word.lstrip("+~"))[0]

@@ -128,7 +128,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
             "tuning": GridTuning({"C": [1, 2]}),
             "headline": "log_loss",
         },
-        r"tuning chooses by log_loss, .* before probabilities are calibrated, and SVC has none of its own",
+        r"tuning chooses by log_loss, .* before probabilities are calibrated, and SVC gives none",
     ),
 }
 

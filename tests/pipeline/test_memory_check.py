@@ -16,8 +16,7 @@ from sklearn.svm import LinearSVC
 from bakeoff.learners import REGISTRY
 from bakeoff.pipeline.checks import cells
 from bakeoff.pipeline.checks.cells import (
-    check_one_hot_memory,
-    check_probability_memory,
+    check_table_memory,
     count_one_hot_columns,
     estimate_pairwise_bytes,
     note_memory,
@@ -72,11 +71,11 @@ def test_one_hot_columns_that_do_not_fit_are_refused(
     monkeypatch.setattr(cells, "read_machine_bytes", lambda: GIGABYTE // 10)
     built = experiment(dataset, LogisticRegression(), preprocessing=steps)
     if not n_columns:
-        check_one_hot_memory(built)
+        check_table_memory(built)
         return
     message = r"one-hot makes 3,000 columns of 6,000 rows, which need 144.0 MB.*dataset\.drop=\[v\]"
     with pytest.raises(UserError, match=message):
-        check_one_hot_memory(built)
+        check_table_memory(built)
 
 
 def test_probabilities_of_very_many_classes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,6 +83,6 @@ def test_probabilities_of_very_many_classes_are_refused(monkeypatch: pytest.Monk
     X = pd.DataFrame({"x": np.arange(6000.0)})
     many = Dataset("many", X, np.arange(6000) // 2, "classification", "y")
     with pytest.raises(UserError, match=r"dataset\.target='y' has 3,000 classes, whose probabilities for 6,000 rows"):
-        check_probability_memory(experiment(many, LogisticRegression()))
+        check_table_memory(experiment(many, LogisticRegression()))
     # Without probabilities, one label is kept for each row.
-    check_probability_memory(experiment(many, LinearSVC()))
+    check_table_memory(experiment(many, LinearSVC()))
