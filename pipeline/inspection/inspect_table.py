@@ -22,7 +22,7 @@ from bakeoff.pipeline.inspection.association import measure_association
 from bakeoff.pipeline.inspection.profile import ColumnProfile, TableProfile, count_cells
 from bakeoff.pipeline.inspection.report import render_page
 from bakeoff.pipeline.inspection.request import NO_PAGE, InspectRequest
-from bakeoff.pipeline.stages.dataset import Column, ColumnRules, Dataset, RawTable, Roles, make_dataset
+from bakeoff.pipeline.stages.dataset import Column, ColumnRules, Dataset, Roles, Source, make_dataset
 from bakeoff.pipeline.stages.dataset.assembly import describe_left_out
 from bakeoff.pipeline.stages.dataset.cells import Cells
 from bakeoff.pipeline.stages.dataset.convert import convert_cells, convert_columns, read_column
@@ -100,18 +100,17 @@ def _inspect_node(node: Mapping[str, Any], trust: Sequence[str]) -> TableProfile
     if function not in COLLECTORS:
         return inspect_dataset(build_object(node, "dataset", list(trust)))
     keys = {key: value for key, value in node.items() if not key.startswith("_")}
-    source = COLLECTORS[function](**keys)
-    # OpenML and scikit-learn name a target themselves.
-    target = source.roles.target if has_target else None
-    return inspect_source(*source, target)
+    source, roles, rules = COLLECTORS[function](**keys)
+    # OpenML names a target itself.
+    return inspect_source(source, roles, rules, roles.target if has_target else None)
 
 
-def inspect_source(raw: RawTable, roles: Roles, rules: ColumnRules, target: str | None) -> TableProfile:
+def inspect_source(raw: Source, roles: Roles, rules: ColumnRules, target: str | None) -> TableProfile:
     """Inspect the cells of a source.
 
     Parameters
     ----------
-    raw : RawTable
+    raw : Source
     roles : Roles
         Its target is used only if `target` is not None.
     rules : ColumnRules
@@ -164,7 +163,7 @@ def _make_profile(dataset: Dataset, columns: tuple[ColumnProfile, ...], frame: p
     )
 
 
-def _inspect_without_target(raw: RawTable, roles: Roles, rules: ColumnRules) -> TableProfile:
+def _inspect_without_target(raw: Source, roles: Roles, rules: ColumnRules) -> TableProfile:
     names = [str(name) for name in raw.frame.columns]
     for key, listed in rules.lists.items():
         for name in listed:
@@ -188,7 +187,7 @@ def _inspect_without_target(raw: RawTable, roles: Roles, rules: ColumnRules) -> 
     ]
     return TableProfile(
         name=raw.name,
-        source=raw.source,
+        source=raw.origin,
         n_rows=len(frame),
         target=None,
         task=None,
@@ -198,7 +197,7 @@ def _inspect_without_target(raw: RawTable, roles: Roles, rules: ColumnRules) -> 
     )
 
 
-def _read_all(raw: RawTable, rules: ColumnRules) -> dict[str, Cells]:
+def _read_all(raw: Source, rules: ColumnRules) -> dict[str, Cells]:
     frame = raw.frame.set_axis([str(name) for name in raw.frame.columns], axis=1)
     return {name: read_column(frame[name], rules, raw.declared) for name in frame.columns}
 

@@ -21,7 +21,7 @@ from bakeoff.pipeline.stages.dataset import (
     Column,
     ColumnRules,
     FileLayout,
-    RawTable,
+    Source,
     convert_like,
     count_columns,
     read_file,
@@ -92,7 +92,7 @@ def hiding_groups() -> Iterator[None]:
         raise UserError(str(error).replace("dataset.", "")) from None
 
 
-def read_rows(file: Path, layout: Mapping[str, Any], record: TrainingRecord) -> RawTable:
+def read_rows(file: Path, layout: Mapping[str, Any], record: TrainingRecord) -> Source:
     """Read the rows of a file.
 
     Parameters

@@ -29,7 +29,7 @@ N_TABLE_EXAMPLES = 60
 FAST = ("dataset=iris", "learner=majority", "tracking=none")
 SKIPPED_GROUPS = ("tracking", "experiment")
 """Their options write a store, or describe sweeps and figures that take long."""
-SLOW_DATASETS = {"openml", "sklearn", "sql", "digits"}
+SLOW_DATASETS = {"openml", "sql", "digits"}
 JUNK = (
     "", " ", "null", "None", "no", "off", "yes", "true", "0", "1", "-1", "1.5", "nan", "inf", "-inf", "1e3", "abc",
     "[]", "[1,2]", "{}", "{a: 1}", "[[1]]", "''", "'1'", "it's", "(", "[1", "a,b", "${seed}", "${nowhere}", "???",

@@ -10,18 +10,18 @@ import pytest
 from wheel_data import OPENML_IDS, wheel_file, wheel_frame, wheel_text
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset import FileLayout, RawTable, read_file
+from bakeoff.pipeline.stages.dataset import FileLayout, Source, read_file
 
 HEADER = "@relation people\n@attribute age numeric\n@attribute job {cook,'sous chef'}\n@data\n"
 
 
-def read(folder: Path, text: str, **layout: object) -> RawTable:
+def read(folder: Path, text: str, **layout: object) -> Source:
     file = folder / "people.arff"
     file.write_text(text, encoding="utf-8")
     return read_file(file, FileLayout(**layout))  # type: ignore[arg-type]
 
 
-def cells(raw: RawTable) -> dict[str, list[object]]:
+def cells(raw: Source) -> dict[str, list[object]]:
     """Return the cells by column, None where missing."""
     frame = raw.frame.astype(object)
     return frame.where(raw.frame.notna(), None).to_dict(orient="list")  # type: ignore[return-value]
@@ -105,12 +105,12 @@ def test_dates_follow_their_declared_format(tmp_path: Path) -> None:
         (f"{HEADER}{{0 1}}\n", "line 5 is a sparse row, which is not read; write the rows in full"),
         (
             "@relation r\n@attribute a date 'yyyy'\n@data\nsoon\n",
-            "line 4: .*'a' declares dates as 'yyyy', but holds 's",
+            "line 4: column 'a' is declared as date 'yyyy', but 'soon' is not such a date",
         ),
         ("@relation r\n@attribute a relational\n@data\n", "line 2 declares a as 'relational'; allowed are numeric,"),
         ("@relation r\n@attribute a {x y}\n@data\n", "line 2 declares no column: '@attribute a {x y}'"),
         ("a,b\n1,2\n", "is not an ARFF header"),
-        ("@relation r\n@attribute a real\n@attribute 'a' real\n@data\n1,2\n", "declares two columns of the name 'a'"),
+        ("@relation r\n@attribute a real\n@attribute 'a' real\n@data\n1,2\n", "declares 2 columns of the name 'a'"),
     ],
 )
 def test_a_wrong_line_is_named(tmp_path: Path, text: str, message: str) -> None:

@@ -12,7 +12,7 @@ import pytest
 from pyarrow import feather, ipc, parquet
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset import FileLayout, RawTable, read_file
+from bakeoff.pipeline.stages.dataset import FileLayout, Source, read_file
 
 LAYOUT = FileLayout()
 TABLE = pa.table(
@@ -92,7 +92,7 @@ def test_the_folder_of_a_file_adds_no_column(tmp_path: Path) -> None:
     assert list(read_file(write(folder, pa.table({"x": [1]}))["parquet"], LAYOUT).frame) == ["x"]
 
 
-def read_wrong(folder: Path, name: str, content: bytes, layout: FileLayout = LAYOUT) -> RawTable:
+def read_wrong(folder: Path, name: str, content: bytes, layout: FileLayout = LAYOUT) -> Source:
     (folder / name).write_bytes(content)
     return read_file(folder / name, layout)
 
@@ -103,7 +103,7 @@ def test_wrong_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cannot be read as a table"):
         read_wrong(tmp_path, "a.parquet", b"a,b\n1,2\n")
     two = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["x", "x"])
-    with pytest.raises(UserError, match="two columns of the name 'x'"):
+    with pytest.raises(UserError, match="2 columns of the name 'x'"):
         read_file(write(tmp_path, two)["parquet"], LAYOUT)
 
 

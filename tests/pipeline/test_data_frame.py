@@ -74,5 +74,5 @@ def test_what_is_no_table_is_refused() -> None:
         read_frame({"size": [1]})
     with pytest.raises(UserError, match="has no rows"):
         read_frame(FRAME.iloc[:0])
-    with pytest.raises(UserError, match="two columns of the name 'size'"):
+    with pytest.raises(UserError, match="2 columns of the name 'size'"):
         read_frame(FRAME[["size", "size"]])

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset import FileLayout, RawTable, read_file
+from bakeoff.pipeline.stages.dataset import FileLayout, Source, read_file
 
 PEOPLE: list[list[Any]] = [
     ["age", "job", "day", "owner"],
@@ -41,7 +41,7 @@ def write(folder: Path, *sheets: Sequence[Sequence[Any]], merged: str = "", hidd
     return file
 
 
-def read(folder: Path, *sheets: Sequence[Sequence[Any]], **layout: Any) -> RawTable:
+def read(folder: Path, *sheets: Sequence[Sequence[Any]], **layout: Any) -> Source:
     return read_file(write(folder, *sheets), FileLayout(**layout))
 
 
@@ -153,7 +153,7 @@ def test_spaces_are_left_out_with_strip(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([["x", "x"], [1, 2]], "two columns have the name 'x'"),
+        ([["x", "x"], [1, 2]], "2 columns of the name 'x'"),
         ([["x", "y"]], "has column names but no rows"),
         ([], "the sheet is empty"),
     ],

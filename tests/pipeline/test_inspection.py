@@ -13,14 +13,14 @@ from wheel_data import TARGETS, wheel_file, wheel_frame
 from bakeoff.pipeline.inspection.association import measure_association
 from bakeoff.pipeline.inspection.inspect_table import inspect_dataset, inspect_source
 from bakeoff.pipeline.inspection.profile import MAX_BARS, ColumnProfile, TableProfile, count_cells
-from bakeoff.pipeline.stages.dataset import ColumnRules, RawTable, Roles, load_bundled, load_frame
+from bakeoff.pipeline.stages.dataset import ColumnRules, Roles, Source, load_bundled, load_frame
 
 DRAW = np.random.default_rng(0)
 
 
 def inspect(name: str, target: str | None = "", **rules: list[str]) -> TableProfile:
     chosen = TARGETS[name] if target == "" else target
-    raw = RawTable(wheel_frame(name), name, "wheel")
+    raw = Source(wheel_frame(name), name, "wheel")
     return inspect_source(raw, Roles(str(chosen)), ColumnRules(**rules), chosen)  # type: ignore[arg-type]
 
 
@@ -82,7 +82,7 @@ def test_without_a_target_kinds_and_histograms_are_the_same(titanic: TableProfil
 
 def test_dropped_columns_and_columns_of_rows_have_their_roles() -> None:
     roles = Roles("survived", groups="ticket")
-    raw = RawTable(wheel_frame("titanic"), "titanic", "wheel")
+    raw = Source(wheel_frame("titanic"), "titanic", "wheel")
     for target in ("survived", None):
         profile = inspect_source(raw, roles, ColumnRules(drop=["boat"]), target)
         assert find(profile, "boat").column.role == "dropped"
@@ -93,7 +93,7 @@ def test_dropped_columns_and_columns_of_rows_have_their_roles() -> None:
 def test_rows_without_a_target_are_left_out_of_every_number() -> None:
     frame = wheel_frame("penguins")
     frame.loc[:9, "species"] = np.nan
-    raw = RawTable(frame, "penguins", "wheel")
+    raw = Source(frame, "penguins", "wheel")
     profile = inspect_source(raw, Roles("species", drop_missing_target=True), ColumnRules(), "species")
     assert profile.n_rows == len(frame) - 10
     for each in profile.columns:

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset import FileLayout, RawTable, read_file
+from bakeoff.pipeline.stages.dataset import FileLayout, Source, read_file
 
 
-def read(folder: Path, text: str, name: str = "people.jsonl") -> RawTable:
+def read(folder: Path, text: str, name: str = "people.jsonl") -> Source:
     (folder / name).write_text(text, encoding="utf-8")
     return read_file(folder / name, FileLayout())
 
@@ -65,7 +65,7 @@ def test_a_wrong_line_is_named(tmp_path: Path, name: str, text: str, message: st
 
 def test_keys_of_text_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"x": 1}\n')
-    with pytest.raises(UserError, match=r"dataset.separator=',' does not apply to .*, which is JSON lines; remove"):
+    with pytest.raises(UserError, match=r"dataset.separator=',' does not apply to .*, which is JSON; remove"):
         read_file(tmp_path / "a.jsonl", FileLayout(separator=","))
 
 

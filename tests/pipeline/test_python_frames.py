@@ -104,7 +104,7 @@ def test_an_index_that_says_something_is_said(index: pd.Index, said: tuple[str, 
     [
         ([0, "x", "y"], r"not text \(0\); frame.rename\(columns=str\)"),
         (range(3), r"not text \(0, 1, 2\)"),
-        (["x", "x", "y"], "two columns of the name 'x'"),
+        (["x", "x", "y"], "2 columns of the name 'x'"),
         (pd.MultiIndex.from_product([["a"], ["b", "c", "d"]]), "set frame.columns to a list of texts"),
     ],
 )

@@ -18,7 +18,7 @@ from written_tables import titanic, write_database
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset import load_frame, load_query
 from bakeoff.pipeline.stages.dataset.database import Query, read_query
-from bakeoff.pipeline.stages.dataset.source import RawTable
+from bakeoff.pipeline.stages.dataset.source import Source
 
 PEOPLE = pd.DataFrame({"age": [30, None, 29], "job": ["cook", "?", None], "size": [1.7, 1.8, None]})
 
@@ -34,7 +34,7 @@ def url(tmp_path: Path) -> str:
     return url
 
 
-def read(url: str, **keys: str) -> RawTable:
+def read(url: str, **keys: str) -> Source:
     return read_query(Query(url, **keys))
 
 
@@ -47,7 +47,7 @@ def test_a_table_or_a_query_is_read_with_its_types(url: str, tmp_path: Path) -> 
     for name in ("age", "size"):
         assert np.array_equal(raw.frame[name], as_pandas_reads[name], equal_nan=True)
     assert raw.frame["job"].tolist() == ["cook", "?", pd.NA]
-    assert (raw.name, raw.notes, raw.source) == ("people", (), f"{url}: SELECT * FROM people")
+    assert (raw.name, raw.notes, raw.origin) == ("people", (), f"{url}: SELECT * FROM people")
     fewer = read(url, query="SELECT job, '50% :x' AS share FROM people WHERE age > 29")
     assert fewer.frame.to_dict("list") == {"job": ["cook"], "share": ["50% :x"]}
     assert fewer.name == "shop"
@@ -63,7 +63,7 @@ def test_a_column_of_numbers_and_text_is_text_and_bytes_are_left_out(url: str) -
     ("query", "message"),
     [
         ("SELECT age FROM people WHERE age > 99", "returns no rows"),
-        ("SELECT age, age FROM people", "returns two columns of the name 'age'; rename one with AS"),
+        ("SELECT age, age FROM people", "returns 2 columns of the name 'age' \\(columns 1, 2\\); rename one with AS"),
         ("SELEC age", "does not answer 'SELEC age': near \"SELEC\": syntax error"),
         ("SELECT x FROM nobody", "no such table: nobody"),
         ("DELETE FROM people", "attempt to write a readonly database"),

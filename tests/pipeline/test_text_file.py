@@ -17,21 +17,21 @@ from hypothesis import strategies as st
 from wheel_data import wheel_frame
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset import FileLayout, RawTable, count_columns, read_file, read_table
+from bakeoff.pipeline.stages.dataset import FileLayout, Source, count_columns, read_file, read_table
 from bakeoff.pipeline.stages.dataset.parser import SAMPLE_BYTES
 
 CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\0\r", exclude_categories=["Cs"]), max_size=6)
 TABLES = st.integers(2, 4).flatmap(lambda d: st.lists(st.lists(CELLS, min_size=d, max_size=d), min_size=1, max_size=5))
 
 
-def read(folder: Path, text: str | bytes, name: str = "table.csv", **keys: Any) -> RawTable:
+def read(folder: Path, text: str | bytes, name: str = "table.csv", **keys: Any) -> Source:
     """Read a text as a file."""
     content = text if isinstance(text, bytes) else text.encode()
     (folder / name).write_bytes(content)
     return read_file(folder / name, FileLayout(**keys))
 
 
-def cells(raw: RawTable) -> list[list[str]]:
+def cells(raw: Source) -> list[list[str]]:
     """Return the names and the cells of a table, row by row."""
     return [list(raw.frame.columns), *raw.frame.to_numpy().tolist()]
 

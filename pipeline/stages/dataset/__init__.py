@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from bakeoff.pipeline.stages.dataset.convert import convert_columns, convert_like
     from bakeoff.pipeline.stages.dataset.files import read_file, require_file
     from bakeoff.pipeline.stages.dataset.keys import ColumnRules, FileLayout, Roles
-    from bakeoff.pipeline.stages.dataset.loaders import load_frame, load_openml, load_query, load_sklearn, read_table
-    from bakeoff.pipeline.stages.dataset.source import RawTable
+    from bakeoff.pipeline.stages.dataset.loaders import load_frame, load_openml, load_query, read_table
+    from bakeoff.pipeline.stages.dataset.source import Source
     from bakeoff.pipeline.stages.dataset.text_file import count_columns
 
 MODULES: Mapping[str, str] = {
     "ColumnRules": "keys",
     "FileLayout": "keys",
-    "RawTable": "source",
+    "Source": "source",
     "Roles": "keys",
     "convert_columns": "convert",
     "convert_like": "convert",
@@ -35,7 +35,6 @@ MODULES: Mapping[str, str] = {
     "load_lecture_table": "bundled",
     "load_openml": "loaders",
     "load_query": "loaders",
-    "load_sklearn": "loaders",
     "make_dataset": "assembly",
     "make_points": "bundled",
     "read_file": "files",
@@ -49,8 +48,8 @@ __all__ = [
     "ColumnRules",
     "Dataset",
     "FileLayout",
-    "RawTable",
     "Roles",
+    "Source",
     "convert_columns",
     "convert_like",
     "count_columns",
@@ -59,7 +58,6 @@ __all__ = [
     "load_lecture_table",
     "load_openml",
     "load_query",
-    "load_sklearn",
     "make_dataset",
     "make_points",
     "read_file",

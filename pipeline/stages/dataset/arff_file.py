@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import StringIO
 from pathlib import Path
 from typing import IO, Any
@@ -20,10 +20,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset.content import read_characters, strip_compression
+from bakeoff.pipeline.stages.dataset.content import name_source, read_characters
 from bakeoff.pipeline.stages.dataset.keys import FileLayout
 from bakeoff.pipeline.stages.dataset.size_limits import require_few_columns
-from bakeoff.pipeline.stages.dataset.source import TEXT_TYPE, RawTable, arrow_to_column, unify_types
+from bakeoff.pipeline.stages.dataset.source import (
+    TEXT_TYPE,
+    Source,
+    arrow_to_column,
+    make_source,
+    require_different_names,
+)
 
 DEFAULT_DATE = "yyyy-MM-dd'T'HH:mm:ss"
 DATE_LETTERS = {
@@ -122,7 +128,7 @@ class ArffLines:
         return f"@attribute c{len(self.attributes)} {declared if is_nominal else 'string'}"
 
 
-def read_arff(file: Path, layout: FileLayout) -> RawTable:
+def read_arff(file: Path, layout: FileLayout) -> Source:
     """Read an ARFF file, compressed or not.
 
     Parameters
@@ -133,7 +139,7 @@ def read_arff(file: Path, layout: FileLayout) -> RawTable:
 
     Returns
     -------
-    RawTable
+    Source
         Numbers are float64 or integers, all other cells text; a cell ``?`` without quotation marks is missing.
 
     Raises
@@ -151,20 +157,17 @@ def read_arff(file: Path, layout: FileLayout) -> RawTable:
     except arff.ArffException as error:
         raise ValueError(_translate_error(error, lines)) from error
     attributes = lines.attributes
-    _require_different_names(attributes, file)
+    require_different_names([attribute.name for attribute in attributes], f"{file.name} declares")
     cells = pd.DataFrame(table["data"], columns=range(len(attributes)), dtype=TEXT_TYPE)
     columns = {
-        attribute.name: _convert_cells(cells[position], attribute, lines.row_lines)
-        for position, attribute in enumerate(attributes)
+        each.name: _convert_cells(cells[number], each, lines.row_lines) for number, each in enumerate(attributes)
     }
     declared = {
         attribute.name: tuple(value for value in values if value is not None)
         for attribute, (_, values) in zip(attributes, table["attributes"], strict=True)
         if attribute.type == NOMINAL
     }
-    name = strip_compression(file).stem
-    frame, _ = unify_types(pd.DataFrame(columns))
-    return RawTable(frame, name, str(file.resolve()), (), declared)
+    return replace(make_source(pd.DataFrame(columns), *name_source(file)), declared=declared)
 
 
 def _import_arff(file: Path) -> Any:
@@ -178,42 +181,33 @@ def _import_arff(file: Path) -> Any:
 
 
 def _convert_cells(cells: pd.Series, attribute: Attribute, row_lines: Sequence[int]) -> pd.Series:
-    """Return the cells of a column, as numbers if it is declared so."""
-    if attribute.type == DATE:
-        return _parse_dates(cells, attribute, row_lines)
-    if attribute.type not in NUMBERS:
+    """Return the cells of a column, as numbers or dates if it is declared so."""
+    if attribute.type in NUMBERS:
+        for type_ in (pa.int64(), pa.float64()):
+            with suppress(pa.ArrowInvalid):
+                return arrow_to_column(pa.chunked_array([pc.cast(pa.array(cells, pa.string()), type_)]))
+        parsed, declaration, noun = pd.to_numeric(cells, errors="coerce"), attribute.type, "a number"
+    elif attribute.type == DATE:
+        java_format = attribute.format or DEFAULT_DATE
+        parsed = pd.to_datetime(cells, format=_translate_format(java_format), errors="coerce")
+        declaration, noun = f"date {java_format!r}", "such a date"
+    else:
         return cells
-    text = pa.array(cells, pa.string())
-    for type_ in (pa.int64(), pa.float64()):
-        with suppress(pa.ArrowInvalid):
-            numbers = pc.cast(text, type_)
-            return arrow_to_column(pa.chunked_array([numbers]))
-    row = _find_text(cells)
-    raise ValueError(
-        f"line {row_lines[row]}: column {attribute.name!r} is declared as {attribute.type}, but {cells[row]!r} is not "
-        "a number"
-    )
-
-
-def _parse_dates(cells: pd.Series, attribute: Attribute, row_lines: Sequence[int]) -> pd.Series:
-    """Return the cells of a column as dates, by the format that it declares."""
-    format_ = attribute.format or DEFAULT_DATE
-    for letters, directive in DATE_LETTERS.items():
-        format_ = format_.replace(letters, directive)
-    dates = pd.to_datetime(cells, format=format_.replace("'", ""), errors="coerce")
-    is_wrong = dates.isna() & cells.notna()
+    is_wrong = parsed.isna() & cells.notna()
     if is_wrong.any():
         row = int(is_wrong.argmax())
         raise ValueError(
-            f"line {row_lines[row]}: column {attribute.name!r} declares dates as {attribute.format or DEFAULT_DATE!r}, "
-            f"but holds {cells[row]!r}"
+            f"line {row_lines[row]}: column {attribute.name!r} is declared as {declaration}, but {cells[row]!r} is not "
+            f"{noun}"
         )
-    return dates
+    return parsed
 
 
-def _find_text(cells: pd.Series) -> int:
-    """Return the position of the first cell that is not a number."""
-    return int((pd.to_numeric(cells, errors="coerce").isna() & cells.notna()).argmax())
+def _translate_format(java_format: str) -> str:
+    """Return the format of a date in the letters of Python."""
+    for letters, directive in DATE_LETTERS.items():
+        java_format = java_format.replace(letters, directive)
+    return java_format.replace("'", "")
 
 
 def _unquote(name: str) -> str:
@@ -236,10 +230,3 @@ def _translate_error(error: Any, lines: ArffLines) -> str:
         "BadLayout": f"{at} is not an ARFF {part}",
     }
     return messages.get(type(error).__name__, str(error))
-
-
-def _require_different_names(attributes: Sequence[Attribute], file: Path) -> None:
-    names = [attribute.name for attribute in attributes]
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise UserError(f"{file.name} declares two columns of the name {repeated[0]!r}; rename one of them.")

@@ -1,4 +1,4 @@
-"""The target of a source that knows its own."""
+"""Datasets of openml.org, by name or number, fetched and cached by scikit-learn."""
 
 from __future__ import annotations
 
@@ -10,51 +10,7 @@ from typing import Any
 import pandas as pd
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset.source import RawTable, unify_types
-from bakeoff.pipeline.stages.dataset.typed_table import find_categories
-
-
-def choose_target(
-    frame: pd.DataFrame, known: Sequence[str], wanted: str | None, owner: str
-) -> tuple[pd.DataFrame, str, tuple[str, ...]]:
-    """Choose the column to predict of a table whose source names one or several targets.
-
-    Parameters
-    ----------
-    frame : DataFrame of shape (n, d)
-        With the targets among its columns.
-    known : sequence of str
-        The targets that the source names.
-    wanted : str or None
-        The column that the user names.
-    owner : str
-        The source, in a sentence.
-
-    Returns
-    -------
-    frame : DataFrame of shape (n, d')
-        Without the other targets, of which each would give the chosen one away.
-    target : str
-    notes : tuple of str
-
-    Raises
-    ------
-    UserError
-        The source names no target or several, and the user none.
-    """
-    if wanted is None and len(known) != 1:
-        named = f"{len(known)} targets: {', '.join(known)}" if known else "no target"
-        raise UserError(f"{owner} names {named}; choose a column with dataset.target=NAME.")
-    target = known[0] if wanted is None else wanted
-    if target not in known:
-        others = ", ".join(map(repr, known))
-        note = (f"The target that {owner} names is a column like the others: {others}.",) if known else ()
-        return frame, target, note
-    left_out = [name for name in known if name != target]
-    if not left_out:
-        return frame, target, ()
-    note = (f"The other targets that {owner} names are left out: {', '.join(map(repr, left_out))}.",)
-    return frame.drop(columns=left_out), target, note
+from bakeoff.pipeline.stages.dataset.source import Source, make_source
 
 
 @dataclass(frozen=True)
@@ -89,7 +45,7 @@ class OpenmlQuery:
                 raise UserError(f"dataset.{key}={value!r} must be a whole number.")
 
 
-def read_openml(query: OpenmlQuery, target: str | None = None) -> tuple[RawTable, str]:
+def read_openml(query: OpenmlQuery, target: str | None = None) -> tuple[Source, str]:
     """Read a dataset of OpenML.
 
     Parameters
@@ -100,7 +56,7 @@ def read_openml(query: OpenmlQuery, target: str | None = None) -> tuple[RawTable
 
     Returns
     -------
-    raw : RawTable
+    source : Source
     target : str
 
     Raises
@@ -110,32 +66,41 @@ def read_openml(query: OpenmlQuery, target: str | None = None) -> tuple[RawTable
     """
     bunch, warned = _fetch(query)
     details = bunch["details"]
-    if bunch["frame"] is None:
-        raise UserError(f"the dataset {details['name']!r} of OpenML is sparse, which is not read.")
-    frame, target, target_notes = choose_target(bunch["frame"], bunch["target_names"], target, "OpenML")
-    unified, notes = unify_types(_restore_integers(frame))
-    name = f"{details['name']}, version {details['version']}, id {details['id']}"
-    all_notes = (*_describe_version(query, details), *warned, *_describe_ignored(details), *target_notes, *notes)
-    raw = RawTable(unified, str(details["name"]), f"OpenML: {name}", all_notes, find_categories(unified))
-    return raw, target
+    name, version = details["name"], details["version"]
+    frame = bunch["frame"]
+    if frame is None:
+        raise UserError(f"the dataset {name!r} of OpenML is sparse, which is not read.")
+    notes = [*warned, *_describe_ignored(details)]
+    if query.id is None and query.version is None:
+        notes.insert(0, f"Version {version} is read, the oldest active one; dataset.version={version} keeps it.")
+    known = bunch["target_names"]
+    target = _choose_target(known, target)
+    others = [each for each in known if each != target]
+    if others:
+        listed = ", ".join(map(repr, others))
+        is_known = target in known
+        # Each of the other targets would give the chosen one away.
+        frame = frame.drop(columns=others) if is_known else frame
+        left_out = f"The other targets that OpenML names are left out: {listed}."
+        notes.append(left_out if is_known else f"The target that OpenML names is a column like the others: {listed}.")
+    origin = f"OpenML: {name}, version {version}, id {details['id']}"
+    return make_source(_restore_integers(frame), str(name), origin, notes), target
 
 
-def _describe_version(query: OpenmlQuery, details: Any) -> tuple[str, ...]:
-    """Return a sentence about a version that was not asked for by number."""
-    if query.id is not None or query.version is not None:
-        return ()
-    version = details["version"]
-    return (f"Version {version} is read, the oldest active one; dataset.version={version} keeps it.",)
+def _choose_target(known: Sequence[str], wanted: str | None) -> str:
+    """Return the column to predict; raises UserError if OpenML names no target or several, and the user none."""
+    if wanted is None and len(known) != 1:
+        named = f"{len(known)} targets: {', '.join(known)}" if known else "no target"
+        raise UserError(f"OpenML names {named}; choose a column with dataset.target=NAME.")
+    return known[0] if wanted is None else wanted
 
 
-def _fetch(query: OpenmlQuery) -> tuple[Any, tuple[str, ...]]:
+def _fetch(query: OpenmlQuery) -> tuple[Any, list[str]]:
     """Return the answer of OpenML, and what it warns of."""
     from sklearn.datasets import fetch_openml
 
-    chosen: dict[str, Any] = {"data_id": query.id} if query.id is not None else {"name": query.name}
-    if query.version is not None:
-        chosen["version"] = query.version
-    given = ", ".join(f"dataset.{key}={value!r}" for key in ("name", "version", "id") if (value := getattr(query, key)))
+    given = {key: value for key in ("name", "version", "id") if (value := getattr(query, key)) is not None}
+    chosen = {"data_id" if key == "id" else key: value for key, value in given.items()}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -143,12 +108,13 @@ def _fetch(query: OpenmlQuery) -> tuple[Any, tuple[str, ...]]:
             bunch = fetch_openml(**chosen, data_home=query.data_home, parser="liac-arff", as_frame="auto")
         except (OSError, ValueError) as error:
             said = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+            keys = ", ".join(f"dataset.{key}={value!r}" for key, value in given.items())
             raise UserError(
-                f"{given} cannot be read from OpenML: {said}. A file that was downloaded before is read with "
+                f"{keys} cannot be read from OpenML: {said}. A file that was downloaded before is read with "
                 "dataset=file."
             ) from error
     sentences = (" ".join(str(warning.message).split()) for warning in caught)
-    return bunch, tuple(dict.fromkeys(sentence.partition(" Available versions")[0] for sentence in sentences))
+    return bunch, list(dict.fromkeys(sentence.partition(" Available versions")[0] for sentence in sentences))
 
 
 def _restore_integers(frame: pd.DataFrame) -> pd.DataFrame:
@@ -158,14 +124,10 @@ def _restore_integers(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.astype(dict.fromkeys(whole, "Int64"))
 
 
-def _describe_ignored(details: Any) -> tuple[str, ...]:
+def _describe_ignored(details: Any) -> list[str]:
     """Return a sentence about columns that OpenML leaves out."""
-    listed: list[str] = []
-    for key in ("row_id_attribute", "ignore_attribute"):
-        names = details.get(key) or []
-        listed.extend([names] if isinstance(names, str) else names)
-    if not listed:
-        return ()
-    return (
-        f"OpenML leaves out the columns {', '.join(map(repr, listed))}, which it calls identifiers or to be ignored.",
-    )
+    given = [details.get(key) or [] for key in ("row_id_attribute", "ignore_attribute")]
+    names = [repr(name) for each in given for name in ([each] if isinstance(each, str) else each)]
+    if not names:
+        return []
+    return [f"OpenML leaves out the columns {', '.join(names)}, which it calls identifiers or to be ignored."]

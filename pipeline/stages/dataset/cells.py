@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime, time, timedelta
-from decimal import Decimal
 from functools import cached_property
-from numbers import Integral
 from typing import Any
-from uuid import UUID
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_numeric_dtype, is_timedelta64_dtype
+from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.dataset.source import unify_column
 from bakeoff.pipeline.stages.dataset.spelling import MissingRule, spell_cell, spell_cells
 
 LEADING_ZERO = r"^\s*[+-]?0[0-9]"
-WHOLE_POWER = r"^\s*[0-9]+[eE][0-9]+\s*$"
 MAX_EXACT_INTEGER = 2.0**53
 """Beyond it, float64 does not hold each integer."""
-
-
 NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE)
 """A number as text files spell it, with a decimal point; other signs are replaced when a file is read."""
+SHORT_FLOATS = ("float32", "float16")
+TEXT_TYPE = pa.large_string()
 
 
 @dataclass(frozen=True)
@@ -59,85 +55,15 @@ class NumberReading:
         """Whether there are numbers, and no cells that are neither numbers nor missing."""
         return not self.others and self.n_numbers > 0
 
+    @property
+    def is_pure(self) -> bool:
+        """Whether all cells are numbers, those aside that are missing in any column."""
+        return self.is_complete and not self.missing_spellings
 
-def read_numbers(text: pa.Array, rule: MissingRule) -> NumberReading:
-    """Read the numbers of a column of text.
-
-    Parameters
-    ----------
-    text : Array of n strings
-        Null where missing.
-    rule : MissingRule
-    """
-    values = _cast_all(text, rule)
-    reading = _read_distinct(text, rule) if values is None else NumberReading(values)
-    return NumberReading(mask_numbers(reading.values, rule), reading.missing_spellings, reading.others)
-
-
-def mask_numbers(values: np.ndarray, rule: MissingRule) -> np.ndarray:
-    """Return numbers with NaN in place of those that stand for a missing cell, shape (n,)."""
-    if not rule.numbers:
-        return values
-    return np.where(np.isin(values, rule.numbers), np.nan, values)
-
-
-def find_leading_zero(text: pa.Array) -> str:
-    """Return a cell with zeros that a number would lose, such as 007; empty if there is none."""
-    found = pc.filter(text, pc.match_substring_regex(text, LEADING_ZERO))
-    return str(found[0]) if len(found) else ""
-
-
-def find_power(text: pa.Array) -> str:
-    """Return a cell such as 7e75, which may be a code; empty if there is none."""
-    found = pc.filter(text, pc.match_substring_regex(text, WHOLE_POWER))
-    return str(found[0]) if len(found) else ""
-
-
-def _cast_all(text: pa.Array, rule: MissingRule) -> np.ndarray | None:
-    """Return a column of numbers, shape (n,), by the parser of pyarrow, which rounds correctly; None if it fails."""
-    for cells in (text, None):
-        try:
-            present = _mask_spellings(text, rule) if cells is None else cells
-            return np.asarray(pc.cast(present, pa.float64()).to_numpy(zero_copy_only=False))
-        except pa.ArrowInvalid:
-            continue
-    return None
-
-
-def _mask_spellings(text: pa.Array, rule: MissingRule) -> pa.Array:
-    """Return text without spaces around its cells, null where it is missing in any column."""
-    trimmed = pc.utf8_trim_whitespace(text)
-    spellings = pa.array(sorted(rule.spellings), text.type)
-    return pc.if_else(pc.is_in(trimmed, value_set=spellings), pa.scalar(None, text.type), trimmed)
-
-
-def _read_distinct(text: pa.Array, rule: MissingRule) -> NumberReading:
-    """Read a column by its distinct cells, each of which is judged alone."""
-    encoded = text.dictionary_encode()
-    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)  # (n,)
-    cells = encoded.dictionary.to_pylist()
-    counts = np.bincount(codes + 1, minlength=len(cells) + 1)[1:]  # without the null cells
-    numbers = np.full(len(cells) + 1, np.nan)  # the last one is that of null cells, whose code is -1
-    missing_spellings = {}
-    others = {}
-    for position, cell in enumerate(cells):
-        if rule.covers(cell):
-            continue
-        if NUMBER.fullmatch(cell.strip()):
-            numbers[position] = float(cell)
-        elif rule.covers_among_numbers(cell):
-            missing_spellings[cell.strip()] = int(counts[position])
-        else:
-            others[cell] = int(counts[position])
-    return NumberReading(numbers[codes], missing_spellings, others)
-
-
-DATE_TYPES = (datetime, date, np.datetime64)
-NUMBER_TYPES = (int, float, Decimal, np.integer, np.floating)
-TEXT_TYPES = (str, time, UUID)
-CELL_TYPES = (bool, np.bool_, timedelta, *TEXT_TYPES, *DATE_TYPES, *NUMBER_TYPES)
-SHORT_FLOATS = ("float32", "float16")
-TEXT_TYPE = pa.large_string()
+    @property
+    def all_others(self) -> dict[str, int]:
+        """All cells that are not numbers, those included that are taken for missing."""
+        return {**self.others, **self.missing_spellings}
 
 
 @dataclass(frozen=True)
@@ -156,12 +82,22 @@ class DistinctText:
 
     values: list[str]
     codes: np.ndarray
-    spellings: list[str] = field(default_factory=list)
+    spellings: list[str]
 
     @property
     def n_present(self) -> int:
         """The number of cells that are not missing."""
         return int(np.count_nonzero(self.codes >= 0))
+
+    @property
+    def n_missing(self) -> int:
+        """The number of missing cells."""
+        return len(self.codes) - self.n_present
+
+    @property
+    def cells(self) -> np.ndarray:
+        """The values of all cells as objects of shape (n,), None where missing."""
+        return np.array([*self.values, None], dtype=object)[self.codes]
 
     def count(self, value: str) -> int:
         """Return the number of cells with a value."""
@@ -189,7 +125,7 @@ class Cells:
     """
 
     name: str
-    rule: MissingRule = field(default_factory=MissingRule)
+    rule: MissingRule
     numbers: np.ndarray | None = None
     dates: pd.Series | None = None
     text: pa.Array | None = None
@@ -201,25 +137,31 @@ class Cells:
     def reading(self) -> NumberReading:
         """The cells as numbers."""
         if self.numbers is not None:
-            return NumberReading(mask_numbers(self.numbers, self.rule))
+            return NumberReading(_mask_numbers(self.numbers, self.rule))
         if self.dates is not None:
-            n = len(self.dates)
-            return NumberReading(np.full(n, np.nan), others={value: 1 for value in self.distinct.values})
-        return read_numbers(self.text, self.rule)
+            return NumberReading(np.full(len(self.dates), np.nan), others=dict.fromkeys(self.distinct.values, 1))
+        return _read_numbers(self.text, self.rule)
 
     @cached_property
     def distinct(self) -> DistinctText:
         """The cells as values in canonical spelling."""
         if self.numbers is not None:
-            return _encode_numbers(self.reading.values)
+            return _encode_typed(self.reading.values)
         if self.dates is not None:
-            return _encode_dates(self.dates)
+            return _encode_typed(self.dates.to_numpy())
         return _encode_text(self.text, self.rule)
 
     @cached_property
     def leading_zero(self) -> str:
         """A cell of text such as 007, of which a number would lose the zeros; empty if there is none."""
-        return "" if self.text is None else find_leading_zero(self.text)
+        return self.find_text(LEADING_ZERO)
+
+    def find_text(self, pattern: str) -> str:
+        """Return the first cell of text that a regular expression describes; empty if there is none."""
+        if self.text is None:
+            return ""
+        found = pc.filter(self.text, pc.match_substring_regex(self.text, pattern))
+        return str(found[0]) if len(found) else ""
 
 
 def read_cells(column: pd.Series, rule: MissingRule, declared: Mapping[str, tuple[str, ...]]) -> Cells:
@@ -239,7 +181,10 @@ def read_cells(column: pd.Series, rule: MissingRule, declared: Mapping[str, tupl
         The cells are of another type, such as lists.
     """
     name = str(column.name)
-    forms = _choose_form(column)
+    unified, remark = unify_column(column)
+    if unified is None:
+        raise UserError(f"column {name!r}: {remark}. Leave it out with dataset.drop=[{name}].")
+    forms = _choose_form(unified)
     if name in declared:
         forms.setdefault("declared", tuple(spell_cells(declared[name])))
     # A value that the source declares is no missing cell, even if it is spelled like one.
@@ -251,90 +196,45 @@ def _choose_form(column: pd.Series) -> dict[str, Any]:
     """Return the fields of `Cells` that the type of a column determines."""
     dtype = column.dtype
     if isinstance(dtype, pd.CategoricalDtype):
-        return _read_categories(column)
-    if is_bool_dtype(dtype):
-        return {"text": _spell_objects(column), "is_boolean": True}
-    if is_timedelta64_dtype(dtype):
-        return {"numbers": column.dt.total_seconds().to_numpy(dtype=np.float64)}
+        values = pa.array(column.cat.categories.tolist(), TEXT_TYPE)
+        codes = column.cat.codes.to_numpy()
+        text = values.take(pa.array(codes, mask=codes < 0))
+        return {"text": text, "declared": tuple(values.to_pylist()), "is_ordered": bool(dtype.ordered)}
     if is_datetime64_any_dtype(dtype):
-        return {"dates": _to_plain_dates(column)}
-    if is_numeric_dtype(dtype):
-        return _read_typed_numbers(column)
-    if isinstance(dtype, pd.StringDtype):
+        return {"dates": _to_nanoseconds(column)}
+    if is_bool_dtype(dtype):
+        return {"text": _to_text(column), "is_boolean": True}
+    if isinstance(dtype, pd.StringDtype) or _has_long_integer(column):
         return {"text": _to_text(column)}
-    return _read_objects(column)
-
-
-def _read_typed_numbers(column: pd.Series) -> dict[str, Any]:
-    if column.dtype.kind in "iu" and _has_long_integer([column.min(), column.max()]):
-        return {"text": _spell_objects(column)}  # as float64, different codes would be equal
     numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    if str(column.dtype).lower() in SHORT_FLOATS:
+    if str(dtype) in SHORT_FLOATS:
         # 0.1 in 32 bits is another number than 0.1 in a text file; its shortest spelling is the same.
-        short = numbers.astype(str(column.dtype).lower())  # (n,)
-        numbers = short.astype(str).astype(np.float64)
+        numbers = numbers.astype(str(dtype)).astype(str).astype(np.float64)
     return {"numbers": numbers}
 
 
-def _read_categories(column: pd.Series) -> dict[str, Any]:
-    """Return categories by their values, so that text, numbers and Booleans of one spelling are one value."""
-    values = spell_cells(column.cat.categories.tolist())
-    codes = column.cat.codes.to_numpy()
-    text = pa.array(values, TEXT_TYPE).take(pa.array(codes, mask=codes < 0))
-    return {"text": text, "declared": tuple(values), "is_ordered": bool(column.cat.ordered)}
-
-
-def _read_objects(column: pd.Series) -> dict[str, Any]:
-    """Return the form of a column of Python objects; cells of several types become text."""
-    present = column[column.notna()]
-    for cell in present:
-        if not isinstance(cell, CELL_TYPES):
-            raise UserError(
-                f"column {str(column.name)!r} holds {type(cell).__name__} cells such as {cell!r}; cells must be text, "
-                f"numbers, Booleans or dates. Leave it out with dataset.drop=[{column.name}]."
-            )
-    types = {type(cell) for cell in present}
-    if types and all(issubclass(each, bool | np.bool_) for each in types):
-        return {"text": _spell_objects(column), "is_boolean": True}
-    if types and all(issubclass(each, NUMBER_TYPES) and each is not bool for each in types):
-        if _has_long_integer(present):
-            return {"text": _spell_objects(column)}
-        return {"numbers": np.array([np.nan if pd.isna(cell) else float(cell) for cell in column])}
-    if types and all(issubclass(each, timedelta) for each in types):
-        return {"numbers": pd.to_timedelta(column).dt.total_seconds().to_numpy(dtype=np.float64)}
-    if types and all(issubclass(each, DATE_TYPES) for each in types):
-        return {"dates": _to_plain_dates(pd.to_datetime(column, utc=True))}
-    return {"text": _spell_objects(column)}
-
-
-def _has_long_integer(cells: Iterable[Any]) -> bool:
-    """Whether there is a whole number that float64 may not hold; it is compared before it is converted."""
-    return any(isinstance(cell, Integral) and abs(int(cell)) > MAX_EXACT_INTEGER for cell in cells)
-
-
-def _spell_objects(column: pd.Series) -> pa.Array:
-    cells = [None if pd.isna(cell) else cell if isinstance(cell, str) else spell_cell(cell) for cell in column]
-    return pa.array(cells, TEXT_TYPE)
+def _has_long_integer(column: pd.Series) -> bool:
+    """Return whether a whole number is no float64: different codes would be equal, so none is converted."""
+    if column.dtype.kind not in "iu" or column.isna().all():
+        return False
+    return max(abs(int(column.min())), abs(int(column.max()))) > MAX_EXACT_INTEGER
 
 
 def _to_text(column: pd.Series) -> pa.Array:
     text = pa.array(column, from_pandas=True)
-    return text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
+    joined = text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
+    return joined.cast(TEXT_TYPE)
 
 
-def _to_plain_dates(column: pd.Series) -> pd.Series:
-    """Return dates as datetime64[ns], in UTC if they have a time zone."""
+def _to_nanoseconds(column: pd.Series) -> pd.Series:
     try:
-        times = pd.to_datetime(column, utc=True).dt.tz_localize(None).astype("datetime64[ns]")
+        return column.astype("datetime64[ns]").reset_index(drop=True)
     except (pd.errors.OutOfBoundsDatetime, OverflowError) as error:
         raise UserError(f"column {str(column.name)!r} holds dates outside the years 1678 to 2261: {error}.") from error
-    return times.reset_index(drop=True)
 
 
 def _encode_text(text: pa.Array, rule: MissingRule) -> DistinctText:
-    encoded = text.dictionary_encode()
-    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)  # (n,)
-    cells = encoded.dictionary.to_pylist()
+    codes, cells, _ = _encode_arrow(text)
     spellings = [cell for cell in cells if not rule.covers(cell)]
     values = sorted({spell_cell(cell) for cell in spellings})
     position_of = {value: position for position, value in enumerate(values)}
@@ -343,26 +243,70 @@ def _encode_text(text: pa.Array, rule: MissingRule) -> DistinctText:
     return DistinctText(values, np.array([*positions, -1], dtype=np.int64)[codes], spellings)
 
 
-def _encode_numbers(numbers: np.ndarray) -> DistinctText:
-    is_present = ~np.isnan(numbers)
-    found, places = np.unique(numbers[is_present], return_inverse=True)
-    spelled = [spell_cell(number) for number in found]
-    return _encode_spelled(spelled, is_present, places)
+def _encode_arrow(text: pa.Array) -> tuple[np.ndarray, list[str], np.ndarray]:
+    """Return positions of shape (n,), -1 for null cells, in a list of distinct cells, and how often each occurs."""
+    encoded = text.dictionary_encode()
+    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)  # (n,)
+    cells = encoded.dictionary.to_pylist()
+    return codes, cells, np.bincount(codes + 1, minlength=len(cells) + 1)[1:]
 
 
-def _encode_dates(dates: pd.Series) -> DistinctText:
-    is_present = dates.notna().to_numpy()
-    found, places = np.unique(dates.to_numpy()[is_present], return_inverse=True)
+def _encode_typed(cells: np.ndarray) -> DistinctText:
+    """Return numbers or dates as values in canonical spelling."""
+    is_present = pd.notna(cells)
+    found, places = np.unique(cells[is_present], return_inverse=True)
     spelled = [spell_cell(each) for each in found]
-    return _encode_spelled(spelled, is_present, places)
-
-
-def _encode_spelled(spelled: list[str], is_present: np.ndarray, places: np.ndarray) -> DistinctText:
-    """Return the cells whose spelling is given for each distinct cell that is present."""
     values = sorted(set(spelled))
     position_of = {value: position for position, value in enumerate(values)}
     positions = np.array([position_of[spelling] for spelling in spelled], dtype=np.int64)
-    codes = np.full(len(is_present), -1)
-    if positions.size:
-        codes[is_present] = positions[places]
+    codes = np.full(len(cells), -1)
+    codes[is_present] = positions[places]
     return DistinctText(values, codes, spelled)
+
+
+def _read_numbers(text: pa.Array, rule: MissingRule) -> NumberReading:
+    """Read the numbers of a column of text, null where missing."""
+    values = _cast_all(text, rule)
+    reading = _read_distinct(text, rule) if values is None else NumberReading(values)
+    return NumberReading(_mask_numbers(reading.values, rule), reading.missing_spellings, reading.others)
+
+
+def _mask_numbers(values: np.ndarray, rule: MissingRule) -> np.ndarray:
+    """Return numbers with NaN in place of those that stand for a missing cell, shape (n,)."""
+    return np.where(np.isin(values, rule.numbers), np.nan, values) if rule.numbers else values
+
+
+def _cast_all(text: pa.Array, rule: MissingRule) -> np.ndarray | None:
+    """Return a column of numbers, shape (n,), by the parser of pyarrow, which rounds correctly; None if it fails."""
+    for mask in (None, _mask_spellings):
+        try:
+            present = text if mask is None else mask(text, rule)
+            return np.asarray(pc.cast(present, pa.float64()).to_numpy(zero_copy_only=False))
+        except pa.ArrowInvalid:
+            continue
+    return None
+
+
+def _mask_spellings(text: pa.Array, rule: MissingRule) -> pa.Array:
+    """Return text without spaces around its cells, null where it is missing in any column."""
+    trimmed = pc.utf8_trim_whitespace(text)
+    spellings = pa.array(sorted(rule.spellings), text.type)
+    return pc.if_else(pc.is_in(trimmed, value_set=spellings), pa.scalar(None, text.type), trimmed)
+
+
+def _read_distinct(text: pa.Array, rule: MissingRule) -> NumberReading:
+    """Read a column by its distinct cells, each of which is judged alone."""
+    codes, cells, counts = _encode_arrow(text)
+    numbers = np.full(len(cells) + 1, np.nan)  # the last one is that of null cells, whose code is -1
+    missing_spellings = {}
+    others = {}
+    for position, cell in enumerate(cells):
+        if rule.covers(cell):
+            continue
+        if NUMBER.fullmatch(cell.strip()):
+            numbers[position] = float(cell)
+        elif rule.covers_among_numbers(cell):
+            missing_spellings[cell.strip()] = int(counts[position])
+        else:
+            others[cell] = int(counts[position])
+    return NumberReading(numbers[codes], missing_spellings, others)

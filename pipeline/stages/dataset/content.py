@@ -9,14 +9,57 @@ import lzma
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.keys import FileLayout
 from bakeoff.pipeline.stages.dataset.size_limits import read_expanded
+
+UTF_8 = "utf-8"
+USUAL_ENCODING = "cp1252"
+"""The encoding that most files have that are not UTF-8; it is suggested, and never assumed."""
+BYTE_ORDER_MARKS = {codecs.BOM_UTF8: UTF_8, codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+OTHER_FORMATS = {
+    rb"PK\x03\x04": "is an Excel file or a ZIP archive; its name must end in .xlsx, or in .csv.zip",
+    rb"\xd0\xcf\x11\xe0": "is a file of an old Excel; save it as .xlsx or as CSV",
+    rb"\x1f\x8b": "is compressed by gzip; its name must end in .csv.gz",
+    rb"\xfd7zXZ": "is compressed by xz; its name must end in .csv.xz",
+    rb"PAR1": "is Parquet; its name must end in .parquet",
+    rb"ARROW1": "is an Arrow file; its name must end in .feather",
+    rb"SQLite format 3": "is a database; read it with dataset=sql",
+    rb"%PDF": "is a PDF file",
+    rb"version https://git-lfs": "is a pointer of Git LFS, and not the file itself; fetch it with `git lfs pull`",
+    rb"(?i)\s*<(!doctype html|html)": "is a web page, and not a table; download the file itself",
+    rb'\s*\[?\s*\{\s*"': "is JSON; its name must end in .jsonl",
+    rb"(?i)(\s*%[^\n]*\n)*\s*@relation\b": "is ARFF; its name must end in .arff",
+}
+"""How files begin that are often named like text, and what the user can do."""
+
+
+@contextmanager
+def _open_zip(file: Path) -> Iterator[IO[bytes]]:
+    """Open the one file of an archive; folders, and the entries that macOS adds, do not count."""
+    with zipfile.ZipFile(file) as archive:
+        names = [info.filename for info in archive.infolist() if not info.is_dir()]
+        members = [name for name in names if not name.startswith("__MACOSX/")]
+        if len(members) != 1:
+            listed = ", ".join(members) or "nothing"
+            raise UserError(f"dataset.path={str(file)!r} must hold one file, but holds {listed}; extract the table.")
+        with archive.open(members[0]) as stream:
+            yield stream
+
+
+DECOMPRESSORS: Mapping[str, Callable[[Path], Any]] = {
+    ".gz": gzip.open,
+    ".bz2": bz2.open,
+    ".xz": lzma.open,
+    ".zip": _open_zip,
+}
+"""Extension -> the function that opens such a file."""
 
 
 def read_bytes(file: Path) -> bytes:
@@ -27,9 +70,12 @@ def read_bytes(file: Path) -> bytes:
     UserError
         The file is damaged or cannot be opened, or an archive holds several files.
     """
-    read = DECOMPRESSORS.get(file.suffix.lower(), Path.read_bytes)
+    decompress = DECOMPRESSORS.get(file.suffix.lower())
     try:
-        return read(file)
+        if decompress is None:
+            return file.read_bytes()
+        with decompress(file) as stream:
+            return read_expanded(stream.read, file)
     except (OSError, EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile, RuntimeError) as error:
         raise UserError(f"dataset.path={str(file)!r} cannot be read: {error}.") from error
 
@@ -45,61 +91,9 @@ def strip_compression(file: Path) -> Path:
     return file.with_suffix("") if file.suffix.lower() in DECOMPRESSORS else file
 
 
-def _read_gzip(file: Path) -> bytes:
-    with gzip.open(file) as stream:
-        return read_expanded(stream.read, file)
-
-
-def _read_bzip2(file: Path) -> bytes:
-    with bz2.open(file) as stream:
-        return read_expanded(stream.read, file)
-
-
-def _read_xz(file: Path) -> bytes:
-    with lzma.open(file) as stream:
-        return read_expanded(stream.read, file)
-
-
-def _read_zip(file: Path) -> bytes:
-    """Return the one file of an archive; folders, and the entries that macOS adds, do not count."""
-    with zipfile.ZipFile(file) as archive:
-        names = [info.filename for info in archive.infolist() if not info.is_dir()]
-        members = [name for name in names if not name.startswith("__MACOSX/")]
-        if len(members) != 1:
-            listed = ", ".join(members) or "nothing"
-            raise UserError(f"dataset.path={str(file)!r} must hold one file, but holds {listed}; extract the table.")
-        with archive.open(members[0]) as stream:
-            return read_expanded(stream.read, file)
-
-
-DECOMPRESSORS: Mapping[str, Callable[[Path], bytes]] = {
-    ".gz": _read_gzip,
-    ".bz2": _read_bzip2,
-    ".xz": _read_xz,
-    ".zip": _read_zip,
-}
-"""Extension -> function."""
-
-
-UTF_8 = "utf-8"
-USUAL_ENCODING = "cp1252"
-"""The encoding that most files have that are not UTF-8; it is suggested, and never assumed."""
-BYTE_ORDER_MARKS = {codecs.BOM_UTF8: UTF_8, codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-OTHER_FORMATS = {
-    b"PK\x03\x04": "is an Excel file or a ZIP archive; its name must end in .xlsx, or in .csv.zip",
-    b"\xd0\xcf\x11\xe0": "is a file of an old Excel; save it as .xlsx or as CSV",
-    b"\x1f\x8b": "is compressed by gzip; its name must end in .csv.gz",
-    b"\xfd7zXZ": "is compressed by xz; its name must end in .csv.xz",
-    b"PAR1": "is Parquet; its name must end in .parquet",
-    b"ARROW1": "is an Arrow file; its name must end in .feather",
-    b"SQLite format 3": "is a database; read it with dataset=sql",
-    b"%PDF": "is a PDF file",
-    b"version https://git-lfs": "is a pointer of Git LFS, and not the file itself; fetch it with `git lfs pull`",
-}
-"""How files begin that are often named like text, and what the user can do."""
-WEB_PAGE = re.compile(rb"\s*<(!doctype html|html)", re.IGNORECASE)
-RECORDS = re.compile(rb'\s*\[?\s*\{\s*"')
-ARFF = re.compile(rb"(\s*%[^\n]*\n)*\s*@relation\b", re.IGNORECASE)
+def name_source(file: Path) -> tuple[str, str]:
+    """Return the name of a file's table, and where its rows come from."""
+    return strip_compression(file).stem, str(file.resolve())
 
 
 def read_content(file: Path, layout: FileLayout) -> bytes:
@@ -116,21 +110,16 @@ def read_content(file: Path, layout: FileLayout) -> bytes:
         The file is not text, is empty, or has another encoding.
     """
     data = read_bytes(file)
-    encoding = _find_encoding(data, layout)
-    _reject_other_formats(data, file)
-    is_usual = encoding == UTF_8
-    content = data.removeprefix(codecs.BOM_UTF8)
-    if not is_usual:
-        content = _decode(data, encoding, file).removeprefix("\ufeff").encode()
-    _reject_nul(content, file)
-    if is_usual:
-        _require_utf_8(content, file)
+    for pattern, found in OTHER_FORMATS.items():
+        if re.match(pattern, data):
+            raise UserError(f"dataset.path={str(file)!r} cannot be read as a table of text: it {found}.")
+    content = _to_utf_8(data, layout, file)
     if layout.skip_rows > 0:
-        content = _blank_first_lines(content, layout.skip_rows)
+        lines = content.split(b"\n", layout.skip_rows)
+        content = b"\n" * (len(lines) - 1) + lines[-1]
     if layout.comment is not None:
         content = _blank_comments(content, layout)
-    is_blank = re.search(rb"\S", content) is None
-    if is_blank:
+    if re.search(rb"\S", content) is None:
         raise layout.make_empty_error(file)
     return content
 
@@ -148,13 +137,24 @@ def read_characters(file: Path, layout: FileLayout) -> str:
     UserError
         The file has another encoding.
     """
-    data = read_bytes(file)
+    return _to_utf_8(read_bytes(file), layout, file).decode()
+
+
+def _to_utf_8(data: bytes, layout: FileLayout, file: Path) -> bytes:
+    """Return a text in UTF-8, without a byte order mark; raises UserError if it is none."""
     encoding = _find_encoding(data, layout)
-    if encoding != UTF_8:
-        return _decode(data, encoding, file).removeprefix("\ufeff")
+    is_usual = encoding == UTF_8
     content = data.removeprefix(codecs.BOM_UTF8)
-    _require_utf_8(content, file)
-    return content.decode()
+    if not is_usual:
+        content = _decode(data, encoding, file).removeprefix("\ufeff").encode()
+    if b"\0" in content:
+        raise UserError(
+            f"dataset.path={str(file)!r} cannot be read as a table: it holds NUL characters, as files do that are not "
+            "text, or that are UTF-16 without a mark; for the latter, give dataset.encoding=utf-16-le."
+        )
+    if is_usual and not content.isascii():
+        _decode(content, encoding, file)
+    return content
 
 
 def _find_encoding(data: bytes, layout: FileLayout) -> str:
@@ -169,58 +169,20 @@ def _find_encoding(data: bytes, layout: FileLayout) -> str:
         ) from None
 
 
-def _reject_other_formats(data: bytes, file: Path) -> None:
-    """Reject a file whose first bytes say that it is no table of text."""
-    patterns = {
-        WEB_PAGE: "is a web page, and not a table; download the file itself",
-        RECORDS: "is JSON; its name must end in .jsonl",
-        ARFF: "is ARFF; its name must end in .arff",
-    }
-    found = [sentence for start, sentence in OTHER_FORMATS.items() if data.startswith(start)]
-    found += [sentence for pattern, sentence in patterns.items() if pattern.match(data)]
-    if found:
-        raise UserError(f"dataset.path={str(file)!r} cannot be read as a table of text: it {found[0]}.")
-
-
-def _reject_nul(content: bytes, file: Path) -> None:
-    if b"\0" in content:
-        raise UserError(
-            f"dataset.path={str(file)!r} cannot be read as a table: it holds NUL characters, as files do that are not "
-            "text, or that are UTF-16 without a mark; for the latter, give dataset.encoding=utf-16-le."
-        )
-
-
-def _require_utf_8(content: bytes, file: Path) -> None:
-    if content.isascii():
-        return
-    try:
-        content.decode(UTF_8)
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        byte = content[error.start : error.start + 1]
-        character = byte.decode(USUAL_ENCODING, errors="ignore")
-        meaning = f", which is {character!r} in {USUAL_ENCODING}" if character else ""
-        raise UserError(
-            f"line {line} of {file.name} is not UTF-8: it holds the byte 0x{byte.hex().upper()}{meaning}; give the "
-            f"encoding of the file, such as dataset.encoding={USUAL_ENCODING}."
-        ) from None
-
-
 def _decode(data: bytes, encoding: str, file: Path) -> str:
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        byte = data[error.start : error.start + 1].hex().upper()
+        byte = data[error.start : error.start + 1]
+        meaning = ""
+        if encoding == UTF_8 and (character := byte.decode(USUAL_ENCODING, errors="ignore")):
+            meaning = f", which is {character!r} in {USUAL_ENCODING}"
+        name = "UTF-8" if encoding == UTF_8 else encoding
         raise UserError(
-            f"line {line} of {file.name} is not {encoding}: it holds the byte 0x{byte}; give another dataset.encoding."
+            f"line {line} of {file.name} is not {name}: it holds the byte 0x{byte.hex().upper()}{meaning}; give the "
+            f"encoding of the file, such as dataset.encoding={USUAL_ENCODING}."
         ) from None
-
-
-def _blank_first_lines(content: bytes, n_lines: int) -> bytes:
-    """Return a text whose first lines are blank."""
-    lines = content.split(b"\n", n_lines)
-    return b"\n" * (len(lines) - 1) + lines[-1]
 
 
 def _blank_comments(content: bytes, layout: FileLayout) -> bytes:

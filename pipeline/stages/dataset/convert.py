@@ -149,8 +149,7 @@ def _count_cells(cells: Cells, kind: str) -> tuple[int, int]:
         values = cells.reading.values  # (n,)
         n_missing = int(np.count_nonzero(np.isnan(values)))
         return n_missing, pd.Series(values).nunique()
-    distinct = cells.distinct
-    return len(distinct.codes) - distinct.n_present, len(distinct.values)
+    return cells.distinct.n_missing, len(cells.distinct.values)
 
 
 def _order_values(cells: Cells) -> tuple[str, ...]:
@@ -176,8 +175,7 @@ def convert_cells(cells: Cells, column: Column) -> Any:
         return _convert_dates(cells, column.date_format)
     distinct = cells.distinct
     if column.kind == TEXT:
-        texts = np.array([*distinct.values, None], dtype=object)[distinct.codes]
-        return pd.array(texts, dtype="string")
+        return pd.array(distinct.cells, dtype="string")
     place_of = {value: place for place, value in enumerate(column.values)}
     places = np.array([*(place_of[value] for value in distinct.values), -1], dtype=np.int64)
     codes = places[distinct.codes]  # (n,)

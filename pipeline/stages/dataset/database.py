@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset.source import RawTable, unify_types
+from bakeoff.pipeline.stages.dataset.source import Source, make_source, require_different_names
 from bakeoff.pipeline.text.secrets import is_secret_name
 from bakeoff.pipeline.text.words import expand_home
 
@@ -53,7 +52,7 @@ class Query:
             )
 
 
-def read_query(query: Query) -> RawTable:
+def read_query(query: Query) -> Source:
     """Read the rows that a query returns.
 
     Parameters
@@ -62,7 +61,7 @@ def read_query(query: Query) -> RawTable:
 
     Returns
     -------
-    RawTable
+    Source
         Cells have the types of the database; NULL is a missing cell.
 
     Raises
@@ -83,14 +82,15 @@ def read_query(query: Query) -> RawTable:
         raise UserError(f"dataset.url={shown!r} does not answer {statement!r}: {_explain(error, url)}") from None
     finally:
         engine.dispose()
-    _require_table(names, rows, statement)
-    cells = {name: pd.Series([row[position] for row in rows], dtype=object) for position, name in enumerate(names)}
-    frame, notes = unify_types(pd.DataFrame(cells, index=pd.RangeIndex(len(rows))))
+    if not rows:
+        raise UserError(f"dataset.query={statement!r} returns no rows.")
+    require_different_names(names, f"dataset.query={statement!r} returns", "rename one with AS")
+    cells = {name: pd.Series(column, dtype=object) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
+    notes = []
     if not ORDER.search(statement) and url.get_backend_name() != SQLITE:
-        order_note = "The query has no ORDER BY, so the database may give the rows, and the splits, in another order."
-        notes = (order_note, *notes)
+        notes.append("The query has no ORDER BY, so the database may give the rows, and the splits, in another order.")
     name = query.table or Path(str(url.database)).stem
-    return RawTable(frame, name, f"{shown}: {statement}", notes)
+    return make_source(pd.DataFrame(cells), name, f"{shown}: {statement}", notes)
 
 
 def _parse_url(given: str) -> URL:
@@ -192,16 +192,6 @@ def _fetch_rows(engine: Engine, statement: str) -> tuple[list[str], list[Any]]:
         if not result.returns_rows:
             return [], []
         return [str(name) for name in result.keys()], list(result.fetchall())  # noqa: SIM118
-
-
-def _require_table(names: list[str], rows: list[Any], statement: str) -> None:
-    if not rows:
-        raise UserError(f"dataset.query={statement!r} returns no rows.")
-    repeated = [name for name, count in Counter(names).items() if count > 1]
-    if repeated:
-        raise UserError(
-            f"dataset.query={statement!r} returns two columns of the name {repeated[0]!r}; rename one with AS."
-        )
 
 
 def _explain(error: Exception, url: URL) -> str:

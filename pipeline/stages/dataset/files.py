@@ -11,19 +11,19 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.arff_file import read_arff
 from bakeoff.pipeline.stages.dataset.content import DECOMPRESSORS, strip_compression
 from bakeoff.pipeline.stages.dataset.database import find_database
 from bakeoff.pipeline.stages.dataset.keys import FileLayout
-from bakeoff.pipeline.stages.dataset.source import RawTable, unify_types
+from bakeoff.pipeline.stages.dataset.source import Source
 from bakeoff.pipeline.stages.dataset.text_file import TEXT_EXTENSIONS, read_text, require_several_columns
-from bakeoff.pipeline.stages.dataset.typed_table import read_arrow, read_excel, read_json, read_json_lines, read_parquet
-from bakeoff.pipeline.text.words import expand_home
+from bakeoff.pipeline.stages.dataset.typed_table import read_arrow, read_excel, read_json, read_parquet
+from bakeoff.pipeline.text.words import expand_home, name_first
 
-READERS: Mapping[str, Callable[[Path, FileLayout], RawTable]] = {
+Reader = Callable[[Path, FileLayout], Source]
+READERS: Mapping[str, Reader] = {
     **dict.fromkeys(TEXT_EXTENSIONS, read_text),
     ".parquet": read_parquet,
     ".pq": read_parquet,
@@ -31,16 +31,17 @@ READERS: Mapping[str, Callable[[Path, FileLayout], RawTable]] = {
     ".feather": read_arrow,
     ".ipc": read_arrow,
     ".arff": read_arff,
-    ".jsonl": read_json_lines,
-    ".ndjson": read_json_lines,
+    ".jsonl": read_json,
+    ".ndjson": read_json,
     ".json": read_json,
     ".xlsx": read_excel,
     ".xlsm": read_excel,
 }
 """Extension -> function; an extension of compressed text, such as .gz, is left out before."""
+WILDCARDS = "*?["
 
 
-def read_file(file: Path, layout: FileLayout) -> RawTable:
+def read_file(file: Path, layout: FileLayout) -> Source:
     """Read a file by the function of its extension.
 
     Parameters
@@ -58,15 +59,15 @@ def read_file(file: Path, layout: FileLayout) -> RawTable:
     if file.stat().st_size == 0:
         raise layout.make_empty_error(file)
     try:
-        raw = reader(file, layout)
-    except (pa.ArrowInvalid, UnicodeDecodeError, ValueError, OSError) as error:
+        source = reader(file, layout)
+    except (ValueError, OSError) as error:
         raise UserError(f"dataset.path={str(file)!r} cannot be read as a table: {error}") from error
-    if raw.frame.empty:
+    if source.frame.empty:
         raise UserError(f"dataset.path={str(file)!r} has column names but no rows.")
-    return raw
+    return source
 
 
-def find_reader(file: Path) -> Callable[[Path, FileLayout], RawTable]:
+def find_reader(file: Path) -> Reader:
     """Return the function that reads files of an extension; raises UserError if there is none."""
     reader = READERS.get(strip_compression(file).suffix.lower())
     if reader is None:
@@ -86,13 +87,7 @@ def require_file(file: Path, key: str = "path") -> None:
         )
 
 
-WILDCARDS = "*?["
-TRAIN = "train"
-TEST = "test"
-MAX_SHOWN_NAMES = 5
-
-
-def read_files(path: str | Sequence[str], test_path: str | Sequence[str] | None, layout: FileLayout) -> RawTable:
+def read_files(path: str | Sequence[str], test_path: str | Sequence[str] | None, layout: FileLayout) -> Source:
     """Read one file or several of one shape, the rows in the order of the files.
 
     Parameters
@@ -106,7 +101,7 @@ def read_files(path: str | Sequence[str], test_path: str | Sequence[str] | None,
 
     Returns
     -------
-    RawTable
+    Source
         With the parts of the rows if `test_path` is given.
 
     Raises
@@ -117,20 +112,17 @@ def read_files(path: str | Sequence[str], test_path: str | Sequence[str] | None,
     train_files = find_files("path", path)
     test_files = [] if test_path is None else find_files("test_path", test_path)
     files = [*train_files, *test_files]
-    _require_different_files(files)
-    _require_one_format(files)
+    _require_alike(files)
     tables = _read_alike(files, layout)
     if len(tables) == 1:
         return tables[0]
     n_more = len(train_files) - 1
     name = f"{tables[0].name}+{n_more}" if n_more > 0 else tables[0].name
-    raw = replace(_join_tables(tables, files), name=name)
-    if not test_files:
-        return raw
-    sizes = [len(table.frame) for table in tables]
-    n_train = sum(sizes[: len(train_files)])
-    n_test = sum(sizes[len(train_files) :])
-    return replace(raw, parts=np.repeat([TRAIN, TEST], [n_train, n_test]))  # (n,)
+    parts = None
+    if test_files:
+        of_files = ["train"] * len(train_files) + ["test"] * len(test_files)
+        parts = np.repeat(of_files, [len(table.frame) for table in tables])  # (n,)
+    return replace(_join_tables(tables, files), name=name, parts=parts)
 
 
 def list_dataset_files(node: Mapping[str, Any]) -> list[Path]:
@@ -188,29 +180,13 @@ def _expand_pattern(key: str, text: str) -> list[Path]:
     return files
 
 
-def _read_alike(files: Sequence[Path], layout: FileLayout) -> list[RawTable]:
-    """Read all files, with the signs of numbers that are recognised in any of them."""
-    tables: list[RawTable] = []
-    for file in files:
-        table = read_file(file, layout)
-        require_several_columns(table, layout)
-        if table.guessed:
-            layout = replace(layout, **table.guessed)  # type: ignore[arg-type]
-            tables = [read_file(each, layout) for each in files[: len(tables)]]
-        tables.append(table)
-    return tables
-
-
-def _require_different_files(files: Sequence[Path]) -> None:
-    """Reject a file that is named twice: its rows would count twice, or be tested after a fit on them."""
+def _require_alike(files: Sequence[Path]) -> None:
+    """Reject a file that is named twice, whose rows would be fitted on and tested, and files of several formats."""
     resolved = [file.resolve() for file in files]
     for file, real in zip(files, resolved, strict=True):
         if resolved.count(real) > 1:
             raise UserError(f"{str(file)!r} is named twice by dataset.path and dataset.test_path; name each file once.")
-
-
-def _require_one_format(files: Sequence[Path]) -> None:
-    """Reject files of several formats: text and typed cells of one column would not be of one kind."""
+    # Text and typed cells of one column would not be of one kind.
     readers = {find_reader(file): file for file in files}
     if len(readers) > 1:
         first, second, *_ = readers.values()
@@ -219,44 +195,45 @@ def _require_one_format(files: Sequence[Path]) -> None:
         )
 
 
-def _join_tables(tables: Sequence[RawTable], files: Sequence[Path]) -> RawTable:
+def _read_alike(files: Sequence[Path], layout: FileLayout) -> list[Source]:
+    """Read all files, with the signs of numbers that are recognised in any of them."""
+    tables: list[Source] = []
+    for file in files:
+        table = read_file(file, layout)
+        require_several_columns(table, file, layout)
+        if table.guessed:
+            layout = replace(layout, **table.guessed)  # type: ignore[arg-type]
+            tables = [read_file(each, layout) for each in files[: len(tables)]]
+        tables.append(table)
+    return tables
+
+
+def _join_tables(tables: Sequence[Source], files: Sequence[Path]) -> Source:
     """Return the rows of all tables, with the columns in the order of the first one."""
-    first = tables[0]
-    names = [str(name) for name in first.frame.columns]
+    names = list(tables[0].frame.columns)
     for table, file in zip(tables[1:], files[1:], strict=True):
-        _require_same_columns(names, [str(name) for name in table.frame.columns], files[0], file)
-    # A column of numbers in one file and of text in another is text.
-    frame, _ = unify_types(pd.concat([table.frame[names] for table in tables], ignore_index=True))
+        _require_same_columns(names, list(table.frame.columns), files[0], file)
+    frame = pd.concat([table.frame[names] for table in tables], ignore_index=True)
     sizes = ", ".join(f"{file.name} ({len(table.frame)})" for table, file in zip(tables, files, strict=True))
-    return RawTable(
+    notes = [f"{len(frame)} rows of {len(files)} files: {sizes}."]
+    for note in dict.fromkeys(note for table in tables for note in table.notes):
+        about = [file.name for table, file in zip(tables, files, strict=True) if note in table.notes]
+        notes.append(note if len(about) == len(files) else f"{', '.join(about)}: {note}")
+    return Source(
         frame=frame,
-        name=first.name,
-        source=", ".join(table.source for table in tables),
-        notes=(f"{len(frame)} rows of {len(files)} files: {sizes}.", *_join_notes(tables, files)),
+        name=tables[0].name,
+        origin=", ".join(table.origin for table in tables),
+        notes=tuple(notes),
         declared=_join_declared(tables),
         guessed={key: value for table in tables for key, value in table.guessed.items()},
     )
 
 
-def _join_notes(tables: Sequence[RawTable], files: Sequence[Path]) -> list[str]:
-    """Return the sentences about all files, each once, with the files that it is about unless it is about all."""
-    notes = dict.fromkeys(note for table in tables for note in table.notes)
-    joined = []
-    for note in notes:
-        names = [file.name for table, file in zip(tables, files, strict=True) if note in table.notes]
-        is_general = len(names) == len(files)
-        joined.append(note if is_general else f"{', '.join(names)}: {note}")
-    return joined
-
-
 def _require_same_columns(names: Sequence[str], others: Sequence[str], file: Path, other: Path) -> None:
-    missing = [name for name in names if name not in others]
-    further = [name for name in others if name not in names]
-    differences = []
-    if missing:
-        differences.append(f"lacks {_list_names(missing)}")
-    if further:
-        differences.append(f"has {_list_names(further)} besides")
+    missing = [repr(name) for name in names if name not in others]
+    further = [repr(name) for name in others if name not in names]
+    differences = [f"lacks {name_first(missing)}"] if missing else []
+    differences += [f"has {name_first(further)} besides"] if further else []
     if differences:
         raise UserError(
             f"{other.name} does not have the columns of {file.name}: it {' and '.join(differences)}; files of one "
@@ -264,17 +241,7 @@ def _require_same_columns(names: Sequence[str], others: Sequence[str], file: Pat
         )
 
 
-def _list_names(names: Sequence[str]) -> str:
-    shown = ", ".join(map(repr, names[:MAX_SHOWN_NAMES]))
-    n_more = len(names) - MAX_SHOWN_NAMES
-    return f"{shown} and {n_more} more" if n_more > 0 else shown
-
-
-def _join_declared(tables: Sequence[RawTable]) -> Mapping[str, tuple[str, ...]]:
+def _join_declared(tables: Sequence[Source]) -> Mapping[str, tuple[str, ...]]:
     """Return the values that all files together declare for a column, in the order of their first declaration."""
-    joined: dict[str, dict[str, None]] = {}
-    for table in tables:
-        for name, values in table.declared.items():
-            joined.setdefault(name, {}).update(dict.fromkeys(values))
-    is_everywhere = {name: all(name in table.declared for table in tables) for name in joined}
-    return {name: tuple(values) for name, values in joined.items() if is_everywhere[name]}
+    in_all = set.intersection(*(set(table.declared) for table in tables))
+    return {name: tuple(dict.fromkeys(value for table in tables for value in table.declared[name])) for name in in_all}

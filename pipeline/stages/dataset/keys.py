@@ -123,6 +123,13 @@ class FileLayout:
         """Whether the first row holds the names of the columns."""
         return self.header is not False
 
+    def choose_names(self, d: int, what: str) -> list[str]:
+        """Return the names that are given to d columns, or numbers if the first row holds data; else nothing."""
+        if self.names and len(self.names) != d:
+            raise UserError(f"dataset.names has {len(self.names)} names, but {what} has {d} columns.")
+        numbered = [] if self.has_names else [f"column_{number}" for number in range(1, d + 1)]
+        return [str(name) for name in self.names] or numbered
+
     def reject_keys(self, file: Path, what: str, allowed: Collection[str] = ()) -> None:
         """Reject keys that say nothing about a format.
 

@@ -88,12 +88,11 @@ def find_useless_kind(cells: Cells, kind: str) -> Kind | None:
     if kind == NUMERIC:
         return _judge_numbers(cells)
     distinct = cells.distinct
-    n_missing = len(distinct.codes) - distinct.n_present
     if not distinct.values:
         return Kind(CONSTANT, "every cell is missing")
     if distinct.n_present < MIN_JUDGED_CELLS:
         return None
-    if len(distinct.values) == 1 and n_missing == 0:
+    if len(distinct.values) == 1 and distinct.n_missing == 0:
         return Kind(CONSTANT, f"every cell is {shorten(distinct.values[0])!r}")
     # Numbers among which a few other cells stand are distinct as well, and say more about a row than its name.
     if kind != NOMINAL or is_mostly_numbers(cells):

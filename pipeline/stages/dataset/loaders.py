@@ -4,25 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from bakeoff.pipeline.stages.dataset.assembly import make_dataset
 from bakeoff.pipeline.stages.dataset.catalogue import OpenmlQuery, read_openml
 from bakeoff.pipeline.stages.dataset.database import Query, read_query
 from bakeoff.pipeline.stages.dataset.files import read_files
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules, FileLayout, Roles, build_from_keys
-from bakeoff.pipeline.stages.dataset.sklearn_data import read_sklearn
-from bakeoff.pipeline.stages.dataset.source import RawTable
+from bakeoff.pipeline.stages.dataset.source import Source
 from bakeoff.pipeline.stages.dataset.table import Dataset
 from bakeoff.pipeline.stages.dataset.typed_table import read_frame
 
-
-class Source(NamedTuple):
-    """The cells of a source, and what the configuration says of their columns: the arguments of `make_dataset`."""
-
-    raw: RawTable
-    roles: Roles
-    rules: ColumnRules
+Collected = tuple[Source, Roles, ColumnRules]
+"""The arguments of `make_dataset`: the cells of a source, and what the configuration says of their columns."""
 
 
 def read_table(
@@ -85,30 +79,6 @@ def load_openml(target: str | None = None, **keys: Any) -> Dataset:
     return make_dataset(*collect_openml(target, **keys))
 
 
-def load_sklearn(
-    name: str, target: str | None = None, options: Mapping[str, Any] | None = None, **keys: Any
-) -> Dataset:
-    """Load a dataset of scikit-learn.
-
-    Parameters
-    ----------
-    name : str
-        What follows ``load_`` or ``fetch_`` in the name of scikit-learn's function.
-    target : str, optional
-        The column to predict; by default the one that scikit-learn names.
-    options : mapping of str to object, optional
-        Arguments of the function.
-    **keys
-        The fields of `Roles` and `ColumnRules`.
-
-    Raises
-    ------
-    UserError
-        There is no such dataset, it cannot be downloaded, or a column does not exist or agree with what is said of it.
-    """
-    return make_dataset(*collect_sklearn(name, target, options, **keys))
-
-
 def load_frame(frame: Any, target: str, name: str = "frame", **keys: Any) -> Dataset:
     """Make a dataset of a table that Python code hands over.
 
@@ -141,38 +111,28 @@ def load_frame(frame: Any, target: str, name: str = "frame", **keys: Any) -> Dat
 
 def collect_table(
     path: str | Sequence[str], target: str, test_path: str | Sequence[str] | None = None, **keys: Any
-) -> Source:
+) -> Collected:
     """Return the cells of files, with roles and rules; for the arguments see `read_table`."""
     layout, roles, rules = build_from_keys({"target": target, **keys}, FileLayout, Roles, ColumnRules)
-    return Source(read_files(path, test_path, layout), roles, rules)
+    return read_files(path, test_path, layout), roles, rules
 
 
-def collect_query(target: str, **keys: Any) -> Source:
+def collect_query(target: str, **keys: Any) -> Collected:
     """Return the cells of a database, with roles and rules; for the arguments see `load_query`."""
     query, roles, rules = build_from_keys({"target": target, **keys}, Query, Roles, ColumnRules)
-    return Source(read_query(query), roles, rules)
+    return read_query(query), roles, rules
 
 
-def collect_openml(target: str | None = None, **keys: Any) -> Source:
+def collect_openml(target: str | None = None, **keys: Any) -> Collected:
     """Return the cells of a dataset of openml.org, with roles and rules; for the arguments see `load_openml`."""
     query, roles, rules = build_from_keys({"target": str(target), **keys}, OpenmlQuery, Roles, ColumnRules)
-    raw, chosen = read_openml(query, target)
-    return Source(raw, replace(roles, target=chosen), rules)
+    source, chosen = read_openml(query, target)
+    return source, replace(roles, target=chosen), rules
 
 
-def collect_sklearn(
-    name: str, target: str | None = None, options: Mapping[str, Any] | None = None, **keys: Any
-) -> Source:
-    """Return the cells of a dataset of scikit-learn, with roles and rules; for the arguments see `load_sklearn`."""
-    roles, rules = build_from_keys({"target": str(target), **keys}, Roles, ColumnRules)
-    raw, chosen = read_sklearn(name, target, options)
-    return Source(raw, replace(roles, target=chosen), rules)
-
-
-COLLECTORS: Mapping[Callable[..., Dataset], Callable[..., Source]] = {
+COLLECTORS: Mapping[Callable[..., Dataset], Callable[..., Collected]] = {
     read_table: collect_table,
     load_query: collect_query,
     load_openml: collect_openml,
-    load_sklearn: collect_sklearn,
 }
 """Each function that loads a dataset of the user -> the function that returns its cells before anything is decided."""

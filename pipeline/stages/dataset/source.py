@@ -1,35 +1,53 @@
-"""What a source gives: its cells, brought to a few types, before the kinds of its columns are known."""
+"""What a source gives: its cells in columns of a few types, before the kinds of its columns are known.
+
+Databases, spreadsheets and JSON give Python objects, Arrow and pandas give dozens of types. All of them are reduced to
+integers, floats, Booleans, text, categories and dates, so that the same table means the same wherever it comes from.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime, time
+from datetime import date, time
 from decimal import Decimal
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 from uuid import UUID
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from pandas.api.types import infer_dtype
+from pandas.api.types import infer_dtype, pandas_dtype
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.dataset.spelling import spell_cell
+
+TEXT_TYPE = pd.StringDtype("pyarrow")
+SPELLED_SCALARS = (str, bool, np.bool_, date, time, UUID)
+SCALARS = (*SPELLED_SCALARS, Real, Decimal, pd.Timedelta)
+"""What a cell may be; datetime and Timestamp are dates."""
+NAMES_OF_TYPES = {"list": "lists", "tuple": "lists", "ndarray": "lists", "dict": "nested objects", "bytes": "bytes"}
+REFUSED_TYPES = (pd.PeriodDtype, pd.IntervalDtype, pd.SparseDtype)
+EXACT_INTEGERS = 2**53
+"""Up to here, every whole number is a float."""
+OTHER_ZONES = "times of other zones are read as times of UTC"
+
+Unified = tuple[pd.Series | None, str]
+"""A column of one of the few types, None if it has no such cells, and a remark about it, which may be empty."""
 
 
 @dataclass(frozen=True)
-class RawTable:
+class Source:
     """The cells of a source.
 
     Attributes
     ----------
     frame : DataFrame of shape (n, d)
         The columns of a text file hold text as the file spells it, of dtype ``string``, with empty cells as empty
-        text; those of other sources have the types of the source, and missing cells are NA.
+        text; those of other sources have the few types, and missing cells are NA.
     name : str
         Of the dataset: for a file, its name without the suffix.
-    source : str
+    origin : str
         Where the rows come from.
     notes : tuple of str
         A sentence each about how the source was read, such as a separator that was guessed.
@@ -43,42 +61,26 @@ class RawTable:
 
     frame: pd.DataFrame
     name: str
-    source: str
+    origin: str
     notes: tuple[str, ...] = ()
     declared: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     guessed: Mapping[str, str] = field(default_factory=dict)
     parts: np.ndarray | None = None
 
 
-TEXT_TYPE = pd.StringDtype("pyarrow")
-SCALARS = (str, bool, np.bool_, Real, Decimal, date, time, pd.Timedelta, UUID)
-"""What a cell may be; datetime and Timestamp are dates."""
-NAMES_OF_TYPES = {"list": "lists", "tuple": "lists", "ndarray": "lists", "dict": "nested objects", "bytes": "bytes"}
-CURES_OF_TYPES = {
-    pd.PeriodDtype: "column.dt.to_timestamp()",
-    pd.IntervalDtype: "column.astype(str)",
-    pd.SparseDtype: "column.sparse.to_dense()",
-}
-"""Types of pandas that are refused, and what makes a plain column of one."""
-EXACT_INTEGERS = 2**53
-"""Up to here, every whole number is a float."""
-
-
-def unify_types(frame: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Return a table of integers, floats, Booleans, text, categories and dates.
+def make_source(
+    frame: pd.DataFrame, name: str, origin: str, notes: Iterable[str] = (), guessed: Mapping[str, str] | None = None
+) -> Source:
+    """Return a table with types as a source: integers, floats, Booleans, text, categories and dates.
 
     Parameters
     ----------
     frame : DataFrame of shape (n, d)
         With different names; the cells of columns of objects are Python's.
-
-    Returns
-    -------
-    frame : DataFrame of shape (n, d') with d' <= d
-        Integers and Booleans with missing cells have pandas' nullable types; numbers as NumPy's otherwise; text is
-        ``string``, categories are text, and dates are datetime64 in UTC. A column of objects of several types is text.
-    notes : tuple of str
-        A sentence for each column that was left out or has another meaning now.
+    name, origin : str
+    notes : iterable of str
+        To which a sentence is added for each column that is left out or has another meaning now.
+    guessed : mapping of str to str, optional
 
     Raises
     ------
@@ -86,124 +88,116 @@ def unify_types(frame: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
         A column holds periods, intervals or sparse values.
     """
     columns: dict[str, pd.Series] = {}
-    notes: list[str] = []
-    for name, column in frame.items():
-        _require_plain_type(str(name), column.dtype)
-        unified, note = _unify_column(column.reset_index(drop=True))
-        if unified is not None:
-            columns[str(name)] = unified
-        if note:
-            notes.append(f"Column {str(name)!r}: {note}")
-    return pd.DataFrame(columns, index=pd.RangeIndex(len(frame))), tuple(notes)
+    all_notes = [*notes]
+    declared = {}
+    for label, column in frame.items():
+        unified, remark = unify_column(column.reset_index(drop=True))
+        if unified is None:
+            remark = f"{remark}; it is left out"
+        else:
+            columns[str(label)] = unified
+            if isinstance(unified.dtype, pd.CategoricalDtype):
+                declared[str(label)] = tuple(unified.cat.categories)
+        if remark:
+            all_notes.append(f"Column {str(label)!r}: {remark}.")
+    plain = pd.DataFrame(columns, index=pd.RangeIndex(len(frame)))
+    return Source(plain, name, origin, tuple(all_notes), declared, guessed or {})
 
 
-def spell_cell(cell: Any) -> str:
-    """Return the one spelling of a cell as text.
+def require_different_names(names: Sequence[str], what: str, cure: str = "rename one of them") -> None:
+    """Reject columns of the same name; `what` has them, such as ``table.csv has``."""
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        numbers = [str(number) for number, name in enumerate(names, start=1) if name == repeated[0]]
+        listed = ", ".join(numbers)
+        raise UserError(f"{what} {len(numbers)} columns of the name {repeated[0]!r} (columns {listed}); {cure}.")
 
-    Examples
-    --------
-    >>> [spell_cell(cell) for cell in (True, 7.0, 0.1, Decimal("2.50"), date(2024, 2, 29), "007")]
-    ['true', '7', '0.1', '2.5', '2024-02-29', '007']
+
+def unify_column(column: pd.Series) -> Unified:
+    """Return a column with one of the few types.
+
+    Integers and Booleans with missing cells have pandas' nullable types, numbers NumPy's otherwise; text is ``string``,
+    categories are text, dates are datetime64 in UTC, and objects of several types are text.
+
+    Parameters
+    ----------
+    column : Series of shape (n,)
+
+    Raises
+    ------
+    UserError
+        It holds periods, intervals or sparse values.
     """
-    if isinstance(cell, bool | np.bool_):
-        return str(cell).lower()
-    if isinstance(cell, Decimal):
-        return _spell_decimal(cell)
-    if isinstance(cell, Real):
-        return _spell_number(cell)
-    if isinstance(cell, datetime):
-        return cell.isoformat(sep=" ").removesuffix(" 00:00:00")
-    if isinstance(cell, date | time):
-        return cell.isoformat()
-    return str(cell)
-
-
-def _spell_number(cell: Real) -> str:
-    if isinstance(cell, Integral):  # as a float it may be another number
-        return str(int(cell))
-    number = float(cell)
-    return str(int(number)) if number.is_integer() and abs(number) <= EXACT_INTEGERS else repr(number)
-
-
-def _spell_decimal(cell: Decimal) -> str:
-    text = f"{cell:f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def _require_plain_type(name: str, dtype: Any) -> None:
-    """Reject the types of pandas that have no cells of their own."""
-    for type_, cure in CURES_OF_TYPES.items():
-        if isinstance(dtype, type_):
-            raise UserError(f"column {name!r} has the type {dtype}, which is not read; convert it with {cure}.")
-
-
-def _unify_column(column: pd.Series) -> tuple[pd.Series | None, str]:
-    """Return a column of one of the few types, or None if it has no such cells; and a note about it, or nothing."""
     dtype = column.dtype
+    if isinstance(dtype, REFUSED_TYPES):
+        raise UserError(f"column {str(column.name)!r} has the type {dtype}; convert it to numbers, text or dates.")
     if isinstance(dtype, pd.ArrowDtype):
-        return _unify_column(arrow_to_column(pa.chunked_array(pa.array(column))))
+        return unify_column(arrow_to_column(pa.chunked_array(pa.array(column))))
     if isinstance(dtype, pd.CategoricalDtype):
         return _spell_categories(column), ""
     if isinstance(dtype, pd.StringDtype):
         return column.astype(TEXT_TYPE), ""
     if dtype.kind == "O":
-        return _unify_objects(column)
-    return _unify_numbers(column)
+        return CONVERTERS.get(infer_dtype(column, skipna=True), _unify_mixture)(column)
+    return CONVERTERS_OF_KINDS.get(dtype.kind, _unify_numbers)(column)
 
 
-def _unify_numbers(column: pd.Series) -> tuple[pd.Series | None, str]:
-    """Unify a column of NumPy's types, or of pandas' nullable ones."""
-    kind = column.dtype.kind
-    if kind == "c":
-        return None, "complex numbers are not read; it is left out."
-    if kind == "m":
-        return _to_seconds(column)
-    if kind == "M":
-        return _to_utc(column)
+def arrow_to_column(cells: pa.ChunkedArray) -> pd.Series:
+    """Return a column of Arrow as one of pandas; integers and Booleans may have missing cells."""
+    return cells.to_pandas(types_mapper=_choose_dtype, date_as_object=False)
+
+
+def _choose_dtype(type_: pa.DataType) -> Any:
+    """Return the type of pandas in place of which it would take floats or objects where cells are missing."""
+    if pa.types.is_integer(type_):
+        return pandas_dtype(str(type_).replace("uint", "UInt").replace("int", "Int"))
+    if pa.types.is_boolean(type_):
+        return pd.BooleanDtype()
+    is_text = pa.types.is_string(type_) or pa.types.is_large_string(type_)
+    return TEXT_TYPE if is_text else None
+
+
+def _unify_numbers(column: pd.Series) -> Unified:
+    """Unify numbers and Booleans of NumPy's types, or of pandas' nullable ones."""
     is_nullable = isinstance(column.dtype, pd.api.extensions.ExtensionDtype)
-    if is_nullable and kind == "f":
-        return pd.Series(column.to_numpy(dtype=np.float64, na_value=np.nan)), ""
+    if is_nullable and column.dtype.kind == "f":
+        return pd.Series(column.to_numpy(dtype=np.float64, na_value=np.nan), name=column.name), ""
     if is_nullable and not column.isna().any():
-        return pd.Series(column.to_numpy()), ""
+        return pd.Series(column.to_numpy(), name=column.name), ""
     return column, ""
 
 
-def _unify_objects(column: pd.Series) -> tuple[pd.Series | None, str]:
-    """Unify a column of Python objects."""
-    found = infer_dtype(column, skipna=True)
-    if found == "empty":
-        return pd.Series(pd.NA, index=column.index, dtype=TEXT_TYPE), ""
-    convert = CONVERTERS.get(found)
-    if convert is not None:
-        return convert(column)
-    return _unify_mixture(column)
-
-
-def _unify_mixture(column: pd.Series) -> tuple[pd.Series | None, str]:
+def _unify_mixture(column: pd.Series) -> Unified:
     """Unify objects of several types: as numbers if all are, else as text."""
     cells = column.dropna()
     strange = [type(cell).__name__ for cell in cells if not isinstance(cell, SCALARS)]
     if strange:
         found = NAMES_OF_TYPES.get(strange[0], f"values of type {strange[0]}")
-        return None, f"{len(strange)} of {len(cells)} cells hold {found}, which are not read; it is left out."
-    if not cells.map(lambda cell: isinstance(cell, bool | str | date | time | UUID)).any():
-        return _to_numbers(column)
-    spelled = cells.map(spell_cell).reindex(column.index)
-    return spelled.astype(TEXT_TYPE), ""
+        return None, f"{len(strange)} of {len(cells)} cells hold {found}, which are not read"
+    has_spelled = any(isinstance(cell, SPELLED_SCALARS) for cell in cells)
+    return _to_spelled(column) if has_spelled else _to_numbers(column)
 
 
-def _to_booleans(column: pd.Series) -> tuple[pd.Series, str]:
+def _refuse_complex(column: pd.Series) -> Unified:
+    return None, "complex numbers are not read"
+
+
+def _to_empty(column: pd.Series) -> Unified:
+    return pd.Series(pd.NA, index=column.index, name=column.name, dtype=TEXT_TYPE), ""
+
+
+def _to_booleans(column: pd.Series) -> Unified:
     return (column.astype("boolean") if column.isna().any() else column.astype(bool)), ""
 
 
-def _to_integers(column: pd.Series) -> tuple[pd.Series, str]:
+def _to_integers(column: pd.Series) -> Unified:
     try:
         return (column.astype("Int64") if column.isna().any() else column.astype(np.int64)), ""
     except OverflowError:
         return _to_numbers(column)
 
 
-def _to_numbers(column: pd.Series) -> tuple[pd.Series, str]:
+def _to_numbers(column: pd.Series) -> Unified:
     """Return whole and other numbers as floats, or as they are spelled if floats would merge two of them."""
     is_code = column.map(_is_long_integer, na_action="ignore")
     return _to_spelled(column) if is_code.fillna(False).any() else _to_floats(column)
@@ -213,41 +207,47 @@ def _is_long_integer(cell: Any) -> bool:
     return not isinstance(cell, float | np.floating) and abs(cell) > EXACT_INTEGERS and cell == cell // 1
 
 
-def _to_floats(column: pd.Series) -> tuple[pd.Series, str]:
+def _to_floats(column: pd.Series) -> Unified:
     # float() rounds decimals correctly.
     return column.map(float, na_action="ignore").astype(np.float64), ""
 
 
-def _to_text(column: pd.Series) -> tuple[pd.Series, str]:
+def _to_text(column: pd.Series) -> Unified:
     return column.astype(TEXT_TYPE), ""
 
 
-def _to_spelled(column: pd.Series) -> tuple[pd.Series, str]:
+def _to_spelled(column: pd.Series) -> Unified:
     return column.map(spell_cell, na_action="ignore").astype(TEXT_TYPE), ""
 
 
-def _to_dates(column: pd.Series) -> tuple[pd.Series, str]:
+def _to_dates(column: pd.Series) -> Unified:
     """Return dates as datetime64; microseconds reach from year 1 to 9999."""
     zones = {str(getattr(cell, "tzinfo", None)) for cell in column.dropna()}
     if zones == {"None"}:
         return pd.to_datetime(column).astype("datetime64[us]"), ""
     dates = pd.to_datetime(column, utc=True).astype("datetime64[us, UTC]").dt.tz_localize(None)
-    return dates, "" if zones == {"UTC"} else "times of other zones are read as times of UTC."
+    return dates, "" if zones == {"UTC"} else OTHER_ZONES
 
 
-def _to_utc(column: pd.Series) -> tuple[pd.Series, str]:
+def _to_utc(column: pd.Series) -> Unified:
     """Return moments of any zone as moments of UTC."""
     if not isinstance(column.dtype, pd.DatetimeTZDtype):
         return column, ""
-    note = "" if str(column.dtype.tz) == "UTC" else "times of other zones are read as times of UTC."
-    return column.dt.tz_convert("UTC").dt.tz_localize(None), note
+    return column.dt.tz_convert("UTC").dt.tz_localize(None), "" if str(column.dtype.tz) == "UTC" else OTHER_ZONES
 
 
-def _to_seconds(column: pd.Series) -> tuple[pd.Series, str]:
-    return pd.to_timedelta(column).dt.total_seconds(), "durations are read as seconds."
+def _to_seconds(column: pd.Series) -> Unified:
+    return pd.to_timedelta(column).dt.total_seconds(), "durations are read as seconds"
 
 
-CONVERTERS: Mapping[str, Callable[[pd.Series], tuple[pd.Series, str]]] = {
+CONVERTERS_OF_KINDS: Mapping[str, Callable[[pd.Series], Unified]] = {
+    "c": _refuse_complex,
+    "m": _to_seconds,
+    "M": _to_utc,
+}
+"""The kind of a type of NumPy -> the function that unifies its columns."""
+CONVERTERS: Mapping[str, Callable[[pd.Series], Unified]] = {
+    "empty": _to_empty,
     "boolean": _to_booleans,
     "integer": _to_integers,
     "floating": _to_floats,
@@ -274,24 +274,3 @@ def _spell_categories(column: pd.Series) -> pd.Series:
     cells = column.astype(object).map(spell_cell, na_action="ignore")
     merged = pd.CategoricalDtype(list(dict.fromkeys(spelled)), ordered=column.cat.ordered)
     return cells.astype(merged)
-
-
-def arrow_to_column(cells: pa.ChunkedArray) -> pd.Series:
-    """Return a column of Arrow as one of pandas; integers and Booleans may have missing cells."""
-    return cells.to_pandas(types_mapper=ARROW_TYPES.get, date_as_object=False)
-
-
-ARROW_TYPES: Mapping[pa.DataType, Any] = {
-    pa.bool_(): pd.BooleanDtype(),
-    pa.int8(): pd.Int8Dtype(),
-    pa.int16(): pd.Int16Dtype(),
-    pa.int32(): pd.Int32Dtype(),
-    pa.int64(): pd.Int64Dtype(),
-    pa.uint8(): pd.UInt8Dtype(),
-    pa.uint16(): pd.UInt16Dtype(),
-    pa.uint32(): pd.UInt32Dtype(),
-    pa.uint64(): pd.UInt64Dtype(),
-    pa.string(): TEXT_TYPE,
-    pa.large_string(): TEXT_TYPE,
-}
-"""Types that pandas would otherwise convert to floats or objects where cells are missing."""

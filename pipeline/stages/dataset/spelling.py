@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
@@ -31,8 +31,8 @@ def spell_cell(cell: object) -> str:
 
     Examples
     --------
-    >>> [spell_cell(cell) for cell in ("True", True, "1.0", 1.0, 1, "007", 2.5)]
-    ['true', 'true', '1', '1', '1', '007', '2.5']
+    >>> [spell_cell(cell) for cell in ("True", True, "1.0", 1.0, "007", Decimal("2.50"), date(2024, 2, 29))]
+    ['true', 'true', '1', '1', '007', '2.5', '2024-02-29']
     """
     if isinstance(cell, str):
         return _spell_text(cell)
@@ -50,33 +50,19 @@ def spell_cells(cells: Sequence[Any]) -> list[str]:
     return [spell_cell(cell) for cell in cells]
 
 
-def find_merged_spellings(cells: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the pairs of spellings among distinct cells of text that are one value, such as ``1`` and ``1.0``."""
-    first: dict[str, str] = {}
-    merged = []
-    for cell in cells:
-        value = spell_cell(cell)
-        if value in first:
-            merged.append((first[value], cell))
-        else:
-            first[value] = cell
-    return merged
-
-
-def find_similar_values(values: Sequence[str]) -> tuple[str, str] | None:
-    """Return the first two values that differ in capitals and spaces alone; None if there are none.
+def find_pair(cells: Sequence[str], spell: Callable[[str], str]) -> tuple[str, str] | None:
+    """Return the first two distinct cells that a function spells alike; None if there are none.
 
     Examples
     --------
-    >>> find_similar_values(["Yes", "no", "yes"])
+    >>> find_pair(["Yes", "no", "yes"], str.casefold)
     ('Yes', 'yes')
     """
     first: dict[str, str] = {}
-    for value in values:
-        key = " ".join(value.casefold().split())
-        if key in first:
-            return first[key], value
-        first[key] = value
+    for cell in cells:
+        found = first.setdefault(spell(cell), cell)
+        if found != cell:
+            return found, cell
     return None
 
 
@@ -91,8 +77,10 @@ def _spell_text(cell: str) -> str:
 def _spell_number(cell: Any) -> str:
     if cell != cell or cell in (float("inf"), float("-inf")):
         return str(cell)
+    if cell == int(cell):
+        return str(int(cell))
     # str() of NumPy's floats is their shortest spelling, for 32 bits as well.
-    return str(int(cell)) if cell == int(cell) else str(cell)
+    return f"{cell:f}".rstrip("0") if isinstance(cell, Decimal) else str(cell)
 
 
 def _spell_date(time: pd.Timestamp) -> str:

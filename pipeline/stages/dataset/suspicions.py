@@ -7,15 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from bakeoff.pipeline.stages.dataset.cells import MAX_EXACT_INTEGER, Cells, find_power
+from bakeoff.pipeline.stages.dataset.cells import MAX_EXACT_INTEGER, Cells
 from bakeoff.pipeline.stages.dataset.kinds import MIN_JUDGED_CELLS, is_mostly_numbers, shorten
-from bakeoff.pipeline.stages.dataset.spelling import (
-    find_merged_spellings,
-    find_similar_values,
-    find_stray_cells,
-    format_list_key,
-    spell_cell,
-)
+from bakeoff.pipeline.stages.dataset.spelling import find_pair, find_stray_cells, format_list_key, spell_cell
 from bakeoff.pipeline.stages.dataset.table import IDENTIFIER, NOMINAL, NUMERIC, TEXT
 from bakeoff.pipeline.text.words import join_words
 
@@ -23,6 +17,9 @@ MIN_CELLS_PER_VALUE = 5.0
 """A nominal column with fewer cells for each value on average has values that are rare in training rows."""
 MIN_VALUES = 20
 MAX_SHOWN_CELLS = 3
+MAX_IMBALANCE = 10.0
+"""Rows of the largest class for each row of the smallest, above which a sentence is due."""
+WHOLE_POWER = r"^\s*[0-9]+[eE][0-9]+\s*$"
 UNIT = re.compile(r"([$€£¥]\s?)?[+-]?[0-9]+(?:[.,][0-9]+)?(\s?[^\W\d_%°]{0,4}[%°]?[^\W\d_]?)")
 """A number with a unit, a currency or a decimal comma, such as 12 mm, €3 or 0,5."""
 DIGITS_AND_SIGNS = re.compile(r"[\s.,'’_()+−–-]*(?:[0-9][\s.,'’_()+−–-]*)+")
@@ -42,156 +39,46 @@ def find_suspicions(cells: Cells, kind: str, is_chosen: bool = False) -> tuple[s
     is_chosen : bool
         Whether the user has declared its kind or wants to keep it, so that this is not recommended against.
     """
+    found: Iterator[str] = iter(())
     if kind == NUMERIC:
-        return tuple(_suspect_numbers(cells, is_chosen))
-    if kind == NOMINAL and cells.text is not None:
-        return tuple(_suspect_values(cells, is_chosen))
-    if kind in (IDENTIFIER, TEXT) and cells.text is not None and not cells.reading.is_complete:
-        return tuple(_suspect_dates(cells) or _suspect_format(cells))
-    return ()
+        found = _suspect_numbers(cells, is_chosen)
+    elif kind == NOMINAL and cells.text is not None:
+        found = _suspect_values(cells, is_chosen)
+    elif kind in (IDENTIFIER, TEXT) and cells.text is not None and not cells.reading.is_complete:
+        found = iter([_suspect_dates(cells) or _suspect_format(cells)])
+    return tuple(f"{cells.name}: {sentence}" for sentence in found if sentence)
 
 
-def _suspect_numbers(cells: Cells, is_chosen: bool) -> Iterator[str]:
-    reading = cells.reading
-    nominal = format_list_key("nominal", [cells.name])
-    if reading.missing_spellings:
-        n_cells = reading.n_numbers + sum(reading.missing_spellings.values())
-        spelled = list_cells(reading.missing_spellings)
-        yield (
-            f"{cells.name}: {reading.n_numbers} of {n_cells} cells are numbers; the others, {spelled}, are taken for "
-            f"missing. {nominal} would take all for values."
-        )
-    present = reading.values[np.isfinite(reading.values)]
-    # Leading zeros are searched in whole numbers alone, because the search takes longer than to read the numbers.
-    if present.size == 0 or not (present == np.round(present)).all():
-        return
-    if cells.leading_zero:
-        yield (
-            f"{cells.name}: cells such as {cells.leading_zero!r} lose their zeros as numbers. "
-            f"{nominal} keeps codes as they are spelled."
-        )
-    if cells.text is not None and (power := find_power(cells.text)):
-        yield (
-            f"{cells.name}: cells such as {power!r} are read as powers of ten. {nominal} keeps codes as they are "
-            "spelled."
-        )
-    if (np.abs(present) >= MAX_EXACT_INTEGER).any():
-        yield (f"{cells.name}: numbers beyond 2**53 lose their last digits. {nominal} keeps codes as they are spelled.")
-    if present.size >= MIN_JUDGED_CELLS and all(DAY_NUMBER.fullmatch(f"{number:.0f}") for number in present):
-        yield (
-            f"{cells.name}: its numbers look like dates such as {present[0]:.0f}, and are taken for numbers. "
-            f'dataset.dates={{{cells.name}: "%Y%m%d"}} takes them for dates.'
-        )
-    if not is_chosen and _is_shuffled_row_number(present, reading.values.size):
-        drop = format_list_key("drop", [cells.name])
-        yield (
-            f"{cells.name}: each number from {present.min():.0f} to {present.max():.0f} occurs once, like row numbers. "
-            f"{drop} leaves it out."
-        )
+def suspect_imbalance(cells: Cells) -> tuple[str, ...]:
+    """Return a sentence if the largest class has more than `MAX_IMBALANCE` times the rows of the smallest.
 
-
-def _is_shuffled_row_number(present: np.ndarray, n: int) -> bool:
-    is_judged = present.size == n >= MIN_JUDGED_CELLS
-    return is_judged and present.max() - present.min() == n - 1 and np.unique(present).size == n
-
-
-def _suspect_values(cells: Cells, is_chosen: bool) -> Iterator[str]:
+    Parameters
+    ----------
+    cells : Cells
+        Of the target.
+    """
     distinct = cells.distinct
-    # Whoever has declared a column of numbers nominal need not be told that it looks like numbers.
-    doubts = [] if is_chosen else _suspect_format(cells) or _suspect_dates(cells) or _suspect_stray_cells(cells)
-    yield from doubts or _suspect_placeholders(cells)
-    merged = find_merged_spellings(distinct.spellings)
-    if merged:
-        one, other = merged[0]
-        yield f"{cells.name}: {one!r} and {other!r} are taken for one value."
-    similar = describe_similar_values(distinct.values)
-    if similar:
-        yield f"{cells.name}: {similar}"
-    spaced = [cell for cell in distinct.spellings if cell != cell.strip()]
-    if spaced:
-        yield (
-            f"{cells.name}: {len(spaced)} values have spaces around them, such as {shorten(spaced[0])!r}. "
-            "dataset.strip=true leaves them out of a text file."
-        )
-    if is_chosen:
-        return
-    if len(distinct.values) > MIN_VALUES and distinct.n_present < MIN_CELLS_PER_VALUE * len(distinct.values):
-        yield (
-            f"{cells.name}: {len(distinct.values)} values in {distinct.n_present} cells are few cells for each. "
-            f"{format_list_key('drop', [cells.name])} leaves it out."
-        )
+    counts = np.bincount(distinct.codes[distinct.codes >= 0], minlength=len(distinct.values))  # (c,)
+    largest = int(counts.max())
+    rare = [position for position in np.argsort(counts, kind="stable") if counts[position] * MAX_IMBALANCE < largest]
+    if not rare:
+        return ()
+    shown = [f"{distinct.values[position]!r} {counts[position]}" for position in rare[:MAX_SHOWN_CELLS]]
+    further = f" ({len(rare) - len(shown)} more classes are as rare)" if len(rare) > len(shown) else ""
+    common = distinct.values[int(counts.argmax())]
+    return (
+        f"{cells.name}: class {common!r} has {largest} of {counts.sum()} rows, {', '.join(shown)}{further}, so that "
+        "accuracy says little about rare classes. evaluation.metrics=[balanced_accuracy] counts all classes alike, and "
+        "balance=weights fits so.",
+    )
 
 
 def describe_similar_values(values: Sequence[str]) -> str:
     """Return a sentence about two values that differ in capitals or spaces alone; empty if there are none."""
-    pair = find_similar_values(values)
+    pair = find_pair(values, lambda value: " ".join(value.casefold().split()))
     if pair is None:
         return ""
     return f"{pair[0]!r} and {pair[1]!r} are two values; correct the cells if they are meant to be one."
-
-
-def _suspect_stray_cells(cells: Cells) -> list[str]:
-    """Return a sentence about a column of numbers that a few other cells make nominal, if it is one."""
-    if not is_mostly_numbers(cells):
-        return []
-    others = cells.reading.others
-    n_numbers = cells.reading.n_numbers
-    n_others = sum(others.values())
-    key = format_list_key("na_values", list(others)[:MAX_SHOWN_CELLS])
-    return [
-        f"{cells.name}: {n_numbers} of {n_numbers + n_others} cells are numbers, the others {list_cells(others)}, so "
-        f"that the column is taken for nominal. Correct them, or {key} takes them for missing."
-    ]
-
-
-def _suspect_placeholders(cells: Cells) -> list[str]:
-    """Return a sentence about values such as ``?``, which would be missing cells among numbers."""
-    found = [cell for cell in cells.distinct.spellings if cells.rule.covers_among_numbers(cell)]
-    if not found:
-        return []
-    shown = list_cells({cell: cells.distinct.count(cell) for cell in found})
-    key = format_list_key("na_values", found)
-    count = "counts as a value" if len(found) == 1 else "count as values"
-    return [f"{cells.name}: {shown} {count} of a nominal column. {key} takes such cells for missing."]
-
-
-def _suspect_format(cells: Cells) -> list[str]:
-    """Return a sentence about text that is all numbers with one unit or with other signs."""
-    values = cells.distinct.spellings
-    if cells.declared is not None or len(values) < MIN_VALUES:
-        return []
-    units = {match.group(1, 2) if (match := UNIT.fullmatch(cell.strip())) else None for cell in values}
-    if len(units) != 1 or units == {None}:
-        return _suspect_signs(cells)
-    return [
-        f"{cells.name}: cells such as {shorten(values[0])!r} look like numbers with a unit or with other signs, and "
-        "are taken for text. Numbers alone, with a decimal point, are read as numbers."
-    ]
-
-
-def _suspect_signs(cells: Cells) -> list[str]:
-    """Return a sentence about text of digits and signs alone, if it is one."""
-    values = cells.distinct.spellings
-    if not all(DIGITS_AND_SIGNS.fullmatch(cell) for cell in values):
-        return []
-    return [
-        f"{cells.name}: cells such as {shorten(values[0])!r} hold digits and signs alone, and are taken for text. If "
-        "they are numbers, dataset.thousands and dataset.decimal say which sign is which."
-    ]
-
-
-def _suspect_dates(cells: Cells) -> list[str]:
-    """Return a sentence about a column of dates among which a few other cells stand, if it is one."""
-    strays = find_stray_cells(cells.distinct.spellings)
-    if not strays:
-        return []
-    counts = {cell: cells.distinct.count(spell_cell(cell)) for cell in strays}
-    n_present = cells.distinct.n_present
-    key = format_list_key("na_values", strays[:MAX_SHOWN_CELLS])
-    return [
-        f"{cells.name}: {n_present - sum(counts.values())} of {n_present} cells are dates, the others "
-        f"{list_cells(counts)}, so that the column is taken for text. Correct them, or {key} takes them for missing."
-    ]
 
 
 def list_cells(counts: Mapping[str, int]) -> str:
@@ -209,30 +96,118 @@ def list_cells(counts: Mapping[str, int]) -> str:
     return join_words(shown)
 
 
-MAX_IMBALANCE = 10.0
-"""Rows of the largest class for each row of the smallest, above which a sentence is due."""
-MAX_SHOWN_CLASSES = 3
+def _suspect_numbers(cells: Cells, is_chosen: bool) -> Iterator[str]:
+    reading = cells.reading
+    nominal = format_list_key("nominal", [cells.name])
+    if reading.missing_spellings:
+        n_cells = reading.n_numbers + sum(reading.missing_spellings.values())
+        yield (
+            f"{reading.n_numbers} of {n_cells} cells are numbers; the others, {list_cells(reading.missing_spellings)}, "
+            f"are taken for missing. {nominal} would take all for values."
+        )
+    present = reading.values[np.isfinite(reading.values)]
+    # Leading zeros are searched in whole numbers alone, because the search takes longer than to read the numbers.
+    if present.size == 0 or not (present == np.round(present)).all():
+        return
+    keeps_codes = f"{nominal} keeps codes as they are spelled."
+    if cells.leading_zero:
+        yield f"cells such as {cells.leading_zero!r} lose their zeros as numbers. {keeps_codes}"
+    if power := cells.find_text(WHOLE_POWER):
+        yield f"cells such as {power!r} are read as powers of ten. {keeps_codes}"
+    if (np.abs(present) >= MAX_EXACT_INTEGER).any():
+        yield f"numbers beyond 2**53 lose their last digits. {keeps_codes}"
+    if present.size >= MIN_JUDGED_CELLS and all(DAY_NUMBER.fullmatch(f"{number:.0f}") for number in present):
+        yield (
+            f"its numbers look like dates such as {present[0]:.0f}, and are taken for numbers. "
+            f'dataset.dates={{{cells.name}: "%Y%m%d"}} takes them for dates.'
+        )
+    if not is_chosen and _is_shuffled_row_number(present, reading.values.size):
+        yield (
+            f"each number from {present.min():.0f} to {present.max():.0f} occurs once, like row numbers. "
+            f"{format_list_key('drop', [cells.name])} leaves it out."
+        )
 
 
-def suspect_imbalance(cells: Cells) -> tuple[str, ...]:
-    """Return a sentence if the largest class has more than `MAX_IMBALANCE` times the rows of the smallest.
+def _is_shuffled_row_number(present: np.ndarray, n: int) -> bool:
+    is_judged = present.size == n >= MIN_JUDGED_CELLS
+    return is_judged and present.max() - present.min() == n - 1 and np.unique(present).size == n
 
-    Parameters
-    ----------
-    cells : Cells
-        Of the target.
-    """
+
+def _suspect_values(cells: Cells, is_chosen: bool) -> Iterator[str]:
     distinct = cells.distinct
-    counts = np.bincount(distinct.codes[distinct.codes >= 0], minlength=len(distinct.values))  # (c,)
-    largest = int(counts.max())
-    rare = [position for position in np.argsort(counts, kind="stable") if counts[position] * MAX_IMBALANCE < largest]
-    if not rare:
-        return ()
-    shown = [f"{distinct.values[position]!r} {counts[position]}" for position in rare[:MAX_SHOWN_CLASSES]]
-    further = f" ({len(rare) - len(shown)} more classes are as rare)" if len(rare) > len(shown) else ""
-    common = distinct.values[int(counts.argmax())]
+    # Whoever has declared a column of numbers nominal need not be told that it looks like numbers.
+    doubt = "" if is_chosen else _suspect_format(cells) or _suspect_dates(cells) or _suspect_stray_cells(cells)
+    yield doubt or _suspect_placeholders(cells)
+    merged = find_pair(distinct.spellings, spell_cell)
+    if merged:
+        yield f"{merged[0]!r} and {merged[1]!r} are taken for one value."
+    yield describe_similar_values(distinct.values)
+    spaced = [cell for cell in distinct.spellings if cell != cell.strip()]
+    if spaced:
+        yield (
+            f"{len(spaced)} values have spaces around them, such as {shorten(spaced[0])!r}. "
+            "dataset.strip=true leaves them out of a text file."
+        )
+    is_rich = len(distinct.values) > MIN_VALUES and distinct.n_present < MIN_CELLS_PER_VALUE * len(distinct.values)
+    if is_rich and not is_chosen:
+        yield (
+            f"{len(distinct.values)} values in {distinct.n_present} cells are few cells for each. "
+            f"{format_list_key('drop', [cells.name])} leaves it out."
+        )
+
+
+def _suspect_stray_cells(cells: Cells) -> str:
+    """Return a sentence about a column of numbers that a few other cells make nominal."""
+    if not is_mostly_numbers(cells):
+        return ""
+    others = cells.reading.others
+    n_numbers = cells.reading.n_numbers
+    key = format_list_key("na_values", list(others)[:MAX_SHOWN_CELLS])
     return (
-        f"{cells.name}: class {common!r} has {largest} of {counts.sum()} rows, {', '.join(shown)}{further}, so that "
-        "accuracy says little about rare classes. evaluation.metrics=[balanced_accuracy] counts all classes alike, and "
-        "balance=weights fits so.",
+        f"{n_numbers} of {n_numbers + sum(others.values())} cells are numbers, the others {list_cells(others)}, so "
+        f"that the column is taken for nominal. Correct them, or {key} takes them for missing."
+    )
+
+
+def _suspect_placeholders(cells: Cells) -> str:
+    """Return a sentence about values such as ``?``, which would be missing cells among numbers."""
+    found = [cell for cell in cells.distinct.spellings if cells.rule.covers_among_numbers(cell)]
+    if not found:
+        return ""
+    shown = list_cells({cell: cells.distinct.count(cell) for cell in found})
+    count = "counts as a value" if len(found) == 1 else "count as values"
+    return f"{shown} {count} of a nominal column. {format_list_key('na_values', found)} takes such cells for missing."
+
+
+def _suspect_format(cells: Cells) -> str:
+    """Return a sentence about text that is all numbers with one unit or with other signs."""
+    values = cells.distinct.spellings
+    if cells.declared is not None or len(values) < MIN_VALUES:
+        return ""
+    shown = f"cells such as {shorten(values[0])!r}"
+    units = {match.group(1, 2) if (match := UNIT.fullmatch(cell.strip())) else None for cell in values}
+    if len(units) == 1 and units != {None}:
+        return (
+            f"{shown} look like numbers with a unit or with other signs, and are taken for text. Numbers alone, with a "
+            "decimal point, are read as numbers."
+        )
+    if not all(DIGITS_AND_SIGNS.fullmatch(cell) for cell in values):
+        return ""
+    return (
+        f"{shown} hold digits and signs alone, and are taken for text. If they are numbers, dataset.thousands and "
+        "dataset.decimal say which sign is which."
+    )
+
+
+def _suspect_dates(cells: Cells) -> str:
+    """Return a sentence about a column of dates among which a few other cells stand."""
+    strays = find_stray_cells(cells.distinct.spellings)
+    if not strays:
+        return ""
+    counts = {cell: cells.distinct.count(spell_cell(cell)) for cell in strays}
+    n_present = cells.distinct.n_present
+    key = format_list_key("na_values", strays[:MAX_SHOWN_CELLS])
+    return (
+        f"{n_present - sum(counts.values())} of {n_present} cells are dates, the others {list_cells(counts)}, so that "
+        f"the column is taken for text. Correct them, or {key} takes them for missing."
     )

@@ -1,6 +1,9 @@
-"""Columns that are no features: the target, and what others say about rows: groups, weights, parts, folds and times."""
+"""Columns that are no features: the target, and those that give facts about rows, such as groups, weights and times."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -8,6 +11,7 @@ from pandas.api.types import is_integer_dtype, is_numeric_dtype
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.cells import MAX_EXACT_INTEGER, Cells
+from bakeoff.pipeline.stages.dataset.keys import ColumnRules
 from bakeoff.pipeline.stages.dataset.kinds import find_date_format, find_kind
 from bakeoff.pipeline.stages.dataset.spelling import find_date_formats, format_list_key, parse_dates
 from bakeoff.pipeline.stages.dataset.suspicions import describe_similar_values, list_cells
@@ -18,6 +22,16 @@ MAX_INTEGER_CLASSES = 20
 MIN_ROWS_PER_CLASS = 2
 """With fewer rows of a class on average, the target is probably a name."""
 MAX_SHOWN_CELLS = 3
+PARTS = {
+    "train": "train",
+    "training": "train",
+    "validation": "validation",
+    "valid": "validation",
+    "val": "validation",
+    "test": "test",
+    "testing": "test",
+}
+"""Cells of a split column, in lower case -> part."""
 
 
 def read_values(cells: Cells) -> pd.Series:
@@ -29,18 +43,13 @@ def read_values(cells: Cells) -> pd.Series:
     ----------
     cells : Cells
     """
-    reading = cells.reading
-    # As float64, different long codes would be equal, the first of them to 2**53 itself.
-    finite = reading.values[np.isfinite(reading.values)]
-    is_long = cells.text is not None and bool((np.abs(finite) >= MAX_EXACT_INTEGER).any())
-    is_code = bool(cells.leading_zero) or is_long or cells.is_boolean or cells.dates is not None
-    is_numeric = reading.is_complete and not reading.missing_spellings and not is_code
-    if not is_numeric:
-        distinct = cells.distinct
-        text = np.array([*distinct.values, None], dtype=object)[distinct.codes]  # (n,)
-        return pd.Series(text, name=cells.name, dtype=object)
-    numbers = reading.values  # (n,)
+    numbers = cells.reading.values  # (n,)
     present = numbers[~np.isnan(numbers)]
+    # As float64, different long codes would be equal, the first of them to 2**53 itself.
+    is_long = cells.text is not None and bool((np.abs(present[np.isfinite(present)]) >= MAX_EXACT_INTEGER).any())
+    is_code = bool(cells.leading_zero) or is_long or cells.is_boolean or cells.dates is not None
+    if is_code or not cells.reading.is_pure:
+        return pd.Series(cells.distinct.cells, name=cells.name, dtype=object)
     is_whole = (present == np.round(present)).all() and (np.abs(present) <= MAX_EXACT_INTEGER).all()
     series = pd.Series(numbers, name=cells.name)
     return series.astype(np.int64) if is_whole and present.size == numbers.size else series
@@ -54,7 +63,7 @@ def find_missing(cells: Cells) -> np.ndarray:
     cells : Cells
     """
     # The distinct values of many numbers take longer than the numbers.
-    return np.isnan(cells.reading.values) if _has_numbers_alone(cells) else cells.distinct.codes < 0
+    return np.isnan(cells.reading.values) if cells.reading.is_pure else cells.distinct.codes < 0
 
 
 def looks_like_classes(y: pd.Series) -> bool:
@@ -83,8 +92,8 @@ def to_targets(cells: Cells) -> np.ndarray:
     UserError
         They are not numbers, or not finite.
     """
-    if not cells.reading.is_complete or cells.reading.missing_spellings:
-        others = {**cells.reading.others, **cells.reading.missing_spellings}
+    if not cells.reading.is_pure:
+        others = cells.reading.all_others
         raise UserError(
             f"dataset.task=regression, but the target {cells.name!r} is not numeric: {list_cells(others)} of its cells "
             f"are not numbers. Correct them; or {_leave_out(others)} leaves out their rows."
@@ -106,9 +115,10 @@ def check_classes(cells: Cells) -> None:
     ------
     UserError
     """
-    values = cells.reading.values  # (n,)
-    has_fractions = _has_numbers_alone(cells) and bool((values != np.round(values))[~np.isnan(values)].any())
-    if has_fractions:
+    reading = cells.reading
+    numbers = reading.values[~np.isnan(reading.values)]
+    has_fractions = bool((numbers != np.round(numbers)).any())
+    if has_fractions and reading.is_pure:
         return
     distinct = cells.distinct
     is_date = cells.dates is not None or bool(find_date_formats(distinct.spellings))
@@ -117,15 +127,10 @@ def check_classes(cells: Cells) -> None:
             f"dataset.target={cells.name!r} holds {len(distinct.values)} dates such as {distinct.values[0]!r}; "
             "regression needs numbers, and dataset.task=classification takes each date for a class."
         )
-    reading = cells.reading
-    others = {**reading.others, **reading.missing_spellings}
-    numbers = reading.values[~np.isnan(reading.values)]
+    others = reading.all_others
     n_others = sum(others.values())
     is_mixed = 0 < n_others < numbers.size
-    if not is_mixed:
-        return
-    looks_continuous = np.unique(numbers).size > MAX_INTEGER_CLASSES or not (numbers == np.round(numbers)).all()
-    if looks_continuous:
+    if is_mixed and (has_fractions or np.unique(numbers).size > MAX_INTEGER_CLASSES):
         raise UserError(
             f"dataset.target={cells.name!r}: {numbers.size} of {numbers.size + n_others} cells are numbers, the others "
             f"{list_cells(others)}. {_leave_out(others)} leaves out their rows; dataset.task=classification takes each "
@@ -141,8 +146,7 @@ def suspect_classes(cells: Cells) -> tuple[str, ...]:
     if found:
         shown = list_cells({cell: distinct.count(cell) for cell in found})
         count = "counts as a class" if len(found) == 1 else "count as classes"
-        cure = _leave_out(dict.fromkeys(found, 1))
-        sentences.append(f"{cells.name}: {shown} {count} of the target. {cure} leaves out such rows.")
+        sentences.append(f"{cells.name}: {shown} {count} of the target. {_leave_out(found)} leaves out such rows.")
     similar = describe_similar_values(distinct.values)
     if similar:
         sentences.append(f"{cells.name}: the classes {similar}")
@@ -152,116 +156,95 @@ def suspect_classes(cells: Cells) -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def _has_numbers_alone(cells: Cells) -> bool:
-    """Return whether all cells are numbers, those aside that are missing in any column."""
-    return cells.reading.is_complete and not cells.reading.missing_spellings
-
-
-def _leave_out(others: dict[str, int]) -> str:
+def _leave_out(others: Any) -> str:
     key = format_list_key("na_values", list(others)[:MAX_SHOWN_CELLS])
     return f"{key} dataset.drop_missing_target=true"
 
 
-PARTS = {
-    "train": "train",
-    "training": "train",
-    "validation": "validation",
-    "valid": "validation",
-    "val": "validation",
-    "test": "test",
-    "testing": "test",
-}
-"""Cells of a split column, in lower case -> part."""
-
-
-def encode_groups(cells: Cells) -> np.ndarray:
-    """Return the code of each row's group, shape (n,)."""
-    _require_full(cells, "groups")
-    return np.unique(read_values(cells).astype(str), return_inverse=True)[1]
-
-
-def read_folds(cells: Cells) -> np.ndarray:
-    """Return the fold of each row, shape (n,): whole numbers as they are, of which negative ones are never tested."""
-    _require_full(cells, "folds")
-    values = read_values(cells)
-    if is_integer_dtype(values):
-        return values.to_numpy(dtype=np.int64)
-    return np.unique(values.astype(str), return_inverse=True)[1]
-
-
-def note_untested_rows(folds: np.ndarray | None) -> tuple[str, ...]:
-    """Return a sentence about the rows that are never tested; nothing if there are none."""
-    n_untested = 0 if folds is None else int((folds < 0).sum())
-    if n_untested == 0:
-        return ()
-    return (f"dataset.folds: {n_untested} rows have a negative fold, so they are trained on and never tested.",)
-
-
-def read_weights(cells: Cells) -> np.ndarray:
-    """Return the weights of the rows, shape (n,)."""
-    _require_full(cells, "weights")
-    weights = cells.reading.values  # (n,)
-    others = {**cells.reading.others, **cells.reading.missing_spellings}
-    if others:
-        raise UserError(f"dataset.weights={cells.name!r} holds {list_cells(others)}; weights must be numbers from 0.")
-    is_bad = ~np.isfinite(weights) | (weights < 0)
-    if is_bad.any():
-        row = int(np.flatnonzero(is_bad)[0])
-        raise UserError(
-            f"dataset.weights={cells.name!r} holds {weights[row]:g} in row {row + 1}; weights must be finite numbers "
-            "from 0."
-        )
-    if not weights.any():
-        raise UserError(f"dataset.weights={cells.name!r} holds no weight above 0.")
-    return weights
-
-
-def read_parts(cells: Cells) -> np.ndarray:
-    """Return the part of each row, shape (n,): train, validation or test."""
-    _require_full(cells, "split")
-    distinct = cells.distinct
-    spelled = [value.strip().lower() for value in distinct.values]
-    for value, key in zip(distinct.values, spelled, strict=True):
-        if key not in PARTS:
-            raise UserError(
-                f"dataset.split={cells.name!r} holds {value!r}; allowed are train, validation and test, in capitals or "
-                "not."
-            )
-    return np.array([PARTS[key] for key in spelled])[distinct.codes]
-
-
-def read_times(cells: Cells, date_format: str = "") -> np.ndarray:
-    """Return the times of the rows, shape (n,), as float64 or datetime64[ns].
+def read_row_facts(cells_of: Mapping[str, Cells], rules: ColumnRules) -> dict[str, np.ndarray]:
+    """Return what columns say about the rows: field of `Dataset` -> an array of shape (n,).
 
     Parameters
     ----------
-    cells : Cells
-    date_format : str
-        That is given for the column; empty if it is to be found.
+    cells_of : mapping of str to Cells
+        Role -> the column that has it.
+    rules : ColumnRules
 
     Raises
     ------
     UserError
-        A cell is missing, or is neither a number nor a date; or day and month cannot be told apart.
+        A cell is missing, or does not fit the role.
     """
-    _require_full(cells, "time")
+    facts = {}
+    for key, cells in cells_of.items():
+        if n_missing := cells.distinct.n_missing:
+            missing = count_nouns(n_missing, "missing cell")
+            raise UserError(f"dataset.{key}={cells.name!r} has {missing}; each row needs a value.")
+        field, read = ROW_READERS[key]
+        facts[field] = read(cells, rules)
+    return facts
+
+
+def _encode_groups(cells: Cells, rules: ColumnRules) -> np.ndarray:
+    """Return the code of each row's group."""
+    return np.unique(read_values(cells).astype(str), return_inverse=True)[1]
+
+
+def _read_folds(cells: Cells, rules: ColumnRules) -> np.ndarray:
+    """Return the fold of each row: whole numbers as they are, of which negative ones are never tested."""
+    values = read_values(cells)
+    return values.to_numpy(dtype=np.int64) if is_integer_dtype(values) else _encode_groups(cells, rules)
+
+
+def _read_weights(cells: Cells, rules: ColumnRules) -> np.ndarray:
+    weights = cells.reading.values  # (n,)
+    given = f"dataset.weights={cells.name!r} holds"
+    if others := cells.reading.all_others:
+        raise UserError(f"{given} {list_cells(others)}; weights must be numbers from 0.")
+    is_bad = ~np.isfinite(weights) | (weights < 0)
+    if is_bad.any():
+        row = int(is_bad.argmax())
+        raise UserError(f"{given} {weights[row]:g} in row {row + 1}; weights must be finite numbers from 0.")
+    if not weights.any():
+        raise UserError(f"{given} no weight above 0.")
+    return weights
+
+
+def _read_parts(cells: Cells, rules: ColumnRules) -> np.ndarray:
+    """Return the part of each row: train, validation or test."""
+    distinct = cells.distinct
+    spelled = [value.strip().lower() for value in distinct.values]
+    unknown = [value for value, key in zip(distinct.values, spelled, strict=True) if key not in PARTS]
+    if unknown:
+        raise UserError(
+            f"dataset.split={cells.name!r} holds {unknown[0]!r}; allowed are train, validation and test, in capitals "
+            "or not."
+        )
+    return np.array([PARTS[key] for key in spelled])[distinct.codes]
+
+
+def _read_times(cells: Cells, rules: ColumnRules) -> np.ndarray:
+    """Return the times of the rows as float64 or datetime64[ns]."""
     if cells.dates is not None:
         return cells.dates.to_numpy(dtype="datetime64[ns]")
-    if cells.reading.is_complete and not cells.reading.missing_spellings:
+    if cells.reading.is_pure:
         return cells.reading.values
+    date_format = rules.get_date_format(cells.name)
     if not date_format and find_kind(cells).name != "date":
-        other = next(iter(cells.reading.others or cells.reading.missing_spellings))
         raise UserError(
-            f"dataset.time={cells.name!r} holds {other!r}; each cell must be a number, or a date in a known format. "
-            f'Give it: dataset.dates={{{cells.name}: "%d.%m.%Y"}}.'
+            f"dataset.time={cells.name!r} holds {next(iter(cells.reading.all_others))!r}; each cell must be a number, "
+            f'or a date in a known format. Give it: dataset.dates={{{cells.name}: "%d.%m.%Y"}}.'
         )
     distinct = cells.distinct
     dates = parse_dates(distinct.values, find_date_format(cells, date_format)).to_numpy()
     return np.asarray(dates[distinct.codes], dtype="datetime64[ns]")
 
 
-def _require_full(cells: Cells, key: str) -> None:
-    n_missing = int(np.count_nonzero(cells.distinct.codes < 0))
-    if n_missing:
-        missing = count_nouns(n_missing, "missing cell")
-        raise UserError(f"dataset.{key}={cells.name!r} has {missing}; each row needs a value.")
+ROW_READERS: Mapping[str, tuple[str, Callable[[Cells, ColumnRules], np.ndarray]]] = {
+    "groups": ("groups", _encode_groups),
+    "weights": ("weights", _read_weights),
+    "split": ("parts", _read_parts),
+    "folds": ("folds", _read_folds),
+    "time": ("times", _read_times),
+}
+"""Role of a column -> the field of `Dataset` that it fills, and the function that reads it."""

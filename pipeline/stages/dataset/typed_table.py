@@ -1,13 +1,10 @@
-"""Tables whose cells have types: of Arrow and Parquet, JSON, Excel, and of Python."""
+"""Tables whose cells have types: of Parquet and Arrow, of JSON, of Excel, and of Python."""
 
 from __future__ import annotations
 
 import json
-import math
 import re
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from contextlib import closing
+from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -18,17 +15,31 @@ import pandas as pd
 import pyarrow as pa
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.stages.dataset.content import open_bytes, read_characters, strip_compression
+from bakeoff.pipeline.stages.dataset.content import (
+    name_source,
+    open_bytes,
+    read_bytes,
+    read_characters,
+    strip_compression,
+)
 from bakeoff.pipeline.stages.dataset.keys import FileLayout
 from bakeoff.pipeline.stages.dataset.number_signs import SIGN_KEYS, spell_text_cells
 from bakeoff.pipeline.stages.dataset.size_limits import require_few_columns, require_memory_for_cells
-from bakeoff.pipeline.stages.dataset.source import RawTable, arrow_to_column, spell_cell, unify_types
+from bakeoff.pipeline.stages.dataset.source import Source, arrow_to_column, make_source, require_different_names
+from bakeoff.pipeline.stages.dataset.spelling import spell_cell
 
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 """The name that pandas gives in a file to row numbers that have none."""
+JSON_KEYS = ("encoding", *SIGN_KEYS)
+SHEET_KEYS = ("sheet", "header", "names", "strip", "skip_rows", *SIGN_KEYS)
+ERROR = "e"
+"""The type that openpyxl gives to cells with an error such as #N/A."""
+FORMULA = "f"
+MAX_CELLS = 50_000_000
+"""Of a sheet, empty ones included."""
 
 
-def read_parquet(file: Path, layout: FileLayout) -> RawTable:
+def read_parquet(file: Path, layout: FileLayout) -> Source:
     """Read a Parquet file.
 
     Parameters
@@ -50,11 +61,10 @@ def read_parquet(file: Path, layout: FileLayout) -> RawTable:
         parts = parquet.ParquetFile(stream)
         require_few_columns(parts.metadata.num_columns, layout.max_columns, file.name)
         require_memory_for_cells(parts.metadata.num_rows, parts.metadata.num_columns, file)
-        table = parts.read()
-    return make_raw_table(table, strip_compression(file).stem, str(file.resolve()))
+        return _make_arrow_source(parts.read(), *name_source(file))
 
 
-def read_arrow(file: Path, layout: FileLayout) -> RawTable:
+def read_arrow(file: Path, layout: FileLayout) -> Source:
     """Read an Arrow file, also called Feather, or an Arrow stream.
 
     Parameters
@@ -67,69 +77,90 @@ def read_arrow(file: Path, layout: FileLayout) -> RawTable:
     ------
     UserError
         A key of the layout was set, or two columns have one name.
+    ValueError
+        It is neither.
     """
-    from pyarrow import feather
-
-    layout.reject_keys(file, "Arrow")
-    try:
-        with open_bytes(file) as stream:
-            table = feather.read_table(stream, memory_map=False)
-    except pa.ArrowInvalid:
-        table = _read_stream(file)
-    return make_raw_table(table, strip_compression(file).stem, str(file.resolve()))
-
-
-def _read_stream(file: Path) -> pa.Table:
-    """Return the table of an Arrow stream, which has no list of its parts at the end."""
     from pyarrow import ipc
 
+    layout.reject_keys(file, "Arrow")
+    content = read_bytes(file)
     try:
-        with open_bytes(file) as stream:
-            return ipc.open_stream(stream).read_all()
-    except (pa.ArrowInvalid, OSError) as error:
-        raise ValueError(f"it is neither an Arrow file nor an Arrow stream ({error})") from error
+        table = ipc.open_file(content).read_all()
+    except pa.ArrowInvalid:
+        try:
+            table = ipc.open_stream(content).read_all()
+        except (pa.ArrowInvalid, OSError) as error:
+            raise ValueError(f"it is neither an Arrow file nor an Arrow stream ({error})") from error
+    return _make_arrow_source(table, *name_source(file))
 
 
-def make_raw_table(table: pa.Table, name: str, source: str) -> RawTable:
-    """Return the cells of an Arrow table.
+def read_frame(table: Any, name: str = "frame") -> Source:
+    """Read a table of Python.
 
     Parameters
     ----------
-    table : Table of shape (n, d)
-    name, source : str
+    table : DataFrame of shape (n, d), or a table with ``__arrow_c_stream__``
+        It is not changed.
+    name : str
         Of the dataset.
+
+    Returns
+    -------
+    Source
+        Names of columns are text. The index of a DataFrame is left out, and a named one is mentioned in a note.
 
     Raises
     ------
     UserError
-        Two columns have one name.
+        It is no table, has no rows, or has two columns of one name.
     """
-    repeated = sorted(column for column, count in Counter(table.column_names).items() if count > 1)
-    if repeated:
-        raise UserError(f"{name} has two columns of the name {repeated[0]!r}; rename one of them.")
-    kept = [column for column in table.column_names if not PANDAS_INDEX.fullmatch(column)]
-    numbers = [column for column in table.column_names if column not in kept]
-    frame = pd.DataFrame({column: arrow_to_column(table[column]) for column in kept})
-    unified, notes = unify_types(frame)
-    if numbers:
-        notes = (*notes, f"Column {numbers[0]!r}, the row numbers of pandas, is left out.")
-    return RawTable(unified, name, source, notes, find_categories(unified))
+    require_table(table)
+    frame = table if isinstance(table, pd.DataFrame) else pa.table(table)
+    if len(frame) == 0:
+        raise UserError(f"the table {name!r} has no rows.")
+    if isinstance(frame, pa.Table):
+        return _make_arrow_source(frame, name, "Python")
+    require_different_names([str(column) for column in frame.columns], f"the table {name!r} has")
+    levels = [repr(str(level)) for level in frame.index.names if level is not None]
+    cure = "makes it a column" if len(levels) == 1 else "makes columns of it"
+    notes = [f"The index {', '.join(levels)} is left out; frame.reset_index() {cure}."] if levels else []
+    return make_source(frame, name, "Python", notes)
 
 
-def find_categories(frame: pd.DataFrame) -> dict[str, tuple[str, ...]]:
-    """Return the values that the types of columns declare, in order, by column."""
-    return {
-        str(name): tuple(column.cat.categories)
-        for name, column in frame.items()
-        if isinstance(column.dtype, pd.CategoricalDtype)
+def require_table(table: Any) -> None:
+    """Reject an object that is no table.
+
+    Raises
+    ------
+    UserError
+    """
+    # A Series exports Arrow too, and is one column.
+    if isinstance(table, pd.DataFrame) or (hasattr(table, "__arrow_c_stream__") and not isinstance(table, pd.Series)):
+        return
+    cures = {
+        pd.Series: "; table.to_frame() makes one of it",
+        dict: "; pandas.DataFrame(table) makes one of columns by their names",
+        np.ndarray: "; pandas.DataFrame(table, columns=[...]) makes one with names of columns",
     }
+    cure = next((cure for type_, cure in cures.items() if isinstance(table, type_)), "")
+    raise UserError(
+        f"a table must be a DataFrame of pandas, or a table of Arrow or polars, but a {type(table).__name__} was given"
+        f"{cure}."
+    )
 
 
-KEYS = ("encoding", *SIGN_KEYS)
+def _make_arrow_source(table: pa.Table, name: str, origin: str) -> Source:
+    """Return the cells of an Arrow table; raises UserError if two columns have one name."""
+    require_different_names(table.column_names, f"{name} has")
+    numbers = [column for column in table.column_names if PANDAS_INDEX.fullmatch(column)]
+    kept = [column for column in table.column_names if column not in numbers]
+    frame = pd.DataFrame({column: arrow_to_column(table[column]) for column in kept})
+    notes = [f"Column {numbers[0]!r}, the row numbers of pandas, is left out."] if numbers else []
+    return make_source(frame, name, origin, notes)
 
 
-def read_json_lines(file: Path, layout: FileLayout) -> RawTable:
-    """Read a file with an object in each line.
+def read_json(file: Path, layout: FileLayout) -> Source:
+    """Read a file that holds a list of objects, or an object in each line.
 
     Parameters
     ----------
@@ -139,53 +170,41 @@ def read_json_lines(file: Path, layout: FileLayout) -> RawTable:
 
     Returns
     -------
-    RawTable
+    Source
         A key of any object is a column; where an object does not have it, the cell is missing. Types of cells are
         those of JSON, and a column of several types is text.
 
     Raises
     ------
     ValueError
-        A line is not an object, or gives a key twice.
+        A line or an item is not an object, or gives a key twice.
     """
-    layout.reject_keys(file, "JSON lines", allowed=KEYS)
-    return _make_table(_parse_lines(read_characters(file, layout)), file, layout)
+    layout.reject_keys(file, "JSON", allowed=JSON_KEYS)
+    rows = _parse_rows(read_characters(file, layout))
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    require_few_columns(len(names), layout.max_columns, file.name)
+    frame = pd.DataFrame({name: pd.Series([row.get(name) for row in rows], dtype=object) for name in names})
+    frame, notes, guessed = spell_text_cells(frame, layout, file.name)
+    n_short = sum(len(row) < len(names) for row in rows)
+    if n_short:
+        notes.append(f"{n_short} of {len(rows)} objects do not have all {len(names)} keys; those cells are missing.")
+    source = make_source(frame, *name_source(file), notes, guessed)
+    if names and not source.frame.shape[1]:
+        raise ValueError(f"no column is left; {source.notes[len(notes)]}")
+    return source
 
 
-def read_json(file: Path, layout: FileLayout) -> RawTable:
-    """Read a file that holds a list of objects, or an object in each line.
-
-    Parameters
-    ----------
-    file : Path
-    layout : FileLayout
-        With default values except for the encoding and the signs of numbers in text.
-
-    Raises
-    ------
-    ValueError
-        The file holds something else.
-    """
-    layout.reject_keys(file, "JSON", allowed=KEYS)
-    text = read_characters(file, layout)
-    if not text.lstrip().startswith("["):
-        return _make_table(_parse_lines(text), file, layout)
-    rows = _parse(text, "the file")
-    for number, row in enumerate(rows, start=1):
-        _require_object(row, f"item {number} of the list")
-    return _make_table(rows, file, layout)
-
-
-def _parse_lines(text: str) -> list[dict[str, Any]]:
-    # Not splitlines(), which takes signs within cells for ends of lines.
-    lines = enumerate(StringIO(text, newline=None), start=1)
-    return [_parse_row(line, f"line {number}") for number, line in lines if line.strip()]
-
-
-def _parse_row(text: str, where: str) -> dict[str, Any]:
-    row = _parse(text, where)
-    _require_object(row, where)
-    return row
+def _parse_rows(text: str) -> list[dict[str, Any]]:
+    if text.lstrip().startswith("["):
+        items = {f"item {number} of the list": row for number, row in enumerate(_parse(text, "the file"), start=1)}
+    else:
+        # Not splitlines(), which takes signs within cells for ends of lines.
+        lines = {f"line {number}": line for number, line in enumerate(StringIO(text, newline=None), start=1)}
+        items = {where: _parse(line, where) for where, line in lines.items() if line.strip()}
+    for where, row in items.items():
+        if not isinstance(row, dict):
+            raise ValueError(f'{where} is not an object such as {{"age": 29}}')
+    return list(items.values())
 
 
 def _parse(text: str, where: str) -> Any:
@@ -204,130 +223,15 @@ def _parse(text: str, where: str) -> Any:
 
 def _make_object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object; json would silently take the last value of a key that is given twice."""
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        counts = Counter(name for name, _ in pairs)
-        twice = next(name for name, count in counts.items() if count > 1)
-        raise ValueError(f"gives the key {twice!r} twice")
+    made: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in made:
+            raise ValueError(f"gives the key {name!r} twice")
+        made[name] = value
     return made
 
 
-def _require_object(row: Any, where: str) -> None:
-    if not isinstance(row, dict):
-        raise ValueError(f'{where} is not an object such as {{"age": 29}}')
-
-
-def _make_table(rows: Iterable[dict[str, Any]], file: Path, layout: FileLayout) -> RawTable:
-    listed = list(rows)
-    names = dict.fromkeys(name for row in listed for name in row)
-    require_few_columns(len(names), layout.max_columns, file.name)
-    frame = pd.DataFrame({name: pd.Series([row.get(name) for row in listed], dtype=object) for name in names})
-    spelled, sign_notes, guessed = spell_text_cells(frame, layout, file.name)
-    unified, notes = unify_types(spelled)
-    if notes and not unified.shape[1]:
-        raise ValueError(f"no column is left; {notes[0]}")
-    all_notes = (*sign_notes, *notes, *_count_absent(listed, names))
-    return RawTable(unified, strip_compression(file).stem, str(file.resolve()), all_notes, guessed=guessed)
-
-
-def _count_absent(rows: Sequence[dict[str, Any]], names: Iterable[str]) -> list[str]:
-    """Return a sentence about the keys that some objects do not have, if there are any."""
-    n_columns = len(list(names))
-    n_short = sum(len(row) < n_columns for row in rows)
-    if not n_short:
-        return []
-    return [f"{n_short} of {len(rows)} objects do not have all {n_columns} keys; those cells are missing."]
-
-
-SOURCE = "Python"
-
-
-def read_frame(table: Any, name: str = "frame") -> RawTable:
-    """Read a table of Python.
-
-    Parameters
-    ----------
-    table : DataFrame of shape (n, d), or a table with ``__arrow_c_stream__``
-        It is not changed.
-    name : str
-        Of the dataset.
-
-    Returns
-    -------
-    RawTable
-        Names of columns are text. The index of a DataFrame is left out, and a named one is mentioned in a note.
-
-    Raises
-    ------
-    UserError
-        It is no table, has no rows, or has two columns of one name.
-    """
-    if not isinstance(table, pd.DataFrame):
-        return _read_arrow(table, name)
-    frame = table.copy(deep=False)
-    frame.columns = pd.Index([str(column) for column in table.columns])
-    _require_rows(len(frame), name)
-    repeated = sorted(set(frame.columns[frame.columns.duplicated()]))
-    if repeated:
-        raise UserError(f"the table {name!r} has two columns of the name {repeated[0]!r}; rename one of them.")
-    index_names = [str(level) for level in table.index.names if level is not None]
-    unified, notes = unify_types(frame)
-    if index_names:
-        shown = ", ".join(map(repr, index_names))
-        cure = "makes it a column" if len(index_names) == 1 else "makes columns of it"
-        notes = (*notes, f"The index {shown} is left out; frame.reset_index() {cure}.")
-    return RawTable(unified, name, SOURCE, notes, find_categories(unified))
-
-
-def require_table(table: Any) -> None:
-    """Reject an object that is no table.
-
-    Raises
-    ------
-    UserError
-    """
-    # A Series exports Arrow too, and is one column.
-    is_table = hasattr(table, "__arrow_c_stream__") and not isinstance(table, pd.Series)
-    if isinstance(table, pd.DataFrame) or is_table:
-        return
-    raise UserError(
-        f"a table must be a DataFrame of pandas, or a table of Arrow or polars, but a {type(table).__name__} was given"
-        f"{_suggest_frame(table)}."
-    )
-
-
-def _suggest_frame(table: Any) -> str:
-    """Return how to make a DataFrame of an object, or nothing."""
-    if isinstance(table, pd.Series):
-        return "; table.to_frame() makes one of it"
-    if isinstance(table, dict):
-        return "; pandas.DataFrame(table) makes one of columns by their names"
-    if isinstance(table, np.ndarray):
-        return "; pandas.DataFrame(table, columns=[...]) makes one with names of columns"
-    return ""
-
-
-def _read_arrow(table: Any, name: str) -> RawTable:
-    require_table(table)
-    converted = pa.table(table)
-    _require_rows(len(converted), name)
-    return make_raw_table(converted, name, SOURCE)
-
-
-def _require_rows(n: int, name: str) -> None:
-    if n == 0:
-        raise UserError(f"the table {name!r} has no rows.")
-
-
-SHEET_KEYS = ("sheet", "header", "names", "strip", "skip_rows", *SIGN_KEYS)
-ERROR = "e"
-FORMULA = "f"
-MAX_CELLS = 50_000_000
-"""Of a sheet, empty ones included."""
-"""The types that openpyxl gives to cells with an error such as #N/A, and to those with a formula."""
-
-
-def read_excel(file: Path, layout: FileLayout) -> RawTable:
+def read_excel(file: Path, layout: FileLayout) -> Source:
     """Read a sheet of a workbook.
 
     Parameters
@@ -339,7 +243,7 @@ def read_excel(file: Path, layout: FileLayout) -> RawTable:
 
     Returns
     -------
-    RawTable
+    Source
         Cells have the types of the sheet; of a formula, its stored value. Errors such as ``#N/A`` are missing cells.
 
     Raises
@@ -352,20 +256,37 @@ def read_excel(file: Path, layout: FileLayout) -> RawTable:
     layout.reject_keys(file, "an Excel workbook", allowed=SHEET_KEYS)
     if strip_compression(file) != file:
         raise UserError(f"dataset.path={str(file)!r}: a workbook is compressed in itself; decompress the file.")
-    openpyxl = _import_openpyxl(file)
-    with closing(_open_workbook(openpyxl, file)) as workbook:
-        sheet, sheet_note = _choose_sheet(workbook, layout, file)
-        rows, error_note = _read_cells(sheet, layout)
-    has_gaps = any(cell is None for row in rows for cell in row)
-    gap_notes = _explain_gaps(openpyxl.load_workbook(file)[sheet.title], rows, layout) if has_gaps else ()
-    frame, frame_notes = _make_frame(rows, layout)
-    spelled, sign_notes, guessed = spell_text_cells(frame, layout, file.name)
-    unified, type_notes = unify_types(spelled)
-    notes = (*sheet_note, *error_note, *gap_notes, *frame_notes, *sign_notes, *type_notes)
-    return RawTable(unified, file.stem, str(file.resolve()), notes, guessed=guessed)
+    sheet, notes = _choose_sheet(_open_workbook(file, has_values=True), layout, file)
+    if sheet.max_row * sheet.max_column > MAX_CELLS:
+        raise ValueError(
+            f"sheet {sheet.title!r} spans {sheet.max_row:,} rows and {sheet.max_column:,} columns, which are more than "
+            f"{MAX_CELLS:,} cells; delete cells that lie apart from the table, or save the sheet as CSV"
+        )
+    first = layout.skip_rows + 1
+    for cell in (cell for row in _open_workbook(file, has_values=False)[sheet.title].iter_rows(first) for cell in row):
+        if cell.data_type == FORMULA and sheet[cell.coordinate].value is None:
+            raise ValueError(
+                f"cell {cell.coordinate} holds the formula {cell.value} without its value; open the file in a "
+                "spreadsheet program and save it"
+            )
+    cells = [list(row) for row in sheet.iter_rows(first)]
+    n_errors = sum(cell.data_type == ERROR for row in cells for cell in row)
+    if n_errors:
+        notes.append(f"Cells with errors such as #N/A, which are missing: {n_errors}.")
+    merged = [str(found) for found in sheet.merged_cells.ranges if found.max_row >= first]
+    if merged:
+        shown = f"Groups of merged cells: {len(merged)}, such as {merged[0]}"
+        notes.append(f"{shown}; all but the first of each are missing.")
+    values = pd.DataFrame([[_read_cell(cell, layout) for cell in row] for row in cells], dtype=object)
+    frame, n_empty = _name_cells(values, layout)
+    if n_empty:
+        notes.append(f"Empty rows that are left out: {n_empty}.")
+    frame, sign_notes, guessed = spell_text_cells(frame, layout, file.name)
+    return make_source(frame, *name_source(file), [*notes, *sign_notes], guessed)
 
 
-def _import_openpyxl(file: Path) -> Any:
+def _open_workbook(file: Path, has_values: bool) -> Any:
+    """Return a workbook with the stored values of its formulas, or with the formulas."""
     try:
         import openpyxl
     except ModuleNotFoundError:
@@ -373,146 +294,74 @@ def _import_openpyxl(file: Path) -> Any:
             f"dataset.path={str(file)!r} is an Excel workbook, which needs the package openpyxl: "
             'pip install "bakeoff[excel]".'
         ) from None
-    return openpyxl
-
-
-def _open_workbook(openpyxl: Any, file: Path) -> Any:
     try:
-        return openpyxl.load_workbook(file, read_only=True, data_only=True)
+        return openpyxl.load_workbook(file, data_only=has_values)
     except (BadZipFile, KeyError) as error:
         raise ValueError(f"it is not an Excel workbook, or it has a password ({error})") from error
 
 
-def _choose_sheet(workbook: Any, layout: FileLayout, file: Path) -> tuple[Any, tuple[str, ...]]:
+def _choose_sheet(workbook: Any, layout: FileLayout, file: Path) -> tuple[Any, list[str]]:
     """Return the sheet to read, and a sentence if it was chosen among several."""
     sheets = {sheet.title: sheet for sheet in workbook.worksheets}
     if layout.sheet is not None:
         if str(layout.sheet) not in sheets:
             hint = did_you_mean(str(layout.sheet), sheets)
             raise UserError(f"dataset.sheet={layout.sheet!r} is not a sheet of {file.name}. {hint}")
-        return sheets[str(layout.sheet)], ()
+        return sheets[str(layout.sheet)], []
     visible = [sheet for sheet in workbook.worksheets if sheet.sheet_state == "visible"]
     chosen = (visible or workbook.worksheets)[0]
-    others = [title for title in sheets if title != chosen.title]
-    if not others:
-        return chosen, ()
-    return chosen, (f"Sheet {chosen.title!r} is read; dataset.sheet chooses another one: {', '.join(others)}.",)
+    others = ", ".join(title for title in sheets if title != chosen.title)
+    note = f"Sheet {chosen.title!r} is read; dataset.sheet chooses another one: {others}."
+    return chosen, [note] if others else []
 
 
-def _read_cells(sheet: Any, layout: FileLayout) -> tuple[list[list[Any]], tuple[str, ...]]:
-    """Return the cells of a sheet without empty rows and columns at the end, and a sentence about its errors."""
-    n_errors = 0
-    rows = []
-    # A sheet may claim to have more cells than it holds, each of which would be made.
-    sheet.reset_dimensions()
-    for cells in sheet.iter_rows(min_row=layout.skip_rows + 1):
-        n_errors += sum(cell.data_type == ERROR for cell in cells)
-        rows.append([_clean_cell(cell, layout) for cell in cells])
-    while rows and _is_empty(rows[-1]):
-        rows.pop()
-    width = max((1 + last for row in rows for last in [_find_last(row)]), default=0)
-    if len(rows) * width > MAX_CELLS:
-        raise ValueError(
-            f"sheet {sheet.title!r} spans {len(rows):,} rows and {width:,} columns, which are more than {MAX_CELLS:,} "
-            "cells; delete cells that lie apart from the table, or save the sheet as CSV"
-        )
-    # Rows of a sheet may have different lengths.
-    table = [[*row[:width], *[None] * (width - len(row))] for row in rows]
-    if not n_errors:
-        return table, ()
-    return table, (f"Cells with errors such as #N/A, which are missing: {n_errors}.",)
-
-
-def _clean_cell(cell: Any, layout: FileLayout) -> Any:
+def _read_cell(cell: Any, layout: FileLayout) -> Any:
     if cell.data_type == ERROR:
-        return math.nan  # missing like None, but no gap: a formula has this value
+        return np.nan  # missing like None, but the cell is filled
     value = cell.value
-    if layout.strip and isinstance(value, str):
-        return value.strip() or None
-    return value
+    return (value.strip() or None) if layout.strip and isinstance(value, str) else value
 
 
-def _is_empty(row: Sequence[Any]) -> bool:
-    return all(cell is None for cell in row)
-
-
-def _find_last(row: Sequence[Any]) -> int:
-    """Return the position of the last cell with a value; -1 if there is none."""
-    return max((position for position, cell in enumerate(row) if cell is not None), default=-1)
-
-
-def _explain_gaps(sheet: Any, rows: Sequence[Sequence[Any]], layout: FileLayout) -> tuple[str, ...]:
-    """Reject formulas whose values are not stored, and return a sentence about merged cells.
-
-    Both are empty cells for a reader of values.
+def _name_cells(cells: pd.DataFrame, layout: FileLayout) -> tuple[pd.DataFrame, int]:
+    """Return the filled rows below the row of names, and the number of empty rows among them.
 
     Parameters
     ----------
-    sheet : Worksheet
-        With formulas instead of their values.
-    rows : sequence of sequence of object
-        The values, without rows and columns at the end that have none.
+    cells : DataFrame of shape (n + 1, d)
+        None where a cell is empty.
     layout : FileLayout
+
+    Raises
+    ------
+    ValueError
+        There are no cells, or columns have no different names.
     """
-    for row in sheet.iter_rows(min_row=layout.skip_rows + 1):
-        for cell in row:
-            if cell.data_type == FORMULA and not _has_value(rows, cell.row - layout.skip_rows - 1, cell.column - 1):
-                raise ValueError(
-                    f"cell {cell.coordinate} holds the formula {cell.value} without its value; open the file in a "
-                    "spreadsheet program and save it"
-                )
-    merged = [str(cells) for cells in sheet.merged_cells.ranges if cells.max_row > layout.skip_rows]
-    if not merged:
-        return ()
-    return (f"Groups of merged cells: {len(merged)}, such as {merged[0]}; all but the first of each are missing.",)
-
-
-def _has_value(rows: Sequence[Sequence[Any]], row: int, column: int) -> bool:
-    return row < len(rows) and column < len(rows[row]) and rows[row][column] is not None
-
-
-def _make_frame(rows: Sequence[Sequence[Any]], layout: FileLayout) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Return the table below a row of names, and sentences about what was left out."""
-    if not rows:
-        raise ValueError("the sheet is empty")
-    first = layout.skip_rows + 1
-    body = rows[1:] if layout.has_names else rows
-    if layout.header is None and not any(isinstance(cell, str) for cell in rows[0]):
-        raise ValueError(
-            f"row {first} looks like data; add dataset.header=false to read it as data, or dataset.header=true if it "
-            "holds the names of the columns"
-        )
-    names = _name_columns(rows, layout)
-    filled = [row for row in body if not _is_empty(row)]
-    kept = [position for position, name in enumerate(names) if name is not None]
-    columns = {str(names[position]): pd.Series([row[position] for row in filled], dtype=object) for position in kept}
-    n_empty = len(body) - len(filled)
-    note = (f"Empty rows that are left out: {n_empty}.",) if n_empty else ()
-    return pd.DataFrame(columns, index=pd.RangeIndex(len(filled))), note
-
-
-def _name_columns(rows: Sequence[Sequence[Any]], layout: FileLayout) -> list[str | None]:
-    """Return the names of the columns; None for a column without name and cells."""
     from openpyxl.utils import get_column_letter
 
-    d = len(rows[0])
-    if layout.names:
-        if len(layout.names) != d:
-            raise ValueError(f"dataset.names has {len(layout.names)} names, but the sheet has {d} columns")
-        return [str(name) for name in layout.names]
-    if not layout.has_names:
-        return [f"column_{number}" for number in range(1, d + 1)]
-    names: list[str | None] = []
-    for position, cell in enumerate(rows[0]):
-        is_empty = all(row[position] is None for row in rows)
-        if cell is None and not is_empty:
-            letter = get_column_letter(position + 1)
-            raise ValueError(
-                f"column {letter} has cells, but no name in row {layout.skip_rows + 1}; give it one, or leave out rows "
-                "above the table with dataset.skip_rows=N"
-            )
-        names.append(None if is_empty else spell_cell(cell))
-    repeated = sorted({name for name in names if name is not None and names.count(name) > 1})
-    if repeated:
-        raise ValueError(f"two columns have the name {repeated[0]!r}; rename one of them")
-    return names
+    is_filled = cells.map(lambda cell: cell is not None).to_numpy(dtype=bool)  # (n + 1, d)
+    if not is_filled.any():
+        raise ValueError("the sheet is empty")
+    n_rows = int(np.flatnonzero(is_filled.any(axis=1))[-1]) + 1
+    used = np.flatnonzero(is_filled.any(axis=0)).tolist()
+    d = used[-1] + 1
+    first_row = cells.iloc[0, :d].tolist()
+    row = layout.skip_rows + 1
+    if layout.header is None and not any(isinstance(cell, str) for cell in first_row):
+        raise ValueError(
+            f"row {row} looks like data; add dataset.header=false to read it as data, or dataset.header=true if it "
+            "holds the names of the columns"
+        )
+    names = layout.choose_names(d, "the sheet")
+    kept = list(range(d)) if names else used
+    unnamed = [] if names else [position for position in kept if first_row[position] is None]
+    if unnamed:
+        raise ValueError(
+            f"column {get_column_letter(unnamed[0] + 1)} has cells, but no name in row {row}; give it one, or leave "
+            "out rows above the table with dataset.skip_rows=N"
+        )
+    names = names or [spell_cell(first_row[position]) for position in kept]
+    require_different_names(names, "the sheet has")
+    body = np.arange(n_rows) >= int(layout.has_names)
+    is_row = body & is_filled[:n_rows].any(axis=1)
+    frame = cells.iloc[np.flatnonzero(is_row), kept].set_axis(names, axis=1).reset_index(drop=True)
+    return frame, int(body.sum() - is_row.sum())

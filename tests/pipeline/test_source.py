@@ -15,12 +15,13 @@ from hypothesis import example, given
 from hypothesis import strategies as some
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset.source import spell_cell, unify_types
+from bakeoff.pipeline.stages.dataset.source import make_source
+from bakeoff.pipeline.stages.dataset.spelling import spell_cell
 
 
 def unified(cells: Any, dtype: Any = object) -> tuple[pd.Series, tuple[str, ...]]:
-    frame, notes = unify_types(pd.DataFrame({"x": pd.Series(cells, dtype=dtype)}))
-    return frame["x"], notes
+    source = make_source(pd.DataFrame({"x": pd.Series(cells, dtype=dtype)}), "table", "here")
+    return source.frame["x"], source.notes
 
 
 def values(column: pd.Series) -> list[Any]:
@@ -111,9 +112,9 @@ def test_categories_that_are_spelled_alike_are_one_value() -> None:
     ],
 )
 def test_what_is_left_out_or_changes_its_meaning_is_said(cells: list[Any], note: str) -> None:
-    frame, notes = unify_types(pd.DataFrame({"x": cells, "y": 1}))
-    assert notes == (note,)
-    assert ("x" in frame) == ("left out" not in note)
+    source = make_source(pd.DataFrame({"x": cells, "y": 1}), "table", "here")
+    assert source.notes == (note,)
+    assert ("x" in source.frame) == ("left out" not in note)
 
 
 @pytest.mark.parametrize(
@@ -122,8 +123,8 @@ def test_what_is_left_out_or_changes_its_meaning_is_said(cells: list[Any], note:
     ids=["periods", "sparse", "intervals"],
 )
 def test_types_without_plain_cells_are_refused_with_the_cure(cells: Any) -> None:
-    with pytest.raises(UserError, match=r"column 'x' has the type .*, which is not read; convert it with column\."):
-        unify_types(pd.DataFrame({"x": cells}))
+    with pytest.raises(UserError, match=r"column 'x' has the type .*; convert it to numbers, text or dates"):
+        make_source(pd.DataFrame({"x": cells}), "table", "here")
 
 
 def test_a_moment_is_the_same_moment_in_utc() -> None:
