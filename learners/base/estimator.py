@@ -6,17 +6,14 @@ class codes 0..c-1 or float targets, and positive weights.
 
 Notation, in all learners: n rows, d features, c classes, m query rows.
 
-Multiclass classification by binary classifiers, one against the rest.
-
-A classification with c classes is reduced to c binary problems with labels +1 and -1, each class against the rest,
-and the class with the largest score is predicted. Two classes need only one problem, in which the second class has
-the label +1.
+*One against the rest*: a classification with c classes is reduced to c binary problems with labels +1 and -1, each
+class against the rest, and the class with the largest score is predicted. Two classes need only one problem, in which
+the second class has the label +1.
 
 Reference: R. Rifkin and A. Klautau, "In defense of one-vs-all classification", JMLR 5, 2004.
 
-Being taken for scikit-learn's class of the same name by tools that look at the type.
-
-Equal votes: the class that is predicted where several have the largest score.
+Tools that look at the type take a learner for scikit-learn's class of the same name. Of several classes with the
+largest score, one rule chooses the prediction.
 """
 
 from __future__ import annotations

@@ -1,15 +1,11 @@
-"""Fast checks for plain NumPy input.
+"""What a learner accepts: fast checks of plain input, its tags, and paths along a parameter.
 
 scikit-learn's checks handle lists, tables of several libraries, sparse matrices and text, but need a tenth of a
 millisecond for a plain array, which is longer than a prediction for a few hundred rows. The functions below use the
 type, the shape and one sum of an array to recognise valid input. All other input is passed to scikit-learn's checks,
 which also raise all errors.
 
-What a learner declares of its input in scikit-learn's tags.
-
-Parameters that keep their defaults, which need no check.
-
-Paths: estimators for many values of one parameter, at little more than the cost of one fit.
+*Paths* are estimators for many values of one parameter, at little more than the cost of one fit.
 
 A learner that supports paths lists their parameters in ``path_parameters`` and has a method
 

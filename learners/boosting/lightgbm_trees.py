@@ -10,7 +10,7 @@ References
 ----------
 G. Ke et al., "LightGBM: a highly efficient gradient boosting decision tree", NeurIPS 2017.
 
-The text in which LightGBM writes a model, checked before the library reads it.
+The text in which LightGBM writes a model is checked before the library reads it.
 """
 
 from __future__ import annotations

@@ -2,9 +2,8 @@
 
 The tree itself is grown and pruned in `bakeoff.learners.trees`.
 
-The attributes by which scikit-learn's tools read a decision tree.
-
-Paths are sparse tables of SciPy, as scikit-learn's are: NumPy has none.
+scikit-learn's tools read a tree by its attributes; paths are sparse tables of SciPy, as scikit-learn's are: NumPy has
+none.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A fitted tree as indented text, as if-then rules, or as the positions and labels of a drawing.
 
-The drawing of trees as an object with settings, which a configuration can name.
+A drawing is an object with settings, which a configuration can name.
 """
 
 from __future__ import annotations

@@ -1,27 +1,23 @@
 """Brute force: every distance is computed, or shown to be irrelevant.
 
-Euclidean distances between many complete rows go through a float32 prefilter first
-(`bakeoff.learners.knn.brute_force`), and exact distances are computed only for its candidates. For all
-other metrics every distance is computed, in tiles that fit into cache.
+Euclidean distances between many complete rows go through a float32 prefilter first, and exact distances are
+computed only for its candidates. For all other metrics every distance is computed, in tiles that fit into cache.
 
 Cost: O(mne) time, O(block) memory.
 
-A float32 prefilter for Euclidean neighbours: filter in single precision, refine in double.
-
-In ‖q - x‖² = ‖q‖² - 2 q·x + ‖x‖² the first term is the same for all rows x, so the scores ‖x‖² - 2 q·x order the rows
-as their distances do. The scores of all rows are one matrix product, which in float32 is many times faster than exact
-differences. The error of a score is at most a known bound E, so a row whose score exceeds the k-th smallest by more
-than 2E is not a neighbour. The few other rows are candidates, and the caller ranks them by exact distances.
+The prefilter filters in single precision and refines in double. In ‖q - x‖² = ‖q‖² - 2 q·x + ‖x‖² the first term is the
+same for all rows x, so the scores ‖x‖² - 2 q·x order the rows as their distances do. The scores of all rows are one
+matrix product, which in float32 is many times faster than exact differences. The error of a score is at most a known
+bound E, so a row whose score exceeds the k-th smallest by more than 2E is not a neighbour. The few other rows are
+candidates, and the caller ranks them by exact distances.
 
 Cost: O(mne) time, in float32; O(ne) memory.
 
 Reference: C. Böhm, S. Berchtold and D. A. Keim, "Searching in high-dimensional spaces", ACM Computing Surveys 33, 2001
 (filter and refinement).
 
-A search that caches its results, so that one search can be used for many numbers of neighbours.
-
-Neighbours are ranked, so the k nearest are the first k of the K nearest: a later request for the same queries with
-another k is answered from the table for the largest k.
+A cached search serves many numbers of neighbours: they are ranked, so the k nearest are the first k of the K nearest: a
+later request for the same queries with another k is answered from the table for the largest k.
 
 Cost: one search for the first request; O(m(e + k)) for each of the next ones, to compare the queries.
 """

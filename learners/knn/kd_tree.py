@@ -8,12 +8,10 @@ Cost: O(en log n) to build; a query O(e log n) on average in few dimensions, O(e
 
 Reference: J. L. Bentley, "Multidimensional binary search trees used for associative searching", CACM 18, 1975.
 
-SciPy's kd-tree as a source of candidates.
-
-A tree search visits few rows for each query, one after another. This is slow in NumPy; SciPy's cKDTree is implemented
-in C++. It sums the terms of a distance in a different order, so its rows are only candidates, which are ranked by the
-distances of the metric. The rows that it does not return are at least as far as the last one it returns: if the k-th
-distance is not clearly smaller, more candidates are requested.
+A search of this tree visits few rows for each query, one after another. This is slow in NumPy; SciPy's cKDTree, a
+second source of candidates, is implemented in C++. It sums the terms of a distance in a different order, so its rows
+are only candidates, which are ranked by the distances of the metric. The rows that it does not return are at least as
+far as the last one it returns: if the k-th distance is not clearly smaller, more candidates are requested.
 
 Cost: O(en log n) to build; a query O(e log n) on average in few dimensions.
 """

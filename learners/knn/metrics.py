@@ -1,10 +1,7 @@
-"""The interface of a metric: coordinates of rows, and distances between coordinates.
+"""What all metrics share: their interface, their names, tables of coordinates, and units.
 
-The names of metrics.
-
-Tables of coordinates, stored column by column: shape (columns, rows).
-
-Units in which the squares of differences neither overflow nor underflow.
+A metric turns rows into coordinates, stored column by column, shape (columns, rows), and measures distances between
+coordinates, in units in which the squares of differences neither overflow nor underflow.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """The search of fitted k-NN for the rows nearest to queries, and the graph of these neighbours.
 
-The choice of a search: all searches find the same neighbours, so the fastest one that supports the rows is used.
+All searches find the same neighbours, so the fastest one that supports the rows is used.
 
-The graph of neighbours: an edge from each query to each of its neighbours.
-
-Only m k of the m n cells of its matrix are not zero, so the matrix is sparse. NumPy has no sparse matrices; SciPy's
-are accepted by the usual consumers of such a graph, clustering and embedding.
+The graph has an edge from each query to each of its neighbours. Only m k of the m n cells of its matrix are not zero,
+so the matrix is sparse. NumPy has no sparse matrices; SciPy's are accepted by the usual consumers of such a graph,
+clustering and embedding.
 
 Cost: O(mk).
 """

@@ -1,4 +1,4 @@
-"""Metrics that compare two numeric rows as wholes, and distances that are given as a matrix.
+"""Metrics that compare two numeric rows as wholes, and distances that are given as a matrix or by a function.
 
     cosine 1 - x·z / ‖x‖‖z‖,    canberra Σ |x_j - z_j| / (|x_j| + |z_j|),    jaccard, of the cells that are not 0, …
 
@@ -21,11 +21,8 @@ Cost: O(nd² + d³).
 Reference: P. C. Mahalanobis, "On the generalised distance in statistics", Proceedings of the National Institute of
 Sciences of India 2, 1936.
 
-A distance that the user supplies: any function of two rows.
-
-It can be used only with brute force, because all other searches rely on properties of the metric.
-
-Cost: one call per pair.
+A function of two rows that the user supplies can be used only with brute force, because all other searches rely on
+properties of the metric: one call per pair.
 """
 
 from __future__ import annotations

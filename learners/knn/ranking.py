@@ -4,8 +4,6 @@ Every search returns the same rows and bit-identical distances; searches differ 
 
 Notation, in all searches: n stored rows, m query rows, e coordinates, k requested and K returned neighbours.
 
-Ranking the top k: selection of candidates with a margin for error, and the order of neighbours.
-
 Neighbours are ordered by distance, and equal distances by row, so that searches with the same distances return the
 same neighbours.
 """

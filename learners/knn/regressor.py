@@ -1,4 +1,12 @@
-"""Locally weighted linear regression: a least-squares plane through each query's neighbours.
+"""k nearest neighbours for regression: the mean target of the nearest training rows, or a plane through them.
+
+    ŷ(q) = Σ_{i ∈ N(q)} v_i y_i / Σ_{i ∈ N(q)} v_i,      N(q) = the k rows with the smallest d(q, x_i)
+
+The votes v are those of `bakeoff.learners.knn.voting`.
+`bakeoff.learners.definitions.k_nearest_neighbors` states the algorithm; the neighbours are found as in
+`bakeoff.learners.knn.classifier`.
+
+Locally weighted linear regression puts a least-squares plane through the neighbours of each query:
 
     minimise over a, b:  Σ_i v_i (y_i - a - b·(x_i - q))²,        the prediction at q is a,
 
@@ -6,23 +14,13 @@ with the votes v. Relative to the weighted means, the plane is ȳ + b·(x - x̄)
 the one of minimum norm is used, with columns scaled by their spread among the neighbours, so that a plane also exists
 for few or collinear neighbours. With a single neighbour, the prediction is its target.
 
-Cost: O(m k d min(k, d)).
-
-Reference: W. S. Cleveland and S. J. Devlin, "Locally weighted regression", JASA 83, 1988.
-
-k nearest neighbours for regression: the mean target of the nearest training rows, or a plane through them.
-
-    ŷ(q) = Σ_{i ∈ N(q)} v_i y_i / Σ_{i ∈ N(q)} v_i,      N(q) = the k rows with the smallest d(q, x_i)
-
-The votes v are those of `bakeoff.learners.knn.voting`, and the plane is that of `bakeoff.learners.knn.regressor`.
-`bakeoff.learners.definitions.k_nearest_neighbors` states the algorithm; the neighbours are found as in
-`bakeoff.learners.knn.classifier`.
-
-Cost of m queries: O(mnd) by brute force, about O(md log n) by a kd-tree in few dimensions.
+Cost of m queries: O(mnd) by brute force, about O(md log n) by a kd-tree in few dimensions; the planes take
+O(m k d min(k, d)).
 
 References
 ----------
 T. M. Cover, "Estimation by the nearest neighbor rule", IEEE Transactions on Information Theory 14, 1968.
+W. S. Cleveland and S. J. Devlin, "Locally weighted regression", JASA 83, 1988.
 """
 
 from __future__ import annotations

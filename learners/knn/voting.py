@@ -1,17 +1,12 @@
-"""Ties: which of several rows at the k-th distance vote.
+"""The vote of the neighbours: which rows at the k-th distance take part, and the weight of each in a prediction.
 
-Where columns are numbers, rows at the same distance are rare. Where they are nominal, there are only as many distances
-as columns, and a choice among dozens of equally near rows would be one of chance: all of them vote.
+*Ties*: where columns are numbers, rows at the same distance are rare. Where they are nominal, there are only as many
+distances as columns, and a choice among dozens of equally near rows would be one of chance: all of them vote.
 
-Sample weights in k nearest neighbours: k is a weight, so that a row of weight 2 is equivalent to two equal rows.
+*Sample weights*: k is a weight, so that a row of weight 2 is equivalent to two equal rows. Neighbours are added until
+their total weight is k; of the last one, only the weight that is still needed is used.
 
-Neighbours are added until their total weight is k; of the last one, only the weight that is still needed is used.
-
-Cost: O(mk) for m queries.
-
-Votes: the weight of each neighbour in a prediction.
-
-For a query whose neighbours have distances d_1 ≤ d_2 ≤ …, a vote is
+*Votes*: for a query whose neighbours have distances d_1 ≤ d_2 ≤ …, a vote is
 
     uniform 1,        distance 1/d_i,        gaussian exp(-d_i² / 2h²) / √(2π),        h the bandwidth,
 

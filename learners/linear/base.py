@@ -3,7 +3,7 @@
 With c > 2 classes every class has a row of weights. With two classes there is one row, the score of the second class
 against the first: a positive score means the second class. Cost: O(m d c) for m query rows.
 
-Whether a likelihood has no maximum, because a hyperplane separates classes whose rows touch at most.
+A likelihood has no maximum if a hyperplane separates classes whose rows touch at most.
 
 Reference: A. Albert and J. A. Anderson, "On the existence of maximum likelihood estimates in logistic regression
 models", Biometrika 71, 1984.

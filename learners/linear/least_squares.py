@@ -8,7 +8,7 @@ which cost O(n d² + d³) through Cholesky. They square the condition number of 
 certificate: columns are scaled to length 1, and for the Cholesky factor L the sum of squares of L⁻¹ is the trace of
 the inverse matrix, which bounds its largest eigenvalue. Unless the trace is small, one step of iterative refinement
 removes most of the rounding error. Without the certificate, orthogonal transformations of X are used
-(`linear.collinear`), which are O(n d²) with a larger constant; if columns are collinear, they give the solution of
+(see below), which are O(n d²) with a larger constant; if columns are collinear, they give the solution of
 minimum norm.
 
 The certificate must also be far above the rounding of the cells. Columns around a mean of 1e12 have errors of 1e-4 of
@@ -16,12 +16,11 @@ their deviation, so that a smaller trace is required of them.
 
 Reference: G. H. Golub and C. F. Van Loan, "Matrix Computations", 4th ed., 2013, sections 5.3 and 5.5.
 
-Least squares of columns that may be collinear: which directions of a table are more than rounding.
-
-Cells are rounded numbers: a column that is the sum of two others differs from their sum in the last digit of its cells.
-Centring subtracts the means, but not this error, so that it may be far larger than the last digit of a *centred* cell:
-around a mean of 2000, cells have an error of 1e-13, whatever their deviation. A direction along which the centred
-columns vary by no more than that is none. Therefore
+*Collinear columns*: which directions of a table are more than rounding? Cells are rounded numbers: a column that is the
+sum of two others differs from their sum in the last digit of its cells. Centring subtracts the means, but not this
+error, so that it may be far larger than the last digit of a *centred* cell: around a mean of 2000, cells have an error
+of 1e-13, whatever their deviation. A direction along which the centred columns vary by no more than that is none.
+Therefore
 
 - each column is divided by its length *before* centring, so that all columns have errors of the same size;
 - singular values of this table up to ``RELATIVE_CELL_ROUNDING`` √d are rounding: there are as many independent columns

@@ -15,10 +15,8 @@ References
 D. E. Rumelhart, G. E. Hinton, R. J. Williams, "Learning representations by back-propagating errors", Nature 323, 1986.
 X. Glorot, Y. Bengio, "Understanding the difficulty of training deep feedforward neural networks", AISTATS 2010.
 
-Output functions and their losses, computed so that no exponential overflows.
-
-Each kind of output has the loss for which the derivative with respect to the sums of the outputs is simply
-prediction - target.
+Output functions and losses are computed so that no exponential overflows. Each kind of output has the loss for which
+the derivative with respect to the sums of the outputs is simply prediction - target.
 """
 
 from __future__ import annotations

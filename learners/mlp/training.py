@@ -1,11 +1,8 @@
 """Training: epochs over the rows in batches, until neither the loss nor the validation score improves.
 
-The rows to learn from, and those of them that are held back for validation.
-
-Training by L-BFGS: all rows at once, with steps that approximate Newton's.
-
-SciPy's L-BFGS-B finds the step; the gradient is that of `bakeoff.learners.mlp.network`. For a few thousand rows it
-needs fewer passes than stochastic descent, and no learning rate.
+*L-BFGS* takes all rows at once, with steps that approximate Newton's. SciPy's L-BFGS-B finds the step; the gradient is
+that of `bakeoff.learners.mlp.network`. For a few thousand rows it needs fewer passes than stochastic descent, and no
+learning rate.
 
 Cost: O(n·w) for each evaluation of the loss, of which an iteration needs one or a few; memory O(n · units).
 
@@ -14,7 +11,7 @@ References
 R. H. Byrd, P. Lu, J. Nocedal, C. Zhu, "A limited memory algorithm for bound constrained optimization", SIAM Journal on
 Scientific Computing 16, 1995.
 
-Solvers, which update the parameters from a gradient. Each stores its state in flat vectors, allocated once.
+*Stochastic descent*: a solver updates the parameters from a gradient and stores its state in flat vectors.
 
 References
 ----------

@@ -18,8 +18,6 @@ and O(m·n·d) to predict.
 
 References: R. O. Duda and P. E. Hart, "Pattern Classification and Scene Analysis", Wiley, 1973; for the pseudo-count as
 a Dirichlet prior, T. M. Mitchell, "Machine Learning", McGraw-Hill, 1997, chapter 6.
-
-The probability of each class before its features are known.
 """
 
 from __future__ import annotations

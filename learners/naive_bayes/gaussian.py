@@ -6,7 +6,7 @@ Means and variances are computed in two passes over the rows of a class, relativ
 
 `bakeoff.learners.definitions.naive_bayes` states the same density, one row and one column at a time.
 
-Parts of a table: some of its columns, and tiles of rows that stay in a core's own cache while they are processed.
+A table is processed in parts: some of its columns, and tiles of rows that stay in the cache of a core.
 """
 
 from __future__ import annotations

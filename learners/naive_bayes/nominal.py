@@ -8,7 +8,7 @@ The values of all columns have entries in one table, column after column. The va
 neutral entry for cells without information, which the code -1 of an unknown value selects. Thus all columns of a tile
 of rows can be counted, or looked up, at once.
 
-Pseudo-counts of single nominal columns: Dirichlet parameters in place of the one number for all columns.
+Single columns may have pseudo-counts α of their own, Dirichlet parameters in place of one number for all.
 """
 
 from __future__ import annotations

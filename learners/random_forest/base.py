@@ -23,9 +23,8 @@ L. Breiman, "Random forests", Machine Learning 45, 2001.
 T. K. Ho, "The random subspace method for constructing decision forests", IEEE Transactions on Pattern Analysis and
 Machine Intelligence 20, 1998 (feature subsets by tree).
 
-The attributes by which scikit-learn's tools read a forest.
-
-Paths are sparse tables of SciPy, as scikit-learn's are: NumPy has none.
+scikit-learn's tools read a forest by its attributes; paths are sparse tables of SciPy, as scikit-learn's are: NumPy has
+none.
 """
 
 from __future__ import annotations

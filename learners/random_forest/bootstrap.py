@@ -13,7 +13,7 @@ Cost: O(n log n) to sort by the first column; further columns are compared only 
 O(s + n) with whole weights and O(s log s + n) with fractions; O(n) where s is many times n, because the counts are then
 drawn from their own distribution instead of one by one.
 
-Out-of-bag predictions: the average, for each training row, over the trees that have not drawn it.
+The out-of-bag prediction of a training row is the average over the trees that have not drawn it.
 """
 
 from __future__ import annotations

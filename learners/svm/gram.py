@@ -5,7 +5,7 @@ memory is O(n d). In one-against-one classification, each pair of classes has it
 is solved: for two classes a and b, the block between a and b is used in no other pair, and the block within a is kept
 for the next pair.
 
-The feature map of a Gram matrix: rows whose inner products are the kernel values.
+Its feature map is a table of rows whose inner products are the kernel values:
 
     K = V Λ Vᵀ,      rows of V √Λ
 
@@ -13,7 +13,7 @@ With these rows, any kernel becomes a linear one, and the number of features is 
 of SMO steps do not come near the optimum of the dual, whereas the primal needs about twenty iterations. This occurs
 with smooth kernels, whose numerical rank is often much smaller than n.
 
-Cost: O(n³), once.
+Cost of the map: O(n³), once.
 """
 
 from __future__ import annotations

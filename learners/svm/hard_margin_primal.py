@@ -2,7 +2,7 @@
 
     minimize  ½‖w‖²   subject to   y_i (w·x_i + b) ≥ 1
 
-Newton's system (see `interior_point`) has Θ = diag(α_i / slack_i).
+Newton's system (see below) has Θ = diag(α_i / slack_i).
 
 If no hyperplane separates the classes, the multipliers grow without bound, in the direction of a certificate of
 infeasibility (Farkas' lemma):
@@ -15,11 +15,10 @@ References
 ----------
 S. Mehrotra, "On the implementation of a primal-dual interior point method", SIAM Journal on Optimization 2, 1992.
 
-Common code of the interior point methods for hard and soft margin: scaling, the Newton system, the duality gap.
-
-Newton's method moves through the interior of the feasible region, with a barrier at each constraint that decreases
-over the iterations. Slacks and multipliers are eliminated row by row, so that each iteration solves one system of d +
-1 unknowns,
+The interior point methods for hard and soft margin share the scaling, the Newton system and the duality gap. Newton's
+method moves through the interior of the feasible region, with a barrier at each constraint that decreases over the
+iterations. Slacks and multipliers are eliminated row by row, so that each iteration solves one system of d + 1
+unknowns,
 
     (D + Z Θ Zᵀ) Δu = …,      z_i = y_i (x_i / s, 1),   u = (w s, b),   D = diag(1 / s_j², 0),   Θ diagonal.
 

@@ -1,15 +1,17 @@
-"""The hard margin: the shortest vector between the convex hulls of the classes, or the linear primal.
+"""The fit of one hyperplane, with a hard or a soft margin.
+
+*Hard margin*: the shortest vector between the convex hulls of the classes, or the linear primal.
 
 `bakeoff.learners.definitions.svm` states the conditions and tries every set of support vectors. Here the
-dual (see `dual.quadratic_program`) finds them for any kernel. For the linear kernel, a limited number of steps is
+dual (see `quadratic_program`) finds them for any kernel. For the linear kernel, a limited number of steps is
 taken on the dual, and then the primal is solved: it remains precise when kernel values lose digits, and it can prove
 that the hulls intersect.
 
-The soft margin: first a limited number of steps on the dual, then the linear primal if they were not sufficient.
+*Soft margin*: first a limited number of steps on the dual, then the linear primal if they were not sufficient.
 
 For a nonlinear kernel, the primal is that of its feature map, and the dual continues from the primal's solution.
 
-The cost C of each row: that of the learner, times the weights of the row and of its class.
+The cost C of a row is that of the learner, times the weights of the row and of its class.
 """
 
 from __future__ import annotations

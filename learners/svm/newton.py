@@ -1,19 +1,16 @@
-"""Newton step on the free rows: one linear system yields the point that SMO steps approach slowly.
+"""Newton steps on the dual: one linear system of the free rows yields the point that SMO steps approach slowly.
 
-If the rows on a bound are fixed, the minimum over the free rows is the solution of one linear system (see
-`kkt_system`). A free row that the solution would move beyond its bound is fixed on the bound, and the system of the
-other rows is solved again.
-
-Cost: O(f³) for f free rows.
+*Newton step*: if the rows on a bound are fixed, the minimum over the free rows is the solution of one linear system
+(see below). A free row that the solution would move beyond its bound is fixed on the bound, and the system of the other
+rows is solved again.
 
 References
 ----------
 K. Kunisch, F. Rendl, "An infeasible active set method for quadratic problems with simple bounds", SIAM Journal on
 Optimization 14, 2003.
 
-The linear system of the free rows, which both the Newton step and block principal pivoting solve.
-
-Let F be the free rows, and let the changes Δ of all other rows be fixed. The optimality conditions are then
+*The linear system*, of the Newton step and of block principal pivoting: let F be the free rows, and let the changes Δ
+of all other rows be fixed. The optimality conditions are then
 
     K_FF Δ_F = λ - gradient_F,      Σ Δ given within each group,      λ one number per group,
 
@@ -22,10 +19,10 @@ where gradient_F includes the changes of the other rows.
 Cost: O(f³) for f free rows. The Cholesky factorization needs half the operations of Gaussian elimination. NumPy
 provides it, but no solver for triangular systems, so this step uses SciPy's LAPACK.
 
-Block principal pivoting: guess the active set, solve for the free rows, and correct the guess for all rows at once.
+*Block principal pivoting*: guess the active set, solve for the free rows, and correct the guess for all rows at once.
 
 The active set contains the rows that lie on a bound. Given the active set, the free rows are the solution of one
-linear system (see `kkt_system`). The solution shows which rows of the guess are wrong:
+linear system . The solution shows which rows of the guess are wrong:
 
     free rows that the solution puts on or beyond a bound belong to the active set;
     active rows whose gradient is on the wrong side of the multiplier λ are free.

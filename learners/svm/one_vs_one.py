@@ -7,11 +7,8 @@ References
 ----------
 U. Kreßel, "Pairwise classification and support vector machines", in Advances in Kernel Methods, 1999.
 
-The binary problems of one fit, and the hyperplane of each.
-
-Predictions of a fitted support vector machine: f(x) of every binary problem, and a score for each class.
-
-SciPy's sparse tables are only recognised, to refuse them.
+A fitted machine predicts by f(x) of every binary problem, from which each class has a score. SciPy's sparse tables are
+only recognised, to refuse them.
 
 Cost: O(m s d) for s support vectors, for the linear kernel O(m d).
 """

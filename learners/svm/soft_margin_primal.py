@@ -2,7 +2,7 @@
 
     minimize  ½‖w‖² + Σ C_i ξ_i   subject to   y_i (w·x_i + b) ≥ 1 - ξ_i,  ξ_i ≥ 0
 
-Newton's system (see `interior_point`) has 1 / Θ = diag(ξ_i / η_i + slack_i / α_i), where η_i = C_i - α_i is the
+Newton's system (see `hard_margin_primal`) has 1 / Θ = diag(ξ_i / η_i + slack_i / α_i), where η_i = C_i - α_i is the
 multiplier of ξ_i ≥ 0, and slack_i is the amount by which y_i (w·x_i + b) exceeds 1 - ξ_i.
 
 Cost: O(n d²) for an iteration; there are about 10 to 40, nearly independent of n.

@@ -4,7 +4,7 @@ Nodes are numbered level by level from the root, 0, and the children of a node h
 at a leaf, or at a node that has no branch for its nominal value: the node's own majority (or mean) is the prediction.
 Cost of `Tree.apply`: O(m depth).
 
-Partial dependence of a regression tree: its mean prediction where some features are given and the others are not.
+*Partial dependence* of a regression tree: its mean prediction where some features are given and the others are not.
 
 At a question about a given feature, the answer is taken; at any other question, both branches are taken, each with its
 share of the training weight.
@@ -14,10 +14,9 @@ Cost: O(k g) for k nodes and g points.
 Reference: J. H. Friedman, "Greedy function approximation: a gradient boosting machine", Annals of Statistics 29, 2001,
 section 8.2 (weighted traversals of trees).
 
-A grown tree as scikit-learn's own ``Tree``, for tools that read scikit-learn's trees.
-
-Only scikit-learn's class satisfies all of them: SHAP and dtreeviz look at the type, ``export_text`` at -2 for the
-feature of a leaf. The nodes keep their numbers.
+*scikit-learn's own* ``Tree`` is made of a grown tree for tools that read scikit-learn's trees. Only scikit-learn's
+class satisfies all of them: SHAP and dtreeviz look at the type, ``export_text`` at -2 for the feature of a leaf. The
+nodes keep their numbers.
 """
 
 from __future__ import annotations

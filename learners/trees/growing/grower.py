@@ -17,10 +17,9 @@ longer be among these are not split further.
 
 Cost: O(n d log n) to sort, then O(n d c) per level.
 
-Thresholds that occur in the data, as in C4.5, instead of the middle between two neighbouring values of a node.
-
-Of all training rows, not only those of the node, the largest value v up to the middle is taken, and equality goes left:
-x <= v. In a tree, whose questions are x < s, the threshold s is therefore the smallest number above v.
+As in C4.5, a threshold may be a value that occurs in the data, instead of the middle between two neighbouring values of
+a node. Of all training rows, not only those of the node, the largest value v up to the middle is taken, and equality
+goes left: x <= v. In a tree, whose questions are x < s, the threshold s is therefore the smallest number above v.
 
 Reference: J. R. Quinlan, "C4.5: Programs for Machine Learning", 1993, section 2.4.
 """

@@ -8,7 +8,7 @@ and collapsing weakest links one after another, as long as g is at most alpha, y
 
 Reference: Breiman, Friedman, Olshen, Stone, "Classification and Regression Trees", 1984, chapter 3.
 
-Nested trees: the tree for every tighter limit is a part of the tree grown with the loosest limit.
+*Nested trees*: the tree for every tighter limit is a part of the tree grown with the loosest limit.
 
 Depth: the nodes of depth at most D form the tree that would have been grown with ``max_depth=D``. Leaves: best-first
 growth makes its splits in an order that does not depend on where it stops. Cost-complexity: collapses for a larger

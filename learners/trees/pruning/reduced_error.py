@@ -13,7 +13,7 @@ Cost: O(m depth + k log k) for m rows and k nodes.
 
 Reference: J. R. Quinlan, "Simplifying decision trees", International Journal of Man-Machine Studies 27, 1987.
 
-Pessimistic pruning (C4.5): uses the upper confidence limit of the training errors instead of validation rows.
+*Pessimistic pruning* (C4.5) uses the upper confidence limit of the training errors instead of validation rows.
 
 A subtree is collapsed if the leaf in its place is estimated to make at most 0.1 more errors.
 

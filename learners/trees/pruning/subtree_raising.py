@@ -3,10 +3,10 @@
 A *slot* is an answer to the question of a node: two for a numeric feature, one for each value of a nominal one and one
 for missing cells. It holds the child that the answer leads to, so that a node is replaced by writing another number.
 
-Pessimistic pruning with subtree raising (C4.5): the largest branch of a node may take the place of the node.
+*Subtree raising* (C4.5), with pessimistic pruning: the largest branch of a node may take the place of the node.
 
 From the bottom up, a node becomes a leaf, or is replaced by its largest branch, or stays, whichever is expected to make
-the fewest errors by the estimate of `pessimistic`. If a branch is raised, all rows of the node go down it, and it is
+the fewest errors by the pessimistic estimate. If a branch is raised, all rows of the node go down it, and it is
 pruned anew with them: its leaves have other counts, and rows with a nominal value that no row of the branch had get a
 leaf of their own. `bakeoff.learners.definitions.c45` is the same, with a recursion instead of the stack.
 

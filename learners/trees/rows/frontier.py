@@ -7,7 +7,7 @@ features drawn: node and bin code make one integer, and integers are sorted by t
 feature.
 
 If columns have few values, the first levels do not require sorting: histograms count rows by node and bin (see
-`histogram`), and rows are presorted once there are too many nodes for that.
+`cuts`), and rows are presorted once there are too many nodes for that.
 """
 
 from __future__ import annotations

@@ -1,17 +1,15 @@
 """The table of training rows by columns, presorted or encoded: shared by all nodes, and by all trees of a forest.
 
-Bins: columns of few values, and the code of each cell, its position among the distinct values of its column.
+*Bins*: columns of few values, and the code of each cell, its position among the distinct values of its column.
 
 If n is much larger than the number v of values, sorting only the n cells of a column and looking up each among the v
 values is cheaper than sorting rows. Small integers are their own codes.
 
 Cost: O(n d log n) with a small constant; O(n d) for small integers.
 
-Presort: the rows in the order of each column, and radix sort of integers.
-
-A table is converted to columns once. The rows in the order of each column are stored in the smallest sufficient
-dtype, because there are as many of them as cells. Integers are sorted by digits of 16 bits, for which NumPy uses
-counting.
+*Presort*: a table is converted to columns once. The rows in the order of each column are stored in the smallest
+sufficient dtype, because there are as many of them as cells. Integers are sorted by digits of 16 bits, for which NumPy
+uses counting.
 
 Cost: O(n log n) for a column of n numbers, O(n) for each digit of integers.
 """

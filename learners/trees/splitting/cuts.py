@@ -1,4 +1,6 @@
-"""Histograms of numeric features with few values: rows are counted by node, feature, bin and class; nothing is sorted.
+"""Candidate cuts without sorting: histograms of features with few values, and random cuts.
+
+Rows are counted by node, feature, bin and class; nothing is sorted.
 
 With N_k(v) the rows of class k that have value v of a feature in a node, the left branch of the cut after v holds
 
@@ -10,7 +12,7 @@ those of sorted rows (see `numeric`), to the last bit.
 
 Cost: O(n d) per level to count, and O(m d v c) to evaluate the cuts of m nodes with v values.
 
-Random cuts: one threshold for each numeric feature of a node, drawn between its smallest and largest value there.
+*Random cuts*: one threshold for each numeric feature of a node, drawn between its smallest and largest value there.
 
 The best of the drawn cuts splits the node. If all known values are equal, the cut is between them and missing cells.
 

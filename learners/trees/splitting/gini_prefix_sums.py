@@ -14,14 +14,14 @@ are correct even if sums along the whole table overflow. If there are few cuts, 
 
 Cost: O(n) per feature and level, times one word for every 64 / log2(rows of the largest node) classes.
 
-Dense scan: cuts of numeric features evaluated at every position at once, in whole tables of features by rows.
+*Dense scan*: cuts of numeric features evaluated at every position at once, in whole tables of features by rows.
 
 If most positions are possible cuts, or if there are few rows, this needs fewer steps than listing the possible cuts
 first (see `numeric`), provided that computing a gain is as cheap as a squared distance. The rows of a node up to a
 position, and the sums of the node, are the same for all features. Therefore the maximum of the gain is computed over
 features first, and then over the rows of each node.
 
-Cost: O(n c) per feature and level; O(n) for Gini impurity of many classes (see `gini_prefix_sums`).
+Cost: O(n c) per feature and level; O(n) for Gini impurity of many classes.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ the node's most frequent class), and cut where the gain is largest. For two clas
 grouping is better (Breiman et al. 1984, theorem 4.5). A missing cell is treated as a separate value; but where features
 compete by gain ratio, the branch of missing cells adds no gain (see `known_cuts`).
 
-Groups of equal values: the sums of a node's rows that share one value of a nominal feature.
+*Groups of equal values*: the sums of a node's rows that share one value of a nominal feature.
 
 In rows sorted by value, each group is one run. If columns have few values, sums by key, one for each pair and value,
 yield the same groups without sorting.

@@ -1,4 +1,6 @@
-"""The rules of C4.5 that ID3 and CART do not have; each is an option.
+"""Splits of the nodes of a level, the first best of many candidates, and the rules of C4.5.
+
+C4.5 has rules that ID3 and CART do not have; each is an option.
 
 *Average gain*: features compete by gain ratio only if their gain is at least the average gain of all features that can
 split the node, so that a ratio is not large just because its divisor is small (see `choose_above_average`).
@@ -12,13 +14,10 @@ of its cuts among those that are allowed in a node of n rows; a feature without 
 References: J. R. Quinlan, "C4.5: Programs for Machine Learning", 1993, chapters 2 and 3, and "Improved use of
 continuous attributes in C4.5", Journal of Artificial Intelligence Research 4, 1996 (description length).
 
-The best split of each node of a level: the result of the search, which the grower carries out.
-
-The first best of many candidate splits: of each (feature, node) pair, of each node, and among features.
-
-Candidates are in ascending order of their pair, slot * m + node, so that the best of a pair is one segmented maximum.
-Ties go to the first candidate: the lowest feature, and then the lowest threshold. A merit ties with the largest one if
-it reaches its bound (see `Criterion.bound_ties`).
+The first best of many candidates is found for each (feature, node) pair, for each node, and among features. Candidates
+are in ascending order of their pair, slot * m + node, so that the best of a pair is one segmented maximum. Ties go to
+the first candidate: the lowest feature, and then the lowest threshold. A merit ties with the largest one if it reaches
+its bound (see `Criterion.bound_ties`).
 """
 
 from __future__ import annotations

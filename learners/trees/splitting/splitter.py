@@ -1,16 +1,11 @@
-"""A block of features of a whole level: sorted rows, and prefix sums at every position.
-
-A (feature, node) pair is numbered slot * m + node, so that pairs ascend along the sorted frontier and the best
-candidate of every pair is one segmented maximum.
-
-The splitter: the best split of every node of a level, the search of Split(R, T) of the lectures.
+"""The splitter: the best split of every node of a level, the search of Split(R, T) of the lectures.
 
 `bakeoff.learners.definitions.splits` states the search of one node, candidate by candidate. This one finds the same
 splits faster: prefix sums along presorted rows give the branches of all candidates of all nodes, and their gains are
 one array expression. Features are searched in blocks that fit into cache: numeric ones by candidate cuts, a dense scan
-or histograms (see `numeric`, `dense_scan`, `histogram`), nominal ones by groups of values (see `nominal`).
+or histograms (see `numeric`, `gini_prefix_sums`, `cuts`), nominal ones by groups of values (see `nominal`).
 
-The choice of C4.5 among features: the largest gain ratio of those whose gain is at least average.
+*The choice of C4.5 among features*: the largest gain ratio of those whose gain is at least average.
 
 The average is over the features that can split the node, without nominal ones of very many values: such a feature has
 a large gain whatever its values mean. The features that are left out of the average compete all the same.
