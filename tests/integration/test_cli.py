@@ -14,7 +14,7 @@ from command import Bakeoff
 
 import bakeoff as package
 from bakeoff.pipeline.cli.main import keep_writable
-from bakeoff.pipeline.cli.verbs import VERBS, load_verb
+from bakeoff.pipeline.cli.verbs import VERBS
 
 
 def test_a_run_prints_its_scores_its_id_and_how_to_open_the_ui(bakeoff: Bakeoff) -> None:
@@ -49,61 +49,6 @@ def test_the_default_experiment_prunes_a_tree_on_the_validation_part(bakeoff: Ba
 def test_a_learner_that_cannot_be_pruned_runs_without_pruning_by_default(bakeoff: Bakeoff) -> None:
     assert bakeoff("learner=knn", "dataset=wine").status == 0
     assert bakeoff.runs()[0].data.params["pruning"] == "none"
-
-
-REFUSALS = {
-    "a wrong option": (["learner=majorty"], "learner=majorty is not an option. Did you mean 'majority'?"),
-    "a wrong key": (["learner=knn", "learner.n_neighbours=3"], "Did you mean 'n_neighbors'?"),
-    "a wrong key of the top": (["leaner.x=3"], "leaner is not a key. Did you mean 'learner'?"),
-    "a wrong type of the framework's": (["seed=abc"], "seed=abc must be a whole number"),
-    "a negative seed": (["seed=-1"], "seed=-1"),
-    "a wrong type of a learner's": (["learner=knn", "learner.n_neighbors=abc"], "'n_neighbors'"),
-    "a value out of range": (["learner=knn", "learner.n_neighbors=0"], "'n_neighbors'"),
-    "a fraction out of range": (["evaluation.test=2"], "evaluation.test=2 must be a fraction"),
-    "a missing mandatory key": (["dataset=csv"], "dataset.path must be given"),
-    "a missing file": (["dataset=csv", "dataset.path=no.csv", "dataset.target=y"], "'no.csv' is not a file"),
-    "a word that is no verb": (["lst"], "Did you mean 'list'?"),
-    "an unknown metric": (["evaluation.metrics=[accurracy]"], "Did you mean 'accuracy'?"),
-    "a classifier on numbers": (["dataset=diabetes"], "is not a regressor; choose one of learner="),
-    "more folds than members of a class": (
-        ["dataset=mortgage", "evaluation=kfold", "evaluation.folds=7"], "class 'Approve' has 5 rows"
-    ),
-    "more neighbours than rows": (
-        ["learner=knn", "dataset=iris", "learner.n_neighbors=91"], "the smallest training part has 90 rows"
-    ),
-    "pruning what cannot be pruned": (["learner=knn", "pruning=best_first"], "cannot be pruned"),
-    "pruning without a validation part": (
-        ["pruning=best_first", "evaluation.validation=0"], "needs a validation part"
-    ),
-    "pruning and tuning on the same rows": (
-        ["pruning=best_first", "tuning=grid", "tuning.folds=0"], "same validation rows"
-    ),
-    "a space that names no parameter": (["tuning=grid", "+space.max_dept=[1]"], "Did you mean 'max_depth'?"),
-    "nominal columns for a learner of numbers": (
-        ["dataset=reading", "learner=sklearn_knn", "evaluation.stratify=false", "learner.n_neighbors=1"],
-        "add preprocessing=one_hot",
-    ),
-    "a class outside the trusted packages": (["learner._target_=os.system"], "add trust=[os]"),
-    "a class that does not exist": (["learner._target_=bakeoff.learners.Nothing"], "bakeoff.learners.Nothing"),
-    "a bracket that does not close": (["space.n_neighbors=[1,2"], "brackets must be closed"),
-    "a preprocessing that is none": (["preprocessing.numeric=[1]"], "preprocessing"),
-    "a folder as store": (["tracking.uri=."], "is a folder"),
-    "a store where none can be": (["tracking.uri=/proc/none/mlflow.db"], "cannot be created"),
-    "a folder URI as store": (["tracking.uri=file:///tmp/x"], "no longer stores runs in folders"),
-    "an unknown verb's key": (["list", "datasets"], "Did you mean 'dataset'?"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("words", "sentence"), REFUSALS.values(), ids=REFUSALS.keys())
-def test_refused_with_a_sentence_and_nothing_kept(bakeoff: Bakeoff, words: list[str], sentence: str) -> None:
-    answer = bakeoff(*words)
-    assert answer.status == 2
-    assert sentence in answer.err
-    assert "Traceback" not in answer.err
-    assert len(answer.err.strip().splitlines()) <= 2
-    assert "Error executing job" not in answer.err
-    assert not list(bakeoff.folder.glob("outputs/mlflow.db"))
-    assert not list(bakeoff.folder.glob("outputs/runs/*"))
 
 
 def test_missing_cells_are_refused_with_the_preprocessing_to_add(bakeoff: Bakeoff) -> None:
@@ -175,23 +120,6 @@ def test_a_sweep_may_be_requested_by_hydras_mode(bakeoff: Bakeoff, word: str) ->
     assert {run.data.params["dataset"] for run in bakeoff.runs()} == {"iris", "wine"}
 
 
-def test_an_invalid_job_of_a_sweep_is_reported_at_the_end_and_the_others_run(bakeoff: Bakeoff) -> None:
-    answer = bakeoff("-m", "learner=majority,mean", "dataset=iris,diabetes", "on_invalid=skip")
-    assert answer.status == 0
-    assert len(bakeoff.runs()) == 2
-    assert "2 of 4 jobs skipped as invalid (on_invalid=skip)" in answer.err
-    assert "MajorityClassifier is not a regressor" in answer.err
-
-
-def test_a_failed_job_does_not_leak_into_the_next(bakeoff: Bakeoff) -> None:
-    answer = bakeoff(
-        "-m", "learner=majority", "learner._target_=failing.Failing,bakeoff.learners.MajorityClassifier",
-        "trust=[failing]", "dataset=iris",
-    )  # fmt: skip
-    assert answer.status == 1
-    assert sorted(run.info.status for run in bakeoff.runs()) == ["FAILED", "FINISHED"]
-
-
 def test_two_runs_of_one_command_share_a_hash_and_no_folder(bakeoff: Bakeoff) -> None:
     for _ in range(2):
         bakeoff("learner=majority", "dataset=iris")
@@ -250,11 +178,6 @@ def test_a_store_that_cannot_be_written_is_refused_before_the_first_fit(bakeoff:
 def test_the_version_is_the_one_of_the_package(bakeoff: Bakeoff) -> None:
     answer = bakeoff("--version")
     assert (answer.status, answer.out) == (0, f"bakeoff {package.__version__}\n")
-
-
-@pytest.mark.parametrize("verb", VERBS)
-def test_each_verb_is_a_module_with_a_function(verb: str) -> None:
-    assert load_verb(verb).__name__ == VERBS[verb].function.partition(".")[2]
 
 
 def test_the_help_names_every_verb(bakeoff: Bakeoff) -> None:

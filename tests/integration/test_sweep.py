@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import re
-import signal
 import sys
 from collections import Counter
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any
 
 import pytest
 from command import Answer, Bakeoff
 
 from bakeoff.pipeline.checks import cells
 from bakeoff.pipeline.config import build
-from bakeoff.pipeline.sweep import workers
 from bakeoff.pipeline.sweep.claims import Claims
 from bakeoff.pipeline.sweep.display import SweepDisplay
-from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import FINISHED, SKIPPED, JobCell, JobOutcome
 from bakeoff.pipeline.tracking import history
 from bakeoff.pipeline.tracking.heartbeat import identify_process
@@ -181,30 +176,6 @@ def test_a_key_of_one_learner_is_checked_against_each(bakeoff: Bakeoff) -> None:
     answer = bakeoff("plan", "-m", "learner=knn,majority", "learner.n_neighbours=3,5", "dataset=iris")
     assert answer.status == 2
     assert answer.out.count("Did you mean 'n_neighbors'?") == 2
-
-
-REFUSALS = {
-    "workers=0": "workers=0 must be a positive integer",
-    "workers=two": "workers=two must be a number of processes from 1",
-    "timeout=-1": "timeout=-1.0 must be a positive number",
-    "on_error=stop_after:x": "must be continue, stop, or stop_after:N",
-    "on_invalid=ignore": "on_invalid='ignore'",
-    "search=gird": "Did you mean 'grid'?",
-    "resume=true,false": "resume",
-}
-
-
-@pytest.mark.parametrize(("word", "sentence"), REFUSALS.items(), ids=REFUSALS.keys())
-def test_a_wrong_key_of_the_sweep_is_refused(bakeoff: Bakeoff, word: str, sentence: str) -> None:
-    answer = bakeoff(*IRIS, "seed=1,2", word)
-    assert answer.status == 2
-    assert sentence in answer.err
-    assert not (bakeoff.folder / "outputs").exists()
-
-
-def test_keys_of_sweeps_need_a_sweep(bakeoff: Bakeoff) -> None:
-    answer = bakeoff("dataset=iris", "workers=2")
-    assert (answer.status, "workers is a key of sweeps; add -m" in answer.err) == (2, True)
 
 
 # The plan
@@ -459,55 +430,6 @@ def test_a_study_that_is_interrupted_says_how_it_goes_on(bakeoff: Bakeoff) -> No
     assert "0 of 3 trials done; the same command continues the study." in answer.out
 
 
-def test_two_signals_at_once_end_a_worker_without_a_complaint(monkeypatch: pytest.MonkeyPatch) -> None:
-    complaints: list[Any] = []
-    monkeypatch.setattr(sys, "unraisablehook", complaints.append)
-    both = (signal.SIGTERM, signal.SIGINT)
-    before = {number: signal.signal(number, workers._interrupt_once) for number in both}
-    try:
-        signal.pthread_sigmask(signal.SIG_BLOCK, both)
-        for number in both:
-            signal.raise_signal(number)
-        with pytest.raises(KeyboardInterrupt):
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, both)
-        for number in both:
-            signal.raise_signal(number)
-        # Python complains of a signal that arrives while SIG_IGN takes the place of a handler.
-        assert not {signal.getsignal(number) for number in both} & {signal.SIG_IGN, signal.SIG_DFL}
-        assert not complaints
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def test_a_second_interrupt_kills_the_workers_and_waits_for_none() -> None:
-    class Process:
-        def __init__(self) -> None:
-            self.calls: list[str] = []
-
-        def join(self, seconds: float | None = None) -> None:
-            self.calls.append("wait" if seconds else "join")
-            if seconds:
-                raise KeyboardInterrupt
-
-        def terminate(self) -> None: ...
-
-        def kill(self) -> None:
-            self.calls.append("kill")
-
-    processes = [Process(), Process()]
-    pool = workers.Workers(JobRunner(), 0)
-    pool._workers = [workers.Worker(process, multiprocessing.Pipe()[0]) for process in processes]
-    pool.__exit__()
-    assert [process.calls for process in processes] == [["wait", "kill", "join"], ["join", "kill", "join"]]
-
-
-def test_a_sweep_that_is_all_done_says_so(bakeoff: Bakeoff) -> None:
-    for _ in range(2):
-        answer: Any = bakeoff(*IRIS, "seed=0")
-    assert (answer.status, "0 to run, 1 already done" in answer.out) == (0, True)
-
-
 def test_without_optuna_the_error_says_what_to_install(bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "optuna", None)
     answer = bakeoff("-m", "hydra/sweeper=optuna", "learner=knn,svm")
@@ -566,12 +488,6 @@ def test_the_jobs_of_a_pattern_run_and_are_found_again(bakeoff: Bakeoff) -> None
     ran = {(run.data.params["learner"], run.data.params["dataset"]) for run in bakeoff.runs()}
     assert ran == {("majority", "iris"), ("mean", "diabetes")}
     assert "2 jobs: 0 to run, 2 already done" in bakeoff(*words).out
-
-
-def test_a_learner_of_the_other_task_that_is_named_is_refused(bakeoff: Bakeoff) -> None:
-    answer = bakeoff("-m", "learner=majority,mean", "dataset=iris")
-    assert answer.status == 2
-    assert "MeanRegressor is not a classifier" in answer.err
 
 
 def test_the_data_of_a_pattern_that_cannot_be_read_are_refused_with_their_own_reason(bakeoff: Bakeoff) -> None:
