@@ -11,7 +11,7 @@ from sklearn.base import is_classifier
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.model.further_rows import convert_rows
-from bakeoff.pipeline.model.row_report import report_rows
+from bakeoff.pipeline.model.row_report import compare_rows
 from bakeoff.pipeline.model.training_record import TrainingRecord
 from bakeoff.pipeline.stages.scoring import get_classes, predict_probabilities, predict_values
 from bakeoff.pipeline.text.numbers import format_score
@@ -128,7 +128,7 @@ class Model:
         UserError
             As for `predict`.
         """
-        return tuple(report_rows(self.record, convert_rows(self.record, rows)))
+        return tuple(compare_rows(self.record, convert_rows(self.record, rows)).sentences)
 
     def describe(self) -> str:
         """Return a line: which model this is, the rows that it was fitted on, and the score of its run."""

@@ -12,12 +12,7 @@ import pandas as pd
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.model.further_rows import convert_rows
-from bakeoff.pipeline.model.row_report import (
-    describe_findings,
-    describe_unknown_columns,
-    find_differences,
-    list_differences,
-)
+from bakeoff.pipeline.model.row_report import compare_rows, describe_unknown_columns
 from bakeoff.pipeline.model.served_model import Model, predict_table
 from bakeoff.pipeline.serving.request_rows import CSV_TYPE, JSON_TYPE, UNPROCESSABLE, RequestError, RequestRows
 from bakeoff.pipeline.tables.csv import describe_escapes, write_csv
@@ -64,10 +59,10 @@ def answer_rows(model: Model, rows: RequestRows) -> Answer:
         predictions = predict_table(model.estimator, converted.frame)
     except UserError as error:
         raise RequestError(UNPROCESSABLE, describe_refusal(error)) from None
-    findings = find_differences(model.record, converted)
+    report = compare_rows(model.record, converted)
     unknown = describe_unknown_columns(model.record, [str(name) for name in rows.frame.columns])
-    notes = (*rows.notes, *([unknown] if unknown else []), *describe_findings(findings))
-    return Answer(predictions, notes, list_differences(findings))
+    notes = (*rows.notes, *([unknown] if unknown else []), *report.sentences)
+    return Answer(predictions, notes, report.to_data())
 
 
 def describe_refusal(error: UserError) -> str:

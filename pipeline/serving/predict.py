@@ -10,12 +10,7 @@ import pandas as pd
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.model.further_rows import convert_rows, hiding_groups, make_rules, read_rows
-from bakeoff.pipeline.model.row_report import (
-    describe_findings,
-    describe_test,
-    describe_unknown_columns,
-    find_differences,
-)
+from bakeoff.pipeline.model.row_report import compare_rows, describe_unknown_columns
 from bakeoff.pipeline.model.served_model import Model, list_outputs, predict_table
 from bakeoff.pipeline.serving.request import PredictRequest
 from bakeoff.pipeline.stages.dataset import require_file
@@ -83,9 +78,9 @@ def _predict_rows(model: Model, frame: pd.DataFrame, request: PredictRequest) ->
     record = model.record
     rows = convert_rows(record, frame, make_rules(record, request.layout))
     predictions = predict_table(model.estimator, rows.frame)
-    findings = find_differences(record, rows)
+    report = compare_rows(record, rows)
     unknown = describe_unknown_columns(record, [str(name) for name in frame.columns])
-    return predictions, [unknown, *describe_findings(findings), describe_test(findings)]
+    return predictions, [unknown, *report.sentences, report.describe_test()]
 
 
 def _choose_identifiers(frame: pd.DataFrame, model: Model, given: Sequence[str] | None) -> pd.DataFrame:
