@@ -24,6 +24,7 @@ from bakeoff.pipeline.figures.panels import (
     add_legend,
     add_title,
     collect_marks,
+    label_axes,
     make_panels,
     measure_inches,
 )
@@ -41,7 +42,9 @@ VERTICAL_LABELS_LETTERS = 40
 MAX_CLASSES = 24
 """More panels than this are too small to read on one page."""
 SINGLE_PANEL_INCHES = 4.8
-PANEL_INCHES = 2.5
+PANEL_INCHES = 2.6
+FRAME_INCHES = 1.0
+SHARED = {"sharex": True, "sharey": True}
 CLASS_LETTERS = 20
 """Longer names of classes are cut."""
 
@@ -122,7 +125,7 @@ class ClassFigure(RunFigure):
         dataset = run.experiment.dataset
         shown = [dataset.positive] if len(dataset.classes) == 2 else list(dataset.classes)
         side = SINGLE_PANEL_INCHES if len(shown) == 1 else PANEL_INCHES
-        figure, panels = make_panels(len(shown), width=side, height=1.1 * side, sharex=True, sharey=True)
+        figure, panels = make_panels(len(shown), width=side, height=side + 0.3, frame=FRAME_INCHES, **SHARED)
         names = [cut_text(str(label), CLASS_LETTERS) for label in shown]
         for axes, label, name in zip(panels, shown, names, strict=True):
             note = self.draw_class(axes, run, label)
@@ -136,8 +139,7 @@ class ClassFigure(RunFigure):
                 add_title(axes, name, note)
         if len(shown) > 1:
             add_heading(figure, run.title)
-        figure.supxlabel(self.get_xlabel(names[0] if len(shown) == 1 else "class"), fontsize=FONT_POINTS)
-        figure.supylabel(self.ylabel, fontsize=FONT_POINTS)
+        label_axes(panels, self.get_xlabel(names[0] if len(shown) == 1 else "class"), self.ylabel)
         add_legend(figure, self.describe_rows(run), collect_marks(panels))
         return figure
 

@@ -79,7 +79,7 @@ def in_style() -> Iterator[None]:
 
 
 def make_panels(
-    n: int = 1, max_columns: int = 4, *, width: float, height: float, **shared: Any
+    n: int = 1, max_columns: int = 4, *, width: float, height: float, frame: float = 0.0, **shared: Any
 ) -> tuple[Figure, list[Axes]]:
     """Make a figure of panels, in as many rows as they need.
 
@@ -90,14 +90,16 @@ def make_panels(
     max_columns : int
         The most panels side by side.
     width, height : float
-        Inches of one panel with its titles and ticks.
+        Inches of one panel with its title and ticks.
+    frame : float
+        Inches above and below all panels, for a heading and a legend.
     **shared
         ``sharex`` and ``sharey``, as in Matplotlib's ``subplots``.
     """
     columns = min(n, max_columns)
     rows = -(-n // columns)
     # A figure that is made without pyplot is in no global list, and needs no closing.
-    figure = Figure((width * columns, height * rows), layout=ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.08))
+    figure = Figure((width * columns, height * rows + frame), layout=ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.08))
     panels = figure.subplots(rows, columns, squeeze=False, **shared).ravel().tolist()
     for unused in panels[n:]:
         unused.remove()
@@ -105,6 +107,15 @@ def make_panels(
         # A panel that was removed may have been the one below, with the numbers of a shared axis.
         axes.tick_params(labelbottom=True)
     return figure, panels[:n]
+
+
+def label_axes(panels: Sequence[Axes], xlabel: str, ylabel: str) -> None:
+    """Name the horizontal axes below the last panel of each column, and the vertical axes at the left."""
+    columns = panels[0].get_gridspec().ncols  # type: ignore[union-attr]
+    for axes in panels[-columns:]:
+        axes.set_xlabel(xlabel)
+    for axes in panels[::columns]:
+        axes.set_ylabel(ylabel)
 
 
 def add_heading(figure: Figure, text: str) -> None:
@@ -146,8 +157,8 @@ def collect_marks(panels: Sequence[Axes]) -> dict[str, Any]:
 @cache
 def measure_inches(text: str, points: float) -> float:
     """Return the width in inches of the widest line of a text, set in letters of a size in points."""
-    widths = [TextPath((0, 0), line, size=points).get_extents().width for line in text.split("\n")]
-    return max(float(width) for width in widths) / POINTS_PER_INCH
+    lines = [TextPath((0, 0), line, size=points) for line in text.split("\n") if line]
+    return max((float(line.get_extents().width) for line in lines), default=0.0) / POINTS_PER_INCH
 
 
 def wrap_name(name: str, letters: int = NAME_LETTERS, lines: int = 3) -> str:

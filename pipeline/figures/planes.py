@@ -25,6 +25,7 @@ from bakeoff.pipeline.figures.panels import (
     add_legend,
     add_title,
     collect_marks,
+    label_axes,
     make_panels,
     scatter_classes,
 )
@@ -85,12 +86,6 @@ class PlaneFigure(RunFigure):
             raise self.refuse(f"draws a plane of two numeric columns, and {held}", cure)
         check_colours(self, experiment)
 
-    def label_panels(self, panels: Sequence[Axes], X: pd.DataFrame) -> None:
-        """Name the axes by the columns; panels share the vertical axis, which is named at the left one."""
-        for axes in panels:
-            axes.set(xlabel=self.get_label(X.columns[0]), ylabel="")
-        panels[0].set_ylabel(self.get_label(X.columns[1]))
-
 
 def check_colours(figure: RunFigure, experiment: Experiment) -> None:
     """Raise UserError if there are more classes than colours."""
@@ -137,7 +132,7 @@ class DecisionRegions(PlaneFigure):
         variants = run.name_variants(self.variants)
         n_panels = len(variants)
         width = FIGURE_INCHES / n_panels if n_panels > 1 else SINGLE_PANEL_INCHES
-        figure, panels = make_panels(n_panels, n_panels, width=width, height=3.6, sharex=True, sharey=True)
+        figure, panels = make_panels(n_panels, n_panels, width=width, height=3.3, frame=0.3, sharex=True, sharey=True)
         for axes, (title, parameters) in zip(panels, variants.items(), strict=True):
             model = run.get_variant(parameters, self.columns)
             _draw_classes(axes, model, X, y, dataset.classes)
@@ -150,7 +145,7 @@ class DecisionRegions(PlaneFigure):
             else:
                 note = self._describe_query(model, X)
             add_title(axes, title, note)
-        self.label_panels(panels, X)
+        label_axes(panels, *map(self.get_label, X.columns))
         add_legend(figure, self.get_label(dataset.target), collect_marks(panels))
         return figure
 
@@ -209,7 +204,7 @@ class Margins(PlaneFigure):
                 _draw_margins(axes, pipeline, X)
             axes.set_aspect("equal")
             add_title(axes, title, _describe_margins(pipelines, X, y))
-        self.label_panels(panels, X)
+        label_axes(panels, *map(self.get_label, X.columns))
         marks = collect_marks(panels)
         if SUPPORT_VECTOR in marks:
             # Contours have no label.
@@ -236,6 +231,7 @@ def _draw_classes(axes: Axes, model: Any, X: pd.DataFrame, y: np.ndarray, classe
         axes.contour(display.xx0, display.xx1, is_above, levels=[0.5], **line)
     area = LARGE_MARKER_AREA if len(X) <= FEW_ROWS else SMALL_MARKER_AREA
     scatter_classes(axes, X.iloc[:, 0].to_numpy(), X.iloc[:, 1].to_numpy(), y, classes, area)
+    axes.set(xlabel="", ylabel="")
 
 
 def _respond(axes: Axes, model: Any, X: pd.DataFrame, **style: Any) -> DecisionBoundaryDisplay:

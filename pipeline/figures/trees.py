@@ -105,8 +105,7 @@ class Trees(TreeFigure):
         columns, height, has_texts = self._choose_layout(diagrams)
         widest = max(diagram.measure_width() for diagram in diagrams) + PANEL_GAP_INCHES
         width = MAX_WIDTH_INCHES / columns if n > 1 else min(MAX_WIDTH_INCHES, max(MIN_PANEL_INCHES, widest))
-        rows = -(-n // columns)
-        figure, panels = make_panels(n, columns, width=width, height=height + LEGEND_INCHES / rows)
+        figure, panels = make_panels(n, columns, width=width, height=height, frame=LEGEND_INCHES)
         drawn = zip(panels, diagrams, has_texts, pipelines.items(), strict=True)
         for axes, diagram, with_texts, (title, pipeline) in drawn:
             axes.set_axis_off()

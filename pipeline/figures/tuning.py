@@ -76,7 +76,9 @@ class Candidates(TuningFigure):
         # Unlike the maximum, fmax leaves out candidates whose score is NaN.
         find_best = np.fmax.reduce if greater_is_better else np.fmin.reduce
         names = list(dict.fromkeys(name for candidate in candidates for name in candidate))
-        figure, panels = make_panels(len(names), MAX_PANELS_IN_A_ROW, width=PANEL_INCHES, height=3.3, sharey=True)
+        figure, panels = make_panels(
+            len(names), MAX_PANELS_IN_A_ROW, width=PANEL_INCHES, height=2.7, frame=1.3, sharey=True
+        )
         for axes, name in zip(panels, names, strict=True):
             # Of a space of several grids, a candidate may lack the parameter.
             having = [number for number, candidate in enumerate(candidates) if name in candidate]
@@ -135,8 +137,8 @@ class Choices(TuningFigure):
         for name in names:
             of_space = [str(value) for grid in tuning.grids for value in grid.get(name, ())]
             values[name] = _list_once([*of_space, *table[name]])
-        height = 1.3 + BAR_INCHES * max(map(len, values.values()))
-        figure, panels = make_panels(len(names), MAX_PANELS_IN_A_ROW, width=PANEL_INCHES, height=height)
+        height = 0.75 + 1.4 * BAR_INCHES * max(map(len, values.values()))
+        figure, panels = make_panels(len(names), MAX_PANELS_IN_A_ROW, width=PANEL_INCHES, height=height, frame=1.3)
         for axes, name in zip(panels, names, strict=True):
             counts = [int((of_folds[name] == value).sum()) for value in values[name]]
             is_chosen = [value in set(of_model[name]) for value in values[name]]
