@@ -8,7 +8,7 @@ addresses that lead to another folder are corrected in the database, for MLflow'
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cache, partial
@@ -86,21 +86,33 @@ def anchor_addresses(file: Path, folder: Path | None = None) -> str:
         A sentence about what was changed; empty if nothing that a user has stored was.
     """
     folder = folder or file.parent
+    changes: dict[Address, Path] = {}
+    old_folders: set[Path] = set()
     with closing(sqlite3.connect(file)) as database:
         try:
-            found = list(_find_outside(database, folder))
-            changed = _find_changes(found, folder)
-            if not changed:
+            for address in list(_find_outside(database, folder)):
+                moved = _find_place(address, folder, old_folders)
+                if moved is None:
+                    continue
+                changes[address] = moved
+                is_default = address.path.parts[-2:] == DEFAULT_EXPERIMENT_FOLDER.parts
+                if not is_default:
+                    old_folders.update(root for root, inner in _split(address.path) if folder / inner == moved)
+            if not changes:
                 return ""
-            roots = _list_old_roots(changed)
             with database:
-                for address, path in changed.items():
+                for address, path in changes.items():
                     _write(database, address, path.as_uri())
-                for root in roots:
+                for root in sorted(old_folders):
                     move_dataset_sources(database, root, folder)
         except sqlite3.DatabaseError:  # another process holds it, or it is not MLflow's, which MLflow then says
             return ""
-    return _describe(changed, roots, folder)
+    if not old_folders:
+        return ""
+    counts = {noun: sum(address.table == table for address in changes) for table, noun in NOUNS.items()}
+    counted = join_words(count_nouns(count, noun) for noun, count in counts.items())
+    places = ", ".join(map(str, sorted(old_folders)))
+    return f"the store was in {places} before and is in {folder} now; the addresses of {counted} lead there."
 
 
 def _find_outside(database: sqlite3.Connection, folder: Path) -> Iterator[Address]:
@@ -120,20 +132,7 @@ def _find_outside(database: sqlite3.Connection, folder: Path) -> Iterator[Addres
                 yield Address(table, column, row, text, path)
 
 
-def _find_changes(found: Sequence[Address], folder: Path) -> dict[Address, Path]:
-    """Return the addresses that are to be changed, and where they are to lead."""
-    changes: dict[Address, Path] = {}
-    old_roots: set[Path] = set()
-    for address in found:
-        moved = _find_place(address, folder, old_roots)
-        if moved is not None:
-            changes[address] = moved
-            if address.table == EXPERIMENTS:
-                old_roots.update(root for root, inner in _split(address.path) if folder / inner == moved)
-    return changes
-
-
-def _find_place(address: Address, folder: Path, old_roots: set[Path]) -> Path | None:
+def _find_place(address: Address, folder: Path, old_folders: set[Path]) -> Path | None:
     """Return where an address is to lead; None if it stays."""
     splits = list(_split(address.path))
     for _, inner in splits:
@@ -143,7 +142,7 @@ def _find_place(address: Address, folder: Path, old_roots: set[Path]) -> Path | 
         return _find_experiment_place(address.path, folder, splits)
     if _exists(address.path):
         return None
-    return next((folder / inner for root, inner in splits if root in old_roots), None)
+    return next((folder / inner for root, inner in splits if root in old_folders), None)
 
 
 def _find_experiment_place(path: Path, folder: Path, splits: Sequence[tuple[Path, Path]]) -> Path | None:
@@ -179,27 +178,8 @@ def _exists(path: Path) -> bool:
         return False
 
 
-def _list_old_roots(changed: Mapping[Address, Path]) -> list[Path]:
-    """Return the folders that the store was in before."""
-    roots: set[Path] = set()
-    for address, path in changed.items():
-        is_default = address.path.parts[-2:] == DEFAULT_EXPERIMENT_FOLDER.parts
-        if not is_default:
-            roots.update(root for root, inner in _split(address.path) if path.parts[-len(inner.parts) :] == inner.parts)
-    return sorted(roots)
-
-
 def _write(database: sqlite3.Connection, address: Address, text: str) -> None:
     # The old text is a condition: another process may have changed or deleted the row in the meantime.
     condition = f"rowid = ? AND {address.column} = ?"
     query = f"UPDATE {address.table} SET {address.column} = ? WHERE {condition}"
     database.execute(query, (text, address.row, address.text))
-
-
-def _describe(changed: Mapping[Address, Path], roots: Sequence[Path], folder: Path) -> str:
-    if not roots:
-        return ""
-    counts = {noun: sum(address.table == table for address in changed) for table, noun in NOUNS.items()}
-    counted = join_words(count_nouns(count, noun) for noun, count in counts.items())
-    places = ", ".join(map(str, roots))
-    return f"the store was in {places} before and is in {folder} now; the addresses of {counted} lead there."

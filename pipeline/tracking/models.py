@@ -85,21 +85,18 @@ def save_model(
     has_code = write_own_code(packages, folder)
     add_flavors(record, types, CODE_FOLDER if has_code else None)
     record.signature = model_signature(estimator, training.task)
-    record.metadata = {**(record.metadata or {}), **describe_training(training)}
-    record.model_size_bytes = len(dumped)
-    # MLflow would use PyYAML's Python dumper, which takes ten times as long as the one in C.
-    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-    (folder / MLMODEL_FILE).write_text(yaml.dump(record.to_dict(), Dumper=dumper))
-
-
-def describe_training(training: TrainingRecord) -> dict[str, str]:
-    """Return what MLflow's pages show of a record."""
-    return {
+    # MLflow's pages show these.
+    record.metadata = {
+        **(record.metadata or {}),
         "rows": training.describe_rows(),
         "dataset": training.dataset,
         "dataset_digest": training.dataset_digest,
         "columns": ", ".join(training.features),
     }
+    record.model_size_bytes = len(dumped)
+    # MLflow would use PyYAML's Python dumper, which takes ten times as long as the one in C.
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    (folder / MLMODEL_FILE).write_text(yaml.dump(record.to_dict(), Dumper=dumper))
 
 
 def add_flavors(record: Model, types: Sequence[str], code: str | None = None) -> None:
@@ -192,6 +189,8 @@ def model_signature(estimator: Any, task: str) -> ModelSignature:
 def log_run_model(store: Store, estimator: Any, training: TrainingRecord, trust: Sequence[str]) -> str:
     """Write the model of a run, and note it as the output of the run; return its id.
 
+    It becomes READY, or FAILED if it cannot be written, so that pages show it beside its run.
+
     Parameters
     ----------
     store : Store
@@ -202,70 +201,18 @@ def log_run_model(store: Store, estimator: Any, training: TrainingRecord, trust:
     trust : sequence of str
         Packages whose types the estimator may hold.
     """
-    from mlflow.entities import LoggedModelOutput
-
-    model_id = log_model(store, MODEL_NAME, estimator, training, trust)
-    store.client.log_outputs(training.run_id, [LoggedModelOutput(model_id, step=0)])
-    return model_id
-
-
-def log_model(
-    store: Store,
-    name: str,
-    estimator: Any,
-    training: TrainingRecord,
-    trust: Sequence[str],
-    *,
-    keep_failed: bool = True,
-) -> str:
-    """Write a model into MLflow, and return its id; it becomes READY, or FAILED if it cannot be written.
-
-    Parameters
-    ----------
-    store : Store
-    name : str
-        What MLflow's pages show; several models may have the same.
-    estimator : estimator
-        Fitted.
-    training : TrainingRecord
-        Names the run that the model comes from.
-    trust : sequence of str
-        Packages whose types the estimator may hold.
-    keep_failed : bool
-        Whether a model that cannot be written stays, so that pages show it beside its run.
-    """
-    from mlflow.entities import LoggedModelStatus
-    from mlflow.models import Model as MLflowModel
+    from mlflow.entities import LoggedModelOutput, LoggedModelStatus
 
     client = store.client
-    run_id = training.run_id
-    logged = client.create_logged_model(store.experiment_id, name=name, source_run_id=run_id)
-    record = MLflowModel(
-        artifact_path=logged.artifact_location,
-        model_uuid=logged.model_id,
-        run_id=run_id,
-        model_id=logged.model_id,
-    )
-    # The model becomes READY only when all files are written, so that an incomplete one is never loaded.
-    upload = partial(client.log_model_artifacts, logged.model_id)
+    logged = client.create_logged_model(store.experiment_id, name=MODEL_NAME, source_run_id=training.run_id)
     try:
-        with artifact_folder(logged.artifact_location, upload) as folder:
-            save_model(estimator, folder, record, training, trust)
+        _write_model(store, logged, estimator, training, trust)
     except BaseException:
         with suppress(StoreError):  # the first error is the one to report
-            if keep_failed:
-                client.finalize_logged_model(logged.model_id, LoggedModelStatus.FAILED)
-            else:
-                delete_model(store, logged.model_id)
+            client.finalize_logged_model(logged.model_id, LoggedModelStatus.FAILED)
         raise
-    client.finalize_logged_model(logged.model_id, LoggedModelStatus.READY)
+    client.log_outputs(training.run_id, [LoggedModelOutput(logged.model_id, step=0)])
     return str(logged.model_id)
-
-
-def preload_modules() -> None:
-    """Import the modules that the first run would import."""
-    for module in PRELOADED_MODULES:
-        importlib.import_module(module)
 
 
 def store_version(
@@ -304,20 +251,39 @@ def store_version(
     from mlflow.exceptions import MlflowException
 
     run = store.client.get_run(record.run_id)
-    place = replace(store, experiment_id=str(run.info.experiment_id))
+    experiment_id = str(run.info.experiment_id)
     try:
-        model_id = log_model(place, name.name, estimator, record, trust, keep_failed=False)
-        return _register_or_delete(place, name, model_id, record.run_id, tags or {}, description)
+        logged = store.client.create_logged_model(experiment_id, name=name.name, source_run_id=record.run_id)
+        try:
+            _write_model(store, logged, estimator, record, trust)
+            return register_version(store, name, logged.model_id, record.run_id, tags, description)
+        except BaseException:
+            with suppress(StoreError):  # the first error is the one to report
+                delete_model(store, logged.model_id)
+            raise
     except (MlflowException, OSError, UntrustedType) as error:
         reason = str(error).splitlines()[0]
         raise UserError(f"the model of run {record.run_id} cannot be stored as {name}: {reason}") from error
 
 
-def _register_or_delete(
-    store: Store, name: ModelName, model_id: str, run_id: str, tags: Mapping[str, str], description: str
-) -> RegisteredVersion:
-    try:
-        return register_version(store, name, model_id, run_id, tags, description)
-    except BaseException:
-        delete_model(store, model_id)
-        raise
+def _write_model(store: Store, logged: Any, estimator: Any, training: TrainingRecord, trust: Sequence[str]) -> None:
+    """Write the files of a logged model, which becomes READY only then: an incomplete one is never loaded."""
+    from mlflow.entities import LoggedModelStatus
+    from mlflow.models import Model as MLflowModel
+
+    record = MLflowModel(
+        artifact_path=logged.artifact_location,
+        model_uuid=logged.model_id,
+        run_id=training.run_id,
+        model_id=logged.model_id,
+    )
+    upload = partial(store.client.log_model_artifacts, logged.model_id)
+    with artifact_folder(logged.artifact_location, upload) as folder:
+        save_model(estimator, folder, record, training, trust)
+    store.client.finalize_logged_model(logged.model_id, LoggedModelStatus.READY)
+
+
+def preload_modules() -> None:
+    """Import the modules that the first run would import."""
+    for module in PRELOADED_MODULES:
+        importlib.import_module(module)

@@ -7,7 +7,14 @@ from typing import Any
 import pytest
 
 from bakeoff.pipeline.tracking import history
-from bakeoff.pipeline.tracking.history import MAX_SINGLE_QUERIES, end_orphans, find_failed_jobs, find_finished_runs
+from bakeoff.pipeline.tracking.history import (
+    MAX_SINGLE_QUERIES,
+    count_candidates,
+    count_looks,
+    end_orphans,
+    find_failed_jobs,
+    find_finished_runs,
+)
 from bakeoff.pipeline.tracking.store import Store, open_store
 
 OLD = [f"old{number}" for number in range(3)]
@@ -68,3 +75,51 @@ def test_a_run_that_finishes_while_its_process_is_looked_up_stays_finished(
     assert end_orphans(store) == ([] if finishes else [run_id])
     run = store.client.get_run(run_id)
     assert (run.info.status, "error" in run.data.tags) == (status, not finishes)
+
+
+WINE = {"dataset_digest": "wine", "splits_digest": "folds"}
+SCORED_RUNS = [
+    ("FINISHED", {**WINE, "config_hash": "knn"}),
+    ("FINISHED", {**WINE, "config_hash": "knn"}),
+    ("FINISHED", {**WINE, "config_hash": "svm"}),
+    ("FAILED", {**WINE, "config_hash": "mlp"}),
+    ("FINISHED", {**WINE, "splits_digest": "others", "config_hash": "knn"}),
+    ("FINISHED", {"dataset_digest": "wine", "config_hash": "of an earlier version"}),
+    ("FINISHED", {"comparison": "no configuration"}),
+]
+
+
+@pytest.fixture(scope="module")
+def scored(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """Return a store with runs of three configurations on the same test rows, one of them deleted in MLflow."""
+    opened = open_store(f"sqlite:///{tmp_path_factory.mktemp('looks')}/mlflow.db", "bakeoff")
+    other = open_store(opened.uri, "another experiment")
+    for each, tags in [*((opened, run) for run in SCORED_RUNS), (other, ("FINISHED", {**WINE, "config_hash": "tree"}))]:
+        status, run_tags = tags
+        run = each.client.create_run(each.experiment_id, tags=run_tags)
+        each.client.set_terminated(run.info.run_id, status)
+    each.client.delete_run(run.info.run_id)
+    return opened
+
+
+def test_each_configuration_counts_once_wherever_its_runs_are_and_whether_they_were_deleted(scored: Store) -> None:
+    assert count_looks(scored, "wine", "folds") == len({"knn", "svm", "tree"})
+    assert count_looks(scored, "wine", "others") == 1
+    assert count_looks(scored, "iris", "folds") == 0
+
+
+def test_the_search_that_servers_are_asked_with_finds_the_same(scored: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    queried = set(history.read_scored_jobs(scored, "wine"))
+    assert {job.config_hash for job in queried} == {"knn", "svm", "tree", "of an earlier version"}
+    monkeypatch.setattr(history, "has_database", lambda client: False)
+    assert set(history.read_scored_jobs(scored, "wine")) == queried
+
+
+def test_a_configuration_that_is_about_to_be_scored_counts_once(scored: Store) -> None:
+    assert count_looks(scored, "wine", "folds", "knn") == 3
+    assert count_looks(scored, "wine", "folds", "mlp") == 4
+
+
+def test_the_best_is_chosen_from_the_finished_runs_of_its_experiment_on_any_test_rows(scored: Store) -> None:
+    assert count_candidates(scored, "wine") == len({"knn", "svm", "of an earlier version"})
+    assert count_candidates(scored, "iris") == 0

@@ -1,11 +1,13 @@
-"""A server that does not answer is refused after one question, whatever MLflow's client would do."""
+"""A store that does not answer is asked once, and files give a call more time."""
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
@@ -15,7 +17,7 @@ from command import Bakeoff
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking import limited_calls
-from bakeoff.pipeline.tracking.limited_calls import require_answer
+from bakeoff.pipeline.tracking.limited_calls import measure_folder, require_answer
 
 
 class BrokenProxy(BaseHTTPRequestHandler):
@@ -87,3 +89,30 @@ def test_a_database_that_is_not_there_is_refused_without_its_password() -> None:
     with pytest.raises(UserError, match="refused") as refusal:
         require_answer(f"postgresql://me:secret@127.0.0.1:{mlflow_server.free_port()}/runs")
     assert "secret" not in str(refusal.value)
+
+
+def test_files_at_all_depths_count_and_links_do_not(tmp_path: Path) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "one").write_bytes(b"12345")
+    (tmp_path / "a" / "b" / "two").write_bytes(b"123")
+    (tmp_path / "a" / "link").symlink_to(tmp_path / "one")
+    assert measure_folder(tmp_path) == 8
+    assert measure_folder(tmp_path / "nowhere") == 0
+
+
+def test_a_file_that_is_deleted_while_files_are_measured_counts_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("first", "second"):
+        (tmp_path / name).write_bytes(b"12345")
+    look = os.lstat
+
+    def delete_the_other(path: Path) -> os.stat_result:
+        status = look(path)
+        for other in tmp_path.iterdir():
+            if other != path:
+                other.unlink()
+        return status
+
+    monkeypatch.setattr("bakeoff.pipeline.tracking.limited_calls.os.lstat", delete_the_other)
+    assert measure_folder(tmp_path) == 5
