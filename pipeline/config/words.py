@@ -40,7 +40,7 @@ LOST_WORDS: Mapping[str, str] = {
     rf"\+*{GROUP}=(.*,\s*glob\(.*|glob\([^)]*\)\s*,.*)": (
         "{word}: glob(...) stands alone; write {group}=glob(PATTERN), or the names {group}=A,B."
     ),
-    rf"\+*{GROUP}=(.*,)?\s*{NO_NAME}\s*(,.*)?": "{word} names no option; {choice}.",
+    rf"\+*{GROUP}=([^{{\[]*,)?\s*{NO_NAME}\s*(,.*)?": "{word} names no option; {choice}.",
     rf"\+*(?!experiment|hydra){GROUP}=\s*\[.*": (
         "{word}: {group} takes one option, and this is a list; {choice}. With -m, {group}=A,B runs a job for each."
     ),
@@ -67,7 +67,7 @@ def check_overrides(words: Iterable[str]) -> None:
 
     Examples
     --------
-    >>> check_overrides(["learner=knn", "dataset=iris,wine", "experiment=[a,b]", "learner={p: 1}"])
+    >>> check_overrides(["learner=knn", "dataset=iris,wine", "experiment=[a,b]", "space={p: [1, 2, 3]}"])
     >>> check_overrides(["~audit"])
     Traceback (most recent call last):
     bakeoff.pipeline.errors.UserError: ~audit: audit cannot be removed, because every job needs it; write audit=none \
