@@ -23,13 +23,12 @@ from bakeoff.pipeline.inspection.profile import ColumnProfile, TableProfile, cou
 from bakeoff.pipeline.inspection.report import render_page
 from bakeoff.pipeline.inspection.request import NO_PAGE, InspectRequest
 from bakeoff.pipeline.stages.dataset import Column, ColumnRules, Dataset, Roles, Source, make_dataset
-from bakeoff.pipeline.stages.dataset.assembly import describe_left_out
 from bakeoff.pipeline.stages.dataset.cells import Cells
 from bakeoff.pipeline.stages.dataset.convert import convert_cells, convert_columns, read_column
 from bakeoff.pipeline.stages.dataset.files import list_dataset_files
 from bakeoff.pipeline.stages.dataset.keys import require_column
 from bakeoff.pipeline.stages.dataset.kinds import find_date_format, find_kind
-from bakeoff.pipeline.stages.dataset.loaders import COLLECTORS
+from bakeoff.pipeline.stages.dataset.loaders import COLLECTORS, describe_left_out
 from bakeoff.pipeline.stages.dataset.table import (
     DATE,
     DROPPED,

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 from bakeoff.pipeline.stages.dataset.table import Column, Dataset
 
 if TYPE_CHECKING:
-    from bakeoff.pipeline.stages.dataset.assembly import make_dataset
     from bakeoff.pipeline.stages.dataset.bundled import load_bundled, load_lecture_table, make_points
     from bakeoff.pipeline.stages.dataset.convert import convert_columns, convert_like
     from bakeoff.pipeline.stages.dataset.files import read_file, require_file
     from bakeoff.pipeline.stages.dataset.keys import ColumnRules, FileLayout, Roles
-    from bakeoff.pipeline.stages.dataset.loaders import load_frame, load_openml, load_query, read_table
+    from bakeoff.pipeline.stages.dataset.loaders import load_frame, load_openml, load_query, make_dataset, read_table
     from bakeoff.pipeline.stages.dataset.source import Source
     from bakeoff.pipeline.stages.dataset.text_file import count_columns
 
@@ -35,7 +34,7 @@ MODULES: Mapping[str, str] = {
     "load_lecture_table": "bundled",
     "load_openml": "loaders",
     "load_query": "loaders",
-    "make_dataset": "assembly",
+    "make_dataset": "loaders",
     "make_points": "bundled",
     "read_file": "files",
     "read_table": "loaders",

@@ -14,6 +14,7 @@ from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.dataset.table import Dataset, find_positive_class
 
 TABLES = Path(__file__).parent / "tables"
+BUNDLED = ("iris", "wine", "breast_cancer", "digits", "diabetes")
 
 
 def load_bundled(name: str, positive: str | None = None) -> Dataset:
@@ -27,16 +28,9 @@ def load_bundled(name: str, positive: str | None = None) -> Dataset:
     """
     from sklearn import datasets
 
-    loaders: dict[str, Callable[..., object]] = {
-        "iris": datasets.load_iris,
-        "wine": datasets.load_wine,
-        "breast_cancer": datasets.load_breast_cancer,
-        "digits": datasets.load_digits,
-        "diabetes": datasets.load_diabetes,
-    }
-    if not isinstance(name, str) or name not in loaders:
-        raise UserError(f"dataset.name={name!r} is not bundled. {did_you_mean(str(name), loaders)}")
-    bunch: dict[str, np.ndarray] = loaders[name]()  # type: ignore[assignment]
+    if name not in BUNDLED:
+        raise UserError(f"dataset.name={name!r} is not bundled. {did_you_mean(str(name), BUNDLED)}")
+    bunch: dict[str, np.ndarray] = getattr(datasets, f"load_{name}")()
     features = [str(feature) for feature in bunch["feature_names"]]
     if name == "diabetes":
         task = "regression"
@@ -100,7 +94,7 @@ def make_points(name: str, rows: int, noise: float, seed: int) -> Dataset:
         "circles": lambda: datasets.make_circles(rows, noise=noise, factor=0.4, **shared),
         "blobs": lambda: datasets.make_blobs(rows, centers=centers, cluster_std=noise, **shared),
     }
-    if not isinstance(name, str) or name not in generators:
+    if str(name) not in generators:
         raise UserError(f"dataset.name={name!r} cannot be generated. {did_you_mean(str(name), generators)}")
     is_number = isinstance(noise, int | float) and not isinstance(noise, bool)
     if not is_number or not 0 <= noise < math.inf:

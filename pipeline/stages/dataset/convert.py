@@ -14,10 +14,10 @@ from bakeoff.pipeline.stages.dataset.cells import Cells, read_cells
 from bakeoff.pipeline.stages.dataset.keys import KIND_OF_KEY, ColumnRules
 from bakeoff.pipeline.stages.dataset.kinds import (
     Kind,
-    check_declared_kind,
     find_date_format,
     find_kind,
     find_useless_kind,
+    fit_kind,
 )
 from bakeoff.pipeline.stages.dataset.spelling import parse_dates
 from bakeoff.pipeline.stages.dataset.suspicions import find_suspicions
@@ -103,14 +103,10 @@ def judge_column(cells: Cells, rules: ColumnRules) -> Column:
     name = cells.name
     kind = rules.declared_kinds.get(name)
     if kind is not None:
-        ordered = rules.get_ordered_values(name)
-        given_format = rules.get_date_format(name)
         key = next(key for key, each in KIND_OF_KEY.items() if each == kind)
-        check_declared_kind(cells, kind, f"dataset.{key} names {name!r}", given_format, ordered)
-        column = Column(name, kind, f"{DECLARED}{key}", values=ordered)
-        if kind == DATE:
-            column = replace(column, date_format=find_date_format(cells, given_format))
-        return describe_cells(cells, column)
+        declared = Column(name, kind, f"{DECLARED}{key}", values=rules.get_ordered_values(name))
+        fitted = fit_kind(cells, declared, f"dataset.{key} names {name!r}", rules.get_date_format(name))
+        return describe_cells(cells, fitted)
     found = find_kind(cells)
     useless = find_useless_kind(cells, found.name)
     column = _choose_role(cells, found, useless, is_kept=name in rules.keep)
@@ -256,12 +252,8 @@ def count_unseen(cells: Cells, column: Column) -> dict[str, int]:
 
 def _fit_column(cells: Cells, column: Column) -> Column:
     """Return a column with the values and the format of dates of these cells; raises UserError if they do not fit."""
-    claim = f"{column.name!r} was {column.kind} in training"
-    if column.kind == DATE:
-        return replace(column, date_format=find_date_format(cells, column.date_format, claim))
-    if column.kind in (NUMERIC, TEXT):
-        check_declared_kind(cells, column.kind, claim)
-        return column
+    if column.kind in (NUMERIC, DATE, TEXT):
+        return fit_kind(cells, column, f"{column.name!r} was {column.kind} in training", column.date_format)
     # A value that training did not have is kept: a learner treats it as unseen.
     own_values = tuple(value for value in cells.distinct.values if value not in column.values)
     return replace(column, values=(*column.values, *own_values))

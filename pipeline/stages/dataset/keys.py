@@ -114,9 +114,18 @@ class FileLayout:
     max_columns: int = DEFAULT_MAX_COLUMNS
 
     def __post_init__(self) -> None:
-        self._check_values()
-        self._check_characters()
-        self._check_names()
+        for key, is_right, needed in self._list_rules():
+            if not is_right:
+                raise UserError(f"dataset.{key}={getattr(self, key)!r} {needed}.")
+        if self.names and self.header is None:
+            raise UserError(
+                "dataset.names is for files without a row of names; add dataset.header=false, or dataset.header=true "
+                "if the names replace those of the file."
+            )
+        names = [str(name) for name in self.names]
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        if repeated:
+            raise UserError(f"dataset.names gives {', '.join(map(repr, repeated))} to more than one column.")
 
     @property
     def has_names(self) -> bool:
@@ -161,45 +170,26 @@ class FileLayout:
         needed = "a row of column names and rows of data" if self.has_names else "rows of data"
         return UserError(f"dataset.path={str(file)!r} is empty; it needs {needed}.")
 
-    def _check_values(self) -> None:
-        for key, value in {"header": self.header, "strip": self.strip}.items():
-            if value is not None and not isinstance(value, bool):
-                raise UserError(f"dataset.{key}={value!r} must be true or false.")
+    def _list_rules(self) -> list[tuple[str, bool, str]]:
+        """Return each key with whether its value is right, and what is needed."""
+        decimal, thousands = read_sign(self.decimal), read_sign(self.thousands)
+        texts = ((key, getattr(self, key)) for key in ("separator", "quote", "comment"))
         is_count = isinstance(self.skip_rows, int) and not isinstance(self.skip_rows, bool) and self.skip_rows >= 0
-        if not is_count:
-            raise UserError(f"dataset.skip_rows={self.skip_rows!r} must be a number of lines, from 0.")
-        if self.ragged not in RAGGED:
-            raise UserError(f"dataset.ragged={self.ragged!r} is not allowed. {did_you_mean(str(self.ragged), RAGGED)}")
-
-    def _check_characters(self) -> None:
-        for key in ("separator", "quote", "comment"):
-            value = getattr(self, key)
-            if value is not None and (not isinstance(value, str) or not value):
-                raise UserError(f"dataset.{key}={value!r} must be a text in quotation marks, or null.")
-        if self.quote is not None and (len(self.quote) > 1 or not self.quote.isascii()):
-            raise UserError(f"dataset.quote={self.quote!r} must be one character, such as '\"', or null for none.")
-        decimal = read_sign(self.decimal)
-        thousands = read_sign(self.thousands)
-        if decimal not in (None, *DECIMAL_SIGNS):
-            raise UserError(f"dataset.decimal={self.decimal!r} must be point or comma, or null for a guess.")
-        if thousands not in (None, *THOUSANDS_SIGNS):
-            words = ", ".join(SIGN_WORDS)
-            raise UserError(f"dataset.thousands={self.thousands!r} must be one of {words}, or null for none.")
-        if thousands is not None and thousands == decimal:
-            raise UserError(f"dataset.thousands={self.thousands!r} is the decimal sign as well; give two signs.")
-
-    def _check_names(self) -> None:
-        if isinstance(self.names, str):
-            raise UserError(f"dataset.names={self.names!r} must be a list of columns: dataset.names=[{self.names}].")
-        if self.names and self.header is None:
-            raise UserError(
-                "dataset.names is for files without a row of names; add dataset.header=false, or dataset.header=true "
-                "if the names replace those of the file."
-            )
-        names = [str(name) for name in self.names]
-        repeated = sorted({name for name in names if names.count(name) > 1})
-        if repeated:
-            raise UserError(f"dataset.names gives {', '.join(map(repr, repeated))} to more than one column.")
+        is_letter = self.quote is None or (len(str(self.quote)) == 1 and str(self.quote).isascii())
+        words = ", ".join(SIGN_WORDS)
+        quoted = "must be a text in quotation marks, or null"
+        return [
+            ("header", isinstance(self.header, bool | None), "must be true or false"),
+            ("strip", isinstance(self.strip, bool | None), "must be true or false"),
+            ("skip_rows", is_count, "must be a number of lines, from 0"),
+            ("ragged", self.ragged in RAGGED, f"is not allowed. Allowed: {', '.join(sorted(RAGGED))}"),
+            *((key, value is None or (isinstance(value, str) and value != ""), quoted) for key, value in texts),
+            ("quote", is_letter, "must be one character, such as '\"', or null for none"),
+            ("decimal", decimal in (None, *DECIMAL_SIGNS), "must be point or comma, or null for a guess"),
+            ("thousands", thousands in (None, *THOUSANDS_SIGNS), f"must be one of {words}, or null for none"),
+            ("thousands", thousands is None or thousands != decimal, "is the decimal sign as well; give two signs"),
+            ("names", not isinstance(self.names, str), f"must be a list of columns: dataset.names=[{self.names}]"),
+        ]
 
 
 def read_sign(sign: str | None) -> str | None:

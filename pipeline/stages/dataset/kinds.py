@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.cells import MAX_EXACT_INTEGER, Cells
-from bakeoff.pipeline.stages.dataset.spelling import count_dates, find_date_formats, format_list_key, parse_dates
+from bakeoff.pipeline.stages.dataset.spelling import find_date_formats, format_list_key, parse_dates
 from bakeoff.pipeline.stages.dataset.table import (
     BOOLEAN,
     CONSTANT,
@@ -21,6 +22,7 @@ from bakeoff.pipeline.stages.dataset.table import (
     NUMERIC,
     ORDERED,
     TEXT,
+    Column,
 )
 from bakeoff.pipeline.text.words import count_nouns
 
@@ -174,33 +176,31 @@ def _name_nominal(cells: Cells, reason: str) -> Kind:
 MAX_SHOWN_CELLS = 3
 
 
-def check_declared_kind(
-    cells: Cells, kind: str, claim: str, date_format: str = "", ordered: tuple[str, ...] = ()
-) -> None:
-    """Reject a declared kind that the cells do not have.
+def fit_kind(cells: Cells, column: Column, claim: str, date_format: str = "") -> Column:
+    """Return a column of a kind that is given, with the format of its dates.
 
     Parameters
     ----------
     cells : Cells
-    kind : str
+    column : Column
+        Its kind and, if it is ordered, its values in canonical spelling.
     claim : str
-        Who says that they have it, as the beginning of a sentence: ``dataset.numeric names 'age'``.
+        Who says that the cells are of this kind, as the beginning of a sentence: ``dataset.numeric names 'age'``.
     date_format : str
         That is given for a column of dates; empty if there is none.
-    ordered : tuple of str
-        The values of an ordered column, in canonical spelling.
 
     Raises
     ------
     UserError
-        It names a cell, its row and the cure.
+        They are not; it names a cell, its row and the cure.
     """
-    if kind == NUMERIC:
+    if column.kind == NUMERIC:
         _require_numbers(cells, claim)
-    elif kind == DATE:
-        find_date_format(cells, date_format, claim)
-    elif kind == ORDERED:
-        _require_values(cells, ordered, claim)
+    elif column.kind == DATE:
+        return replace(column, date_format=find_date_format(cells, date_format, claim))
+    elif column.kind == ORDERED:
+        _require_values(cells, column.values, claim)
+    return column
 
 
 def find_date_format(cells: Cells, given: str = "", claim: str = "") -> str:
@@ -223,9 +223,9 @@ def find_date_format(cells: Cells, given: str = "", claim: str = "") -> str:
         return ""
     spellings = cells.distinct.spellings
     if given:
-        if count_dates(spellings, given) < len(spellings):
-            wrong = parse_dates(spellings, given).isna().to_numpy()  # (k,)
-            cell = spellings[int(np.flatnonzero(wrong)[0])]
+        is_wrong = parse_dates(spellings, given).isna()
+        if is_wrong.any():
+            cell = spellings[int(is_wrong.argmax())]
             raise UserError(
                 f"{claim}, but {_locate(cells, cell)} is not a date of the format {given!r}; correct the cell, or take "
                 f"such cells for missing with {format_list_key('na_values', [cell])}."
