@@ -53,6 +53,12 @@ HELP_COLUMNS = 110
 KEY_COLUMNS = 22
 
 
+def list_store_words(uri: Any = None, experiment: Any = DEFAULT_EXPERIMENT) -> list[str]:
+    """Return the words that name a store on the command line, as far as it is not the usual one."""
+    words = [] if uri is None else [f"tracking.uri={uri}"]
+    return words if experiment == DEFAULT_EXPERIMENT else [*words, f"tracking.experiment={experiment}"]
+
+
 @dataclass(frozen=True, kw_only=True)
 class StoreRequest:
     """A request about a store.
@@ -80,10 +86,7 @@ class ExperimentRequest(StoreRequest):
 
     def list_store_words(self) -> list[str]:
         """Return the words that name the store, if it is not the usual one."""
-        words = [] if self.tracking__uri is None else [f"tracking.uri={self.tracking__uri}"]
-        if self.tracking__experiment != DEFAULT_EXPERIMENT:
-            words.append(f"tracking.experiment={self.tracking__experiment}")
-        return words
+        return list_store_words(self.tracking__uri, self.tracking__experiment)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from bakeoff.pipeline.config.requests import DEFAULT_EXPERIMENT
+from bakeoff.pipeline.config.requests import DEFAULT_EXPERIMENT, list_store_words
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.sweep.jobs import FINISHED, REFUSED, SKIPPED, STOPPED, JobOutcome
 from bakeoff.pipeline.sweep.planning import DONE, DUPLICATE, INVALID, TO_DO, Plan
@@ -173,7 +173,10 @@ class SweepDisplay:
             return
         has_choice = any(len(table.configurations) > 1 for table in tables)
         self._out.print()
-        for words in dict.fromkeys(_name_store(setting) for setting in settings):
+        stores = [
+            list_store_words(setting.get("uri"), setting.get("experiment", DEFAULT_EXPERIMENT)) for setting in settings
+        ]
+        for words in dict.fromkeys(map(tuple, stores)):
             if has_choice:
                 command = shlex.join(["bakeoff", "compare", f"sweep={sweep}", *words])
                 self._out.print(f"compare  {escape(command)}")
@@ -251,16 +254,6 @@ def _format_outcome(outcome: JobOutcome, name_width: int) -> str:
         first_line = outcome.reason.partition("\n")[0]
         text = f"{outcome.kind}  {escape(first_line)}"
     return f"#{outcome.number:<4} {escape(outcome.name):<{name_width}} {text}".rstrip()
-
-
-def _name_store(setting: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the words that name a store on the command line; none for the default store."""
-    words = []
-    if setting.get("uri") is not None:
-        words.append(f"tracking.uri={setting['uri']}")
-    if setting.get("experiment", DEFAULT_EXPERIMENT) != DEFAULT_EXPERIMENT:
-        words.append(f"tracking.experiment={setting['experiment']}")
-    return tuple(words)
 
 
 def _is_better(outcome: JobOutcome, best: JobOutcome | None) -> bool:

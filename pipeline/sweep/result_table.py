@@ -43,33 +43,6 @@ MAX_IDS_PER_QUERY = 500
 
 
 @dataclass(frozen=True)
-class Result:
-    """What is known of a configuration on a dataset.
-
-    Attributes
-    ----------
-    mean : float
-        Of the headline score over folds; NaN if it is not defined, or the job did not finish.
-    std : float or None
-        None for a single fold.
-    failure : str
-        Why there is no score, in a word: the name of the error, ``killed``, ``refused``, ``not run``; else empty.
-    reason : str
-        The same as a sentence.
-    """
-
-    mean: float = float("nan")
-    std: float | None = None
-    failure: str = ""
-    reason: str = ""
-
-    @property
-    def has_score(self) -> bool:
-        """Whether the job finished with a score that is defined."""
-        return not np.isnan(self.mean)
-
-
-@dataclass(frozen=True)
 class ResultTable:
     """The results of all jobs with the same headline score.
 
@@ -80,24 +53,30 @@ class ResultTable:
     greater_is_better : bool
     configurations, datasets : tuple of str
         In the order of the jobs.
-    results : mapping of (str, str) to Result
-        (configuration, dataset) -> result; a job that the sweep does not have is absent.
+    results : mapping of (str, str) to JobOutcome
+        (configuration, dataset) -> how the job ended; one that the sweep does not have is absent.
     """
 
     metric: str
     greater_is_better: bool
     configurations: tuple[str, ...]
     datasets: tuple[str, ...]
-    results: Mapping[tuple[str, str], Result]
+    results: Mapping[tuple[str, str], JobOutcome]
 
     @cached_property
     def scores(self) -> np.ndarray:
         """The means, shape (configurations, datasets); NaN where there is no score."""
-        missing = Result()
         return np.array([
-            [self.results.get((configuration, dataset), missing).mean for dataset in self.datasets]
+            [self.read_values(configuration, dataset)[0] for dataset in self.datasets]
             for configuration in self.configurations
         ])  # fmt: skip
+
+    def read_values(self, configuration: str, dataset: str) -> tuple[float, float]:
+        """Return the mean and the standard deviation of a score over folds; NaN if there is none."""
+        outcome = self.results.get((configuration, dataset))
+        if outcome is None or outcome.kind not in (FINISHED, SKIPPED):
+            return np.nan, np.nan
+        return outcome.metrics.get(self.metric, np.nan), outcome.metrics.get(f"{self.metric}_std", np.nan)
 
     @cached_property
     def _rounded_scores(self) -> np.ndarray:
@@ -225,28 +204,16 @@ def _add_scores(outcome: JobOutcome, run: StoredRun | None) -> JobOutcome:
 
 
 def _make_table(metric: str, outcomes: Sequence[JobOutcome], cells: Mapping[int, JobCell]) -> ResultTable:
-    results = {}
-    for outcome in outcomes:
-        cell = cells[outcome.number]
-        results[cell.configuration, cell.dataset] = _read_result(outcome, metric)
+    places = [cells[outcome.number] for outcome in outcomes]
+    keys = [(place.configuration, place.dataset) for place in places]
     scored = next(outcome for outcome in outcomes if outcome.headline == metric)
     return ResultTable(
         metric,
         scored.greater_is_better,
-        configurations=tuple(dict.fromkeys(configuration for configuration, _ in results)),
-        datasets=tuple(dict.fromkeys(dataset for _, dataset in results)),
-        results=results,
+        configurations=tuple(dict.fromkeys(place.configuration for place in places)),
+        datasets=tuple(dict.fromkeys(place.dataset for place in places)),
+        results=dict(zip(keys, outcomes, strict=True)),
     )
-
-
-def _read_result(outcome: JobOutcome, metric: str) -> Result:
-    if outcome.kind in (FINISHED, SKIPPED):
-        if not outcome.metrics:
-            return Result(failure="no scores", reason=f"run {outcome.run_id} has no scores in the store")
-        return Result(outcome.metrics.get(metric, float("nan")), outcome.metrics.get(f"{metric}_std"))
-    # The reason of a failure begins with the name of the error.
-    failure = outcome.reason.partition(":")[0] if outcome.kind == FAILED else outcome.kind
-    return Result(failure=failure, reason=outcome.reason.partition("\n")[0])
 
 
 def _distinguish_cells(outcomes: Sequence[JobOutcome]) -> dict[int, JobCell]:
@@ -275,7 +242,7 @@ def tabulate_results(table: ResultTable) -> Table:
     rows: list[Row] = []
     for row, name in enumerate(table.configurations):
         cells = [
-            _write_result(table.results.get((name, dataset)), is_best=bool(table.is_best[row, column]))
+            _write_result(table, name, dataset, is_best=bool(table.is_best[row, column]))
             for column, dataset in enumerate(table.datasets)
         ]
         rows.append([name, *([] if ranks is None else [numbers.format_statistic(ranks[row])]), *cells])
@@ -304,12 +271,20 @@ def show_table(table: ResultTable, console: Console) -> None:
         console.print(f"and {hidden}; these are the first {MAX_ROWS} {order}")
 
 
-def _write_result(result: Result | None, *, is_best: bool) -> Cell:
-    """Return a score, or why there is none; empty if there is no such job."""
-    if result is None or result.failure:
-        return Cell("", EMPTY) if result is None else Cell(result.failure, EMPTY, hint=result.reason)
-    note = numbers.format_deviation(np.nan if result.std is None else result.std)
-    return Cell(numbers.format_mean(result.mean), note=note if result.has_score else "", is_best=is_best)
+def _write_result(table: ResultTable, configuration: str, dataset: str, *, is_best: bool) -> Cell:
+    """Return a score, or why there is none in a word and a sentence; empty if there is no such job."""
+    outcome = table.results.get((configuration, dataset))
+    if outcome is None:
+        return Cell("", EMPTY)
+    if outcome.kind not in (FINISHED, SKIPPED):
+        # The reason of a failure begins with the name of the error.
+        failure = outcome.reason.partition(":")[0] if outcome.kind == FAILED else outcome.kind
+        return Cell(failure, EMPTY, hint=outcome.reason.partition("\n")[0])
+    if not outcome.metrics:
+        return Cell("no scores", EMPTY, hint=f"run {outcome.run_id} has no scores in the store")
+    mean, deviation = table.read_values(configuration, dataset)
+    note = "" if np.isnan(mean) else numbers.format_deviation(deviation)
+    return Cell(numbers.format_mean(mean), note=note, is_best=is_best)
 
 
 def _number_reasons(table: Table) -> tuple[Table, list[str]]:
@@ -353,7 +328,7 @@ def _describe(table: ResultTable, shown: Table) -> str:
     """Return the line above a table: what the numbers are, and what the marks mean."""
     parts = [f"[bold]{escape(table.metric)}[/]"]
     has_deviations = any(cell.note for row in shown.rows for cell in row if cell.kind == NUMBER)
-    if any(result.std is not None for result in table.results.values()):
+    if any(f"{table.metric}_std" in outcome.metrics for outcome in table.results.values()):
         parts.append("mean ± std over folds" if has_deviations else "mean over folds (without std, to fit the width)")
     direction = "highest" if table.greater_is_better else "lowest"
     if table.is_best.any():

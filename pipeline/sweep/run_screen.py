@@ -21,7 +21,7 @@ from bakeoff.pipeline.card.report import (
 )
 from bakeoff.pipeline.checks import FigureChoice
 from bakeoff.pipeline.checks.cells import note_memory
-from bakeoff.pipeline.config.requests import DEFAULT_EXPERIMENT
+from bakeoff.pipeline.config.requests import DEFAULT_EXPERIMENT, list_store_words
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.identity.config_hash import describe_unidentified
 from bakeoff.pipeline.model.training_record import count_rows
@@ -148,10 +148,10 @@ class RunScreen:
         if run_id is None or store is None:
             return
         self._out.print(f"run {run_id}")
-        experiment = str(setting.get("experiment", DEFAULT_EXPERIMENT))
         given = str(setting.get("uri"))
         uri = given if find_references(given) else store.uri
-        self._out.print(f"open  {escape(format_ui_command(uri, experiment))}")
+        words = list_store_words(hide_secrets(uri), setting.get("experiment", DEFAULT_EXPERIMENT))
+        self._out.print(f"open  {escape(shlex.join(['bakeoff', 'ui', *words]))}")
 
     def show_figures(self, choice: FigureChoice, is_kept: bool) -> None:
         """Print the figures of the run, and why others of ``figures=all`` are not among them.
@@ -180,11 +180,3 @@ class RunScreen:
             self._out.print(f"tuned{rows}: {escape(chosen)}")
         for sentence in describe_choices(experiment, folds):
             self._out.print(f"tuned: {escape(sentence)}")
-
-
-def format_ui_command(uri: str, experiment: str) -> str:
-    """Return the command that opens MLflow's pages of an experiment of a store."""
-    words = ["bakeoff", "ui", f"tracking.uri={hide_secrets(uri)}"]
-    if experiment != DEFAULT_EXPERIMENT:
-        words.append(f"tracking.experiment={experiment}")
-    return shlex.join(words)

@@ -11,16 +11,18 @@ import pytest
 from scipy import stats
 
 from bakeoff.pipeline.sweep.jobs import FAILED, FINISHED, NOT_RUN, REFUSED, SKIPPED, STOPPED, JobCell, JobOutcome
-from bakeoff.pipeline.sweep.result_table import MAX_ROWS, Result, ResultTable, make_tables, show_table
+from bakeoff.pipeline.sweep.result_table import MAX_ROWS, ResultTable, make_tables, show_table
 from bakeoff.pipeline.tables.table import BEST_SIGN
 from bakeoff.pipeline.text.terminal import make_console
 
 
-def outcome(number: int, row: str, column: str, score: float = 0.5, metric: str = "test_accuracy") -> JobOutcome:
+def outcome(
+    number: int, row: str, column: str, score: float = 0.5, metric: str = "test_accuracy", deviation: float = 0.01
+) -> JobOutcome:
     """Return the outcome of a job that finished."""
     return JobOutcome(
         number, f"{row} {column}", FINISHED, headline=metric, value="a score", score=score,
-        greater_is_better="rmse" not in metric, metrics={metric: score, f"{metric}_std": 0.01},
+        greater_is_better="rmse" not in metric, metrics={metric: score, f"{metric}_std": deviation},
         cell=JobCell(row, column, f"digest of {column}"),
     )  # fmt: skip
 
@@ -38,7 +40,7 @@ def random_table(n_rows: int, n_columns: int, seed: int = 0) -> ResultTable:
     rows = tuple(f"configuration_{row}" for row in range(n_rows))
     columns = tuple(f"dataset_{column}" for column in range(n_columns))
     results = {
-        (name, dataset): Result(float(scores[row, column]), 0.0123)
+        (name, dataset): outcome(0, name, dataset, float(scores[row, column]), deviation=0.0123)
         for row, name in enumerate(rows)
         for column, dataset in enumerate(columns)
     }
@@ -59,7 +61,11 @@ def printed(table: ResultTable, width: int = 80) -> str:
 def test_scores_that_only_rounding_tells_apart_share_a_rank_in_every_unit(unit: float) -> None:
     one = 0.6 * unit
     other = float(np.nextafter(one, np.inf))
-    results = {("a", "data"): Result(one, 0.1), ("b", "data"): Result(other, 0.1), ("c", "data"): Result(one * 2, 0.1)}
+    results = {
+        ("a", "data"): outcome(0, "", "data", one, "test_rmse"),
+        ("b", "data"): outcome(0, "", "data", other, "test_rmse"),
+        ("c", "data"): outcome(0, "", "data", one * 2, "test_rmse"),
+    }
     table = ResultTable("test_rmse", False, ("a", "b", "c"), ("data",), results)
     assert table.ranks[:, 0].tolist() == [1.5, 1.5, 3.0]
     assert table.is_best[:, 0].tolist() == [True, True, False]
@@ -203,7 +209,13 @@ def test_many_configurations_are_cut_to_the_best_and_counted() -> None:
 
 def test_long_names_are_folded_and_numbers_of_any_size_are_short() -> None:
     name = "knn " + " ".join(f"some_parameter_{number}=value" for number in range(4))
-    large = ResultTable("test_rmse", False, (name, "mean"), ("cars",), {(name, "cars"): Result(123456.789, 1.5)})
+    large = ResultTable(
+        "test_rmse",
+        False,
+        (name, "mean"),
+        ("cars",),
+        {(name, "cars"): outcome(0, name, "cars", 123456.789, "test_rmse", 1.5)},
+    )
     text = printed(large)
     assert max(map(len, text.splitlines())) <= 80
     assert "123,457 ± 1.500" in text
