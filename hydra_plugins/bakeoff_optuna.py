@@ -51,7 +51,7 @@ class OptunaSweeper:
     Parameters
     ----------
     **settings
-        The fields of `bakeoff.pipeline.study.settings.StudySettings`.
+        The fields of `bakeoff.pipeline.study.study_key.StudySettings`.
     """
 
     def __init__(self, **settings: Any) -> None:
@@ -64,7 +64,7 @@ class OptunaSweeper:
                 "hydra/sweeper=optuna needs Optuna, which is not installed; "
                 'in a checkout of bakeoff: pip install ".[optuna]".'
             )
-        from bakeoff.pipeline.study.settings import StudySettings
+        from bakeoff.pipeline.study.study_key import StudySettings
         from bakeoff.pipeline.study.sweeper import run_study
 
         return run_study(StudySettings(**self._settings), request, context, master)

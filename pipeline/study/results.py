@@ -13,10 +13,10 @@ from optuna.distributions import CategoricalDistribution
 from optuna.trial import FrozenTrial, TrialState
 from rich.console import Console
 
-from bakeoff.pipeline.study.dimension import Dimension
 from bakeoff.pipeline.study.objectives import Objective
-from bakeoff.pipeline.study.space import SearchSpace
-from bakeoff.pipeline.study.trials import Trials
+from bakeoff.pipeline.study.space import Dimension, SearchSpace
+from bakeoff.pipeline.study.storage import FINISHED_STATES
+from bakeoff.pipeline.study.trials import JOB, RUN
 from bakeoff.pipeline.sweep.planning import INVALID, Plan
 from bakeoff.pipeline.tables.output_file import replace_whole
 from bakeoff.pipeline.tables.table import TEXT, Cell, Row, make_table
@@ -50,15 +50,12 @@ def show_space(space: SearchSpace, edge_plan: Plan, out: Console) -> None:
         out.print(f"  {entry.name}: {entry.reason}")
 
 
-def show_results(
-    study: optuna.Study, trials: Trials, objectives: Sequence[Objective], folder: Path, out: Console
-) -> None:
+def show_results(study: optuna.Study, objectives: Sequence[Objective], folder: Path, out: Console) -> None:
     """Print the best trial, or with several objectives the Pareto front, and write it to a file.
 
     Parameters
     ----------
     study : optuna.Study
-    trials : Trials
     objectives : sequence of Objective
     folder : Path
         The folder of the sweep.
@@ -75,7 +72,8 @@ def show_results(
     file = folder / RESULTS_FILE
     with replace_whole(file) as temporary:
         OmegaConf.save(OmegaConf.create(make_results_mapping(study, best)), temporary)
-    out.print(f"study {study.study_name}: {trials.count_finished()} trials are finished; written to {file}")
+    n_finished = len(study.get_trials(deepcopy=False, states=FINISHED_STATES))
+    out.print(f"study {study.study_name}: {n_finished} trials are finished; written to {file}")
 
 
 def find_best_trials(study: optuna.Study) -> list[FrozenTrial]:
@@ -103,11 +101,11 @@ def make_results_mapping(study: optuna.Study, best: Sequence[FrozenTrial]) -> di
 
 
 def _make_solution(trial: FrozenTrial) -> dict[str, Any]:
-    job = trial.user_attrs["job"]
+    job = trial.user_attrs[JOB]
     return {
         "params": job["params"],
         "values": list(trial.values),
-        "run_id": trial.user_attrs["run"]["run_id"],
+        "run_id": trial.user_attrs[RUN]["run_id"],
         "overrides": job["overrides"],
     }
 
@@ -120,7 +118,7 @@ def _show_best_trial(trial: FrozenTrial, objective: Objective, out: Console) -> 
         value += f"  ({', '.join(scores)})"
     out.print(f"Best parameters: {_format_params(trial)}")
     out.print(f"Best value: {value}")
-    out.print(f"bakeoff {shlex.join(trial.user_attrs['job']['overrides'])}")
+    out.print(f"bakeoff {shlex.join(trial.user_attrs[JOB]['overrides'])}")
 
 
 def _show_pareto_front(front: Sequence[FrozenTrial], objectives: Sequence[Objective], out: Console) -> None:
@@ -142,12 +140,12 @@ def _show_pareto_front(front: Sequence[FrozenTrial], objectives: Sequence[Object
 
 
 def _format_params(trial: FrozenTrial) -> str:
-    params = trial.user_attrs["job"]["params"]
+    params = trial.user_attrs[JOB]["params"]
     return " ".join(f"{key}={value}" for key, value in params.items())
 
 
 def _get_test_scores(trial: FrozenTrial) -> dict[str, float]:
-    return dict(trial.user_attrs["run"]["recorded"])
+    return dict(trial.user_attrs[RUN]["recorded"])
 
 
 def _format_range(dimension: Dimension) -> str:

@@ -1,11 +1,9 @@
-"""The storage of studies: a SQLite file, or a PostgreSQL server; each is created once, under a lock."""
+"""Studies in their storage: a SQLite file, or a PostgreSQL server; each is created once, under a lock."""
 
 from __future__ import annotations
 
 import os
-import socket
 import sqlite3
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,41 +11,28 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import filelock
+import optuna
 from optuna.storages import RDBStorage
-from optuna.trial import FrozenTrial, TrialState, create_trial
+from optuna.trial import TrialState
 from sqlalchemy import create_engine, text
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError
+from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError, SQLAlchemyError
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.study.study_key import StudyKey
 from bakeoff.pipeline.text.words import expand_home
-from bakeoff.pipeline.tracking.heartbeat import identify_process
 
-PROCESS = "process"
-"""The user attribute of a trial that holds the process that asked for it."""
 DEFAULT_FILE = "outputs/optuna.db"
 WRITE_TIMEOUT_SECONDS = 60
 """How long a process waits for another one to finish writing."""
+FINISHED_STATES = (TrialState.COMPLETE, TrialState.PRUNED)
+"""The states that count as finished: a trial that was stopped before its last fold need not be repeated."""
+STORAGE_ERRORS = (optuna.exceptions.StorageInternalError, SQLAlchemyError)
+"""Errors that a storage raises if it does not respond."""
+SHARED_ATTRIBUTE = "same"
+"""The user attribute of a study that holds `StudyKey.shared`."""
 CREATION_LOCK_KEY = 0x0B7A
 """The key of the advisory lock that a server grants to one creator of tables at a time."""
-
-
-class NamingStorage(RDBStorage):
-    """A storage in which each new trial names the process that asks for it, from the transaction that makes it.
-
-    A trial that was named later would stay unnamed if its process was killed in between.
-    """
-
-    def _create_new_trial(self, study_id: int, template_trial: FrozenTrial | None = None) -> FrozenTrial:
-        if template_trial is None:
-            template_trial = create_trial(state=TrialState.RUNNING, user_attrs={PROCESS: describe_process()})
-        return super()._create_new_trial(study_id, template_trial)
-
-
-def describe_process() -> dict[str, Any]:
-    """Return what tells this process from others, alive now, as `ProcessSign` has it."""
-    pid = os.getpid()
-    return {"host": socket.gethostname(), "pid": pid, "beat": time.time(), "identity": identify_process(pid)}
 
 
 def parse_storage_url(storage: str | None) -> URL:
@@ -86,30 +71,95 @@ def parse_storage_url(storage: str | None) -> URL:
     return url.set(database=str(path))
 
 
-def has_storage(url: URL) -> bool:
-    """Return whether there is a storage at a URL; a server is assumed to have one."""
-    if url.drivername != "sqlite":
-        return True
-    return Path(str(url.database)).is_file()
+def count_finished_trials(storage: str | None, name: str) -> int:
+    """Return the number of finished trials of a study; 0 if there is none, in which case none is created.
+
+    Parameters
+    ----------
+    storage : str or None
+        As ``hydra.sweeper.storage``.
+    name : str
+    """
+    url = parse_storage_url(storage)
+    if url.drivername == "sqlite" and not Path(str(url.database)).is_file():
+        return 0
+    try:
+        with _open_storage(url) as opened:
+            study = optuna.load_study(study_name=name, storage=opened)
+            return len(study.get_trials(deepcopy=False, states=FINISHED_STATES))
+    except KeyError:
+        return 0
 
 
-def open_storage(url: URL) -> RDBStorage:
-    """Open a storage, and create it first if there is none.
+@contextmanager
+def open_study(storage: str | None, key: StudyKey) -> Iterator[optuna.Study]:
+    """Open the study of a key, or create it; close its storage at the end.
+
+    Parameters
+    ----------
+    storage : str or None
+        As ``hydra.sweeper.storage``.
+    key : StudyKey
 
     Raises
     ------
     UserError
-        The storage cannot be created, read or reached.
+        The storage cannot be used, or the study of that name has other data, objectives, code or fixed overrides.
     """
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    url = parse_storage_url(storage)
+    directions = [objective.direction for objective in key.objectives]
+    with _open_storage(url) as opened:
+        try:
+            study = optuna.create_study(storage=opened, study_name=key.name, directions=directions, load_if_exists=True)
+            _require_same_key(study, key)
+        except STORAGE_ERRORS as error:
+            shown = url.render_as_string(hide_password=True)
+            raise UserError(f"hydra.sweeper.storage={shown!r} cannot be used: {str(error).splitlines()[0]}") from error
+        yield study
+
+
+def _require_same_key(study: optuna.Study, key: StudyKey) -> None:
+    """Record the key in a new study; compare it with the key of an existing one."""
+    recorded = study.user_attrs.get(SHARED_ATTRIBUTE)
+    if recorded is None:
+        study.set_user_attr(SHARED_ATTRIBUTE, dict(key.shared))
+        return
+    for part, value in key.shared.items():
+        if recorded.get(part) != value:
+            raise UserError(
+                f"hydra.sweeper.study_name={study.study_name!r} was created with {part} "
+                f"{_format_part(recorded.get(part))}, and this command has {_format_part(value)}; "
+                "give another study_name."
+            )
+
+
+def _format_part(value: Any) -> str:
+    return ", ".join(value) if isinstance(value, list) else str(value)
+
+
+@contextmanager
+def _open_storage(url: URL) -> Iterator[RDBStorage]:
+    """Open a storage, and create it first if there is none; close its connections at the end."""
+    storage = _connect(url)
+    try:
+        yield storage
+    finally:
+        storage.remove_session()
+        storage.engine.dispose()
+
+
+def _connect(url: URL) -> RDBStorage:
+    """Connect to a storage, which is created first if there is none; raises UserError if it cannot be used."""
     shown = url.render_as_string(hide_password=True)
     try:
         if url.drivername == "sqlite":
             _create_file(Path(str(url.database)))
             engine_options = {"connect_args": {"timeout": WRITE_TIMEOUT_SECONDS}}
-            return NamingStorage(url.render_as_string(), engine_kwargs=engine_options)
+            return RDBStorage(url.render_as_string(), engine_kwargs=engine_options)
         with _hold_creation_lock(url):
             address = url.render_as_string(hide_password=False)
-            return NamingStorage(address, engine_kwargs={"pool_pre_ping": True})
+            return RDBStorage(address, engine_kwargs={"pool_pre_ping": True})
     except (ImportError, NoSuchModuleError) as error:
         raise UserError(
             f"hydra.sweeper.storage={shown!r} needs a database driver that is not installed; "

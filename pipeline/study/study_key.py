@@ -1,4 +1,4 @@
-"""The key of a study: its data, objectives, code and search space, so that the same command finds the same study."""
+"""What a study is: the keys of ``hydra.sweeper``, and the name under which the same command finds the same study."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 from optuna.distributions import distribution_to_json
 
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.identity.config_hash import hash_config_code
 from bakeoff.pipeline.study.objectives import (
     Objective,
@@ -17,7 +18,6 @@ from bakeoff.pipeline.study.objectives import (
     require_train_scores,
     require_validation_rows,
 )
-from bakeoff.pipeline.study.settings import StudySettings
 from bakeoff.pipeline.study.space import SearchSpace
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import Job
@@ -28,13 +28,54 @@ DIGEST_BYTES = 4
 
 
 @dataclass(frozen=True)
+class StudySettings:
+    """The keys of ``hydra.sweeper``; ``conf/hydra/sweeper/optuna.yaml`` documents them."""
+
+    sampler: dict[str, Any]
+    pruner: dict[str, Any]
+    params: dict[str, Any]
+    n_trials: int
+    n_jobs: int | None
+    objectives: list[str] | str | None
+    direction: list[str] | str | None
+    study_name: str | None
+    storage: str | None
+    max_failure_rate: float | None
+    custom_search_space: str | None
+
+    def __post_init__(self) -> None:
+        _require_positive("n_trials", self.n_trials)
+        if self.n_jobs is not None:
+            _require_positive("n_jobs", self.n_jobs)
+        if self.max_failure_rate is not None and not 0 <= self.max_failure_rate <= 1:
+            raise UserError(f"hydra.sweeper.max_failure_rate={self.max_failure_rate!r} must lie between 0 and 1.")
+
+    def require_few_trials(self, max_jobs: int) -> None:
+        """Reject more trials than a sweep may have jobs.
+
+        Parameters
+        ----------
+        max_jobs : int
+
+        Raises
+        ------
+        UserError
+        """
+        if self.n_trials > max_jobs:
+            raise UserError(
+                f"hydra.sweeper.n_trials={self.n_trials} asks for more jobs than max_jobs={max_jobs}; ask for fewer "
+                "trials, or set a larger max_jobs."
+            )
+
+
+@dataclass(frozen=True)
 class StudyKey:
     """The key that identifies a study.
 
     Attributes
     ----------
     name : str
-        The default name: the dataset, and a digest of ``shared`` and of the search space.
+        The given one, or else the dataset and a digest of ``shared`` and of the search space.
     shared : mapping
         What all trials of the study share: fixed overrides, data, objectives and code.
     objectives : tuple of Objective
@@ -97,7 +138,8 @@ def make_study_key(
     }
     job_hashes = sorted(job.hash for job in edge_jobs)
     digest = _digest([shared, searched, job_hashes, settings.custom_search_space])
-    return StudyKey(f"{dataset.name}-{digest}", shared, objectives, spec)
+    name = settings.study_name or f"{dataset.name}-{digest}"
+    return StudyKey(name, shared, objectives, spec)
 
 
 def _top_level_key(override: str) -> str:
@@ -107,3 +149,8 @@ def _top_level_key(override: str) -> str:
 def _digest(value: Any) -> str:
     encoded = json.dumps(value, sort_keys=True).encode()
     return hashlib.blake2b(encoded, digest_size=DIGEST_BYTES).hexdigest()
+
+
+def _require_positive(key: str, value: int) -> None:
+    if value < 1:
+        raise UserError(f"hydra.sweeper.{key}={value!r} must be an integer of at least 1.")

@@ -1,4 +1,4 @@
-"""Run a study: ask Optuna for a trial, let the sweep engine run its job, and end the trial with its scores."""
+"""The command of a study: its space is checked, its trials run as the jobs of a sweep, and the best is shown."""
 
 from __future__ import annotations
 
@@ -7,18 +7,13 @@ from dataclasses import replace
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.types import HydraContext
 from omegaconf import DictConfig
-from rich.console import Console
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.study import results
-from bakeoff.pipeline.study.open_study import STORAGE_ERRORS, count_finished_trials, open_study
-from bakeoff.pipeline.study.parse_space import format_params, parse_space
-from bakeoff.pipeline.study.settings import StudySettings
-from bakeoff.pipeline.study.space import SearchSpace
-from bakeoff.pipeline.study.strategy import build_strategy
-from bakeoff.pipeline.study.study_key import StudyKey, make_study_key
-from bakeoff.pipeline.study.trial_jobs import TrialJobs
-from bakeoff.pipeline.study.trials import Trials
+from bakeoff.pipeline.study import results, sampling
+from bakeoff.pipeline.study.space import SearchSpace, format_params, parse_space
+from bakeoff.pipeline.study.storage import STORAGE_ERRORS, count_finished_trials, open_study
+from bakeoff.pipeline.study.study_key import StudyKey, StudySettings, make_study_key
+from bakeoff.pipeline.study.trials import TrialSearch
 from bakeoff.pipeline.sweep.display import SweepDisplay
 from bakeoff.pipeline.sweep.engine import SweepLoop, SweepReport, executor, make_job_runner, refused_outcomes
 from bakeoff.pipeline.sweep.job_runner import JobRunner
@@ -28,7 +23,7 @@ from bakeoff.pipeline.sweep.options import reject_sweep_params
 from bakeoff.pipeline.sweep.planning import Plan, Planner
 from bakeoff.pipeline.sweep.plugin import SweepCommand
 from bakeoff.pipeline.sweep.request import SweepRequest
-from bakeoff.pipeline.tracking import history
+from bakeoff.pipeline.tracking.history import end_orphans
 from bakeoff.pipeline.tracking.trackers import get_tracker
 
 
@@ -55,6 +50,7 @@ def run_study(settings: StudySettings, request: SweepRequest, context: HydraCont
         )
     command = _read_command(settings, request, context, master)
     options = command.options
+    name = command.folder.name
     runner = make_job_runner(options, command.launch, request.tracebacks)
     command = _expand_learner_pattern(command, runner)
     space = parse_space(
@@ -66,19 +62,22 @@ def run_study(settings: StudySettings, request: SweepRequest, context: HydraCont
     # An option or a value that cannot work is found now, and not after an hour of trials.
     edge_plan = _plan_edges(space, command, runner)
     refused = refused_outcomes(edge_plan)
-    SweepDisplay(0, command.quiet).show_datasets(runner.resources.datasets)
-    SweepDisplay(0, command.quiet).show_problems(edge_plan.unidentified)
+    display = SweepDisplay(0, command.quiet)
+    display.show_datasets(runner.resources.datasets)
+    display.show_problems(edge_plan.unidentified)
     if refused and (options.on_invalid == "stop" or not edge_plan.jobs):
-        SweepDisplay(0, command.quiet).show_invalid(edge_plan)
-        return SweepReport(refused, command.folder.name)
+        display.show_invalid(edge_plan)
+        return SweepReport(refused, name)
     key = make_study_key(space, edge_plan.jobs, runner, settings)
     if options.dry_run:
-        _show_plan(settings, key, space, edge_plan, results.open_console(command.quiet))
-        return SweepReport([], command.folder.name, is_dry_run=True)
+        out = results.open_console(command.quiet)
+        n_finished = count_finished_trials(settings.storage, key.name)
+        results.show_start(key.name, key.objectives, n_finished, settings.n_trials, out)
+        results.show_space(space, edge_plan, out)
+        return SweepReport([], name, is_dry_run=True)
     outcomes = _run_trials(settings, key, space, command, runner)
     command.write_record()
-    skips_invalid = options.on_invalid == "skip"
-    return SweepReport(outcomes, command.folder.name, results=outcomes, skips_invalid=skips_invalid)
+    return SweepReport(outcomes, name, results=outcomes, skips_invalid=options.on_invalid == "skip")
 
 
 def _read_command(
@@ -86,8 +85,7 @@ def _read_command(
 ) -> SweepCommand:
     params = format_params(settings.params)
     reject_sweep_params(params)
-    words = [*params, *request.words]
-    command = SweepCommand.read(words, context, master, combines=False)
+    command = SweepCommand.read([*params, *request.words], context, master, combines=False)
     settings.require_few_trials(command.options.max_jobs)
     workers = settings.n_jobs or command.options.workers
     return replace(command, options=replace(command.options, workers=workers), quiet=request.quiet)
@@ -114,46 +112,45 @@ def _expand_learner_pattern(command: SweepCommand, runner: JobRunner) -> SweepCo
 
 def _plan_edges(space: SearchSpace, command: SweepCommand, runner: JobRunner) -> Plan:
     """Check jobs in which each option, each value of a list and both ends of each range occur."""
-    composed = []
-    for number, suggestion in enumerate(space.iterate_edges()):
-        varying = tuple(suggestion.values)
-        composed.append(command.composer.compose_job(number, suggestion.overrides, varying))
+    composed = [
+        command.composer.compose_job(number, suggestion.overrides, tuple(suggestion.values))
+        for number, suggestion in enumerate(space.iterate_edges())
+    ]
     return Planner(runner, resume=False).make_plan(composed)
-
-
-def _show_plan(settings: StudySettings, key: StudyKey, space: SearchSpace, edge_plan: Plan, out: Console) -> None:
-    name = settings.study_name or key.name
-    n_finished = count_finished_trials(settings.storage, name)
-    results.show_start(name, key.objectives, n_finished, settings.n_trials, out)
-    results.show_space(space, edge_plan, out)
 
 
 def _run_trials(
     settings: StudySettings, key: StudyKey, space: SearchSpace, command: SweepCommand, runner: JobRunner
 ) -> list[JobOutcome]:
     """Open the study, run its trials, show the results, and return the outcomes of the jobs."""
-    strategy = build_strategy(settings, key, space, command)
-    n_trials = int(min(settings.n_trials, strategy.max_trials))
-    with open_study(settings.storage, settings.study_name or key.name, key) as study:
-        n_known = len(study.get_trials(deepcopy=False))
-        study.sampler = strategy.make_sampler(n_known)
-        study.pruner = strategy.pruner
-        trials = Trials(study, space, key.objectives, n_trials, strategy.extend_suggestion)
-        jobs = TrialJobs(
-            trials,
-            runner,
-            key.spec,
-            command.composer,
+    sampler = sampling.settle_sampler(settings.sampler, space)
+    sampling.build_sampler(sampler, key)  # an invalid one is refused now, before anything is written
+    pruner = sampling.build_pruner(settings.pruner, key, is_local=command.launch is None)
+    extend_suggestion = sampling.find_extension(settings.custom_search_space, command.composer, key.trust)
+    out = results.open_console(command.quiet)
+    with open_study(settings.storage, key) as study:
+        study.sampler = sampling.build_sampler(sampler, key, n_known=len(study.get_trials(deepcopy=False)))
+        search = TrialSearch(
+            study,
+            space,
+            key.objectives,
+            n_jobs=int(min(settings.n_trials, sampling.count_points(sampler))),
+            spec=key.spec,
+            runner=runner,
+            composer=command.composer,
+            extend_suggestion=extend_suggestion,
             max_failure_rate=settings.max_failure_rate,
             batch_size=command.options.workers,
+            is_queued=command.launch is not None,
         )
-        runner.should_continue = jobs.should_continue if strategy.stops_trials else None
+        if pruner is not None:
+            study.pruner = pruner
+            runner.should_continue = search.should_continue
         _open_store(runner, key)
         command.folder.mkdir(parents=True, exist_ok=True)
-        out = results.open_console(command.quiet)
-        results.show_start(study.study_name, key.objectives, trials.count_finished(), n_trials, out)
-        outcomes = _run_jobs(jobs, command)
-        results.show_results(study, trials, key.objectives, command.folder, out)
+        results.show_start(study.study_name, key.objectives, search.count_finished(), search.n_jobs, out)
+        outcomes = _run_jobs(search, command)
+        results.show_results(study, key.objectives, command.folder, out)
     return outcomes
 
 
@@ -162,28 +159,26 @@ def _open_store(runner: JobRunner, key: StudyKey) -> None:
     tracker = get_tracker(runner.resources, key.spec)
     tracker.open_store()
     if tracker.store is not None:
-        history.end_orphans(tracker.store)
+        end_orphans(tracker.store)
 
 
-def _run_jobs(jobs: TrialJobs, command: SweepCommand) -> list[JobOutcome]:
+def _run_jobs(search: TrialSearch, command: SweepCommand) -> list[JobOutcome]:
     """Run jobs until the study has enough trials; no trial of this process is left running."""
-    trials = jobs.trials
     options = command.options
-    display = SweepDisplay(trials.n_trials - trials.count_finished(), command.quiet)
-    loop = SweepLoop(options, display, jobs, [])
+    display = SweepDisplay(search.n_jobs - search.count_finished(), command.quiet)
+    loop = SweepLoop(options, display, search, [])
     try:
-        with executor(jobs.runner, options, command.launch, jobs) as run_jobs:
+        with executor(search.runner, options, command.launch, search) as run_jobs:
             loop.run_all(run_jobs)
     except KeyboardInterrupt:
-        n_finished = trials.count_finished()
         results.open_console(command.quiet).print(
-            f"{n_finished} of {trials.n_trials} trials done; the same command continues the study."
+            f"{search.count_finished()} of {search.n_jobs} trials done; the same command continues the study."
         )
         raise
     except STORAGE_ERRORS as error:
         reason = f"hydra.sweeper.storage cannot be used any more: {str(error).splitlines()[0]}"
-        loop.outcomes.append(JobOutcome(0, trials.study.study_name, FAILED, reason))
+        loop.outcomes.append(JobOutcome(0, search.study.study_name, FAILED, reason))
     finally:
-        trials.close()
+        search.close()
     display.show_unfinished(loop.outcomes, len(loop.outcomes), options.on_invalid == "skip")
     return loop.outcomes

@@ -1,59 +1,75 @@
-"""The trials of a study, which several processes can share and any process can leave unfinished."""
+"""Optuna as a search method: each trial is a job, and Optuna is told how the job ended.
+
+Several processes can share a study, and each of them can leave trials unfinished.
+"""
 
 from __future__ import annotations
 
+import os
 import socket
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import optuna
+from optuna.exceptions import UpdateFinishedTrialError
 from optuna.trial import FrozenTrial, Trial, TrialState
 
+from bakeoff.pipeline.card.report import format_mean
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.study.objectives import Objective
-from bakeoff.pipeline.study.open_study import FINISHED_STATES
 from bakeoff.pipeline.study.space import SearchSpace, Suggestion
-from bakeoff.pipeline.study.storage import PROCESS, describe_process
-from bakeoff.pipeline.tracking.heartbeat import ProcessSign
+from bakeoff.pipeline.study.storage import FINISHED_STATES
+from bakeoff.pipeline.sweep.compose import Composer
+from bakeoff.pipeline.sweep.job_runner import JobRunner
+from bakeoff.pipeline.sweep.jobs import FAILED, FINISHED, REFUSED, SKIPPED, STOPPED, Job, JobOutcome, JobProgress
+from bakeoff.pipeline.sweep.search import RecordOutcome, Search
+from bakeoff.pipeline.tracking.heartbeat import ProcessSign, identify_process
+from bakeoff.pipeline.tracking.history import read_heartbeat
+from bakeoff.pipeline.tracking.store import Store
+from bakeoff.pipeline.tracking.stored_runs import StoredRun, find_runs_of_jobs, read_series, read_stored_runs
+from bakeoff.pipeline.tracking.trackers import get_tracker
 
-
-@dataclass(frozen=True)
-class FinishedRun:
-    """A finished run in the store.
-
-    Attributes
-    ----------
-    run_id : str
-    metrics : mapping of str to float
-    """
-
-    run_id: str
-    metrics: Mapping[str, float]
-
-
-FindRun = Callable[[str], FinishedRun | None]
-"""(config_hash) -> the finished run of that job, or None."""
-FindHeartbeat = Callable[[str | None], float | None]
-"""(config_hash) -> the latest heartbeat of that job's runs, 0 if it has none; None if no store keeps runs."""
+PROCESS = "process"
+"""The user attribute of a trial that holds the process that asked for it."""
+JOB = "job"
+"""That with the hash of its job, its parameters and its overrides."""
+RUN = "run"
+"""That with the id of its run, and the scores on test rows."""
+ENDED_ELSEWHERE = (
+    "another machine has ended this trial, because it saw no heartbeat of its run for 15 minutes; "
+    "give all machines the same tracking.uri"
+)
+NAN = float("nan")
 ExtendSuggestion = Callable[[Trial, Suggestion], Suggestion]
 """(trial, suggestion) -> the suggestion with further keys, which a function of the user chose."""
 
 
 @dataclass
-class Trials:
-    """The trials of a study: asks Optuna for the next one, and tells it how each ended.
+class TrialSearch(Search):
+    """The jobs of a study, each chosen by Optuna when a process is free to run it.
 
     Attributes
     ----------
     study : optuna.Study
     space : SearchSpace
     objectives : sequence of Objective
-    n_trials : int
+    n_jobs : int
         The number of finished trials at which the study ends. A trial that fails under this command is not replaced by
         this command, but by the next one.
+    spec : mapping
+        The settled configuration of any job of the study: all have the same store.
+    runner : JobRunner
+    composer : Composer
     extend_suggestion : callable
+    max_failure_rate : float or None
+        The fraction of each `batch_size` trials that may fail before the study ends.
+    batch_size : int
+        The number of trials that run at a time.
+    is_queued : bool
+        Whether another launcher runs the jobs, which may wait for days before they start.
     running : dict of int to Trial
         The trials of this process that have not ended, by number.
     """
@@ -61,12 +77,17 @@ class Trials:
     study: optuna.Study
     space: SearchSpace
     objectives: Sequence[Objective]
-    n_trials: int
+    n_jobs: int
+    spec: Mapping[str, Any]
+    runner: JobRunner
+    composer: Composer
     extend_suggestion: ExtendSuggestion
+    max_failure_rate: float | None
+    batch_size: int
+    is_queued: bool = False
     running: dict[int, Trial] = field(default_factory=dict, init=False)
-    _first_number: int = field(init=False)
-    _expected_number: int = field(init=False)
-    _is_exhausted: bool = field(default=False, init=False)
+    _failures: list[bool] = field(default_factory=list, init=False)
+    _is_over: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         self._first_number = len(self.study.get_trials(deepcopy=False))
@@ -76,101 +97,71 @@ class Trials:
         """Return how many trials are finished: complete, or stopped before their last fold."""
         return len(self.study.get_trials(deepcopy=False, states=FINISHED_STATES))
 
-    def ask(self, find_run: FindRun, find_heartbeat: FindHeartbeat) -> tuple[Trial, Suggestion] | None:
-        """Start a trial; return None if the study needs no further one.
-
-        Parameters
-        ----------
-        find_run : callable
-        find_heartbeat : callable
+    def ask(self, record: RecordOutcome) -> Iterator[Job]:
+        """Yield the job of each trial; one that is refused, or was stopped before, is recorded at once.
 
         Raises
         ------
         UserError
             The study was made with another search space.
         """
-        self._end_orphans(find_run, find_heartbeat)
-        if self._is_exhausted or self._count_used() >= self.n_trials:
-            return None
-        trial = self._start_trial()
-        self.running[trial.number] = trial
-        # Another process may have started the last trial since the count above. Then the later of the two is dropped.
-        if self._count_used(before=trial.number) >= self.n_trials:
-            self.fail(trial, "one more than hydra.sweeper.n_trials")
-            return None
-        return trial, self._suggest(trial)
+        while not self._is_over:
+            self._end_orphans()
+            if self._count_used() >= self.n_jobs:
+                return
+            trial = self._start_trial()
+            # Another process may have started the last trial since the count. Then the later of the two is dropped.
+            if self._count_used(before=trial.number) >= self.n_jobs:
+                self._fail(trial, "one more than hydra.sweeper.n_trials")
+                return
+            job = self._prepare_job(trial, self._suggest(trial), record)
+            if job is not None:
+                yield job
 
-    def find_stopped(self, job_hash: str) -> FrozenTrial | None:
-        """Return an earlier trial of the same job that was stopped, if there is one."""
-        for trial in self.study.get_trials(deepcopy=False, states=(TrialState.PRUNED,)):
-            if trial.user_attrs["job"]["config_hash"] == job_hash:
-                return trial
-        return None
+    def should_continue(self, progress: JobProgress) -> bool:
+        """Report the score of the latest fold; return whether the trial is worth another one."""
+        trial = self.running[progress.number]
+        score = progress.metrics.get(self.objectives[0].name, NAN)
+        if score == score:
+            trial.report(score, step=progress.folds)
+        return not trial.should_prune()
 
-    def record_job(self, trial: Trial, suggestion: Suggestion, job_hash: str | None) -> None:
-        """Record the job of a trial."""
-        # One attribute rather than three: each write to a storage takes milliseconds.
-        job = {
-            "config_hash": job_hash,
-            "params": dict(suggestion.values),
-            "overrides": suggestion.overrides,
-        }
-        trial.set_user_attr("job", job)
-
-    def complete(self, trial: Trial, metrics: Mapping[str, float], run_id: str | None) -> None:
-        """End a trial with the scores of its run; without a value for each objective it has failed."""
-        values = self.objective_values(metrics)
-        missing = []
-        for objective, value in zip(self.objectives, values, strict=True):
-            if value != value:
-                missing.append(objective.name)
-        if missing:
-            self.fail(trial, f"{', '.join(missing)} is not defined for this run")
-            return
-        test_names = [objective.test_name for objective in self.objectives]
-        test_scores = {name: metrics[name] for name in test_names if name in metrics}
-        trial.set_user_attr("run", {"run_id": run_id, "recorded": test_scores})
-        self._tell(trial, TrialState.COMPLETE, values)
-
-    def stop(self, trial: Trial, run_id: str | None) -> None:
-        """End a trial before its last fold."""
-        trial.set_user_attr("run", {"run_id": run_id, "recorded": {}})
-        self._tell(trial, TrialState.PRUNED)
-
-    def fail(self, trial: Trial, reason: str) -> None:
-        """End a trial without scores."""
-        trial.set_user_attr("error", reason)
-        self._tell(trial, TrialState.FAIL)
+    def tell(self, outcome: JobOutcome) -> JobOutcome:
+        """End the trial of a job; return the outcome with the objectives in place of the headline metric."""
+        trial = self.running[outcome.number]
+        is_finished = outcome.kind in (FINISHED, SKIPPED)
+        if is_finished and not outcome.metrics:
+            outcome = replace(outcome, metrics=self._read_stored_scores(trial, outcome.run_id))
+        outcome = show_objectives(outcome, self.objectives)
+        try:
+            if is_finished:
+                self._complete(trial, outcome.metrics, outcome.run_id)
+            elif outcome.kind == STOPPED:
+                trial.set_user_attr(RUN, {"run_id": outcome.run_id, "recorded": {}})
+                self._end(trial, TrialState.PRUNED)
+            else:
+                self._fail(trial, outcome.reason)
+        except UpdateFinishedTrialError:
+            outcome = replace(outcome, kind=FAILED, reason=ENDED_ELSEWHERE)
+        self._count_failure(not is_finished and outcome.kind != STOPPED)
+        return outcome
 
     def close(self) -> None:
         """Fail the trials of this process that still run."""
         for trial in list(self.running.values()):
             # The trial may have ended a moment ago, or the storage may be what was lost.
             with suppress(Exception):
-                self.fail(trial, "interrupted")
-
-    def objective_values(self, metrics: Mapping[str, float]) -> list[float]:
-        """Return the values of the objectives; NaN for a metric that is missing."""
-        return [float(metrics.get(objective.name, float("nan"))) for objective in self.objectives]
+                self._fail(trial, "interrupted")
 
     def _start_trial(self) -> Trial:
         """Return a new trial, which names this process."""
         trial = self.study.ask()
-        # A trial that waited, or one in memory, has no process yet.
-        if PROCESS not in trial.user_attrs:
-            trial.set_user_attr(PROCESS, describe_process())
+        self.running[trial.number] = trial
+        pid = os.getpid()
+        process = {"host": socket.gethostname(), "pid": pid, "beat": time.time(), "identity": identify_process(pid)}
+        # A process that is killed right here leaves a trial without a name, which counts as one of another machine.
+        trial.set_user_attr(PROCESS, process)
         return trial
-
-    def _tell(self, trial: Trial, state: TrialState, values: Sequence[float] | None = None) -> None:
-        self.running.pop(trial.number, None)
-        try:
-            self.study.tell(trial, values, state)
-        except RuntimeError:
-            # A grid sampler with no trials left stops Optuna's own loop. Outside that loop, this raises an error,
-            # but only after the trial was stored. Any other error leaves the trial in another state.
-            if self.study.trials[trial.number].state != state:
-                raise
-            self._is_exhausted = True
 
     def _suggest(self, trial: Trial) -> Suggestion:
         # A gap in the numbers means that another process shares the study, whose draws must not be repeated.
@@ -186,13 +177,76 @@ class Trials:
                 f"{' '.join(str(error).split())} Give another study_name."
             ) from error
 
-    def _count_used(self, before: int | None = None) -> int:
-        """Return how many trials count towards ``n_trials``: those that finished, run, or failed under this command.
+    def _prepare_job(self, trial: Trial, suggestion: Suggestion, record: RecordOutcome) -> Job | None:
+        """Return the job of a trial; record an outcome and return None if there is nothing to run."""
+        try:
+            job = self._compose_job(trial, suggestion)
+        except UserError as error:
+            self._record_job(trial, suggestion, None)
+            record(JobOutcome(trial.number, " ".join(suggestion.overrides), REFUSED, str(error)))
+            return None
+        stopped = self._find_stopped(job.hash) if self.runner.resume else None
+        self._record_job(trial, suggestion, job.hash)
+        if stopped is None:
+            return job
+        # The trial ends like the earlier one of the same job, which was stopped.
+        for step, score in stopped.intermediate_values.items():
+            trial.report(score, step)
+        reason = f"like trial #{stopped.number}, which was the same job"
+        record(job.to_outcome(STOPPED, reason, stopped.user_attrs[RUN]["run_id"]))
+        return None
 
-        Parameters
-        ----------
-        before : int, optional
-            Count only trials with a smaller number.
+    def _compose_job(self, trial: Trial, suggestion: Suggestion) -> Job:
+        varying = tuple(suggestion.values)
+        composed = self.composer.compose_job(trial.number, suggestion.overrides, varying, self.study.study_name)
+        if composed.spec is None or composed.invocation is None:
+            raise composed.error or UserError(" ".join(suggestion.overrides))
+        return self.runner.identify_job(trial.number, composed.spec, composed.invocation)
+
+    def _record_job(self, trial: Trial, suggestion: Suggestion, job_hash: str | None) -> None:
+        # One attribute rather than three: each write to a storage takes milliseconds.
+        job = {"config_hash": job_hash, "params": dict(suggestion.values), "overrides": suggestion.overrides}
+        trial.set_user_attr(JOB, {**job, "is_queued": self.is_queued})
+
+    def _find_stopped(self, job_hash: str) -> FrozenTrial | None:
+        """Return an earlier trial of the same job that was stopped, if there is one."""
+        for trial in self.study.get_trials(deepcopy=False, states=(TrialState.PRUNED,)):
+            if trial.user_attrs[JOB]["config_hash"] == job_hash:
+                return trial
+        return None
+
+    def _complete(self, trial: Trial, metrics: Mapping[str, float], run_id: str | None) -> None:
+        """End a trial with the scores of its run; without a value for each objective it has failed."""
+        values = [float(metrics.get(objective.name, NAN)) for objective in self.objectives]
+        missing = [objective.name for objective, value in zip(self.objectives, values, strict=True) if value != value]
+        if missing:
+            self._fail(trial, f"{', '.join(missing)} is not defined for this run")
+            return
+        test_names = [objective.test_name for objective in self.objectives]
+        test_scores = {name: metrics[name] for name in test_names if name in metrics}
+        trial.set_user_attr(RUN, {"run_id": run_id, "recorded": test_scores})
+        self._end(trial, TrialState.COMPLETE, values)
+
+    def _fail(self, trial: Trial, reason: str) -> None:
+        """End a trial without scores."""
+        trial.set_user_attr("error", reason)
+        self._end(trial, TrialState.FAIL)
+
+    def _end(self, trial: Trial, state: TrialState, values: Sequence[float] | None = None) -> None:
+        self.running.pop(trial.number, None)
+        try:
+            self.study.tell(trial, values, state)
+        except RuntimeError:
+            # A grid sampler with no trials left stops Optuna's own loop. Outside that loop, this raises an error,
+            # but only after the trial was stored. Any other error leaves the trial in another state.
+            if self.study.trials[trial.number].state != state:
+                raise
+            self._is_over = True
+
+    def _count_used(self, before: int | None = None) -> int:
+        """Return how many trials count towards `n_jobs`: those that finished, run, or failed under this command.
+
+        With `before`, only trials with a smaller number count.
         """
         count = 0
         for trial in self.study.get_trials(deepcopy=False):
@@ -202,37 +256,87 @@ class Trials:
                 count += 1
         return count
 
-    def _end_orphans(self, find_run: FindRun, find_heartbeat: FindHeartbeat) -> None:
-        """End the trials of processes that are gone."""
-        for trial in self.study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
-            if trial.number in self.running or not self._has_lost_process(trial, find_heartbeat):
-                continue
-            # Another process may end the same trial first.
-            with suppress(ValueError, optuna.exceptions.UpdateFinishedTrialError):
-                self._end_orphan(Trial(self.study, trial._trial_id), find_run)
+    def _count_failure(self, has_failed: bool) -> None:
+        """Compare the failures of the latest trials with the limit, each time that a batch is complete."""
+        self._failures.append(has_failed)
+        if self.max_failure_rate is None or len(self._failures) % self.batch_size != 0:
+            return
+        n_failed = sum(self._failures[-self.batch_size :])
+        self._is_over |= n_failed / self.batch_size > self.max_failure_rate
 
-    def _has_lost_process(self, trial: FrozenTrial, find_heartbeat: FindHeartbeat) -> bool:
-        """Whether the process of a trial is gone; on another machine the run of the trial tells."""
-        process = trial.user_attrs.get(PROCESS) or describe_unknown(trial)
-        sign = ProcessSign(**process)
+    def _end_orphans(self) -> None:
+        """End the trials of processes that are gone, whose jobs may have finished all the same."""
+        for orphan in self.study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
+            if orphan.number in self.running or not self._has_lost_process(orphan):
+                continue
+            trial = Trial(self.study, orphan._trial_id)
+            # Another process may end the same trial first.
+            with suppress(ValueError, UpdateFinishedTrialError):
+                run = self._find_finished_run(orphan.user_attrs.get(JOB, {}).get("config_hash"))
+                if run is None:
+                    self._fail(trial, "its process ended without ending the run")
+                else:
+                    self._complete(trial, self._read_stored_scores(trial, run.run_id), run.run_id)
+
+    def _has_lost_process(self, trial: FrozenTrial) -> bool:
+        """Return whether the process of a trial is gone; on another machine the run of the trial tells."""
+        started = trial.datetime_start
+        unknown = {"host": None, "pid": 0, "beat": started.timestamp() if started else 0.0, "identity": ""}
+        sign = ProcessSign(**trial.user_attrs.get(PROCESS, unknown))
         if sign.host != socket.gethostname():
-            heartbeat = find_heartbeat(trial.user_attrs.get("job", {}).get("config_hash"))
-            if heartbeat is None:  # without a store nothing tells of other machines
+            store = self._find_store()
+            if store is None:  # nothing tells of other machines
+                return False
+            job = trial.user_attrs.get(JOB, {})
+            heartbeat = read_heartbeat(store, job["config_hash"]) if job.get("config_hash") else 0.0
+            if job.get("is_queued") and not heartbeat:  # it may still wait for its turn
                 return False
             sign = replace(sign, beat=max(sign.beat, heartbeat))
         return sign.is_own or sign.is_gone(self.study.study_name, f"trial {trial.number}")
 
-    def _end_orphan(self, trial: Trial, find_run: FindRun) -> None:
-        """End a trial whose process is gone; its job may have finished all the same."""
-        job_hash = trial.user_attrs.get("job", {}).get("config_hash")
-        run = find_run(job_hash) if job_hash else None
-        if run is None:
-            self.fail(trial, "its process ended without ending the run")
-        else:
-            self.complete(trial, run.metrics, run.run_id)
+    def _find_store(self) -> Store | None:
+        return get_tracker(self.runner.resources, self.spec).find_store()
+
+    def _find_finished_run(self, job_hash: str | None) -> StoredRun | None:
+        """Return the finished run of a job; None with ``resume=false``, where all jobs run again."""
+        store = self._find_store() if self.runner.resume and job_hash else None
+        run = None if store is None else find_runs_of_jobs(store, [str(job_hash)]).get(str(job_hash))
+        return run if run is not None and run.is_finished else None
+
+    def _read_stored_scores(self, trial: Trial, run_id: str | None) -> Mapping[str, float]:
+        """Return the scores of a run that was done before; report those of its folds if a pruner reads them."""
+        store = self._find_store()
+        if store is None or run_id is None:
+            return {}
+        runs = read_stored_runs(store, [run_id])
+        if self.runner.should_continue is not None and not self.study.trials[trial.number].intermediate_values:
+            name = self.objectives[0].name
+            for step, score in enumerate(read_series(store, runs, [name])[run_id].get(name, ()), start=1):
+                trial.report(score, step)
+        return runs[0].metrics
 
 
-def describe_unknown(trial: FrozenTrial) -> dict[str, Any]:
-    """Return what stands for the process of a trial that was killed before it named itself: none of this machine."""
-    started = trial.datetime_start
-    return {"host": None, "pid": 0, "beat": started.timestamp() if started else 0.0, "identity": ""}
+def show_objectives(outcome: JobOutcome, objectives: Sequence[Objective]) -> JobOutcome:
+    """Return an outcome that shows the objectives of the study in place of the headline metric.
+
+    Parameters
+    ----------
+    outcome : JobOutcome
+    objectives : sequence of Objective
+        The first one is the headline; the others are listed after its value.
+    """
+    if not outcome.metrics:
+        return outcome
+    metrics = dict(outcome.metrics)
+    headline = objectives[0]
+    others = [f"{objective.name} {format_mean(metrics, objective.name)}" for objective in objectives[1:]]
+    value = ", ".join([format_mean(metrics, headline.name), *others])
+    return replace(
+        outcome,
+        reason=f"already done: {headline.name} {value}" if outcome.kind == SKIPPED else outcome.reason,
+        headline=headline.name,
+        value=value,
+        # No trial is the best of all by several objectives, so there is no score to compare.
+        score=NAN if others else metrics.get(headline.name, NAN),
+        greater_is_better=headline.direction == "maximize",
+    )

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bakeoff.pipeline.card.report import format_mean, summarize_folds
+from bakeoff.pipeline.card.report import format_mean, measure_fold, summarize_folds
 from bakeoff.pipeline.checks.cells import note_memory
 from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.errors import StoreError, UserError
@@ -215,7 +215,7 @@ class JobRunner:
             return always_continue
 
         def continue_rule(experiment: Experiment, folds: Sequence[FoldResult]) -> bool:
-            return should_continue(JobProgress(job.number, len(folds), summarize_folds(experiment, folds)))
+            return should_continue(JobProgress(job.number, len(folds), measure_fold(folds[-1])))
 
         return continue_rule
 

@@ -99,7 +99,7 @@ class Job:
 
 @dataclass(frozen=True)
 class JobProgress:
-    """What a job has measured after some of its folds.
+    """What a job has measured in its latest fold.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class JobProgress:
     folds : int
         The number of folds so far.
     metrics : mapping of str to float
-        Means over these folds, by name.
+        Of the latest of them, by name.
     """
 
     number: int

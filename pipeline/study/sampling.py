@@ -1,12 +1,10 @@
-"""How a study searches: Optuna's sampler and pruner, and a function of the user that suggests further keys."""
+"""How Optuna draws and stops trials: its sampler and pruner, and a function of the user that suggests further keys."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import optuna
@@ -17,104 +15,86 @@ from optuna.trial import Trial
 from bakeoff.pipeline.config.build import build_object, find_target
 from bakeoff.pipeline.config.settle import settle_booleans
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.study.dimension import Dimension, format_value
 from bakeoff.pipeline.study.objectives import Objective
-from bakeoff.pipeline.study.settings import StudySettings
-from bakeoff.pipeline.study.space import SearchSpace, Suggestion
+from bakeoff.pipeline.study.space import Dimension, SearchSpace, Suggestion, format_value
 from bakeoff.pipeline.study.study_key import StudyKey
 from bakeoff.pipeline.study.trials import ExtendSuggestion
 from bakeoff.pipeline.sweep.compose import Composer
-from bakeoff.pipeline.sweep.plugin import SweepCommand
 
 GRID_SAMPLER = "optuna.samplers.GridSampler"
 
 
-@dataclass(frozen=True)
-class SearchStrategy:
-    """How a study searches.
-
-    Attributes
-    ----------
-    make_sampler : callable
-        (number of trials in the study) -> an Optuna sampler; a study that continues must not repeat its first draws.
-    pruner : optuna.pruners.BasePruner
-    stops_trials : bool
-        Whether the pruner ever stops a trial.
-    extend_suggestion : callable
-    max_trials : float
-        The number of different trials that the sampler can draw.
-    """
-
-    make_sampler: Callable[[int], Any]
-    pruner: Any
-    stops_trials: bool
-    extend_suggestion: ExtendSuggestion
-    max_trials: float
-
-
-def build_strategy(settings: StudySettings, key: StudyKey, space: SearchSpace, command: SweepCommand) -> SearchStrategy:
-    """Build the sampler, the pruner and the function of the user that ``hydra.sweeper`` names.
+def settle_sampler(given: Mapping[str, Any], space: SearchSpace) -> dict[str, Any]:
+    """Return the configuration of a sampler; that of a grid has the values of each dimension.
 
     Parameters
     ----------
-    settings : StudySettings
-    key : StudyKey
+    given : mapping
+        The keys below ``hydra.sweeper.sampler``.
     space : SearchSpace
-    command : SweepCommand
 
     Raises
     ------
     UserError
-        One of them cannot be built, or the pruner cannot stop the jobs of this study.
+        A grid would have infinitely many points, or each learner another grid.
     """
-    pruner = _build_optuna_object(settings.pruner, "hydra.sweeper.pruner", key.trust)
-    stops_trials = not isinstance(pruner, optuna.pruners.NopPruner)
-    if stops_trials:
-        _require_stoppable(key.objectives, is_local=command.launch is None)
-    sampler_config = dict(settings.sampler)
-    max_trials = math.inf
-    if sampler_config.get("_target_") == GRID_SAMPLER:
-        grid = sampler_config.get("search_space") or _make_grid(space)
-        sampler_config["search_space"] = grid
-        max_trials = math.prod(len(values) for values in grid.values())
-    make_sampler = partial(_build_sampler, sampler_config, key)
-    make_sampler(0)  # an invalid sampler is rejected now, before anything runs
-    extend = _find_extension(settings.custom_search_space, command.composer, key.trust)
-    return SearchStrategy(make_sampler, pruner, stops_trials, extend, max_trials)
+    sampler = dict(given)
+    if sampler.get("_target_") == GRID_SAMPLER and not sampler.get("search_space"):
+        sampler["search_space"] = _make_grid(space)
+    return sampler
 
 
-def _build_sampler(config: Mapping[str, Any], key: StudyKey, n_known: int) -> Any:
-    """Build a sampler; one without a seed gets the seed of the experiment.
+def count_points(sampler: Mapping[str, Any]) -> float:
+    """Return the number of different trials that a settled sampler can draw."""
+    if sampler.get("_target_") != GRID_SAMPLER:
+        return math.inf
+    return math.prod(len(values) for values in sampler["search_space"].values())
+
+
+def build_sampler(sampler: Mapping[str, Any], key: StudyKey, n_known: int = 0) -> Any:
+    """Build a settled sampler; one without a seed gets the seed of the experiment.
 
     Parameters
     ----------
-    config : mapping
-        The keys below ``hydra.sweeper.sampler``.
+    sampler : mapping
     key : StudyKey
     n_known : int
-        The number of trials that the study has already.
+        The number of trials that the study has already, whose draws must not be repeated.
     """
-    settled = dict(config)
+    settled = dict(sampler)
     if "seed" in settled:
-        seed = settled["seed"]
-        if seed is None:
-            seed = key.seed
+        seed = key.seed if settled["seed"] is None else settled["seed"]
         if not isinstance(seed, int):
             raise UserError(f"hydra.sweeper.sampler.seed={seed!r} must be an integer, or null.")
-        # With another seed, a study that continues draws other trials. The seed of a grid determines the order of its
-        # points, which must not change.
-        is_grid = config.get("_target_") == GRID_SAMPLER
-        settled["seed"] = seed if is_grid else seed + n_known
+        # The seed of a grid determines the order of its points, which must not change.
+        settled["seed"] = seed if sampler.get("_target_") == GRID_SAMPLER else seed + n_known
     return _build_optuna_object(settled, "hydra.sweeper.sampler", key.trust)
 
 
-def _build_optuna_object(config: Mapping[str, Any], key: str, trust: Sequence[str]) -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-        return build_object(settle_booleans(config, (key,), trust), key, trust)
+def build_pruner(given: Mapping[str, Any], key: StudyKey, *, is_local: bool) -> Any:
+    """Build a pruner; return None if it never stops a trial.
+
+    Parameters
+    ----------
+    given : mapping
+        The keys below ``hydra.sweeper.pruner``.
+    key : StudyKey
+    is_local : bool
+        Whether the jobs run on this machine.
+
+    Raises
+    ------
+    UserError
+        It cannot be built, or cannot stop the jobs of this study.
+    """
+    pruner = _build_optuna_object(given, "hydra.sweeper.pruner", key.trust)
+    if isinstance(pruner, optuna.pruners.NopPruner):
+        return None
+    _require_stoppable(key.objectives, is_local=is_local)
+    return pruner
 
 
-def _require_stoppable(objectives: Sequence[Objective], is_local: bool) -> None:
+def _require_stoppable(objectives: Sequence[Objective], *, is_local: bool) -> None:
     if len(objectives) > 1:
         raise UserError(
             f"hydra.sweeper.pruner compares trials by one objective, but there are {len(objectives)}; "
@@ -127,7 +107,13 @@ def _require_stoppable(objectives: Sequence[Objective], is_local: bool) -> None:
         )
 
 
-def _find_extension(target: str | None, composer: Composer, trust: Sequence[str]) -> ExtendSuggestion:
+def _build_optuna_object(config: Mapping[str, Any], key: str, trust: Sequence[str]) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        return build_object(settle_booleans(config, (key,), trust), key, trust)
+
+
+def find_extension(target: str | None, composer: Composer, trust: Sequence[str]) -> ExtendSuggestion:
     """Return a function that adds the keys suggested by ``hydra.sweeper.custom_search_space`` to a suggestion."""
     if target is None:
         return lambda trial, suggestion: suggestion
