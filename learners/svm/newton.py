@@ -22,7 +22,7 @@ provides it, but no solver for triangular systems, so this step uses SciPy's LAP
 *Block principal pivoting*: guess the active set, solve for the free rows, and correct the guess for all rows at once.
 
 The active set contains the rows that lie on a bound. Given the active set, the free rows are the solution of one
-linear system . The solution shows which rows of the guess are wrong:
+linear system. The solution shows which rows of the guess are wrong:
 
     free rows that the solution puts on or beyond a bound belong to the active set;
     active rows whose gradient is on the wrong side of the multiplier λ are free.

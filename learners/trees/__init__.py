@@ -2,13 +2,16 @@
 
 Decision trees and forests import the engine only through this package.
 
-``rows`` holds the training rows of a growing tree, ``splitting`` finds the best split of each node, ``growing`` repeats
-that level by level, and ``pruning`` collapses nodes of a grown tree. `tree` is the result, `criteria` measures the
-quality of splits, and `parameters` defines the parameters shared by all tree learners.
+`grower` grows level by level: a `frontier` holds the rows of all open nodes, ``splitting`` finds the best split of
+each, and `builder` and `assembly` collect the nodes. ``pruning`` collapses nodes of a grown tree. `tree` is the result,
+`criteria` measures the quality of splits, and `parameters` defines the parameters shared by all tree learners.
 """
 
+from bakeoff.learners.trees.class_target import IMPURITY, ClassTarget
 from bakeoff.learners.trees.criteria import CLASSIFICATION, REGRESSION, Criterion
-from bakeoff.learners.trees.growing.grower import GrowthLimits, grow_frontier, grow_tree, move_thresholds_to_values
+from bakeoff.learners.trees.frontier import Frontier
+from bakeoff.learners.trees.grower import GrowthLimits, grow_frontier, grow_tree, move_thresholds_to_values
+from bakeoff.learners.trees.numeric_target import NumericTarget
 from bakeoff.learners.trees.parameters import (
     TREE_CONSTRAINTS,
     count_categories,
@@ -18,10 +21,11 @@ from bakeoff.learners.trees.parameters import (
     refuse_nominal_medians,
     replace_deprecated_criterion,
 )
-from bakeoff.learners.trees.pruning.backfitting import backfit_classes, backfit_targets
 from bakeoff.learners.trees.pruning.collapsible_tree import NodeLosses, PruningStep, list_collapsed_nodes
 from bakeoff.learners.trees.pruning.cost_complexity import list_alphas, nest_trees, prune_to_cost
 from bakeoff.learners.trees.pruning.reduced_error import (
+    backfit_classes,
+    backfit_targets,
     collapse_useless_splits,
     count_errors_at_nodes,
     prune_best_first,
@@ -30,13 +34,10 @@ from bakeoff.learners.trees.pruning.reduced_error import (
     sum_squares_at_nodes,
 )
 from bakeoff.learners.trees.pruning.subtree_raising import TrainingClasses, prune_with_raising
-from bakeoff.learners.trees.rows.class_target import IMPURITY, ClassTarget
-from bakeoff.learners.trees.rows.frontier import Frontier
-from bakeoff.learners.trees.rows.numeric_target import NumericTarget
-from bakeoff.learners.trees.rows.target import Target
-from bakeoff.learners.trees.rows.training_table import TrainingTable, smallest_row_dtype
 from bakeoff.learners.trees.splitting.splits import C45Rules
 from bakeoff.learners.trees.splitting.splitter import mark_averaged_features
+from bakeoff.learners.trees.target import Target
+from bakeoff.learners.trees.training_table import TrainingTable, smallest_row_dtype
 from bakeoff.learners.trees.tree import Tree, compute_partial_dependence, convert_to_sklearn, has_numeric_questions
 
 __all__ = [

@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
 from bakeoff.learners.trees.criteria import Criterion
-from bakeoff.learners.trees.growing.grower import GrowthLimits
-from bakeoff.learners.trees.rows.numeric_target import MedianTarget, NumericTarget
+from bakeoff.learners.trees.grower import GrowthLimits
+from bakeoff.learners.trees.numeric_target import MedianTarget, NumericTarget
 
 TREE_CONSTRAINTS: dict[str, list[Any]] = {
     "max_depth": [Interval(Integral, 1, None, closed="left"), None],

@@ -26,9 +26,8 @@ from bakeoff.learners.definitions.c45 import (
     prune,
 )
 from bakeoff.learners.definitions.decision_tree import Node, predict_row
-from bakeoff.learners.trees import Tree
-from bakeoff.learners.trees.rows import training_table
-from bakeoff.learners.trees.rows.training_table import Bins
+from bakeoff.learners.trees import Tree, training_table
+from bakeoff.learners.trees.training_table import Bins
 
 NO_RULES = Rules(average_gain=False, cut_minimum=False, two_branches=False, mdl_correction=False)
 QUINLAN = Rules()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bakeoff.learners import DecisionTreeClassifier
-from bakeoff.learners.trees.rows import training_table
+from bakeoff.learners.trees import training_table
 from bakeoff.learners.trees.splitting.cuts import HistogramBlock
 from bakeoff.learners.trees.splitting.splits import SplitRules
 from bakeoff.learners.trees.tree import Tree

@@ -8,6 +8,9 @@ and collapsing weakest links one after another, as long as g is at most alpha, y
 
 Reference: Breiman, Friedman, Olshen, Stone, "Classification and Regression Trees", 1984, chapter 3.
 
+*Best-first order*: of all possible next splits, the one with the largest gain is made first. A tree with at most
+``max_leaf_nodes`` leaves consists of the first splits in this order.
+
 *Nested trees*: the tree for every tighter limit is a part of the tree grown with the loosest limit.
 
 Depth: the nodes of depth at most D form the tree that would have been grown with ``max_depth=D``. Leaves: best-first
@@ -18,13 +21,14 @@ these parameters require growing one tree, plus O(k) for each value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import heapq
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from bakeoff.learners.trees.best_first import order_best_first, rank_gains
+from bakeoff.learners.trees.criteria import TIE_TOLERANCE
 from bakeoff.learners.trees.pruning.collapsible_tree import (
     CollapsibleTree,
     NodeLosses,
@@ -32,6 +36,49 @@ from bakeoff.learners.trees.pruning.collapsible_tree import (
     list_collapsed_nodes,
 )
 from bakeoff.learners.trees.tree import Tree
+
+
+def rank_gains(gain: np.ndarray) -> list[int]:
+    """Return the rank of each of k gains, the largest first; gains that are equal but for rounding share a rank."""
+    order = np.argsort(-gain)  # (k,)
+    descending = gain[order]
+    is_smaller = descending[1:] < descending[:-1] * (1 - TIE_TOLERANCE)
+    rank = np.zeros(gain.size, dtype=np.intp)
+    rank[order[1:]] = np.cumsum(is_smaller)
+    ranks: list[int] = rank.tolist()
+    return ranks
+
+
+def order_best_first(
+    root: int, rank: list[int], first_child: list[int], n_children: list[int]
+) -> Iterator[tuple[int, int]]:
+    """Yield the splits below a root in best-first order; among equal gains, the node with the lowest number is first.
+
+    Parameters
+    ----------
+    root : int
+    rank : list of k int
+        The rank of the gain of each node's split times the node's weight, as from `rank_gains`.
+    first_child, n_children : list of k int
+        The child of branch b is first_child + b; a node without a split has 0 children.
+
+    Yields
+    ------
+    node : int
+    leaves : int
+        The number of leaves of the tree after this split.
+    """
+    # A heap of the nodes that can be split next: its smallest entry has the largest gain.
+    heap = [(rank[root], root)] if n_children[root] else []
+    leaves = 1
+    while heap:
+        _, node = heapq.heappop(heap)
+        leaves += n_children[node] - 1
+        yield node, leaves
+        first = first_child[node]
+        for child in range(first, first + n_children[node]):
+            if n_children[child]:
+                heapq.heappush(heap, (rank[child], child))
 
 
 def collapse_weakest_links(tree: Tree, alpha: float) -> list[PruningStep]:

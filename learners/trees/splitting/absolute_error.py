@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bakeoff.learners.trees.rows.numeric_target import MedianTarget, RankedRows
+from bakeoff.learners.trees.numeric_target import MedianTarget, RankedRows
 from bakeoff.learners.trees.splitting.feature_block import FeatureBlock
 
 

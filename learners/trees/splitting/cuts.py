@@ -23,11 +23,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from bakeoff.learners.trees.rows.class_target import ClassTarget
-from bakeoff.learners.trees.rows.frontier import Frontier
-from bakeoff.learners.trees.rows.training_table import Bins
+from bakeoff.learners.trees.class_target import ClassTarget
+from bakeoff.learners.trees.frontier import Frontier
 from bakeoff.learners.trees.splitting.feature_block import FeatureBlock
 from bakeoff.learners.trees.splitting.splits import SplitRules, Splits, mark_first_of_runs
+from bakeoff.learners.trees.training_table import Bins
 
 
 class HistogramBlock(FeatureBlock):

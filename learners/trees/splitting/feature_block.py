@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from bakeoff.learners.trees.rows.frontier import Frontier
+from bakeoff.learners.trees.frontier import Frontier
 
 
 class FeatureBlock:

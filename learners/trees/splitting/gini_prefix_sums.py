@@ -32,8 +32,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bakeoff.learners.trees.class_target import ClassTarget
 from bakeoff.learners.trees.criteria import TIE_TOLERANCE, Criterion, SquaredDistance, add_first_class
-from bakeoff.learners.trees.rows.class_target import ClassTarget
 from bakeoff.learners.trees.splitting.feature_block import FeatureBlock
 from bakeoff.learners.trees.splitting.splits import SplitRules, find_first_of_nodes
 

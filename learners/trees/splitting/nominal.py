@@ -4,7 +4,7 @@
 *Binary* (CART): values are ordered by their mean target (the share of class 1; for more than two classes, the share of
 the node's most frequent class), and cut where the gain is largest. For two classes and for numeric targets no other
 grouping is better (Breiman et al. 1984, theorem 4.5). A missing cell is treated as a separate value; but where features
-compete by gain ratio, the branch of missing cells adds no gain (see `known_cuts`).
+compete by gain ratio, the branch of missing cells adds no gain (see `numeric`).
 
 *Groups of equal values*: the sums of a node's rows that share one value of a nominal feature.
 
@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bakeoff.learners.trees.class_target import ClassTarget
 from bakeoff.learners.trees.criteria import ROUND_OFF, add_first_class
-from bakeoff.learners.trees.rows.class_target import ClassTarget
 from bakeoff.learners.trees.splitting.feature_block import FeatureBlock
 from bakeoff.learners.trees.splitting.splits import (
     Routes,

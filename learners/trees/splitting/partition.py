@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bakeoff.learners.trees.rows.frontier import Frontier
+from bakeoff.learners.trees.frontier import Frontier
 from bakeoff.learners.trees.splitting.splits import Routes, Splits
 
 

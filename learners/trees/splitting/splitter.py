@@ -20,14 +20,13 @@ from functools import partial
 
 import numpy as np
 
-from bakeoff.learners.trees.rows.frontier import Frontier
-from bakeoff.learners.trees.rows.training_table import MAX_CELLS_PER_BLOCK
+from bakeoff.learners.trees.frontier import Frontier
 from bakeoff.learners.trees.splitting.cuts import HistogramBlock
 from bakeoff.learners.trees.splitting.feature_block import FeatureBlock
-from bakeoff.learners.trees.splitting.known_cuts import find_known_splits
 from bakeoff.learners.trees.splitting.nominal import find_nominal_splits
-from bakeoff.learners.trees.splitting.numeric import find_histogram_splits, find_numeric_splits
+from bakeoff.learners.trees.splitting.numeric import find_histogram_splits, find_known_splits, find_numeric_splits
 from bakeoff.learners.trees.splitting.splits import LEAST_GAIN_BITS, BoundTies, SplitRules, Splits
+from bakeoff.learners.trees.training_table import MAX_CELLS_PER_BLOCK
 
 MAX_CELLS_PER_HISTOGRAM_BLOCK = 4 * MAX_CELLS_PER_BLOCK
 """Counting a cell takes a quarter of the cache that sorting it takes."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bakeoff.learners.trees.rows.target import NodeStats, Target
+from bakeoff.learners.trees.target import NodeStats, Target
 
 MAX_ABS_TARGET = 1e152
 """The square of a target up to this is within the range of floats."""

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bakeoff.learners.trees.best_first import order_best_first, rank_gains
-from bakeoff.learners.trees.growing.assembly import (
+from bakeoff.learners.trees.assembly import (
     NodeRecords,
     SplitRecords,
     TreeAssembly,
@@ -18,10 +17,11 @@ from bakeoff.learners.trees.growing.assembly import (
     join_columns,
     scatter,
 )
-from bakeoff.learners.trees.rows.frontier import Frontier
-from bakeoff.learners.trees.rows.target import NodeStats, Target
+from bakeoff.learners.trees.frontier import Frontier
+from bakeoff.learners.trees.pruning.cost_complexity import order_best_first, rank_gains
 from bakeoff.learners.trees.splitting.partition import Partition
 from bakeoff.learners.trees.splitting.splits import NO_ROUTES, Routes, Splits
+from bakeoff.learners.trees.target import NodeStats, Target
 from bakeoff.learners.trees.tree import Tree
 
 

@@ -18,8 +18,8 @@ from functools import cached_property
 import numpy as np
 
 from bakeoff.learners.trees.criteria import Criterion
-from bakeoff.learners.trees.rows.target import NodeStats, Target
-from bakeoff.learners.trees.rows.training_table import Bins, TrainingTable, divide_columns, narrow_rows, radix_argsort
+from bakeoff.learners.trees.target import NodeStats, Target
+from bakeoff.learners.trees.training_table import Bins, TrainingTable, divide_columns, narrow_rows, radix_argsort
 
 MAX_BRANCHES_SELECTED = 4
 """Up to this many branches, selecting the rows of each takes less time than sorting rows by branch."""

@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 
 from bakeoff.learners.trees.criteria import entropy, gini, misclassification
-from bakeoff.learners.trees.rows.target import NodeStats, Target
+from bakeoff.learners.trees.target import NodeStats, Target
 
 IMPURITY = {
     "gini": gini,

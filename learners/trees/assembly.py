@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bakeoff.learners.trees.rows.target import NodeStats, Target
 from bakeoff.learners.trees.splitting.splits import Routes
+from bakeoff.learners.trees.target import NodeStats, Target
 from bakeoff.learners.trees.tree import Tree
 
 

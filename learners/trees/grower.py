@@ -30,13 +30,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from bakeoff.learners.trees.builder import Level, TreeBuilder
 from bakeoff.learners.trees.criteria import Criterion
-from bakeoff.learners.trees.growing.builder import Level, TreeBuilder
-from bakeoff.learners.trees.rows.frontier import Frontier, group_by_branch
-from bakeoff.learners.trees.rows.target import Target
+from bakeoff.learners.trees.frontier import Frontier, group_by_branch
 from bakeoff.learners.trees.splitting.partition import Partition, partition_rows
 from bakeoff.learners.trees.splitting.splits import NO_RULES, C45Rules, SplitRules, Splits
 from bakeoff.learners.trees.splitting.splitter import find_best_splits
+from bakeoff.learners.trees.target import Target
 from bakeoff.learners.trees.tree import Tree
 
 RELATIVE_ROUNDING = 4 * float(np.finfo(np.float64).eps)
