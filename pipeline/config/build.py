@@ -103,20 +103,15 @@ def _build(node: Any, key: str, trust: Sequence[str]) -> Any:
     given = {name: child for name, child in node.items() if name != TARGET_KEY}
     _require_parameters(found, given, key, target)
     arguments = {str(name): _build(child, f"{key}.{name}", trust) for name, child in given.items()}
-    built = _call(found, arguments, key, target)
-    _require_methods(built, key, target, f"the {type(built).__name__} that it returns")
-    return built
-
-
-def _call(found: Any, arguments: Mapping[str, Any], key: str, target: str) -> Any:
-    """Call a class or function; what it raises is the reason of a refusal."""
     try:
-        return found(**arguments)
+        built = found(**arguments)
     except UserError:
         raise
     except Exception as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise UserError(f"{key} ({target}): {reason}") from error
+    _require_methods(built, key, target, f"the {type(built).__name__} that it returns")
+    return built
 
 
 def _require_parameters(found: Any, given: Mapping[Any, Any], key: str, target: str) -> None:

@@ -8,8 +8,7 @@ repeated part is known without repeating it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import yaml
@@ -135,7 +134,16 @@ def require_bounded_yaml(text: str, name: str) -> None:
                 continue
             anchor, n_before = open_nodes[-1]
             open_nodes[-1] = (anchor, n_before + n_nodes)
-            _require_few(event, sum(count for _, count in open_nodes), len(open_nodes) - 1, name)
+            place = f"{name}, line {event.start_mark.line + 1},"
+            if sum(count for _, count in open_nodes) > MAX_NODES:
+                raise UserError(
+                    f"{place} brings more than {MAX_NODES:,} values, repeated ones included; remove anchors "
+                    "(&NAME, *NAME), or values."
+                )
+            if len(open_nodes) - 1 > MAX_DEPTH:
+                raise UserError(
+                    f"{place} opens more than {MAX_DEPTH} lists or mappings inside one another; write fewer."
+                )
     except yaml.YAMLError:
         return
 
@@ -152,65 +160,35 @@ def require_bounded_references(raw: Any) -> None:
     ------
     UserError
     """
-    ResolvedSizes(raw).measure((), ())
+    values = {tuple(map(str, path)): value for path, value in walk(raw)}
+    children: dict[Path, list[Path]] = {path: [] for path in values}
+    for path in values:
+        if path:
+            children[path[:-1]].append(path)
+    sizes: dict[Path, int] = {}
 
-
-@dataclass(frozen=True)
-class ResolvedSizes:
-    """The sizes of values after their interpolations are resolved, each of which is computed once.
-
-    Attributes
-    ----------
-    raw : mapping or sequence
-        The configuration.
-    """
-
-    raw: Any
-    _sizes: dict[Path, int] = field(default_factory=dict)
-
-    def measure(self, path: Path, chain: tuple[Path, ...]) -> int:
-        """Return the number of characters and values at a place of the configuration.
-
-        Parameters
-        ----------
-        path : tuple of str
-            Its keys.
-        chain : tuple of tuple of str
-            The places that led here, each by a reference or as its parent.
-
-        Raises
-        ------
-        UserError
-        """
-        if path in self._sizes:
-            return self._sizes[path]
-        _require_end(path, chain)
-        value = self._find(path)
-        chain = (*chain, path)
-        size = 1
-        if isinstance(value, str):
-            size += len(value) + sum(self.measure(target, chain) for target in _find_targets(value, path))
-        for key in _list_keys(value):
-            size += self.measure((*path, key), chain)
-        if size > MAX_RESOLVED_SIZE:
+    def measure(path: Path, chain: tuple[Path, ...]) -> int:
+        """Return the characters and values at a place that is resolved after those of a chain."""
+        if path in sizes:
+            return sizes[path]
+        if path in chain:
+            circle = [".".join(each) for each in (*chain[chain.index(path) :], path)]
+            raise UserError(f"{circle[0]} refers to itself ({' -> '.join(circle)}); write the value out.")
+        if len(chain) > MAX_CHAIN:
+            first = ".".join(chain[0] or chain[1])
+            raise UserError(f"{first}: more than {MAX_CHAIN} values refer to one another; write the value out.")
+        value = values.get(path)
+        text = value if isinstance(value, str) else ""
+        inner = [*_find_targets(text, path), *children.get(path, ())]
+        sizes[path] = 1 + len(text) + sum(measure(each, (*chain, path)) for each in inner)
+        if sizes[path] > MAX_RESOLVED_SIZE:
             raise UserError(
                 f"{'.'.join(path)} would hold more than {MAX_RESOLVED_SIZE:,} characters and values when its "
                 "interpolations ${...} are resolved; write the value out."
             )
-        self._sizes[path] = size
-        return size
+        return sizes[path]
 
-    def _find(self, path: Path) -> Any:
-        """Return the value of some keys; None if there is none, which is an error of its own."""
-        value = self.raw
-        for key in path:
-            if isinstance(value, Mapping):
-                value = value.get(key)
-            elif isinstance(value, list) and key.isdigit() and int(key) < len(value):
-                value = value[int(key)]
-            else:
-                return None
-        return value
+    measure((), ())
 
 
 def _require_closed(event: Any, open_nodes: list[tuple[str | None, int]], name: str) -> None:
@@ -219,30 +197,6 @@ def _require_closed(event: Any, open_nodes: list[tuple[str | None, int]], name: 
         raise UserError(
             f"{name}, line {event.start_mark.line + 1}: *{event.anchor} stands inside &{event.anchor}, so that the "
             "value would hold itself; write it out."
-        )
-
-
-def _require_few(event: Any, n_nodes: int, depth: int, name: str) -> None:
-    line = event.start_mark.line + 1
-    if n_nodes > MAX_NODES:
-        raise UserError(
-            f"{name}, line {line}, brings more than {MAX_NODES:,} values, repeated ones included; remove anchors "
-            "(&NAME, *NAME), or values."
-        )
-    if depth > MAX_DEPTH:
-        raise UserError(
-            f"{name}, line {line}, opens more than {MAX_DEPTH} lists or mappings inside one another; write fewer."
-        )
-
-
-def _require_end(path: Path, chain: Sequence[Path]) -> None:
-    """Reject a reference to a value that is being resolved, or a chain of very many references."""
-    if path in chain:
-        circle = [".".join(each) for each in (*chain[chain.index(path) :], path)]
-        raise UserError(f"{circle[0]} refers to itself ({' -> '.join(circle)}); write the value out.")
-    if len(chain) > MAX_CHAIN:
-        raise UserError(
-            f"{'.'.join(chain[0] or chain[1])}: more than {MAX_CHAIN} values refer to one another; write the value out."
         )
 
 
@@ -256,9 +210,3 @@ def _find_targets(text: str, path: Path) -> list[Path]:
         base = path[: len(path) - n_dots] if n_dots else ()
         targets.append((*base, *re.findall(r"[^.\[\]'\"]+", key)))
     return targets
-
-
-def _list_keys(value: Any) -> list[str]:
-    if isinstance(value, Mapping):
-        return [str(key) for key in value]
-    return [str(place) for place in range(len(value))] if isinstance(value, list) else []

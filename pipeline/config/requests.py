@@ -1,4 +1,4 @@
-"""What the requests of several verbs have in common: a store, and a run in it.
+"""The requests of verbs: what those on stores and runs have in common, and how words fill them.
 
 A request is what a user asks of a verb. `bakeoff.pipeline.cli` fills it from words and `bakeoff.pipeline.python` from
 keywords: the name of a field is that of the keyword, and with dots in place of two underscores that of the word. A
@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 import re
 import textwrap
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from pathlib import Path
 from types import NoneType
@@ -177,14 +177,11 @@ def read_boolean(key: str, value: Any) -> bool:
     >>> [read_boolean("resume", value) for value in (True, "no", "OFF", 1)]
     [True, False, False, True]
     """
-    if isinstance(value, bool):
-        return value
-    is_number = isinstance(value, int) and value in (0, 1)
-    word = str(value).strip().lower() if is_number or isinstance(value, str) else ""
-    if word in WORDS:
-        return WORDS[word]
-    shown = "null" if value is None else repr(value)
-    raise UserError(f"{key}={shown} must be true or false; yes, no, on, off, 1 and 0 are read as well.")
+    word = str(value).strip().lower() if isinstance(value, str | int) else ""
+    if word not in WORDS:
+        shown = "null" if value is None else repr(value)
+        raise UserError(f"{key}={shown} must be true or false; yes, no, on, off, 1 and 0 are read as well.")
+    return WORDS[word]
 
 
 @dataclass(frozen=True)
@@ -285,58 +282,38 @@ def read_values(verb: str, request: type, words: Sequence[str]) -> dict[str, Any
     """
     arguments = list_arguments(request)
     by_key = {argument.word: argument for argument in arguments if argument.has_key}
-    _reject_options(words, by_key)
-    pairs = [word for word in words if "=" in word and not _names_file(word, by_key)]
-    reject_repeated_keys(pairs)
-    values: dict[str, Any] = {}
     others = next((argument for argument in by_key.values() if argument.takes_others), None)
-    for key, text in (word.split("=", 1) for word in pairs):
+    values: dict[str, Any] = {}
+    pairs: dict[str, str] = {}
+    placed: list[str] = []
+    for word in words:
+        key, sign, text = word.partition("=")
+        if word.startswith("-"):
+            known = key.lstrip("-").replace("-", "_")
+            cure = (
+                f"write {known}=VALUE" if known in by_key else f"its keys are written as KEY=VALUE: {', '.join(by_key)}"
+            )
+            raise UserError(f"{word} is not an option of this verb; {cure}.")
+        # The path of a file or folder may have an equality sign in its name.
+        if not sign or (key not in by_key and expand_home(word).exists()):
+            placed.append(word)
+            continue
         argument = by_key.get(key) or others
         if argument is None:
             raise UserError(f"{key} is not a key. {did_you_mean(key, by_key)}")
+        if pairs.setdefault(key, word) != word:
+            raise UserError(f"{key} is given twice, as {pairs[key]} and {word}; give one of them.")
         if argument.part:
             values.setdefault(argument.name, {})[key] = argument.read(text)
         else:
             values[argument.name] = argument.read(text)
-    given = [word for word in words if word not in pairs]
-    if not _is_right_number(len(given), arguments):
-        were_given = count_nouns(len(given), "argument was given", "arguments were given")
+    places = [argument for argument in arguments if not argument.has_key]
+    takes_more = bool(places) and places[-1].is_list
+    n_required = sum(place.is_required for place in places)
+    if len(placed) < n_required or (len(placed) > len(places) and not takes_more):
+        were_given = count_nouns(len(placed), "argument was given", "arguments were given")
         raise UserError(f"{were_given}; usage: {format_usage(verb, request)}")
-    return values | _place_words(given, arguments)
-
-
-def _reject_options(words: Sequence[str], keys: Collection[str]) -> None:
-    """Reject options, such as ``--output``: values are written with the sign of equality."""
-    for word in words:
-        if word.startswith("-"):
-            key = word.lstrip("-").partition("=")[0].replace("-", "_")
-            cure = f"write {key}=VALUE" if key in keys else f"its keys are written as KEY=VALUE: {', '.join(keys)}"
-            raise UserError(f"{word} is not an option of this verb; {cure}.")
-
-
-def _names_file(word: str, keys: Collection[str]) -> bool:
-    """Return whether a word is the path of a file or folder with ``=`` in its name, and not a value of a key."""
-    is_pair = word.partition("=")[0] in keys
-    return "=" in word and not is_pair and expand_home(word).exists()
-
-
-def reject_repeated_keys(pairs: Sequence[str]) -> None:
-    """Reject several values of one key, of which all but the last one would be lost.
-
-    Parameters
-    ----------
-    pairs : sequence of str
-        ``KEY=VALUE``.
-
-    Raises
-    ------
-    UserError
-    """
-    given: dict[str, str] = {}
-    for pair in pairs:
-        key = pair.partition("=")[0]
-        if given.setdefault(key, pair) != pair:
-            raise UserError(f"{key} is given twice, as {given[key]} and {pair}; give one of them.")
+    return values | _place_words(placed, places)
 
 
 def read_list(text: str) -> tuple[str, ...]:
@@ -353,8 +330,12 @@ def read_list(text: str) -> tuple[str, ...]:
 
 def format_usage(verb: str, request: type) -> str:
     """Return the words of a verb in a line."""
-    words = dict.fromkeys(_format_argument(argument) for argument in list_arguments(request))
-    return " ".join(["bakeoff", verb, *words])
+    shown: list[str] = []
+    for argument in list_arguments(request):
+        word = f"{argument.word}=…" if argument.has_key else argument.word
+        word = f"{word} ..." if argument.is_list else word
+        shown.append("[KEY=…]" if argument.part else word if argument.is_required else f"[{word}]")
+    return " ".join(["bakeoff", verb, *dict.fromkeys(shown)])
 
 
 def format_arguments(request: type) -> str:
@@ -397,31 +378,12 @@ def _read_sentences(request: type) -> dict[str, str]:
     return sentences
 
 
-def _is_right_number(n_given: int, arguments: Sequence[Argument]) -> bool:
-    """Whether so many words without a key can be placed."""
-    places = [argument for argument in arguments if not argument.has_key]
-    takes_more = bool(places) and places[-1].is_list
-    return n_given >= sum(place.is_required for place in places) and (n_given <= len(places) or takes_more)
-
-
-def _place_words(words: Sequence[str], arguments: Sequence[Argument]) -> dict[str, Any]:
+def _place_words(words: Sequence[str], places: Sequence[Argument]) -> dict[str, Any]:
     """Return the values of the words without a key, by the names of their fields."""
-    places = [argument for argument in arguments if not argument.has_key]
     values: dict[str, Any] = {}
-    for number, place in enumerate(places):
-        if place.is_list and number < len(words):
-            values[place.name] = tuple(words[number:])
-        elif number < len(words):
-            values[place.name] = place.read(words[number])
+    for number, place in enumerate(places[: len(words)]):
+        values[place.name] = tuple(words[number:]) if place.is_list else place.read(words[number])
     return values
-
-
-def _format_argument(argument: Argument) -> str:
-    if argument.part:
-        return "[KEY=…]"
-    word = f"{argument.word}=…" if argument.has_key else argument.word
-    word = f"{word} ..." if argument.is_list else word
-    return word if argument.is_required else f"[{word}]"
 
 
 READERS: Mapping[Any, Callable[[str], Any]] = {

@@ -249,7 +249,12 @@ def require_few_candidates(tuning: Mapping[str, Any], max_candidates: int) -> No
     if not space:
         return
     grids = [space] if isinstance(space, Mapping) else space
-    lengths = [_count_values(grid) for grid in grids if isinstance(grid, Mapping)]
+    # What is no list is refused elsewhere.
+    lengths = [
+        {name: len(values) for name, values in grid.items() if isinstance(values, list | tuple)}
+        for grid in grids
+        if isinstance(grid, Mapping)
+    ]
     n_points = sum(math.prod(by_name.values()) for by_name in lengths)
     n_drawn = tuning.get("n")
     n_candidates = min(n_points, n_drawn) if isinstance(n_drawn, int) else n_points
@@ -261,12 +266,6 @@ def require_few_candidates(tuning: Mapping[str, Any], max_candidates: int) -> No
         f"space: tuning would try {n_candidates:,} candidates ({factors}), but max_candidates={max_candidates}; leave "
         "out values, draw some of them by tuning=default tuning.n=20, or set a larger max_candidates."
     )
-
-
-def _count_values(grid: Mapping[str, Any]) -> dict[str, int]:
-    """Return the number of values of each parameter; what is no list is refused elsewhere."""
-    is_list = {name: isinstance(values, Sequence) and not isinstance(values, str) for name, values in grid.items()}
-    return {str(name): len(values) for name, values in grid.items() if is_list[name]}
 
 
 def settle_booleans(node: Any, path: Path, trust: Sequence[str]) -> Any:

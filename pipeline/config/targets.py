@@ -173,16 +173,25 @@ def require_names(node: Any, key: str, trust: Sequence[str]) -> None:
         A name needs trust, or a key would call it in another way than with its parameters.
     """
     parts_of_sklearn: list[Path] = []
-    for path, value in walk(node):
-        inner = _join(key, name_key(path))
+    for path, value in walk(node, (key,) if key else ()):
+        inner = name_key(path)
         if SCIKIT_LEARN not in trust and path:
             is_tried = bool(TRIED_KEYS.intersection(re.findall(r"\w+", inner)))
             is_below_sklearn = any(path[: len(part)] == part for part in parts_of_sklearn)
             _require_no_cache(inner, path[-1], value, is_tried or is_below_sklearn)
-        if isinstance(value, Mapping):
-            _require_call(value, inner, trust)
-            if str(value.get(TARGET_KEY)).startswith(f"{SCIKIT_LEARN}."):
-                parts_of_sklearn.append(path)
+        if not isinstance(value, Mapping):
+            continue
+        for call_key in CALL_KEYS:
+            if call_key in value:
+                raise UserError(
+                    f"{name_key((*path, call_key))} is not read: a configuration names a class and its parameters, and "
+                    f"{', '.join(CALL_KEYS)} are not among them; remove {call_key}."
+                )
+        target = value.get(TARGET_KEY)
+        if target is not None:
+            require_name(target, name_key((*path, TARGET_KEY)), trust)
+        if str(target).startswith(f"{SCIKIT_LEARN}."):
+            parts_of_sklearn.append(path)
 
 
 def require_name(target: Any, key: str, trust: Sequence[str]) -> None:
@@ -279,19 +288,6 @@ def _suggest_name(target: str, key: str) -> str:
     return f"Did you mean '{SCIKIT_LEARN}.{similar[0]}.{name}'?" if similar else ""
 
 
-def _require_call(mapping: Mapping[Any, Any], key: str, trust: Sequence[str]) -> None:
-    """Reject a call in another way than with parameters, or of what is not trusted."""
-    for call_key in CALL_KEYS:
-        if call_key in mapping:
-            raise UserError(
-                f"{_join(key, call_key)} is not read: a configuration names a class and its parameters, and "
-                f"{', '.join(CALL_KEYS)} are not among them; remove {call_key}."
-            )
-    target = mapping.get(TARGET_KEY)
-    if target is not None:
-        require_name(target, _join(key, TARGET_KEY), trust)
-
-
 def _require_no_cache(key: str, name: Any, value: Any, is_parameter: bool) -> None:
     """Reject a folder of pickles, as a parameter below an estimator of scikit-learn or among the values to try for one.
 
@@ -309,8 +305,3 @@ def _require_no_cache(key: str, name: Any, value: Any, is_parameter: bool) -> No
 def _is_cache(parameter: Any) -> bool:
     """Return whether a parameter, or that of a part written as part__parameter, names a folder of pickles."""
     return str(parameter).replace("__", ".").split(".")[-1] == CACHE_PARAMETER
-
-
-def _join(key: str, inner: str) -> str:
-    is_item = not key or not inner or inner.startswith("[")
-    return f"{key}{inner}" if is_item else f"{key}.{inner}"
