@@ -22,7 +22,6 @@ from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra._internal.config_repository import CachingConfigRepository, ConfigRepository, IConfigRepository
 from hydra._internal.core_plugins.file_config_source import FileConfigSource
 from hydra._internal.sources_registry import SourcesRegistry
-from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.config_store import ConfigStore
 from hydra.core.default_element import ResultDefault
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -218,19 +217,21 @@ class GuardedLoader(ConfigLoaderImpl):
         """
         repository: IConfigRepository = self.repository
         path = self.get_search_path()
-        folders = _read_search_path(repository.load_config(root) if not _is_shipped_path(path) else None, words)
-        if not folders and _is_shipped_path(path):
+        is_shipped = all(_is_shipped(str(each.provider), str(each.path)) for each in path.get_path())
+        folders = _read_search_path(None if is_shipped else repository.load_config(root), words)
+        if is_shipped and not folders:
             return []
         for folder in folders:
             require_trusted_folder(SEARCH_PATH_KEY, folder, read_trust_of_words(words))
         if folders:
-            repository = ConfigRepository(_extend(path, folders))
+            extended = deepcopy(path)
+            schemas = extended.get_path().pop()  # Hydra adds folders before it
+            for folder in folders:
+                extended.append(SEARCH_PATH_KEY, folder)
+            extended.get_path().append(schemas)
+            repository = ConfigRepository(extended)
         defaults = self.compute_defaults_list(root, words, run_mode).defaults
         return [_read_file(default, repository) for default in defaults]
-
-
-def _is_shipped_path(path: ConfigSearchPath) -> bool:
-    return all(_is_shipped(str(element.provider), str(element.path)) for element in path.get_path())
 
 
 def _is_shipped(provider: str, folder: str) -> bool:
@@ -247,16 +248,6 @@ def _read_search_path(root: ConfigResult | None, words: Sequence[str]) -> list[s
     given += [override.value() for override in parsed if override.get_key_element() == SEARCH_PATH_KEY]
     lists = [folders for folders in given if isinstance(folders, Sequence) and not isinstance(folders, str)]
     return [str(folder) for folders in lists for folder in folders]
-
-
-def _extend(path: ConfigSearchPath, folders: Sequence[str]) -> ConfigSearchPath:
-    """Return a search path with further folders where Hydra puts them: before the schemas."""
-    extended = deepcopy(path)
-    schemas = extended.get_path().pop()
-    for folder in folders:
-        extended.append(SEARCH_PATH_KEY, folder)
-    extended.get_path().append(schemas)
-    return extended
 
 
 def _read_file(default: ResultDefault, repository: IConfigRepository) -> ComposedFile:

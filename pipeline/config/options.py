@@ -61,19 +61,25 @@ def read_sentences(files: Iterable[Path]) -> dict[str, str]:
 
 
 def read_option(group: str, name: str) -> dict[str, Any]:
-    """Return the keys of an option as its file has them; empty if bakeoff has no such option.
+    """Return the keys of an option, of bakeoff or of the user, as its file has them; empty if there is none.
 
     Parameters
     ----------
     group : str
         A folder of ``conf/``.
     name : str
+
+    Raises
+    ------
+    UserError
+        The file of the user is not YAML.
     """
-    file = CONF / group / f"{name}.yaml"
-    if not file.is_file():
-        return {}
-    keys = yaml.safe_load(file.read_text())
-    return keys if isinstance(keys, dict) else {}
+    file = CONF / group / f"{name}{SUFFIX}"
+    if file.is_file():
+        keys: dict[str, Any] = yaml.safe_load(file.read_text()) or {}
+        return keys
+    own = next((file for file in list_own_files(group) if file.stem == name), None)
+    return {} if own is None else load_own_file(own)
 
 
 def find_own_folder() -> Path | None:
@@ -143,18 +149,6 @@ def read_own_listing(group: str) -> dict[str, str]:
     return sentences
 
 
-def read_own_option(group: str, name: str) -> dict[str, Any]:
-    """Return the keys of an option of the user as its file has them; empty if there is none of that name.
-
-    Raises
-    ------
-    UserError
-        The file is not YAML.
-    """
-    file = next((file for file in list_own_files(group) if file.stem == name), None)
-    return {} if file is None else load_own_file(file)
-
-
 def read_own_node(group: str, name: str) -> dict[str, Any] | None:
     """Return the keys of a metric or figure of the user; None if there is none of that name.
 
@@ -172,7 +166,7 @@ def read_own_node(group: str, name: str) -> dict[str, Any] | None:
     """
     if name not in list_own_names(group):
         return None
-    keys = read_own_option(group, name)
+    keys = read_option(group, name)
     file = f"{OWN_FOLDER}/{group}/{name}{SUFFIX}"
     if "_target_" not in keys:
         raise UserError(f"{file} has no _target_: it must name the class or function of the {group}.")

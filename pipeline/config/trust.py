@@ -69,8 +69,7 @@ def read_trust(given: str | Sequence[str] = "") -> tuple[str, ...]:
     >>> read_trust("[mine, theirs]"), read_trust("mine"), read_trust(["mine"]), read_trust()
     (('mine', 'theirs'), ('mine',), ('mine',), ())
     """
-    names = _split_names(given) if isinstance(given, str) else list(given)
-    return tuple(dict.fromkeys([*_require_names(names, TRUST_KEY), *read_trust_of_environment()]))
+    return tuple(dict.fromkeys([*_read_names(given, TRUST_KEY), *read_trust_of_environment()]))
 
 
 def read_trust_of_environment() -> tuple[str, ...]:
@@ -81,8 +80,7 @@ def read_trust_of_environment() -> tuple[str, ...]:
     UserError
         A name cannot be that of a package.
     """
-    given = os.environ.get(TRUST_VARIABLE, "")
-    return _require_names(_split_names(given), TRUST_VARIABLE) if given else ()
+    return tuple(_read_names(os.environ.get(TRUST_VARIABLE, ""), TRUST_VARIABLE))
 
 
 def read_trust_of_words(words: Sequence[str]) -> tuple[str, ...]:
@@ -168,17 +166,16 @@ def _write_as_list(word: str) -> str:
     return f"{TRUST_KEY}=[{name}]" if is_name else word
 
 
-def _split_names(text: str) -> list[str]:
-    names = text.strip().removeprefix("[").removesuffix("]").split(",")
-    unquoted = [name.strip().strip("'\"") for name in names]
-    return [name for name in unquoted if name]
-
-
-def _require_names(names: Sequence[str], key: str) -> tuple[str, ...]:
+def _read_names(given: str | Sequence[str], key: str) -> list[str]:
+    """Return names of packages, which a text gives as a list or separated by commas."""
+    names = list(given)
+    if isinstance(given, str):
+        items = given.strip().removeprefix("[").removesuffix("]").split(",")
+        names = [item.strip().strip("'\"") for item in items if item.strip()]
     for name in names:
         if not isinstance(name, str) or not _PACKAGE.fullmatch(name):
             raise UserError(f"{key}: {name!r} is not the name of a package; write names such as [mine,theirs].")
-    return tuple(names)
+    return names
 
 
 def _is_in_current_folder(entry: Path) -> bool:

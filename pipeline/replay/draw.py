@@ -14,7 +14,7 @@ import yaml
 from bakeoff.pipeline.checks import FigureChoice, choose_figures
 from bakeoff.pipeline.config.named_parts import ALL, settle_figures
 from bakeoff.pipeline.config.nodes import load_bounded_yaml
-from bakeoff.pipeline.config.options import read_option, read_own_option
+from bakeoff.pipeline.config.options import read_option
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment.results import ShowProgress
 from bakeoff.pipeline.replay.refit import LoadedRun, load_run, refit_run
@@ -121,8 +121,8 @@ def _find_space(run: LoadedRun) -> Any:
     if tuned:
         return tuned
     name = run.stored.params.get("learner", "")
-    option: Mapping[str, Any] = read_option("learner", name) or read_own_option("learner", name)
+    option: Mapping[str, Any] = read_option("learner", name)
     # A learner of the user may have the name of an option, and other parameters.
     if option.get("_target_") != run.spec["learner"].get("_target_"):
         return None
-    return read_option("space", name) or read_own_option("space", name) or None
+    return read_option("space", name) or None
