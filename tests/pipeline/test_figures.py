@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from command import Bakeoff
+from finished_runs import finish, read_texts
 from matplotlib.figure import Figure
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import validation_curve
@@ -24,7 +25,7 @@ from bakeoff import learners
 from bakeoff.learners.decision_tree.export import draw
 from bakeoff.pipeline import figures
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.experiment import Experiment, evaluate_splits, fit_final_model
+from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.figures.finished_run import FinishedRun
 from bakeoff.pipeline.figures.panels import add_legend, make_panels
 from bakeoff.pipeline.figures.run_figure import RunFigure
@@ -49,19 +50,6 @@ def make_experiment(dataset: Dataset, learner: Any, splitter: Splitter = HOLDOUT
         metrics=choose_metrics(None, dataset.task, learner),
         seed=0,
     )
-
-
-def finish_run(experiment: Experiment) -> FinishedRun:
-    splits = experiment.make_splits()
-    folds = list(evaluate_splits(experiment, splits.folds))
-    return FinishedRun(experiment, folds, fit_final_model(experiment, splits, folds[-1]))
-
-
-def read_texts(figure: Figure) -> str:
-    """Return all texts of a figure, one a line."""
-    from matplotlib.text import Text
-
-    return "\n".join(text.get_text() for text in figure.findobj(Text))
 
 
 COLOURS = load_lecture_table("colours", "colour")
@@ -179,14 +167,6 @@ def test_a_figure_that_cannot_be_drawn_is_rejected_before_anything_runs(bakeoff:
     assert not (bakeoff.folder / "outputs" / "mlflow.db").exists()
 
 
-def test_a_figure_can_be_added_to_any_run_from_the_command_line(bakeoff: Bakeoff) -> None:
-    wanted = "figures=[{_target_: bakeoff.pipeline.figures.ConfusionMatrix, file: c.png}]"
-    assert bakeoff("dataset=digits", "learner=majority", wanted).status == 0
-    run = bakeoff.runs()[0]
-    assert "c.png" in [file.path for file in bakeoff.client().list_artifacts(run.info.run_id)]
-    assert run.info.run_name == "majority digits"
-
-
 @pytest.mark.parametrize("name", figures.__all__)
 def test_every_figure_has_a_file_of_its_own_and_is_frozen(name: str) -> None:
     kind = getattr(figures, name)
@@ -204,13 +184,13 @@ def save_figure(figure: RunFigure, run: FinishedRun, folder: Path) -> bytes:
 
 def test_the_same_run_gives_the_same_picture_bit_for_bit(tmp_path: Path) -> None:
     figure = figures.DecisionRegions(variants={"k = 1": {"learner__n_neighbors": 1}})
-    first = save_figure(figure, finish_run(make_experiment(MOONS, KNN)), tmp_path)
-    second = save_figure(figure, finish_run(make_experiment(MOONS, KNN)), tmp_path)
+    first = save_figure(figure, finish(make_experiment(MOONS, KNN)), tmp_path)
+    second = save_figure(figure, finish(make_experiment(MOONS, KNN)), tmp_path)
     assert first == second
 
 
 def test_drawing_leaves_the_runs_own_model_as_it_was() -> None:
-    run = finish_run(make_experiment(MOONS, learners.DecisionTreeClassifier()))
+    run = finish(make_experiment(MOONS, learners.DecisionTreeClassifier()))
     before = run.model.pipeline[-1].get_params()
     leaves = run.model.pipeline[-1].fitted_tree_.n_leaves
     figure = figures.Trees(
@@ -222,7 +202,7 @@ def test_drawing_leaves_the_runs_own_model_as_it_was() -> None:
 
 
 def test_regions_are_coloured_by_what_the_learner_predicts() -> None:
-    run = finish_run(make_experiment(COLOURS, learners.KNeighborsClassifier(n_neighbors=1), LeaveOneOut()))
+    run = finish(make_experiment(COLOURS, learners.KNeighborsClassifier(n_neighbors=1), LeaveOneOut()))
     variants = {"k = 1": {"learner__n_neighbors": 1}, "k = 3": {"learner__n_neighbors": 3}}
     figure = figures.DecisionRegions(variants=variants, query=[1, 2], scores=False).draw(run)
     assert "(1, 2) is Red" in read_texts(figure)
@@ -239,7 +219,7 @@ def test_regions_are_coloured_by_what_the_learner_predicts() -> None:
 def test_three_classes_have_the_colours_of_their_marks() -> None:
     from matplotlib.colors import to_rgba
 
-    run = finish_run(make_experiment(make_points("blobs", 90, 1.0, 0), KNN))
+    run = finish(make_experiment(make_points("blobs", 90, 1.0, 0), KNN))
     axes: Any = figures.DecisionRegions(variants={"k": {}}, scores=False).draw(run).axes[0]
     mesh = axes.collections[0]
     marks = [item for item in axes.collections if item.get_label() in ("A", "B", "C")]
@@ -248,14 +228,14 @@ def test_three_classes_have_the_colours_of_their_marks() -> None:
 
 
 def test_scores_under_a_title_are_the_means_over_the_runs_folds() -> None:
-    run = finish_run(make_experiment(MOONS, KNN))
+    run = finish(make_experiment(MOONS, KNN))
     train, test = run.score_variant({})
     assert train == pytest.approx(np.mean([fold.scores["train_accuracy"] for fold in run.folds]))
     assert test == pytest.approx(np.mean([fold.scores["test_accuracy"] for fold in run.folds]))
 
 
 def test_the_hard_margin_goes_through_its_support_vectors_and_the_soft_one_is_wider() -> None:
-    run = finish_run(make_experiment(OUTLIER, learners.SVC(kernel="linear"), LeaveOneOut()))
+    run = finish(make_experiment(OUTLIER, learners.SVC(kernel="linear"), LeaveOneOut()))
     variants = {"hard": {"learner__C": np.inf}, "soft": {"learner__C": 0.1}}
     hard, soft = (run.fit_variant(parameters, run.split.train) for parameters in variants.values())
     X, _ = run.select_rows(run.split.train)
@@ -268,7 +248,7 @@ def test_the_hard_margin_goes_through_its_support_vectors_and_the_soft_one_is_wi
 
 
 def test_margins_of_a_learner_without_support_vectors_are_lines_alone() -> None:
-    run = finish_run(make_experiment(OUTLIER, learners.SVC(kernel="linear"), LeaveOneOut()))
+    run = finish(make_experiment(OUTLIER, learners.SVC(kernel="linear"), LeaveOneOut()))
     orders: Sequence[dict[str, Any]] = [{"learner": learners.Perceptron()}, {"learner": LogisticRegression()}]
     texts = read_texts(figures.Margins(variants={"lines": orders}).draw(run))
     assert "nearest row at" in texts
@@ -276,7 +256,7 @@ def test_margins_of_a_learner_without_support_vectors_are_lines_alone() -> None:
 
 
 def test_the_validation_curve_shows_accuracy_1_for_one_neighbour_on_its_own_rows() -> None:
-    run = finish_run(make_experiment(MOONS, KNN))
+    run = finish(make_experiment(MOONS, KNN))
     curve = figures.ValidationCurve(parameter="n_neighbors", values=[1, 5, 100], scale="log")
     axes: Any = curve.draw(run).axes[0]
     training, test = (line.get_ydata() for line in axes.lines)
@@ -300,7 +280,7 @@ def test_a_validation_curve_equals_scikit_learns_with_a_fit_for_every_value(name
     dataset, model, parameter, values = CURVES[name]
     steps = model if isinstance(model, SklearnPipeline) else make_pipeline("passthrough", model)
     experiment = replace(make_experiment(dataset, steps[-1], KFold(folds=4)), preprocessing=steps[0])
-    run = finish_run(experiment)
+    run = finish(experiment)
     found = run.compute_validation_curve(parameter, values)
     expected = validation_curve(
         SklearnPipeline([("before", steps[0]), ("learner", steps[-1])]),
@@ -336,14 +316,14 @@ class CountedNeighbours(learners.KNeighborsClassifier):
 
 @pytest.mark.parametrize(("learner", "parameter"), [(CountedTree(), "max_depth"), (CountedNeighbours(), "n_neighbors")])
 def test_a_validation_curve_is_fitted_once_in_each_fold(learner: Any, parameter: str) -> None:
-    run = finish_run(make_experiment(MOONS, learner, KFold(folds=3)))
+    run = finish(make_experiment(MOONS, learner, KFold(folds=3)))
     learner.fits.clear()
     figures.ValidationCurve(parameter=parameter, values=[1, 2, 4, 8]).draw(run)
     assert learner.fits == [len(fold.split.train) for fold in run.folds]
 
 
 def test_subtrees_of_cost_complexity_are_cut_from_one_tree() -> None:
-    run = finish_run(make_experiment(MOONS, CountedTree()))
+    run = finish(make_experiment(MOONS, CountedTree()))
     CountedTree.fits.clear()
     figures.Trees(variants={"cut": {}}, draw_tree=draw, pruning={"cut": "cost_complexity"}).draw(run)
     assert len(CountedTree.fits) <= 3  # the tree, its sequence of penalties, and the path along them
@@ -354,14 +334,14 @@ def test_the_subtree_of_cost_complexity_is_the_same_by_accuracy_and_by_error() -
     by_error = replace(by_accuracy, metrics=choose_metrics(["error"], "classification", TREE))
     sizes = []
     for experiment in (by_accuracy, by_error):
-        run = finish_run(experiment)
+        run = finish(experiment)
         figure = figures.Trees(variants={"cut": {}}, draw_tree=draw, pruning={"cut": "cost_complexity"}).draw(run)
         sizes.append(re.findall(r"\d+ leaves, depth \d+", read_texts(figure)))
     assert sizes[0] == sizes[1] != []
 
 
 def test_the_steps_of_a_regression_tree_are_the_means_of_its_leaves() -> None:
-    run = finish_run(make_experiment(CARS, learners.DecisionTreeRegressor(), LeaveOneOut()))
+    run = finish(make_experiment(CARS, learners.DecisionTreeRegressor(), LeaveOneOut()))
     axes = figures.RegressionCurves(variants={"depth 1": {"learner__max_depth": 1}}).draw(run).axes[0]
     slow = CARS.X["speed"].to_numpy() < 17.5
     steps = np.unique(axes.lines[0].get_ydata())
@@ -369,7 +349,7 @@ def test_the_steps_of_a_regression_tree_are_the_means_of_its_leaves() -> None:
 
 
 def test_pruned_trees_show_their_sizes_and_cost_complexity_is_best_on_validation_rows() -> None:
-    run = finish_run(make_experiment(MOONS, learners.DecisionTreeClassifier()))
+    run = finish(make_experiment(MOONS, learners.DecisionTreeClassifier()))
     names = ("bottom_up", "best_first", "cost_complexity", "pessimistic")
     variants: dict[str, dict[str, Any]] = {name: {} for name in ("before", *names)}
     trees = figures.Trees(variants=variants, draw_tree=draw, pruning={name: name for name in names})
@@ -388,7 +368,7 @@ def test_pruned_trees_show_their_sizes_and_cost_complexity_is_best_on_validation
 
 
 def test_small_trees_are_drawn_with_their_questions_and_answers() -> None:
-    run = finish_run(make_experiment(MORTGAGE, learners.DecisionTreeClassifier(), LeaveOneOut()))
+    run = finish(make_experiment(MORTGAGE, learners.DecisionTreeClassifier(), LeaveOneOut()))
     variants = {"CART": {"learner__nominal_splits": "binary"}}
     texts = read_texts(figures.Trees(variants=variants, draw_tree=draw).draw(run)).splitlines()
     assert {"family?", "couple, single", "children", "Approve", "Reject"} <= set(texts)
@@ -416,14 +396,14 @@ def find_overlaps(figure: Figure) -> list[tuple[str, str]]:
 )
 def test_the_texts_of_trees_do_not_overlap(dataset: str, depth: int) -> None:
     data = MORTGAGE if dataset == "mortgage" else load_bundled(dataset)
-    run = finish_run(make_experiment(data, TREE))
+    run = finish(make_experiment(data, TREE))
     variants = {"CART": {"learner__nominal_splits": "binary"}, "ID3": {"learner__criterion": "entropy"}, "Gini": {}}
     limited = {title: {**given, "learner__max_depth": depth} for title, given in variants.items()}
     assert not find_overlaps(figures.Trees(variants=limited, draw_tree=draw).draw(run))
 
 
 def test_a_leaf_shows_how_many_of_its_rows_are_of_its_class() -> None:
-    run = finish_run(make_experiment(IRIS, TREE, KFold(folds=2)))
+    run = finish(make_experiment(IRIS, TREE, KFold(folds=2)))
     figure = figures.Trees(variants={"two": {"learner__max_depth": 2}}, draw_tree=draw).draw(run)
     texts = read_texts(figure).splitlines()
     assert {"50", "49 of 54", "45 of 46", "< 1.75?", "yes", "no"} <= set(texts)
@@ -446,7 +426,7 @@ def test_the_legend_stays_within_the_figure(names: int) -> None:
 
 def test_information_gains_are_those_of_the_lectures() -> None:
     figure = figures.InformationGains()
-    reading = figure.compute_gains(finish_run(make_experiment(READING, TREE, LeaveOneOut())))
+    reading = figure.compute_gains(finish(make_experiment(READING, TREE, LeaveOneOut())))
     assert {name: round(gain, 4) for name, (gain, _) in reading.items()} == {
         "author": 0.0441,
         "thread": 0.4591,
@@ -454,7 +434,7 @@ def test_information_gains_are_those_of_the_lectures() -> None:
         "where": 0.0,
     }
     points = load_lecture_table("two_splits", "colour")
-    splits = figure.compute_gains(finish_run(make_experiment(points, TREE, LeaveOneOut())))
+    splits = figure.compute_gains(finish(make_experiment(points, TREE, LeaveOneOut())))
     assert splits["first"] == pytest.approx((0.27594, 0.38223), abs=5e-6)
     assert splits["second"] == pytest.approx((0.30137, 0.30356), abs=1e-5)
 
@@ -464,7 +444,7 @@ def read_fractions(axes: Any) -> str:
 
 
 def test_probability_tables_show_the_lectures_fractions_and_the_posterior_of_the_query() -> None:
-    run = finish_run(make_experiment(MORTGAGE, learners.NaiveBayesClassifier(), LeaveOneOut()))
+    run = finish(make_experiment(MORTGAGE, learners.NaiveBayesClassifier(), LeaveOneOut()))
     query = {"job": "true", "deposit": "high", "family": "children"}
     variants = {"plain": {"learner__alpha": 0.0}, "Laplace": {"learner__alpha": 1.0}}
     figure = figures.ProbabilityTables(variants=variants, queries=[query]).draw(run)
@@ -481,7 +461,7 @@ def test_the_texts_of_tables_with_long_names_and_many_classes_do_not_overlap() -
         {"where_it_was_found": pd.Categorical(place * 20), "leaf": pd.Categorical(["small", "broad"] * 30)}
     )
     y = np.array([f"the tree called {name}" for name in ("ash", "elm", "fir", "oak", "yew")] * 12)
-    run = finish_run(make_experiment(Dataset("trees", X, y, "classification", "tree"), learners.NaiveBayesClassifier()))
+    run = finish(make_experiment(Dataset("trees", X, y, "classification", "tree"), learners.NaiveBayesClassifier()))
     query = {"where_it_was_found": "on the hill", "leaf": "small"}
     tables = figures.ProbabilityTables(variants={"plain": {"learner__alpha": 0.0}, "Laplace": {}}, queries=[query])
     assert not find_overlaps(tables.draw(run))
@@ -489,7 +469,7 @@ def test_the_texts_of_tables_with_long_names_and_many_classes_do_not_overlap() -
 
 
 def test_the_confusion_matrix_counts_the_test_rows_of_all_folds() -> None:
-    run = finish_run(make_experiment(COLOURS, learners.MajorityClassifier(), LeaveOneOut()))
+    run = finish(make_experiment(COLOURS, learners.MajorityClassifier(), LeaveOneOut()))
     figure = figures.ConfusionMatrix().draw(run)
     counts = [text.get_text() for text in figure.axes[0].texts if text.get_text().isdigit()]
     assert sum(map(int, counts)) == 6
@@ -497,21 +477,19 @@ def test_the_confusion_matrix_counts_the_test_rows_of_all_folds() -> None:
 
 
 def test_a_cell_of_the_confusion_matrix_is_as_dark_as_its_share_of_the_true_class() -> None:
-    run = finish_run(make_experiment(COLOURS, learners.MajorityClassifier(), LeaveOneOut()))
+    run = finish(make_experiment(COLOURS, learners.MajorityClassifier(), LeaveOneOut()))
     axes: Any = figures.ConfusionMatrix().draw(run).axes[0]
     counts = np.array([int(text.get_text()) for text in axes.texts if text.get_text().isdigit()]).reshape(2, 2)
     np.testing.assert_allclose(axes.images[0].get_array(), counts / counts.sum(axis=1, keepdims=True))
 
 
 def test_rows_that_are_tested_in_every_repeat_are_counted_once() -> None:
-    run = finish_run(make_experiment(COLOURS, learners.MajorityClassifier(), KFold(folds=3, repeats=2)))
+    run = finish(make_experiment(COLOURS, learners.MajorityClassifier(), KFold(folds=3, repeats=2)))
     assert "6 test rows, 2 times each" in read_texts(figures.ConfusionMatrix().draw(run))
 
 
 def test_reliability_is_about_the_positive_class() -> None:
-    run = finish_run(
-        make_experiment(load_bundled("breast_cancer", positive="malignant"), learners.NaiveBayesClassifier())
-    )
+    run = finish(make_experiment(load_bundled("breast_cancer", positive="malignant"), learners.NaiveBayesClassifier()))
     assert "probability of malignant" in read_texts(figures.Reliability().draw(run))
 
 

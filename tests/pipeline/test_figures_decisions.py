@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 from doubles import experiment
+from finished_runs import finish
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.metrics import root_mean_squared_error
 
 from bakeoff.learners import SVC, DecisionTreeRegressor, KNeighborsRegressor
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.experiment import Experiment, evaluate_split
 from bakeoff.pipeline.figures import Importances, Reliability, RocCurves, Trees, ValidationCurve
-from bakeoff.pipeline.figures.finished_run import FinishedRun, check_variants, describe_variants
+from bakeoff.pipeline.figures.finished_run import check_variants, describe_variants
 from bakeoff.pipeline.stages.balance import ClassWeights
 from bakeoff.pipeline.stages.calibration import Calibration
 from bakeoff.pipeline.stages.dataset import load_bundled
@@ -25,11 +25,6 @@ from bakeoff.pipeline.stages.target import TransformedTarget, make_function
 from bakeoff.pipeline.stages.threshold import GivenThreshold, TunedThreshold
 
 LOG = TransformedTarget(make_function("log"))
-
-
-def finish(built: Experiment) -> FinishedRun:
-    folds = [evaluate_split(built, number, split) for number, split in enumerate(built.make_splits().folds)]
-    return FinishedRun(built, folds, folds[-1].model)
 
 
 def weighted_diabetes() -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from doubles import experiment as make_experiment
+from finished_runs import finish
 
 from bakeoff.learners import REGISTRY
 from bakeoff.pipeline import figures
@@ -18,8 +19,7 @@ from bakeoff.pipeline.config.named_parts import FIGURES, settle_figures
 from bakeoff.pipeline.config.options import read_option
 from bakeoff.pipeline.config.settle import settle_config
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.experiment import Experiment, evaluate_splits, fit_final_model
-from bakeoff.pipeline.figures.finished_run import FinishedRun
+from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.figures.panels import in_style
 from bakeoff.pipeline.figures.run_figure import TabulatedFigure
 from bakeoff.pipeline.stages.dataset import Dataset, load_bundled, load_lecture_table, make_points, read_table
@@ -163,9 +163,7 @@ def test_all_figures_that_apply_to_a_learner_are_drawn(name: str) -> None:
     space = {key: values[:2] for key, values in read_option("space", name).items()}
     choice = choose(experiment, "all", space)
     assert list_names(choice) == EXPECTED[name]
-    splits = experiment.make_splits()
-    folds = list(evaluate_splits(experiment, splits.folds))
-    run = FinishedRun(experiment, folds, fit_final_model(experiment, splits, folds[-1]))
+    run = finish(experiment)
     for figure in choice.figures:
         drawn = figure.draw(run)  # type: ignore[attr-defined]
         assert all(axes.has_data() or not axes.axison for axes in drawn.axes)
@@ -181,12 +179,10 @@ def test_a_tuned_run_has_the_figures_of_tuning(tmp_path: Path) -> None:
 
 def test_a_table_is_stored_beside_its_picture(tmp_path: Path) -> None:
     experiment = make_experiment(MOONS, REGISTRY["naive_bayes"]())
-    splits = experiment.make_splits()
-    folds = list(evaluate_splits(experiment, splits.folds))
-    model = fit_final_model(experiment, splits, folds[-1])
+    run = finish(experiment)
     figure = figures.LearningCurve(sizes=[0.5, 1.0])
     assert isinstance(figure, TabulatedFigure)
-    figure.save(tmp_path, experiment, folds, model)
+    figure.save(tmp_path, experiment, run.folds, run.model)
     assert sorted(file.name for file in tmp_path.iterdir()) == ["learning_curve.csv", "learning_curve.png"]
     assert (tmp_path / "learning_curve.csv").read_text().startswith("size,rows,fold,train,test,reason\n")
 
@@ -214,21 +210,16 @@ def test_names_are_drawn_as_they_are_and_never_read_as_formulas(tmp_path: Path, 
     dataset = make_named_rows(tmp_path, 3 if is_tree else 2, nominal=is_tree)
     parts = {"splitter": Holdout(), "pruning": Pruning("best_first")} if is_tree else {}
     experiment = make_experiment(dataset, REGISTRY[name](), **parts)
-    splits = experiment.make_splits()
-    folds = list(evaluate_splits(experiment, splits.folds))
-    model = fit_final_model(experiment, splits, folds[-1])
-    choice = choose(experiment, "all")
-    assert len(choice.figures) >= 6
-    for figure in choice.figures:
-        figure.save(tmp_path, experiment, folds, model)
+    run = finish(experiment)
+    wanted = "all" if is_tree else ["coefficients", "margins"]
+    for figure in choose(experiment, wanted).figures:
+        figure.save(tmp_path, experiment, run.folds, run.model)
         assert (tmp_path / figure.file).stat().st_size > 0
 
 
 def test_a_class_with_an_underscore_at_the_front_is_in_the_legend(tmp_path: Path) -> None:
     experiment = make_experiment(make_named_rows(tmp_path, 3, nominal=False), REGISTRY["majority"]())
-    splits = experiment.make_splits()
-    folds = list(evaluate_splits(experiment, splits.folds))
-    run = FinishedRun(experiment, folds, fit_final_model(experiment, splits, folds[-1]))
+    run = finish(experiment)
     with in_style():
         drawn = figures.DecisionRegions().draw(run)
     (legend,) = drawn.legends

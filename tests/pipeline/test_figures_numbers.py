@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from doubles import experiment as make_experiment
+from finished_runs import finish, read_texts
 from sklearn.inspection import permutation_importance
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import average_precision_score, get_scorer, roc_auc_score
@@ -23,7 +24,6 @@ from bakeoff.pipeline import figures
 from bakeoff.pipeline.card.report import describe_choices, tabulate_choices, write_tables
 from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.experiment import Experiment, evaluate_splits, fit_final_model
 from bakeoff.pipeline.experiment.experiment import derive_seed
 from bakeoff.pipeline.figures.curves import order_rows
 from bakeoff.pipeline.figures.finished_run import FinishedRun
@@ -44,12 +44,6 @@ BAYES = learners.NaiveBayesClassifier()
 FOLDS = KFold(folds=4)
 
 
-def finish(experiment: Experiment) -> FinishedRun:
-    splits = experiment.make_splits()
-    folds = list(evaluate_splits(experiment, splits.folds))
-    return FinishedRun(experiment, folds, fit_final_model(experiment, splits, folds[-1]))
-
-
 def make_one_hot() -> Any:
     """Return the preprocessing that encodes nominal columns."""
     node = {
@@ -59,12 +53,6 @@ def make_one_hot() -> Any:
         ],
     }
     return build_object(node, "preprocessing", [])
-
-
-def read_texts(figure: Any) -> str:
-    from matplotlib.text import Text
-
-    return "\n".join(text.get_text() for text in figure.findobj(Text))
 
 
 # ROC and precision-recall
