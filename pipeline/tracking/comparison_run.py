@@ -15,7 +15,7 @@ from functools import partial
 from bakeoff.pipeline.errors import StoreError
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.tracking import provenance
-from bakeoff.pipeline.tracking.metric_log import MAX_TAG_LETTERS, RunValues, cut_tags, log_values
+from bakeoff.pipeline.tracking.metric_log import MAX_TAG_LETTERS, RunValues, cut_tags, log_metrics
 from bakeoff.pipeline.tracking.run_files import artifact_folder
 from bakeoff.pipeline.tracking.store import Store, open_store
 from bakeoff.pipeline.tracking.views import KIND_TAGS as EXPERIMENT_TAGS
@@ -82,7 +82,7 @@ def keep_comparison(store: Store, experiment: str, record: ComparisonRecord) -> 
         # Otherwise MLflow opens the run among the pages for language models.
         for key, value in EXPERIMENT_TAGS.items():
             own.client.set_experiment_tag(own.experiment_id, key, value)
-        log_values(own.client, run_id, RunValues(params=dict(record.params)))
+        log_metrics(own.client, run_id, RunValues(params=dict(record.params)))
         upload = partial(own.client.log_artifacts, run_id)
         with artifact_folder(created.info.artifact_uri, upload) as folder:
             for name, text in record.files.items():

@@ -19,7 +19,7 @@ from tempfile import mkdtemp
 
 from bakeoff.pipeline.model.pyfunc import MLMODEL_FILE
 from bakeoff.pipeline.tracking.heartbeat import DIGEST_BYTES, OWNER_FILE, OWNER_FOLDER, find_cache
-from bakeoff.pipeline.tracking.metric_log import RunValues, log_values
+from bakeoff.pipeline.tracking.metric_log import RunValues, log_metrics
 from bakeoff.pipeline.tracking.models import MODEL_NAME, save_model
 from bakeoff.pipeline.tracking.run_files import RunResults, artifact_folder
 from bakeoff.pipeline.tracking.store import Store
@@ -158,7 +158,7 @@ def send_kept_result(store: Store, job_hash: str) -> str | None:
     if run is None or not is_open or run.info.status == FINISHED:
         discard_kept(folder)
         return None
-    log_values(store.client, kept.run_id, kept.values)
+    log_metrics(store.client, kept.run_id, kept.values)
     for tag in ERROR_TAGS:
         if tag in run.data.tags:
             store.client.delete_tag(kept.run_id, tag)

@@ -42,8 +42,8 @@ class RunValues:
     tags: dict[str, str] = field(default_factory=dict)
 
 
-def log_values(client: MlflowClient, run_id: str, values: RunValues) -> None:
-    """Write values of a run; those that it has already stay as they are."""
+def log_metrics(client: MlflowClient, run_id: str, values: RunValues) -> None:
+    """Write metrics of a run, with params and tags; values that it has already stay as they are."""
     from mlflow.entities import Metric, Param, RunTag
 
     metrics = [Metric(*value) for value in values.metrics]

@@ -30,7 +30,7 @@ from bakeoff.pipeline.tracking.metric_log import (
     RunValues,
     cut_tags,
     list_metrics,
-    log_values,
+    log_metrics,
     to_dataset_input,
 )
 from bakeoff.pipeline.tracking.models import log_run_model
@@ -168,7 +168,7 @@ class MLflowRun:
         tags = {"error": reason, "error_type": type(error).__name__}
         if isinstance(error, LeakError):
             tags["audit"] = LEAK
-        log_values(self._client, self._id, RunValues(tags=tags))
+        log_metrics(self._client, self._id, RunValues(tags=tags))
         # The first error is the one to report.
         with suppress(Exception):
             self._write_end(reason)
@@ -281,7 +281,7 @@ class MLflowRun:
         with self._write_lock:
             self._unwritten.metrics += metrics
             self._unwritten.tags |= hide_in_values(tags or {}, self._description.config)
-            log_values(self._prompt_client if is_prompt else self._client, self._id, self._unwritten)
+            log_metrics(self._prompt_client if is_prompt else self._client, self._id, self._unwritten)
             self._unwritten = RunValues()
 
 
