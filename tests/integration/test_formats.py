@@ -20,8 +20,8 @@ from bakeoff.pipeline.stages.dataset import load_frame, read_table
 TARGET = "survived"
 DROPPED = ["boat", "body"]
 SHARED = (f"dataset.target={TARGET}", f"dataset.drop=[{','.join(DROPPED)}]", "learner=decision_tree")
-FORMATS = ("csv", "decimal commas", "parquet", "arff", "excel")
-"""Those that whole commands read; all of them give the same dataset."""
+FORMATS = ("csv", "excel")
+"""Those that whole commands read: another test shows that all formats of files give the same dataset."""
 FROM_PYTHON = """
 from written_tables import titanic
 

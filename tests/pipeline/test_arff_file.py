@@ -63,12 +63,6 @@ def test_a_question_mark_is_missing_unless_it_is_quoted(tmp_path: Path) -> None:
     assert raw.declared == {"b": ("x",)}
 
 
-def test_names_and_cells_may_be_quoted(tmp_path: Path) -> None:
-    header = "@relation r\n@attribute 'it\\'s' real\n@attribute\t\"a b\"\tstring % said\n@attribute c{'d e'}\n"
-    raw = read(tmp_path, f"{header}@data\n1, 'x, \"y\"', 'd e'\n")
-    assert cells(raw) == {"it's": [1], "a b": ['x, "y"'], "c": ["d e"]}
-
-
 def test_a_file_with_every_oddity_is_read_as_by_weka(tmp_path: Path) -> None:
     text = (
         "@relation 'a test'\n% said\n@attribute 'it\\'s' numeric\n@attribute \"n m\" {'a b',c,\"d'e\"}\n"
@@ -78,15 +72,6 @@ def test_a_file_with_every_oddity_is_read_as_by_weka(tmp_path: Path) -> None:
     # Printed by weka.core.converters.CSVSaver of WEKA 3.9; its quotation marks are left out, and ? is None.
     weka = {"it's": [1.5, None, 2000], "n m": ["a b", "c", "d'e"], "s": ["x, y", None, "?"], "f": [7, 1.5, -3]}
     assert cells(read(tmp_path, text)) == weka
-
-
-def test_an_integer_column_keeps_its_decimals(tmp_path: Path) -> None:
-    raw = read(tmp_path, "@relation r\n@attribute a integer\n@attribute b integer\n@data\n1.5,7\n2,?\n")
-    assert cells(raw) == {"a": [1.5, 2.0], "b": [7, None]}
-
-
-def test_text_keeps_its_zeros(tmp_path: Path) -> None:
-    assert cells(read(tmp_path, "@relation r\n@attribute zip string\n@data\n007\n")) == {"zip": ["007"]}
 
 
 def test_dates_follow_their_declared_format(tmp_path: Path) -> None:

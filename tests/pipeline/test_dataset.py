@@ -13,13 +13,9 @@ from sklearn import datasets
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset import (
-    ColumnRules,
     Dataset,
-    FileLayout,
-    convert_columns,
     load_bundled,
     load_lecture_table,
-    read_file,
     read_table,
 )
 
@@ -153,27 +149,6 @@ def test_kinds_are_overridden_by_name_and_columns_dropped(people: str) -> None:
     assert "height" not in data.X
 
 
-def test_a_numeric_override_makes_numbers_of_what_does_not_look_it(tmp_path: Path) -> None:
-    table = convert_columns(pd.DataFrame({"x": ["1", "2.5", None]}), ColumnRules(numeric=["x"])).frame
-    assert table["x"].tolist()[:2] == [1.0, 2.5]
-    assert np.isnan(table["x"][2])
-    truths = read_table(written(tmp_path, "flag,y\ntrue,a\nfalse,b\n"), "y")
-    assert truths.nominal == ["flag"]
-
-
-def test_truth_values_are_spelled_alike_whatever_stands_beside_them(tmp_path: Path) -> None:
-    alone = read_table(written(tmp_path, "job,y\ntrue,a\nfalse,b\n", "alone.csv"), "y")
-    mixed = read_table(written(tmp_path, "job,y\ntrue,a\nmaybe,b\n,b\n", "mixed.csv"), "y")
-    holed = read_table(written(tmp_path, "job,y\ntrue,a\nfalse,b\n,b\n", "holed.csv"), "y")
-    assert {data.X["job"][0] for data in (alone, mixed, holed)} == {"true"}
-
-
-def test_a_file_of_codes_and_one_with_a_missing_code_agree(tmp_path: Path) -> None:
-    whole = read_table(written(tmp_path, "code,y\n1,a\n2,b\n", "whole.csv"), "y", nominal=["code"])
-    holed = read_table(written(tmp_path, "code,y\n1,a\n,b\n", "holed.csv"), "y", nominal=["code"])
-    assert whole.X["code"][0] == holed.X["code"][0] == "1"
-
-
 # Task and target
 
 
@@ -216,14 +191,6 @@ def test_groups_are_no_feature_and_separators_are_free(tmp_path: Path) -> None:
     assert data.groups[0] == data.groups[2] != data.groups[1]
 
 
-def test_parquet_is_read_like_text(people: str, tmp_path: Path) -> None:
-    text = read_table(people, "bought", nominal=["code"])
-    frame = read_file(Path(people), FileLayout()).frame
-    frame.to_parquet(tmp_path / "people.parquet")
-    columns = read_table(str(tmp_path / "people.parquet"), "bought", nominal=["code"])
-    assert columns.digest() == text.digest()
-
-
 def test_a_description_tells_rows_kinds_and_target(people: str) -> None:
     message = read_table(people, "bought").describe()
     assert message == "people: 4 rows, 3 numeric and 2 nominal columns, 2 classes of bought (positive: yes)"
@@ -251,17 +218,6 @@ def test_columns_without_names_are_chosen_by_number_or_given_names(tmp_path: Pat
 def test_the_last_column_is_a_target_in_any_file(tmp_path: Path) -> None:
     assert read_table(written(tmp_path, "x,y\n1,a\n2,b\n"), "last").target == "y"
     assert read_table(written(tmp_path, "last,y\na,1\nb,2\n"), "last").target == "last"
-
-
-def test_spaces_around_cells_are_left_out_on_request(tmp_path: Path) -> None:
-    path = written(tmp_path, "x, job ,code, y\n1, cook ,007, van \n2,cook, 010, saab\n3, ,011,saab\n")
-    kept = read_table(path, " y")
-    stripped = read_table(path, "y", strip=True, nominal=["code"])
-    assert kept.classes.tolist() == [" saab", " van ", "saab"]
-    assert stripped.classes.tolist() == ["saab", "van"]
-    assert stripped.X["job"].tolist()[:2] == ["cook", "cook"]
-    assert stripped.X["job"].isna().tolist() == [False, False, True]
-    assert stripped.X["code"].tolist() == ["007", "010", "011"]
 
 
 @pytest.mark.parametrize(
@@ -348,8 +304,6 @@ def test_digest_changes_with_the_task_the_order_of_rows_and_the_groups() -> None
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        ("", {}, "is empty; it needs a row of column names"),
-        ("x,y\n", {}, "has column names but no rows"),
         ("x,y\n1,2\n", {"target": "z"}, r"dataset.target='z' is not a column of the data. Allowed: x, y"),
         ("x,label\n1,a\n", {"target": "lable"}, r"Did you mean 'label'\?"),
         ("x,y\n1,a\n2,\n3,\n", {}, "dataset.target='y' has 2 missing cells in table; remove those rows"),
@@ -367,21 +321,13 @@ def test_digest_changes_with_the_task_the_order_of_rows_and_the_groups() -> None
         ("x,y\n1,a\n", {"task": "clasification"}, r"dataset.task='clasification' .* Did you mean 'classification'\?"),
         ("x,y\n1,a\n", {"task": "regression"}, "dataset.task=regression, but the target 'y' is not numeric"),
         ("x,y\n1,a\n2,b\n", {"positive": "c"}, "dataset.positive='c' is not a class of the target. Allowed: a, b"),
-        ('x,y\n1,"a\n', {}, "cannot be read as a table"),
         (
             "1,a\n2,b\n",
             {"header": False},
             "dataset.target='y' is not a column of the data. Allowed: column_1",
         ),
-        ("1,a\n", {"header": False, "names": ["y"]}, "dataset.names has 1 names, but table.csv has 2 columns"),
         ("1,a\n", {"header": False, "names": ["y", "y"]}, "dataset.names gives 'y' to more than one column"),
         ("1,a\n", {"header": False, "names": "y"}, r"must be a list of columns: dataset.names=\[y\]"),
-        ("x,y\n1,a\n", {"names": ["x", "y"]}, "for files without a row of names; add dataset.header=false"),
-        (
-            "1,a\n1,a,b\n",
-            {"header": False, "target": "last"},
-            "line 2 of table.csv has 3 cells, but the first row has 2: '1,a,b'",
-        ),
         ("", {"header": False}, "is empty; it needs rows of data"),
         ("x,y\n1,a\n", {"header": "no"}, "dataset.header='no' must be true or false"),
         ("x,x ,y\n1,2,a\n", {"strip": True}, r"table.csv has 2 columns of the name 'x' \(columns 1, 2\)"),
@@ -390,22 +336,3 @@ def test_digest_changes_with_the_task_the_order_of_rows_and_the_groups() -> None
 def test_bad_files_and_options_are_refused(tmp_path: Path, text: str, options: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
         read_table(written(tmp_path, text), **({"target": "y"} | options))
-
-
-def test_a_missing_file_is_refused_with_the_folder_it_was_sought_in(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(UserError, match=rf"dataset.path='none.csv' is not a file \(looked in {tmp_path}\)"):
-        read_table("none.csv", "y")
-    with pytest.raises(UserError, match="is not a file"):
-        read_table(str(tmp_path), "y")
-
-
-def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "image.csv").write_bytes(b"\xff\xd8\xff\xe0\x00\x10JFIF\n\xff")
-    with pytest.raises(UserError, match="cannot be read as a table"):
-        read_table(str(tmp_path / "image.csv"), "y")
-    (tmp_path / "no.parquet").write_bytes(b"nothing")
-    with pytest.raises(UserError, match="cannot be read as a table"):
-        read_table(str(tmp_path / "no.parquet"), "y")
-    with pytest.raises(UserError, match=r"dataset.header=false does not apply to .*, which is Parquet"):
-        read_table(str(tmp_path / "no.parquet"), "y", header=False)

@@ -163,12 +163,6 @@ def test_sheets_that_hold_no_table_are_refused(tmp_path: Path, rows: list[list[A
         read(tmp_path, rows)
 
 
-def test_a_file_that_is_no_workbook_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "a.xlsx").write_text("x,y\n1,2\n")
-    with pytest.raises(UserError, match="it is not an Excel workbook, or it has a password"):
-        read_file(tmp_path / "a.xlsx", FileLayout())
-
-
 def test_a_compressed_workbook_is_refused(tmp_path: Path) -> None:
     file = write(tmp_path, PEOPLE).rename(tmp_path / "people.xlsx.gz")
     with pytest.raises(UserError, match="a workbook is compressed in itself; decompress the file"):

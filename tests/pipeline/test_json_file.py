@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from pathlib import Path
 
 import pandas as pd
@@ -61,19 +60,6 @@ def test_a_column_of_objects_is_left_out_and_said(tmp_path: Path) -> None:
 def test_a_wrong_line_is_named(tmp_path: Path, name: str, text: str, message: str) -> None:
     with pytest.raises(UserError, match=message):
         read(tmp_path, text, name)
-
-
-def test_keys_of_text_files_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_text('{"x": 1}\n')
-    with pytest.raises(UserError, match=r"dataset.separator=',' does not apply to .*, which is JSON; remove"):
-        read_file(tmp_path / "a.jsonl", FileLayout(separator=","))
-
-
-def test_a_compressed_file_is_read(tmp_path: Path) -> None:
-    file = tmp_path / "people.jsonl.gz"
-    file.write_bytes(gzip.compress(b'{"x": 1}\n'))
-    raw = read_file(file, FileLayout())
-    assert (raw.name, raw.frame["x"].tolist()) == ("people", [1])
 
 
 def test_signs_that_end_lines_elsewhere_are_part_of_a_cell(tmp_path: Path) -> None:
