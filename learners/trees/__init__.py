@@ -34,11 +34,12 @@ from bakeoff.learners.trees.pruning.reduced_error import (
     sum_squares_at_nodes,
 )
 from bakeoff.learners.trees.pruning.subtree_raising import TrainingClasses, prune_with_raising
+from bakeoff.learners.trees.sklearn_tree import convert_to_sklearn, has_numeric_questions
 from bakeoff.learners.trees.splitting.splits import C45Rules
 from bakeoff.learners.trees.splitting.splitter import mark_averaged_features
 from bakeoff.learners.trees.target import Target
 from bakeoff.learners.trees.training_table import TrainingTable, smallest_row_dtype
-from bakeoff.learners.trees.tree import Tree, compute_partial_dependence, convert_to_sklearn, has_numeric_questions
+from bakeoff.learners.trees.tree import Tree, compute_partial_dependence
 
 __all__ = [
     "CLASSIFICATION",
