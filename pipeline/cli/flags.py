@@ -22,8 +22,8 @@ FILE_SUFFIXES = (".yaml", ".yml")
 NO_VALUE_PREFIXES = (FLAG_PREFIX, "~", "+")
 
 
-def split_flags(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Split a command line into its overrides, and its flags with their values.
+def read_flags(words: Sequence[str]) -> Namespace:
+    """Return the flags of a command line, and under ``overrides`` its other words.
 
     Parameters
     ----------
@@ -32,13 +32,16 @@ def split_flags(words: Sequence[str]) -> tuple[list[str], list[str]]:
     Raises
     ------
     UserError
-        There is no such flag.
+        There is no such flag, or it would read a pickle, or has no effect.
 
     Examples
     --------
-    >>> split_flags(["learner=knn", "--cfg", "job", "dataset=iris"])
-    (['learner=knn', 'dataset=iris'], ['--cfg', 'job'])
+    >>> arguments = read_flags(["learner=knn", "--cfg", "job", "dataset=iris"])
+    >>> arguments.overrides, arguments.cfg
+    (['learner=knn', 'dataset=iris'], 'job')
     """
+    from bakeoff.pipeline.config.engine import make_flag_parser
+
     flags: list[str] = []
     overrides: list[str] = []
     for position, word in enumerate(words):
@@ -49,24 +52,6 @@ def split_flags(words: Sequence[str]) -> tuple[list[str], list[str]]:
             flags.append(word)
         else:
             overrides.append(word)
-    return overrides, flags
-
-
-def read_flags(flags: Sequence[str], overrides: Sequence[str]) -> Namespace:
-    """Return the flags of a command.
-
-    Parameters
-    ----------
-    flags, overrides : sequence of str
-        As from `split_flags`.
-
-    Raises
-    ------
-    UserError
-        A flag would read a pickle, or have no effect.
-    """
-    from bakeoff.pipeline.config.engine import make_flag_parser
-
     arguments = make_flag_parser().parse_args([*overrides, *flags])  # after a flag it takes no overrides
     if arguments.experimental_rerun is not None:
         raise UserError(

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from bakeoff.pipeline.cli.flags import MULTIRUN_FLAGS, find_source, read_flags, show, shows_only, split_flags
+from bakeoff.pipeline.cli.flags import MULTIRUN_FLAGS, find_source, read_flags, show, shows_only
 from bakeoff.pipeline.cli.verbs import VERBS
 from bakeoff.pipeline.config.requests import read_request
 from bakeoff.pipeline.config.trust import TRUST_KEY, add_trust_of_environment, is_trust_word, read_trust_of_words
@@ -134,11 +134,13 @@ def _read_experiments(words: Sequence[str]) -> Experiments | None:
     """Return the experiments that a command line describes; None if it asks for something to be shown, which it is."""
     _require_option(words)
     require_readable_folder(Path.cwd())
-    overrides, flags = split_flags(words)
-    check_overrides(overrides)
-    overrides = add_trust_of_environment(overrides)
-    arguments = read_flags(flags, overrides)
-    is_sweep = _read_mode(overrides, arguments.multirun)
+    arguments = read_flags(words)
+    check_overrides(arguments.overrides)
+    arguments.overrides = overrides = add_trust_of_environment(arguments.overrides)
+    modes = {word.lstrip("+") for word in overrides}
+    is_sweep = arguments.multirun or SWEEP_WORD in modes
+    if is_sweep and RUN_WORD in modes:
+        raise UserError(f"{RUN_WORD} asks for a single run, and -m for a sweep; give one of the two.")
     overrides = [word for word in overrides if word.lstrip("+") != SWEEP_WORD]
     source = find_source(arguments, read_trust_of_words(overrides))
     from bakeoff.pipeline.config.words import note_repeated_keys
@@ -163,15 +165,6 @@ def _run_sweep(experiments: Experiments, jobs: Sequence[Sequence[str]] | None = 
 
 def _shows_tracebacks() -> bool:
     return os.environ.get(TRACEBACK_VARIABLE) == "1"
-
-
-def _read_mode(overrides: Sequence[str], has_flag: bool) -> bool:
-    """Return whether the words request a sweep; reject those that request a single run as well."""
-    modes = {word.lstrip("+") for word in overrides}
-    is_sweep = has_flag or SWEEP_WORD in modes
-    if is_sweep and RUN_WORD in modes:
-        raise UserError(f"{RUN_WORD} asks for a single run, and -m for a sweep; give one of the two.")
-    return is_sweep
 
 
 def _require_option(words: Sequence[str]) -> None:
