@@ -16,12 +16,11 @@ from bakeoff.pipeline.model.served_model import Model
 from bakeoff.pipeline.model.training_record import TRAINING_FILE, TrainingRecord, UnreadableRecord, parse_record
 from bakeoff.pipeline.tracking import provenance
 from bakeoff.pipeline.tracking.find_run import find_run_id, names_run
+from bakeoff.pipeline.tracking.mlflow_tables import DEFAULT_EXPERIMENT
 from bakeoff.pipeline.tracking.registry import find_version
 from bakeoff.pipeline.tracking.run_files import fetch_folder
 from bakeoff.pipeline.tracking.store import Store, open_store
 
-DEFAULT_EXPERIMENT = "Default"
-"""MLflow creates it with each store."""
 DECISIVE_PACKAGES = ("bakeoff", "scikit-learn")
 """Packages of which another version may predict otherwise; of the others, versions are recorded and not compared."""
 
