@@ -19,8 +19,6 @@ REFUSE = "refuse"
 WARN = "warn"
 IGNORE = "ignore"
 ACTIONS = (REFUSE, WARN, IGNORE)
-PASSED = "passed"
-OFF = "off"
 LEAK = "leak"
 
 
@@ -47,11 +45,8 @@ class AuditVerdict:
     def state(self) -> str:
         """A word or two: ``passed``, ``1 warning``, ``2 warnings``, or ``off``."""
         if not self.is_on:
-            return OFF
-        n_warnings = len(self.warnings)
-        if n_warnings == 0:
-            return PASSED
-        return count_nouns(n_warnings, "warning")
+            return "off"
+        return count_nouns(len(self.warnings), "warning") if self.warnings else "passed"
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from bakeoff.pipeline.audit.giveaways import find_explaining, find_near_copies, find_separating, find_telling_presence
+from bakeoff.pipeline.audit.giveaways import find_telling_classes, find_telling_numbers, find_telling_presence
 from bakeoff.pipeline.audit.parts import find_divided_values
 from bakeoff.pipeline.audit.same_columns import find_same_columns
 from bakeoff.pipeline.stages.dataset import Dataset
@@ -83,14 +83,10 @@ def find_columns(dataset: Dataset) -> Iterator[Finding]:
         rows = np.random.default_rng(SAMPLE_SEED).choice(len(rows), MAX_SAMPLE_ROWS, replace=False)
     X = table.iloc[rows]  # (m, d)
     y = dataset.y[rows]  # (m,)
-    reasons: dict[str, str] = {}
     if dataset.is_classification:
-        classes = np.unique(y, return_inverse=True)[1]  # (m,)
-        reasons |= find_near_copies(X, classes)
-        reasons |= dict.fromkeys(find_separating(X, classes), "it separates the classes almost without error")
+        reasons = find_telling_classes(X, np.unique(y, return_inverse=True)[1])
     else:
-        reason = "its values are in the order of the target, or explain it"
-        reasons |= dict.fromkeys(find_explaining(X, y), reason)
+        reasons = find_telling_numbers(X, y)
     for name, reason in reasons.items():
         remedy = f"if it is known only after the target, leave it out with dataset.drop=[{name}]"
         yield Finding((name,), f"alone gives the target away ({reason})", remedy)

@@ -1,10 +1,8 @@
-"""Columns that give the target away alone: they separate the classes, copy them, or explain the numbers."""
+"""Columns that give the target away alone, by their values or by where they have cells."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -14,14 +12,16 @@ MIN_MINORITY_ROWS = 10
 by one of 50 columns of noise with a probability of 5e-4."""
 MAX_ERROR_FRACTION = 0.01
 """A column is suspect if a rule on it alone makes at most this fraction of the errors of the majority class."""
+MAX_COPY_ERROR_FRACTION = 0.05
+"""As `MAX_ERROR_FRACTION`, for a column of as many values as there are classes: it may be the target, entered twice."""
+SEPARATES = "it separates the classes almost without error"
+EXPLAINS = "its values are in the order of the target, or explain it"
 MIN_REGRESSION_ROWS = 20
 MIN_RANK_CORRELATION = 0.999
 FILTER_ROWS = 500
 MIN_ROUGH_CORRELATION = 0.9
-"""Below this correlation of ranks on `FILTER_ROWS` rows, a column is far from `MIN_RANK_CORRELATION` on all rows."""
+"""Below this correlation of ranks on about `FILTER_ROWS` rows, a column is far from `MIN_RANK_CORRELATION` on all."""
 MIN_EXPLAINED_FRACTION = 0.999
-MAX_COPY_ERROR_FRACTION = 0.05
-"""As `MAX_ERROR_FRACTION`, for a column of as many values as there are classes: it may be the target, entered twice."""
 MAX_ERROR_RATIO = 0.05
 """Presence tells the target if rows of other targets are at most this fraction of those that chance would put there."""
 MAX_CHANCE = 1e-5
@@ -32,8 +32,8 @@ MIN_ORDERED_FRACTION = 0.99
 """Of the pairs of a row with a cell and one without: the part in which the same row has the higher target."""
 
 
-def find_separating(X: pd.DataFrame, y: np.ndarray) -> list[str]:
-    """Return the names of the columns that separate the classes.
+def find_telling_classes(X: pd.DataFrame, y: np.ndarray) -> dict[str, str]:
+    """Return the columns that separate the classes, or seem to be the target in another spelling, and why.
 
     Parameters
     ----------
@@ -44,126 +44,127 @@ def find_separating(X: pd.DataFrame, y: np.ndarray) -> list[str]:
     """
     n_minority = len(y) - int(np.bincount(y).max())
     if n_minority < MIN_MINORITY_ROWS:
-        return []
-    max_errors = MAX_ERROR_FRACTION * n_minority
-    numeric = [name for name in X.columns if not isinstance(X[name].dtype, pd.CategoricalDtype)]
-    # Sorting all columns at once is fast, and leaves few of them to be examined one by one.
-    positions = _filter_numeric(X[numeric].to_numpy(dtype=np.float64), y, max_errors)
-    candidates = [numeric[position] for position in positions]
-    suspects = {name for name in candidates if _count_errors(X[name], y) <= max_errors}
-    for name in X.columns.difference(numeric):
-        if _separates_by_value(X[name].cat.codes.to_numpy(), y):
-            suspects.add(name)
-    return [str(name) for name in X.columns if name in suspects]
-
-
-def find_near_copies(X: pd.DataFrame, y: np.ndarray) -> dict[str, str]:
-    """Return the columns that seem to be the target in another spelling, with errors, and a reason for each.
-
-    A near copy has one value for each class, and few rows in which the value is that of another class. Missing cells
-    are not compared, unless there are many.
-
-    Parameters
-    ----------
-    X : DataFrame of shape (m, d)
-    y : ndarray of shape (m,)
-        Classes as codes from 0.
-    """
-    n_classes = int(y.max()) + 1
+        return {}
     reasons = {}
     for name, column in X.items():
-        if column.nunique() != n_classes:
-            continue
-        codes = pd.factorize(column)[0]
-        is_there = codes >= 0
-        counts = _cross_tabulate(codes[is_there], y[is_there])  # (v, c)
-        n_rows = int(counts.sum())
-        n_minority = n_rows - int(counts.sum(axis=0).max())
-        n_errors = n_rows - int(counts.max(axis=1).sum())
-        is_one_to_one = len(set(counts.argmax(axis=1))) == n_classes
-        has_enough = n_minority >= MIN_MINORITY_ROWS and 2 * n_rows > len(y)
-        if is_one_to_one and has_enough and n_errors <= MAX_COPY_ERROR_FRACTION * n_minority:
-            reasons[str(name)] = f"each of its values goes with one class, except in {n_errors} of {n_rows} rows"
+        counts = _cross_tabulate(column, y)  # (v, c)
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            separates = _separates_by_value(counts)
+        else:
+            separates = _count_errors_of_ranges(counts) <= MAX_ERROR_FRACTION * n_minority
+        reason = SEPARATES if separates else _describe_copy(counts[:-1] if column.hasnans else counts, len(y))
+        if reason:
+            reasons[str(name)] = reason
     return reasons
 
 
-def _filter_numeric(X: np.ndarray, y: np.ndarray, max_errors: float) -> np.ndarray:
-    """Return the columns of X (m, d) along which the class y (m,) changes so rarely that they may separate classes.
-
-    A rule with e errors has at most c - 1 + 4 e changes, if rows with equal values are in the order of their classes.
-    """
-    by_class = np.argsort(y, kind="stable")  # (m,)
-    order = np.argsort(X[by_class], axis=0, kind="stable")  # (m, d)
-    classes = y[by_class][order]  # (m, d)
-    n_changes = (classes[1:] != classes[:-1]).sum(axis=0)  # (d,)
-    return np.flatnonzero(n_changes <= y.max() + 4 * max_errors)
-
-
-def _count_errors(column: pd.Series, y: np.ndarray) -> float:
-    """Return the errors of a rule that predicts one class for each of c ranges of a numeric column.
-
-    Each value takes the class of most of its rows; two changes of this class beyond the c - 1 that are needed count as
-    one error. Missing cells are a value of their own.
-    """
-    codes = np.unique(column.to_numpy(), return_inverse=True, equal_nan=True)[1]
-    counts = _cross_tabulate(codes, y)  # (v, c)
-    majority = counts.argmax(axis=1)  # (v,)
-    n_excess_changes = max(0, int((majority[1:] != majority[:-1]).sum()) - int(y.max()))
-    return float(len(y) - counts.max(axis=1).sum() + n_excess_changes / 2)
-
-
-def _separates_by_value(codes: np.ndarray, y: np.ndarray) -> bool:
-    """Return whether the values of a nominal column tell the class of the rows that share their value with others."""
-    counts = _cross_tabulate(codes - codes.min(), y)  # (v, c); a missing cell has the code -1
-    counts = counts[counts.sum(axis=1) > 1]
-    n_rows = int(counts.sum())
-    # Values that occur once, such as names, tell the class of every row, but of no other.
-    if n_rows < len(y) / 2:
-        return False
-    n_minority = n_rows - int(counts.sum(axis=0).max())
-    n_errors = n_rows - int(counts.max(axis=1).sum())
-    return n_minority >= MIN_MINORITY_ROWS and n_errors <= MAX_ERROR_FRACTION * n_minority
-
-
-def _cross_tabulate(codes: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Count the rows of each value (v) and class (c): shape (v, c)."""
-    n_values = int(codes.max()) + 1
-    n_classes = int(y.max()) + 1
-    cells = codes.astype(np.int64) * n_classes + y
-    return np.bincount(cells, minlength=n_values * n_classes).reshape(n_values, n_classes)
-
-
-def find_explaining(X: pd.DataFrame, y: np.ndarray) -> list[str]:
-    """Return the names of the columns that explain the targets.
+def find_telling_numbers(X: pd.DataFrame, y: np.ndarray) -> dict[str, str]:
+    """Return the columns whose ranks are those of the numbers in y, or whose values explain these, and why.
 
     Parameters
     ----------
     X : DataFrame of shape (m, d)
         Numeric and nominal columns.
     y : ndarray of shape (m,)
-        Numbers.
     """
     if len(y) < MIN_REGRESSION_ROWS:
-        return []
-    numeric = [name for name in X.columns if not isinstance(X[name].dtype, pd.CategoricalDtype)]
-    skipped = {numeric[position] for position in _filter_unordered(X[numeric].to_numpy(dtype=np.float64), y)}
-    return [str(name) for name, column in X.items() if name not in skipped and _explains(column, y)]
+        return {}
+    # Ranks on some of the rows leave few columns to be examined one by one.
+    some = slice(None, None, max(1, len(y) // FILTER_ROWS))
+    full = X.select_dtypes("number").dropna(axis=1).iloc[some]
+    correlations = full.rank().corrwith(pd.Series(y, index=X.index).iloc[some].rank())
+    skipped = set(correlations.index[correlations.abs() < MIN_ROUGH_CORRELATION])
+    return {str(name): EXPLAINS for name, column in X.items() if name not in skipped and _explains(column, y)}
 
 
-def _filter_unordered(X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the columns of X (m, d) whose order is so different from that of y (m,) that they need no exact test."""
-    rows = np.linspace(0, len(y) - 1, min(len(y), FILTER_ROWS)).astype(int)
-    ranks = _rank_roughly(X[rows])  # (r, d)
-    target = _rank_roughly(y[rows, None])  # (r, 1)
-    correlations = (ranks * target).sum(axis=0) / (target**2).sum()  # (d,)
-    is_full = ~np.isnan(X).any(axis=0)  # (d,)
-    return np.flatnonzero(is_full & (np.abs(correlations) < MIN_ROUGH_CORRELATION))
+def find_telling_presence(X: pd.DataFrame, y: np.ndarray, target_name: str) -> Iterator[tuple[str, str]]:
+    """Yield the name of each column whose missing cells tell the target, and a clause that says how.
+
+    On one side, among the rows with a cell or among those without, nearly all rows have one target that other rows
+    often do not have. Numbers that have no such value are examined for their order: all targets of one side may be
+    higher than those of the other.
+
+    Parameters
+    ----------
+    X : DataFrame of shape (n, d)
+    y : ndarray of shape (n,)
+    target_name : str
+    """
+    is_missing = X.isna()  # (n, d)
+    n_missing = is_missing.sum().to_numpy()  # (d,)
+    n_smaller = np.minimum(n_missing, len(y) - n_missing)
+    candidates = X.columns[n_smaller >= MIN_SIDE_ROWS]
+    if candidates.empty:
+        return
+    codes, targets = pd.factorize(y)  # (n,), (v,)
+    for name in candidates:
+        is_filled = ~is_missing[name].to_numpy()  # (n,)
+        sides = [_judge_side(codes, is_filled), _judge_side(codes, ~is_filled)]
+        ratio, shared, n_agreeing, n_rows = min(sides)
+        if ratio <= MAX_ERROR_RATIO:
+            having = "that have a cell here" if sides[0] <= sides[1] else "that have no cell here"
+            count = f"all {n_rows}" if n_agreeing == n_rows else f"{n_agreeing} of the {n_rows}"
+            share = 100 * float((codes == shared).mean())
+            yield (
+                str(name),
+                f"{count} rows {having} have {target_name}={targets[shared]}, as {share:.3g} % of all rows have",
+            )
+        elif y.dtype.kind == "f" and _orders_target(is_filled, y):
+            yield str(name), f"the rows that have a cell here are ordered by {target_name} apart from those that do not"
 
 
-def _rank_roughly(values: np.ndarray) -> np.ndarray:
-    """Return the centered ranks of each column of values (r, d); equal values have different ranks."""
-    ranks = np.argsort(np.argsort(values, axis=0, kind="stable"), axis=0)
-    return ranks - (len(values) - 1) / 2
+def _cross_tabulate(column: pd.Series, y: np.ndarray) -> np.ndarray:
+    """Count the rows of each value (v), in order, and class (c): shape (v, c); a missing cell is the last value."""
+    values = column.to_numpy()
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        # The code of a missing cell, -1, becomes the last one.
+        values = column.cat.codes.to_numpy(dtype=np.int64) % (len(column.cat.categories) + 1)
+    codes = np.unique(values, return_inverse=True)[1]  # (m,)
+    n_values = int(codes.max()) + 1
+    n_classes = int(y.max()) + 1
+    cells = codes.astype(np.int64) * n_classes + y
+    return np.bincount(cells, minlength=n_values * n_classes).reshape(n_values, n_classes)
+
+
+def _count_errors_of_ranges(counts: np.ndarray) -> float:
+    """Return the errors of a rule that predicts one class for each of c ranges of the values.
+
+    Each value takes the class of most of its rows; two changes of this class beyond the c - 1 that are needed count as
+    one error.
+    """
+    majority = counts.argmax(axis=1)  # (v,)
+    n_excess_changes = max(0, int((majority[1:] != majority[:-1]).sum()) - (counts.shape[1] - 1))
+    return float(counts.sum() - counts.max(axis=1).sum() + n_excess_changes / 2)
+
+
+def _separates_by_value(counts: np.ndarray) -> bool:
+    """Return whether the values of a nominal column tell the class of the rows that share their value with others."""
+    shared = counts[counts.sum(axis=1) > 1]
+    n_rows = int(shared.sum())
+    # Values that occur once, such as names, tell the class of every row, but of no other.
+    if n_rows < counts.sum() / 2:
+        return False
+    n_minority = n_rows - int(shared.sum(axis=0).max())
+    n_errors = n_rows - int(shared.max(axis=1).sum())
+    return n_minority >= MIN_MINORITY_ROWS and n_errors <= MAX_ERROR_FRACTION * n_minority
+
+
+def _describe_copy(counts: np.ndarray, n: int) -> str:
+    """Return why a column seems to be a copy of the target with errors; empty if it does not.
+
+    It has one value for each class, and few rows in which the value is that of another class. Missing cells are not
+    compared, unless there are many.
+    """
+    n_values, n_classes = counts.shape
+    if n_values != n_classes or len(set(counts.argmax(axis=1))) != n_classes:
+        return ""
+    n_rows = int(counts.sum())
+    n_minority = n_rows - int(counts.sum(axis=0).max())
+    n_errors = n_rows - int(counts.max(axis=1).sum())
+    is_rare = n_minority < MIN_MINORITY_ROWS or 2 * n_rows <= n
+    if is_rare or n_errors > MAX_COPY_ERROR_FRACTION * n_minority:
+        return ""
+    return f"each of its values goes with one class, except in {n_errors} of {n_rows} rows"
 
 
 def _explains(column: pd.Series, y: np.ndarray) -> bool:
@@ -192,117 +193,26 @@ def _explained_fraction(codes: np.ndarray, y: pd.Series) -> float:
     return 1.0 - float((residuals**2).sum() / ((repeated - repeated.mean()) ** 2).sum())
 
 
-@dataclass(frozen=True)
-class Side:
-    """The rows that have a cell in a column, or those that have none, and the target that most of them share.
+def _judge_side(codes: np.ndarray, is_in_side: np.ndarray) -> tuple[float, int, int, int]:
+    """Return how nearly the rows of a side share a target: the ratio of errors to those expected.
 
-    Attributes
-    ----------
-    is_filled : bool
-        Whether these rows have a cell.
-    n_rows, n_agreeing : int
-        Rows of this side, and those of them with the shared target.
-    target : object
-        The shared target.
-    fraction : float
-        Of all rows, that with the shared target.
-    error_ratio : float
-        Rows with other targets, as a fraction of those expected by chance.
+    It is infinite if chance may have made it. The code of the target, the number of rows that have it, and the number
+    of rows follow.
     """
+    counts = np.bincount(codes)  # (v,)
+    in_side = np.bincount(codes[is_in_side], minlength=len(counts))  # (v,)
+    shared = int(in_side.argmax())
+    n_rows = int(in_side.sum())
+    n_agreeing = int(in_side[shared])
+    n_errors = n_rows - n_agreeing
+    n_others = len(codes) - int(counts[shared])
+    ratio = n_errors * len(codes) / (n_rows * n_others) if n_others else np.inf
+    if ratio <= MAX_ERROR_RATIO:
+        from scipy.stats import hypergeom  # few columns get here, and it takes long to load
 
-    is_filled: bool
-    n_rows: int
-    n_agreeing: int
-    target: object
-    fraction: float
-    error_ratio: float
-
-    def describe(self, target_name: str) -> str:
-        """Return a clause about the column: how many rows of this side share the target."""
-        rows = "that have a cell here" if self.is_filled else "that have no cell here"
-        count = f"all {self.n_rows}" if self.n_agreeing == self.n_rows else f"{self.n_agreeing} of the {self.n_rows}"
-        return f"{count} rows {rows} have {target_name}={self.target}, as {100 * self.fraction:.3g} % of all rows have"
-
-
-def find_telling_presence(X: pd.DataFrame, y: np.ndarray, target_name: str) -> Iterator[tuple[str, str]]:
-    """Yield the name of each column whose missing cells tell the target, and a clause that says how.
-
-    On one side, among the rows with a cell or among those without, nearly all rows have one target that other rows
-    often do not have. Numbers that have no such value are examined for their order: all targets of one side may be
-    higher than those of the other.
-
-    Parameters
-    ----------
-    X : DataFrame of shape (n, d)
-    y : ndarray of shape (n,)
-    target_name : str
-
-    References
-    ----------
-    Hoeffding (1963), Probability inequalities for sums of bounded random variables: theorem 1 and section 6 bound the
-    probability that rows drawn without replacement hold so few of another target.
-    """
-    is_missing = X.isna()  # (n, d)
-    n_missing = is_missing.sum().to_numpy()  # (d,)
-    n_smaller = np.minimum(n_missing, len(y) - n_missing)
-    candidates = X.columns[n_smaller >= MIN_SIDE_ROWS]
-    if candidates.empty:
-        return
-    codes, targets = pd.factorize(y)  # (n,), (v,)
-    for name in candidates:
-        is_filled = ~is_missing[name].to_numpy()  # (n,)
-        side = _find_purest_side(is_filled, codes, targets)
-        if side is not None:
-            yield str(name), side.describe(target_name)
-        elif y.dtype.kind == "f" and _orders_target(is_filled, y):
-            yield str(name), f"the rows that have a cell here are ordered by {target_name} apart from those that do not"
-
-
-def _find_purest_side(is_filled: np.ndarray, codes: np.ndarray, targets: np.ndarray) -> Side | None:
-    """Return the side whose rows share a target most nearly; None if no side tells the target.
-
-    Parameters
-    ----------
-    is_filled : ndarray of shape (n,), bool
-    codes : ndarray of shape (n,), int
-        Of the targets.
-    targets : ndarray of shape (v,)
-    """
-    counts = np.bincount(codes, minlength=len(targets))  # (v,)
-    sides = []
-    for filled in (True, False):
-        in_side = np.bincount(codes[is_filled == filled], minlength=len(targets))  # (v,)
-        shared = int(in_side.argmax())
-        n_rows = int(in_side.sum())
-        n_agreeing = int(in_side[shared])
-        fraction = float(counts[shared] / len(codes))
-        n_errors = n_rows - n_agreeing
-        n_expected = n_rows * (1.0 - fraction)
-        if n_expected == 0.0:
-            return None
-        ratio = n_errors / n_expected
-        if ratio <= MAX_ERROR_RATIO and _bound_chance(n_errors, n_rows, 1.0 - fraction) <= MAX_CHANCE:
-            sides.append(Side(filled, n_rows, n_agreeing, targets[shared], fraction, ratio))
-    return min(sides, key=lambda side: side.error_ratio, default=None)
-
-
-def _bound_chance(n_errors: int, n_rows: int, fraction: float) -> float:
-    """Bound the probability of at most `n_errors` in `n_rows`, of which each is an error with a probability `fraction`.
-
-    Examples
-    --------
-    >>> _bound_chance(0, 10, 0.5) == 0.5**10
-    True
-    >>> _bound_chance(5, 10, 0.5)
-    1.0
-    """
-    observed = n_errors / n_rows
-    if observed >= fraction:
-        return 1.0
-    divergence = (1.0 - observed) * math.log((1.0 - observed) / (1.0 - fraction))
-    if observed > 0.0:
-        divergence += observed * math.log(observed / fraction)
-    return math.exp(-n_rows * divergence)
+        if hypergeom.cdf(n_errors, len(codes), n_others, n_rows) <= MAX_CHANCE:
+            return ratio, shared, n_agreeing, n_rows
+    return np.inf, shared, n_agreeing, n_rows
 
 
 def _orders_target(is_filled: np.ndarray, y: np.ndarray) -> bool:

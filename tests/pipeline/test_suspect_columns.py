@@ -9,11 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from command import Bakeoff
-from scipy.stats import hypergeom
 from wheel_data import TARGETS, wheel_frame
 
 from bakeoff.pipeline.audit.columns import find_columns, find_row_numbers, find_suspect_columns
-from bakeoff.pipeline.audit.giveaways import MAX_CHANCE, _bound_chance, find_telling_presence
+from bakeoff.pipeline.audit.giveaways import find_telling_presence
 from bakeoff.pipeline.audit.same_columns import find_same_columns
 from bakeoff.pipeline.stages.dataset import Dataset, load_frame, read_table
 
@@ -73,13 +72,6 @@ def test_cells_of_a_common_class_tell_nothing_new() -> None:
     rare = np.where(np.arange(N) == 7, "rare", "common")
     assert tell(with_cells(np.arange(N) % 2 == 0), rare) == []
     assert tell(with_cells(np.arange(N) % 2 == 0), np.full(N, "one")) == []
-
-
-def test_the_bound_is_above_the_probability_of_rows_drawn_without_replacement() -> None:
-    for n_errors, n_rows, n_others in ((0, 20, 150), (2, 60, 150), (5, 121, 90)):
-        exact = hypergeom.cdf(n_errors, N, n_others, n_rows)
-        assert exact <= _bound_chance(n_errors, n_rows, n_others / N) <= 1.0
-    assert exact < MAX_CHANCE
 
 
 def test_numbers_are_told_by_a_shared_value_or_by_their_order() -> None:
