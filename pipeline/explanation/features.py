@@ -22,6 +22,8 @@ MISSING = "missing"
 N_BASES = 3
 """Rows in which a column is changed: a feature that differs between them depends on other columns as well."""
 N_TRIED_NUMBERS = 10
+COLUMNS_AT_ONCE = 32
+"""Are changed, one after the other, in one table: each transformation of a wide one takes its time."""
 RELATIVE_NOISE = 1e-12
 """Transformed numbers that are nearly equal may be out of order by as much."""
 
@@ -121,20 +123,30 @@ def _find_columns(transform: Callable[[pd.DataFrame], pd.DataFrame], X: pd.DataF
     bases = complete_first[np.unique(np.linspace(0, n_complete - 1, N_BASES).astype(int))]
     changing: list[list[str]] = [[] for _ in range(k)]
     mixed = np.zeros(k, dtype=bool)
-    for name in X.columns:
-        present, missing = _choose_rows(X[name])
-        tried = np.concatenate([present, missing]).astype(int)
-        probes = X.iloc[np.tile(bases, len(tried))].assign(**{name: X[name].array.take(np.repeat(tried, len(bases)))})
-        cells = _as_numbers(transform(probes)).reshape(len(tried), len(bases), k)
-        changes = (cells != cells[:1]).any(axis=(0, 1))  # (k,)
-        # A missing cell may be filled by what the other columns hold.
-        mixed |= changes & (cells[: len(present)] != cells[: len(present), :1]).any(axis=(0, 1))
-        for position in np.flatnonzero(changes).tolist():
-            changing[position].append(str(name))
+    for first in range(0, X.shape[1], COLUMNS_AT_ONCE):
+        names = [str(name) for name in X.columns[first : first + COLUMNS_AT_ONCE]]
+        chosen = {name: _choose_rows(X[name]) for name in names}
+        probes = [_change_column(X.iloc[bases], X[name], np.concatenate(chosen[name])) for name in names]
+        ends = np.cumsum([len(rows) for rows in probes])
+        cells = np.split(_as_numbers(transform(pd.concat(probes, ignore_index=True))), ends[:-1])
+        for name, found in zip(names, cells, strict=True):
+            of_cells = found.reshape(-1, len(bases), k)
+            changes = (of_cells != of_cells[:1]).any(axis=(0, 1))  # (k,)
+            # A missing cell may be filled by what the other columns hold.
+            present = of_cells[: len(chosen[name][0])]
+            mixed |= changes & (present != present[:, :1]).any(axis=(0, 1))
+            for position in np.flatnonzero(changes).tolist():
+                changing[position].append(name)
     return [
         found[0] if len(found) == 1 and not is_mixed else ""
         for found, is_mixed in zip(changing, mixed.tolist(), strict=True)
     ]
+
+
+def _change_column(bases: pd.DataFrame, column: pd.Series, rows: np.ndarray) -> pd.DataFrame:
+    """Return all base rows for each of some rows of a column, with the cell of that row."""
+    cells = column.array.take(np.repeat(rows, len(bases)))
+    return bases.iloc[np.tile(np.arange(len(bases)), len(rows))].assign(**{str(column.name): cells})
 
 
 def _choose_rows(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:

@@ -23,7 +23,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with command_in(made) as command:
         for words in (
             [*TITANIC, "learner=decision_tree", "learner.max_depth=4"],
-            ["dataset=diabetes", "learner=ridge", "preprocessing=standardize", "evaluation=kfold"],
+            [
+                "dataset=diabetes",
+                "learner=ridge",
+                "preprocessing=standardize",
+                "evaluation=kfold",
+                "evaluation.folds=2",
+            ],
             ["dataset=outlier", "learner=svm", "evaluation=leave_one_out"],
         ):
             answer = command(*words)
@@ -72,7 +78,7 @@ def test_a_regression_over_folds_has_coefficients_and_importances_of_its_folds(s
     run = find_run(store, "diabetes")
     answer = explain(store, run.info.run_id, "output=none", "columns=[bmi,s5]")
     assert "fitted on all 442 rows" in answer.out
-    assert "the 442 test rows of 5 folds, each with the model that was fitted without them" in answer.out
+    assert "the 442 test rows of 2 folds, each with the model that was fitted without them" in answer.out
     assert f"{run.data.metrics['test_r2']:.4f} before" in answer.out
     dependence = answer.out.partition("Partial dependence")[2].partition("Coefficients")[0]
     named = [line.split()[0] for line in dependence.splitlines() if line.split()[:1]]

