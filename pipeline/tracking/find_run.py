@@ -20,7 +20,7 @@ from bakeoff.pipeline.tracking.registry import (
     find_version,
     list_names,
 )
-from bakeoff.pipeline.tracking.run_form import require_form
+from bakeoff.pipeline.tracking.run_form import find_fault
 from bakeoff.pipeline.tracking.store import Store, search_runs
 
 LATEST = "latest"
@@ -155,8 +155,9 @@ def _find_by_id(store: Store, word: str, must_be_readable: bool) -> str:
         raise _explain_unknown(store, word) from None
     if found.info.lifecycle_stage == "deleted":
         raise UserError(f"run {word} was deleted; restore it in MLflow, or name another run.")
-    if must_be_readable:
-        require_form(found)
+    fault = find_fault(found) if must_be_readable else ""
+    if fault:
+        raise UserError(f"run {found.info.run_id} cannot be read: bakeoff did not write {fault}.")
     return str(found.info.run_id)
 
 

@@ -16,7 +16,6 @@ from multiprocessing import parent_process
 from types import UnionType
 from typing import Any
 
-from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.table import GUESSED_TAG
 from bakeoff.pipeline.text.words import count_nouns
 
@@ -50,22 +49,6 @@ def find_fault(run: Any) -> str:
                 shown = text if len(text) <= MAX_SHOWN_LETTERS else f"{text[:MAX_SHOWN_LETTERS]}…"
                 return f"its {kind} {key}={shown!r}"
     return ""
-
-
-def require_form(run: Any) -> None:
-    """Reject one of MLflow's runs that was named and cannot be read.
-
-    Parameters
-    ----------
-    run : mlflow.entities.Run
-
-    Raises
-    ------
-    UserError
-    """
-    fault = find_fault(run)
-    if fault:
-        raise UserError(f"run {run.info.run_id} cannot be read: bakeoff did not write {fault}.")
 
 
 def leave_out_faulty(runs: Sequence[Any]) -> list[Any]:
