@@ -184,6 +184,8 @@ def set_values(composed: DictConfig, values: list[Override]) -> None:
 class GuardedLoader(ConfigLoaderImpl):
     """Hydra's loader, which composes only what `read_files` and `require_allowed_files` have let through."""
 
+    repository: Any
+
     def load_configuration(
         self,
         config_name: str | None,
@@ -215,23 +217,25 @@ class GuardedLoader(ConfigLoaderImpl):
         UserError
             A folder of the search path is that of a package that is not trusted: Hydra would import it.
         """
-        repository: IConfigRepository = self.repository
         path = self.get_search_path()
         is_shipped = all(_is_shipped(str(each.provider), str(each.path)) for each in path.get_path())
-        folders = _read_search_path(None if is_shipped else repository.load_config(root), words)
+        folders = _read_search_path(None if is_shipped else self.repository.load_config(root), words)
         if is_shipped and not folders:
             return []
         for folder in folders:
             require_trusted_folder(SEARCH_PATH_KEY, folder, read_trust_of_words(words))
+        # What is checked here and what Hydra composes is read once, so that it cannot differ.
         if folders:
             extended = deepcopy(path)
             schemas = extended.get_path().pop()  # Hydra adds folders before it
             for folder in folders:
                 extended.append(SEARCH_PATH_KEY, folder)
             extended.get_path().append(schemas)
-            repository = ConfigRepository(extended)
+            self.repository = ConfigFiles(ConfigRepository(extended))
+        elif not isinstance(self.repository, ConfigFiles):
+            self.repository = ConfigFiles(self.repository)
         defaults = self.compute_defaults_list(root, words, run_mode).defaults
-        return [_read_file(default, repository) for default in defaults]
+        return [_read_file(default, self.repository) for default in defaults]
 
 
 def _is_shipped(provider: str, folder: str) -> bool:
@@ -242,12 +246,12 @@ def _is_shipped(provider: str, folder: str) -> bool:
 
 
 def _read_search_path(root: ConfigResult | None, words: Sequence[str]) -> list[str]:
-    """Return the folders that the root file and the words add to the search path."""
-    given: list[Any] = [] if root is None else [OmegaConf.select(root.config, SEARCH_PATH_KEY)]
+    """Return the folders that Hydra adds to the search path: those of the first word, else those of the root file."""
     parsed = OverridesParser.create().parse_overrides([word for word in words if SEARCH_PATH_KEY in word])
-    given += [override.value() for override in parsed if override.get_key_element() == SEARCH_PATH_KEY]
-    lists = [folders for folders in given if isinstance(folders, Sequence) and not isinstance(folders, str)]
-    return [str(folder) for folders in lists for folder in folders]
+    given: Any = next((each.value() for each in parsed if each.get_key_element() == SEARCH_PATH_KEY), None)
+    if given is None and root is not None:
+        given = OmegaConf.select(root.config, SEARCH_PATH_KEY)
+    return [str(folder) for folder in given] if isinstance(given, Sequence) and not isinstance(given, str) else []
 
 
 def _read_file(default: ResultDefault, repository: IConfigRepository) -> ComposedFile:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from hydra.errors import MissingConfigException, OverrideParseException
@@ -36,10 +36,20 @@ FUNCTIONS = (
 KEY = re.compile(r"(\+\+?|~)?[A-Za-z_][\w$/-]*(\.[\w$/-]+)*(@[\w.]+)?", re.ASCII)
 """A key with its prefix."""
 CALL = re.compile(r"\w+ while evaluating '(?P<name>\w+)\(.*': (?P<reason>[^\n]*)", re.DOTALL)
-UNDELETED = re.compile(r"Could not delete from config\. '(.*?)' does not exist")
-OTHER_VALUE = re.compile(r"Could not delete from config\. The value of '(.*?)' is (.*?) and not (.*?)\.$")
-AMBIGUOUS = re.compile(r"Ambiguous value for argument '(.*?)'\s+1\. To use it as a list", re.DOTALL)
 NO_GROUP = re.compile(r"Could not (?:override|delete) '(.*?)'|config group '(.*?)' does not exist")
+LOST = "~{key}: {key} is not a key or is null already, so that nothing is left out; remove the word, or "
+MESSAGES: Mapping[str, str] = {
+    r"Could not delete from config\. '(?P<key>space\..*?)' does not exist": LOST + "write ~default_space.PARAMETER.",
+    r"Could not delete from config\. '(?P<key>.*?)' does not exist": LOST + "`bakeoff --cfg job` shows the keys.",
+    r"Could not delete from config\. The value of '(?P<key>.*?)' is (?P<value>.*?) and not (?P<given>.*?)\.$": (
+        "~{key}={given}: {key} is {value}; ~{key} leaves it out."
+    ),
+    r"(?s)Ambiguous value for argument '(?P<key>.*?)=(?P<value>.*?)'\s+1\. To use it as a list": (
+        "{key}={value} gives {key} several values; add -m for a job with each, or write a list, {key}=[{value}], or a "
+        "text in quotes, {quoted}."
+    ),
+}
+"""Message of Hydra's -> what is said in its place."""
 NO_REFERENCE = re.compile(r"Interpolation key '(.*?)' not found")
 NEWEST_REASON = re.compile(r"raised while resolving interpolation: [\"']?(?P<reason>.*?)[\"']?$")
 SEARCH_PATH = "\nConfig search path"
@@ -49,7 +59,6 @@ MAX_SHOWN_CHARACTERS = 200
 DATASET_GROUP = "dataset"
 ROOT_FILE = "config"
 """The file of which Hydra says that it names the options of the command line."""
-SPACE_PREFIX = "space."
 LISTS_OF_OWN = {"metric": "evaluation.metrics", "figure": "figures"}
 """Groups of the user's options alone -> the key whose list takes their names."""
 
@@ -201,20 +210,10 @@ def _find_word(key: str, words: Sequence[str]) -> str:
 
 def _explain_message(message: str) -> str:
     """Translate an error of which Hydra gives nothing but a message."""
-    if deleted := UNDELETED.match(message):
-        key = deleted[1]
-        is_space = key.startswith(SPACE_PREFIX)
-        cure = "write ~default_space.PARAMETER" if is_space else "`bakeoff --cfg job` shows the keys"
-        lost = f"{key} is not a key or is null already, so that nothing is left out"
-        return f"~{key}: {lost}; remove the word, or {cure}."
-    if other := OTHER_VALUE.match(message):
-        return f"~{other[1]}={other[3]}: {other[1]} is {other[2]}; ~{other[1]} leaves it out."
-    if ambiguous := AMBIGUOUS.match(message):
-        key, _, value = ambiguous[1].partition("=")
-        return (
-            f"{ambiguous[1]} gives {key} several values; add -m for a job with each, or write a list, "
-            f"{key}=[{value}], or a text in quotes, {_quote(key, value)}."
-        )
+    for form, sentence in MESSAGES.items():
+        if match := re.match(form, message):
+            given = match.groupdict()
+            return sentence.format(**given, quoted=_quote(given["key"], given.get("value", "")))
     if group := NO_GROUP.search(message):
         return _explain_group(group[1] or group[2])
     return " ".join(message.split())

@@ -124,18 +124,12 @@ def settle_figures(given: Any, space: Any = None, trust: Sequence[str] = ()) -> 
             f"figures={given!r} must be all, none, or a list of names such as [roc,confusion_matrix]; "
             "`bakeoff list figures` shows them."
         )
-    if items:
-        _require_new_names()
-    return [node for item in items for node in _make_nodes(item, space, trust)]
-
-
-def _require_new_names() -> None:
-    """Reject a figure of the user that has a name of bakeoff."""
-    for name in list_own_names(FIGURE_GROUP):
+    for name in list_own_names(FIGURE_GROUP) if items else ():
         if name in (*FIGURES, ALL, NONE):
             raise UserError(
                 f"conf/{FIGURE_GROUP}/{name}.yaml has the name of a figure of bakeoff; give the file another name."
             )
+    return [node for item in items for node in _make_nodes(item, space, trust)]
 
 
 def _make_nodes(item: Any, space: Any, trust: Sequence[str]) -> list[Any]:
@@ -190,15 +184,13 @@ def settle_metrics(entries: Any) -> Any:
     """
     if not isinstance(entries, list):
         return entries
-    return [_settle_metric(entry) if isinstance(entry, str) else entry for entry in entries]
-
-
-def _settle_metric(name: str) -> Any:
-    """Return the mapping that a dotted name or the name of a file stands for; other names as they are."""
-    if "." in name:
-        return {"_target_": name}
-    own = read_own_node(METRIC_GROUP, name)
-    return name if own is None else {"name": name, **own}
+    settled = list(entries)
+    for position, entry in enumerate(entries):
+        if isinstance(entry, str) and "." in entry:
+            settled[position] = {"_target_": entry}
+        elif isinstance(entry, str) and (own := read_own_node(METRIC_GROUP, entry)):
+            settled[position] = {"name": entry, **own}
+    return settled
 
 
 @dataclass(frozen=True)

@@ -287,7 +287,15 @@ def settle_booleans(node: Any, path: Path, trust: Sequence[str]) -> Any:
     """
     settled = deepcopy(node)
     for place, inner in walk(settled, path):
-        booleans = _find_booleans(inner, trust) if isinstance(inner, dict) else {}
+        target = inner.get(TARGET_KEY) if isinstance(inner, dict) else None
+        if not isinstance(target, str):
+            continue
+        # Code of the user may change while a process runs, as in a notebook.
+        is_of_user = target.partition(".")[0] in trust
+        try:
+            booleans = find_boolean_parameters(target, trust) if is_of_user else find_known_booleans(target)
+        except UserError:  # it needs trust, does not exist, or is not installed: whoever builds it says so
+            continue
         for name, allows_null in booleans.items():
             value = inner.get(name)
             # A part that is called in turn, or null where the parameter takes it, is left to the parameter.
@@ -295,24 +303,6 @@ def settle_booleans(node: Any, path: Path, trust: Sequence[str]) -> Any:
             if not is_left:
                 inner[name] = read_boolean(name_key((*place, name)), value)
     return settled
-
-
-def _find_booleans(node: Mapping[str, Any], trust: Sequence[str]) -> Mapping[str, bool]:
-    """Return the keys of a call that are true or false, and whether each may be null."""
-    target = node.get(TARGET_KEY)
-    if not isinstance(target, str):
-        return {}
-    try:
-        # Code of the user may change while a process runs, as in a notebook.
-        is_of_user = target.partition(".")[0] in trust
-        return find_boolean_parameters(target, trust) if is_of_user else _find_known_booleans(target)
-    except UserError:  # it needs trust, does not exist, or is not installed: whoever builds it says so
-        return {}
-
-
-@lru_cache(MAX_REMEMBERED_TARGETS)
-def _find_known_booleans(target: str) -> Mapping[str, bool]:
-    return find_boolean_parameters(target)
 
 
 def find_boolean_parameters(target: str, trust: Sequence[str] = ()) -> dict[str, bool]:
@@ -343,6 +333,9 @@ def find_boolean_parameters(target: str, trust: Sequence[str] = ()) -> dict[str,
     found = {name: allows_null for name, allows_null in read.items() if allows_null is not None}
     takes_more = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters)
     return found | FILE_KEYS if takes_more and target.startswith(DATASETS) else found
+
+
+find_known_booleans = lru_cache(MAX_REMEMBERED_TARGETS)(find_boolean_parameters)
 
 
 def _read_parameter(parameter: Parameter, constraint: Any) -> bool | None:

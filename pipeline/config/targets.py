@@ -293,15 +293,11 @@ def _require_no_cache(key: str, name: Any, value: Any, is_parameter: bool) -> No
 
     A search of scikit-learn has the parameters of its estimator as keys, in grids and in lists of grids.
     """
-    is_named = name == PARAMETER_KEY and _is_cache(value)
-    is_given = is_parameter and _is_cache(name) and any(isinstance(each, str) for _, each in walk(value))
-    if is_named or is_given:
+    is_name = name == PARAMETER_KEY
+    parameter = str(value if is_name else name)  # that of a part is written as part__parameter
+    is_cache = parameter.replace("__", ".").split(".")[-1] == CACHE_PARAMETER
+    if is_cache and (is_name or (is_parameter and any(isinstance(each, str) for _, each in walk(value)))):
         raise UserError(
             f"{key}={value!r} would load Python objects from a folder, which may run any code; remove it, or add "
             f"trust=[{SCIKIT_LEARN}] if the folder is yours."
         )
-
-
-def _is_cache(parameter: Any) -> bool:
-    """Return whether a parameter, or that of a part written as part__parameter, names a folder of pickles."""
-    return str(parameter).replace("__", ".").split(".")[-1] == CACHE_PARAMETER

@@ -243,6 +243,13 @@ def require_no_composition(words: list[str], message: str) -> None:
         engine.compose_config(ROOT_NAME, [*QUICK, *words], RunMode.RUN, with_log_configuration=True)
 
 
+@pytest.mark.parametrize(("package", "word"), [("# @package hydra.job\n", "+extra=x"), ("", "+extra@hydra.job=x")])
+def test_a_file_is_judged_where_its_package_places_it(bakeoff: Bakeoff, package: str, word: str) -> None:
+    write_files(bakeoff.folder, {"theirs/extra/x.yaml": f"{package}env_set: {{BAKEOFF_TRUST: intruder}}\n"})
+    words = ["hydra.searchpath=[theirs]", word]
+    require_no_composition(words, r"hydra\.job\.env_set is set by theirs/extra/x\.yaml")
+
+
 SHELL = {
     "commands": ("setup: ['touch trace.txt']", "setup"),
     "options of sbatch": ("additional_parameters: {wrap: touch trace.txt}", "additional_parameters"),
