@@ -22,8 +22,10 @@ MISSING = "missing"
 N_BASES = 3
 """Rows in which a column is changed: a feature that differs between them depends on other columns as well."""
 N_TRIED_NUMBERS = 10
-COLUMNS_AT_ONCE = 32
-"""Are changed, one after the other, in one table: each transformation of a wide one takes its time."""
+MAX_TRIED_VALUES = 1000
+"""Of a column of values or text; features of further ones keep the names that preprocessing gives them."""
+ROWS_AT_ONCE = 1000
+"""About as many changed rows are transformed together: fewer take longer, and many values need much memory."""
 RELATIVE_NOISE = 1e-12
 """Transformed numbers that are nearly equal may be out of order by as much."""
 
@@ -123,12 +125,13 @@ def _find_columns(transform: Callable[[pd.DataFrame], pd.DataFrame], X: pd.DataF
     bases = complete_first[np.unique(np.linspace(0, n_complete - 1, N_BASES).astype(int))]
     changing: list[list[str]] = [[] for _ in range(k)]
     mixed = np.zeros(k, dtype=bool)
-    for first in range(0, X.shape[1], COLUMNS_AT_ONCE):
-        names = [str(name) for name in X.columns[first : first + COLUMNS_AT_ONCE]]
-        chosen = {name: _choose_rows(X[name]) for name in names}
+    chosen = {str(name): _choose_rows(X[name]) for name in X.columns}
+    sizes = pd.Series({name: len(bases) * sum(map(len, rows)) for name, rows in chosen.items()})
+    for _, batch in sizes.groupby(sizes.cumsum() // ROWS_AT_ONCE):
+        names = [str(name) for name in batch.index]
         probes = [_change_column(X.iloc[bases], X[name], np.concatenate(chosen[name])) for name in names]
-        ends = np.cumsum([len(rows) for rows in probes])
-        cells = np.split(_as_numbers(transform(pd.concat(probes, ignore_index=True))), ends[:-1])
+        transformed = _as_numbers(transform(pd.concat(probes, ignore_index=True)))
+        cells = np.split(transformed, batch.cumsum().to_numpy()[:-1])
         for name, found in zip(names, cells, strict=True):
             of_cells = found.reshape(-1, len(bases), k)
             changes = (of_cells != of_cells[:1]).any(axis=(0, 1))  # (k,)
@@ -155,7 +158,7 @@ def _choose_rows(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
     missing = np.flatnonzero(is_missing)[:1]
     present = np.flatnonzero(~is_missing)
     if find_kind(column.dtype) not in (NUMERIC, DATE):
-        return np.flatnonzero(~is_missing & ~column.duplicated().to_numpy()), missing
+        return np.flatnonzero(~is_missing & ~column.duplicated().to_numpy())[:MAX_TRIED_VALUES], missing
     order = present[np.argsort(column.to_numpy()[present], kind="stable")]
     return order[np.unique(np.linspace(0, max(len(order) - 1, 0), N_TRIED_NUMBERS).astype(int))], missing
 
