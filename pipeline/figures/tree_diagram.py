@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from textwrap import wrap
 from typing import Any, final
 
@@ -18,6 +19,7 @@ QUESTION_LETTERS = 16
 ANSWER_WEIGHTS = np.array([0.4, 0.6])
 """The weights of parent and child in the position of the answer between them."""
 BOX_PADDING_INCHES = 0.18
+BOX_GAP_INCHES = 0.05
 LEVEL_INCHES = 0.45
 TEXT_LINE_INCHES = 0.13
 
@@ -79,16 +81,25 @@ class TreeDiagram:
         return cls(drawing.x, drawing.y, texts, answers, tree.is_leaf, code, share)
 
     def measure_width(self) -> float:
-        """Return the width in inches that the texts need: the widest of leaves, or others, which are farther apart."""
-        leaves, questions = (
-            max((measure_inches(text, TEXT_POINTS) for text, is_leaf in zip(self.texts, self.is_leaf, strict=True)
-                 if is_leaf == wanted), default=0.0)
-            for wanted in (True, False)
-        )  # fmt: skip
-        answers = max((measure_inches(answer, TEXT_POINTS) for _, _, answer in self.answers), default=0.0)
-        # Neighbours among inner nodes are two leaves apart, and answers stand between a parent and its children.
-        distance = max(leaves, questions / 2, answers / ANSWER_WEIGHTS[1] - BOX_PADDING_INCHES) + BOX_PADDING_INCHES
-        return max(distance * (float(np.ptp(self.x)) + 1), questions + BOX_PADDING_INCHES)
+        """Return the width in inches that the texts need."""
+        distance, margin = self._measure_room()
+        return distance * float(np.ptp(self.x)) + 2 * margin
+
+    def _measure_room(self) -> tuple[float, float]:
+        """Return the least inches between leaves at which no two texts touch, and those beside the outermost."""
+        half_widths = [0.5 * (measure_inches(text, TEXT_POINTS) + BOX_PADDING_INCHES) for text in self.texts]
+        boxes = list(zip(self.y, self.x, half_widths, strict=True))
+        for parent, child, answer in self.answers:
+            # All answers of a level count as one line between the levels of nodes.
+            place = ANSWER_WEIGHTS @ self.x[[parent, child]]
+            boxes.append((self.y[parent] - 0.5, place, 0.5 * measure_inches(answer, TEXT_POINTS)))
+        # Sorted, boxes of one line follow each other from left to right, and only neighbours can touch.
+        needed = [
+            (half_width + next_half_width + BOX_GAP_INCHES) / (next_x - x)
+            for (y, x, half_width), (next_y, next_x, next_half_width) in pairwise(sorted(boxes))
+            if y == next_y
+        ]
+        return max(needed, default=1.0), max(half_widths)
 
     def measure_height(self) -> float:
         """Return the height in inches at which the texts are easy to read."""
@@ -108,7 +119,9 @@ class TreeDiagram:
                 ("white", colour, colour) if self.is_leaf[node] else (TEXT_COLOUR, "white", TEXT_COLOUR)
             )
             _draw_box(axes, self.x[node], self.y[node], text, letters, fill=fill, edge=edge, zorder=3)
-        axes.set(xlim=(self.x.min() - 0.5, self.x.max() + 0.5), ylim=(self.y.min() - 0.45, 0.45))
+        distance, margin = self._measure_room()
+        beside = margin / distance
+        axes.set(xlim=(self.x.min() - beside, self.x.max() + beside), ylim=(self.y.min() - 0.45, 0.45))
 
     def draw_dots(self, axes: Axes) -> None:
         """Draw the tree without texts: leaves are dots of their class, as large as their share of the rows."""

@@ -38,15 +38,14 @@ class Picture:
     is_wide: bool = False
 
 
-def _render(figure: Any, name: str, caption: str, n_panels: int = 1) -> Picture:
+def _render(
+    comparison: Comparison, result: MetricResult, kind: str, figure: Any, caption: str, n_panels: int = 1
+) -> Picture:
+    """Return the picture of a kind, under a name that no other picture of the page has."""
     from bakeoff.pipeline.figures.svg import render_svg
 
-    return Picture(render_svg(figure, name, caption), caption, n_panels, figure.get_figwidth() > MAX_PAGE_INCHES)
-
-
-def _name_picture(comparison: Comparison, result: MetricResult, kind: str) -> str:
-    """Return a name that no other picture of the page has."""
-    return f"{kind}-{comparison.results.index(result)}"
+    svg = render_svg(figure, f"{kind}-{comparison.results.index(result)}", caption)
+    return Picture(svg, caption, n_panels, figure.get_figwidth() > MAX_PAGE_INCHES)
 
 
 def write_picture_files(comparison: Comparison) -> dict[str, str]:
@@ -89,7 +88,7 @@ def draw_ranks(comparison: Comparison, result: MetricResult) -> Picture | None:
         caption += " Configurations joined by a bar are not told apart."
     else:
         caption += " All neighbours are told apart."
-    return _render(figure, _name_picture(comparison, result, "ranks"), caption)
+    return _render(comparison, result, "ranks", figure, caption)
 
 
 def draw_folds(comparison: Comparison, result: MetricResult) -> Picture | None:
@@ -113,7 +112,7 @@ def draw_folds(comparison: Comparison, result: MetricResult) -> Picture | None:
     )
     if len(datasets) > 1:
         caption += " Each dataset has a scale of its own."
-    return _render(figure, _name_picture(comparison, result, "folds"), caption + left_out, len(datasets))
+    return _render(comparison, result, "folds", figure, caption + left_out, len(datasets))
 
 
 def _find_best(dataset: DatasetResult, names: Sequence[str]) -> set[int]:
@@ -157,7 +156,7 @@ def draw_costs(comparison: Comparison, result: MetricResult) -> Picture | None:
         f"{metric.label.capitalize()} against time. Blue is the Pareto front: no other configuration is both better "
         "and faster."
     )
-    return _render(figure, _name_picture(comparison, result, "costs"), caption)
+    return _render(comparison, result, "costs", figure, caption)
 
 
 def draw_posterior_bars(comparison: Comparison, result: MetricResult) -> Picture | None:
@@ -180,4 +179,4 @@ def draw_posterior_bars(comparison: Comparison, result: MetricResult) -> Picture
         f"The probability that a configuration is worse than {base}, equivalent to it (a difference below {rope}), "
         "or better, after these folds."
     )
-    return _render(figure, _name_picture(comparison, result, "posteriors"), caption + left_out, len(datasets))
+    return _render(comparison, result, "posteriors", figure, caption + left_out, len(datasets))
