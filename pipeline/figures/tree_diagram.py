@@ -87,7 +87,8 @@ class TreeDiagram:
 
     def _measure_room(self) -> tuple[float, float]:
         """Return the least inches between leaves at which no two texts touch, and those beside the outermost."""
-        half_widths = [0.5 * (measure_inches(text, TEXT_POINTS) + BOX_PADDING_INCHES) for text in self.texts]
+        widths = np.array([measure_inches(text, TEXT_POINTS) for text in self.texts])  # (k,)
+        half_widths = (widths + BOX_PADDING_INCHES) / 2
         boxes = list(zip(self.y, self.x, half_widths, strict=True))
         for parent, child, answer in self.answers:
             # All answers of a level count as one line between the levels of nodes.
@@ -99,7 +100,9 @@ class TreeDiagram:
             for (y, x, half_width), (next_y, next_x, next_half_width) in pairwise(sorted(boxes))
             if y == next_y
         ]
-        return max(needed, default=1.0), max(half_widths)
+        distance = max(needed, default=1.0)
+        to_end = np.minimum(self.x - self.x.min(), self.x.max() - self.x)  # (k,)
+        return distance, float((half_widths - distance * to_end).max())
 
     def measure_height(self) -> float:
         """Return the height in inches at which the texts are easy to read."""
