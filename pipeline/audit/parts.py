@@ -96,8 +96,7 @@ def count_copies(dataset: Dataset, splits: Splits) -> Iterator[str]:
         is_copy[candidates[has_known_copy]] = True
     n_copies = int(is_copy.sum())
     if n_copies:
-        verb = "is" if n_copies == 1 else "are"
         yield (
-            f"dataset={dataset.name}: {n_copies} of {is_tested.sum()} tested rows {verb} equal, target included, to "
+            f"dataset={dataset.name}: {n_copies} of {is_tested.sum()} tested rows are equal, target included, to "
             "rows of the training or validation part; if these are copies of one case, remove them."
         )

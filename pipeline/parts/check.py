@@ -114,7 +114,7 @@ def _judge_runs(part: PartFile, name: str, first: TrialRun, second: TrialRun) ->
     if fault:
         return Finding(WRONG, name, fault)
     headline = first.prepared.experiment.headline
-    mean = np.mean([fold.scores[f"test_{headline}"] for fold in first.repeat.folds])
+    mean = np.mean([fold.scores[f"test_{headline}"] for fold in first.result.folds])
     pictures = "".join(f", {file} ({len(content):,} bytes)" for file, content in first.pictures.items())
     return Finding(OK, name, f"{headline} {format_score(float(mean))} on test rows, in both runs{pictures}")
 
@@ -122,7 +122,7 @@ def _judge_runs(part: PartFile, name: str, first: TrialRun, second: TrialRun) ->
 def _judge_metric(name: str, run: TrialRun) -> Finding:
     """Compare the score of the predictions of a run with that of the true values, which must be better."""
     (metric,) = run.prepared.experiment.metrics.values()
-    predictions = run.repeat.folds[0].predictions
+    predictions = run.result.folds[0].predictions
     changes: dict[str, Any] = {"predicted": predictions.truth}
     if predictions.classes is not None:
         is_class = predictions.truth[:, None] == predictions.classes  # (m, c)
@@ -156,8 +156,7 @@ def _find_broken_promise(run: TrialRun) -> str:
 
 def _depends_on_other_rows(run: TrialRun) -> bool:
     """Return whether the model of a run predicts the rows of its dataset differently in small batches."""
-    assert run.repeat.model is not None
-    model = run.repeat.model.predictor
+    model = run.result.model.predictor
     X = run.prepared.experiment.dataset.X
     whole = np.asarray(model.predict(X))  # (n,)
     batches = [model.predict(X.iloc[start : start + BATCH_ROWS]) for start in range(0, len(X), BATCH_ROWS)]

@@ -18,9 +18,9 @@ from bakeoff.pipeline.experiment import FoldResult
 from bakeoff.pipeline.experiment.builder import PartCache
 from bakeoff.pipeline.parts.part_file import PartFile
 from bakeoff.pipeline.replay.differences import compare_metrics, compare_models, measure_repeat
-from bakeoff.pipeline.replay.replay import Repeat, RepeatTracker
 from bakeoff.pipeline.stages.scoring import SCORING_KEYS
-from bakeoff.pipeline.sweep.job import PreparedJob, execute_job, prepare_job
+from bakeoff.pipeline.sweep.job import JobResult, PreparedJob, execute_job, prepare_job
+from bakeoff.pipeline.tracking import NoTracker
 
 N_ROWS = 120
 N_FEATURES = 5
@@ -69,14 +69,13 @@ class TrialRun:
     Attributes
     ----------
     prepared : PreparedJob
-    repeat : Repeat
-        Its folds and its model.
+    result : JobResult
     pictures : dict of str to bytes
         The name of each file that its figures wrote -> the content.
     """
 
     prepared: PreparedJob
-    repeat: Repeat
+    result: JobResult
     pictures: dict[str, bytes]
 
 
@@ -127,14 +126,12 @@ def run_trial(trial: Trial) -> TrialRun:
         Any other error of the part.
     """
     prepared = prepare_trial(trial)
-    repeat = Repeat()
-    execute_job(prepared, RepeatTracker(repeat), _show_nothing)
-    assert repeat.model is not None
+    result = execute_job(prepared, NoTracker(), _show_nothing)
     with TemporaryDirectory(prefix="bakeoff-") as name:
         for figure in prepared.figure_choice.figures:
-            figure.save(Path(name), prepared.experiment, repeat.folds, repeat.model)
+            figure.save(Path(name), prepared.experiment, result.folds, result.model)
         pictures = {file.name: file.read_bytes() for file in sorted(Path(name).iterdir())}
-    return TrialRun(prepared, repeat, pictures)
+    return TrialRun(prepared, result, pictures)
 
 
 def describe_difference(first: TrialRun, second: TrialRun) -> str:
@@ -144,8 +141,8 @@ def describe_difference(first: TrialRun, second: TrialRun) -> str:
         return "the dataset differs when it is loaded again, so that runs cannot be compared; draw from a fixed seed"
     if first.prepared.splits.digest() != second.prepared.splits.digest():
         return "the same seed gives other splits; draw from numpy.random.default_rng(seed) alone"
-    scores, again = (measure_repeat(experiment, run.repeat.folds, run.repeat.model) for run in (first, second))
-    model, other = (run.repeat.model.predictor for run in (first, second) if run.repeat.model is not None)
+    scores, again = (measure_repeat(experiment, run.result.folds, run.result.model) for run in (first, second))
+    model, other = (run.result.model.predictor for run in (first, second))
     comparisons = (compare_metrics(scores, again), compare_models(model, other, experiment.dataset))
     differences = [difference for comparison in comparisons for difference in comparison.differences]
     if differences:

@@ -19,7 +19,6 @@ import numpy as np
 from bakeoff.pipeline.card import report
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.stages.dataset import Dataset
-from bakeoff.pipeline.tables.csv import unescape_text
 from bakeoff.pipeline.tracking.stored_runs import TABLES, Place
 
 TIME_PREFIXES = ("time/", "fold/time/")
@@ -204,8 +203,7 @@ def _compare_table(table: str, stored: str, now: str) -> Comparison:
 
 
 def _read_cells(table: str) -> list[list[str]]:
-    # Earlier versions did not escape, so that the cells are compared without marks.
-    return [[unescape_text(cell) for cell in row] for row in csv.reader(StringIO(table, newline=""))]
+    return list(csv.reader(StringIO(table, newline="")))
 
 
 def _is_same_cell(stored: str, now: str) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Any
 
 from bakeoff.pipeline.config.settle import settle_config
@@ -26,18 +26,17 @@ from bakeoff.pipeline.replay.replay_report import (
     UNKNOWN,
     Change,
     ReplayReport,
-    describe_circumstances,
     find_changes,
     find_verdict,
 )
 from bakeoff.pipeline.replay.request import ReplayRequest
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.sweep.job import ContinueRule, PreparedJob, always_continue, execute_job, prepare_job
-from bakeoff.pipeline.tracking import Figure, RunDescription
+from bakeoff.pipeline.tracking import NoTracker
 from bakeoff.pipeline.tracking.history import STOPPED_TAG
 from bakeoff.pipeline.tracking.loading import FoundModel, open_model
 from bakeoff.pipeline.tracking.metric_log import MAX_TAG_LETTERS
-from bakeoff.pipeline.tracking.provenance import find_thread_pools
+from bakeoff.pipeline.tracking.provenance import find_thread_pools, list_tags
 from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.stored_config import find_data, require_trust
 from bakeoff.pipeline.tracking.stored_runs import TABLES, RunRecord, read_run_record
@@ -45,7 +44,6 @@ from bakeoff.pipeline.tracking.stored_runs import TABLES, RunRecord, read_run_re
 FINISHED = "FINISHED"
 FAILED = "FAILED"
 REQUIRED_KEYS = ("dataset", "learner", "evaluation", "seed")
-NO_AUDIT = {"_target_": "bakeoff.pipeline.audit.NoAudit"}
 NO_TRACKING = {"_target_": "bakeoff.pipeline.tracking.NoTracker"}
 
 
@@ -71,8 +69,6 @@ def rebuild_spec(record: RunRecord, trust: Sequence[str], path: str | None = Non
     spec["trust"] = list(trust)
     spec["tracking"] = NO_TRACKING
     spec["figures"] = []
-    # A run of a version that had no audit is not refused for what the audit would find now.
-    spec.setdefault("audit", NO_AUDIT)
     spec["dataset"] = find_data(record.spec["dataset"], record.run_id, record.source, path)
     return settle_config(spec)
 
@@ -102,9 +98,9 @@ def was_stopped(record: RunRecord) -> bool:
     return STOPPED_TAG in record.tags
 
 
-@dataclass
+@dataclass(frozen=True)
 class Repeat:
-    """What a job yields when it runs again: a run that keeps its results in memory.
+    """What a job yields when it runs again.
 
     Attributes
     ----------
@@ -115,46 +111,13 @@ class Repeat:
         The type and the message of the exception that ended the job; empty if it did not fail.
     """
 
-    run_id: str | None = None
-    folds: list[FoldResult] = field(default_factory=list)
+    folds: list[FoldResult]
     model: FittedModel | None = None
     error: str = ""
 
-    def record_fold(self, fold: FoldResult) -> None:
-        """Keep an evaluated fold."""
-        self.folds.append(fold)
-
-    def finish(self, model: FittedModel, figures: Sequence[Figure]) -> None:
-        """Keep the model of the run."""
-        self.model = model
-
-
-@dataclass
-class RepeatTracker:
-    """A tracker whose only run is a `Repeat`."""
-
-    repeat: Repeat
-    store: Store | None = None
-
-    def find_store(self) -> Store | None:
-        """Return None."""
-        return None
-
-    def open_store(self) -> None:
-        """Do nothing."""
-
-    def store_kept_result(self, job_hash: str) -> str | None:
-        """Return None: a replay stores nothing."""
-        return None
-
-    @contextmanager
-    def start_run(self, description: RunDescription, experiment: Experiment) -> Iterator[Repeat]:
-        """Yield the repeat."""
-        yield self.repeat
-
 
 def repeat_job(prepared: PreparedJob, record: RunRecord) -> Repeat:
-    """Run the job of a stored run again, as many folds of it as the run evaluated.
+    """Run the job of a stored run again, as many folds of it as the run evaluated; nothing is stored.
 
     Parameters
     ----------
@@ -166,14 +129,20 @@ def repeat_job(prepared: PreparedJob, record: RunRecord) -> Repeat:
     KeyboardInterrupt
         Ctrl-C or SIGTERM.
     """
-    repeat = Repeat()
+    evaluated: list[FoldResult] = []
+
+    def keep_evaluated(folds: Iterator[FoldResult], total: int, title: str) -> Iterator[FoldResult]:
+        for fold in folds:
+            yield fold
+            evaluated.append(fold.without_model())
+
     try:
-        execute_job(prepared, RepeatTracker(repeat), _show_nothing, _make_continue_rule(record))
+        result = execute_job(prepared, NoTracker(), keep_evaluated, _make_continue_rule(record))
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # it is a result: the stored run may have failed in the same way
-        repeat.error = f"{type(error).__name__}: {error}"
-    return repeat
+        return Repeat(evaluated, error=f"{type(error).__name__}: {error}")
+    return Repeat(result.folds, None if result.stopped else result.model)
 
 
 def limit_threads(tags: Mapping[str, str]) -> AbstractContextManager[Any]:
@@ -205,10 +174,6 @@ def _make_continue_rule(record: RunRecord) -> ContinueRule:
     return continue_rule
 
 
-def _show_nothing(folds: Iterator[FoldResult], total: int, title: str) -> Iterator[FoldResult]:
-    return folds
-
-
 def replay_run(store: Store, run_id: str, request: ReplayRequest, resources: PartCache) -> ReplayReport:
     """Run a stored run again and compare every number; the store does not change.
 
@@ -233,7 +198,7 @@ def replay_run(store: Store, run_id: str, request: ReplayRequest, resources: Par
     prepared = prepare_job(spec, Invocation({}), resources)
     # The circumstances are read inside, because the numbers of threads are among them.
     with limit_threads(record.tags):
-        circumstances = describe_circumstances(prepared.description.tags)
+        circumstances = {**list_tags(), **prepared.description.tags}
         repeat = repeat_job(prepared, record)
         comparisons, notes = _compare(store, record, prepared, repeat, request)
     reason, verdict = _judge_end(record, repeat, comparisons)

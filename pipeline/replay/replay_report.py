@@ -11,7 +11,6 @@ from bakeoff.pipeline.replay.differences import Comparison, count_differences
 from bakeoff.pipeline.tables.table import make_table
 from bakeoff.pipeline.tables.terminal import align_lines
 from bakeoff.pipeline.text.words import join_words
-from bakeoff.pipeline.tracking import provenance
 
 UNKNOWN = "not recorded"
 COMMIT_TAG = "mlflow.source.git.commit"
@@ -56,20 +55,9 @@ def find_changes(stored: Mapping[str, str], repeated: Mapping[str, str]) -> list
     stored : mapping of str to str
         The tags of the stored run; outside a repository, for one, it has recorded no commit.
     repeated : mapping of str to str
-        The tags that the replay would have, as `describe_circumstances` returns them.
+        The tags that the replay would have.
     """
     return [*_find_version_changes(stored, repeated), *_find_tag_changes(stored, repeated)]
-
-
-def describe_circumstances(description_tags: Mapping[str, str]) -> dict[str, str]:
-    """Return the tags that a run would have if it started now.
-
-    Parameters
-    ----------
-    description_tags : mapping of str to str
-        The tags that describe its job.
-    """
-    return {**provenance.list_tags(), **description_tags}
 
 
 def _find_version_changes(stored: Mapping[str, str], repeated: Mapping[str, str]) -> Iterator[Change]:
