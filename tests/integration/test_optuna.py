@@ -28,7 +28,7 @@ from warm_process import OUTPUT, Start
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.study.objectives import Objective, choose_objectives
-from bakeoff.pipeline.sweep.jobs import FAILED, FINISHED, JobOutcome
+from bakeoff.pipeline.sweep.jobs import FAILED, FINISHED, JobOutcome, JobProgress
 from bakeoff.pipeline.tracking import heartbeat
 from bakeoff.pipeline.tracking.heartbeat import MAX_SILENT_SECONDS
 
@@ -241,17 +241,46 @@ def test_without_a_store_no_trial_of_another_machine_is_taken_for_lost(bakeoff: 
     assert states(bakeoff) == ["COMPLETE", "RUNNING", "COMPLETE"]
 
 
-def test_a_trial_that_another_machine_has_ended_says_so() -> None:
+def test_a_trial_that_may_wait_in_the_queue_of_another_machine_is_not_ended(bakeoff: Bakeoff) -> None:
+    words = (*KEPT, *NEIGHBOURS)
+    bakeoff(*words, "hydra.sweeper.n_trials=1")
+    leave_trial(bakeoff, "elsewhere", time.time() - 2 * SECONDS_PER_DAY, config_hash="of the job", is_queued=True)
+    bakeoff(*words, "hydra.sweeper.n_trials=2")
+    assert states(bakeoff) == ["COMPLETE", "RUNNING"]
+
+
+def make_search(shared: Any) -> Any:
+    """Return the search of a study in memory that nothing is asked of."""
     objective = Objective("validation_accuracy", "maximize")
+    make = import_module("bakeoff.pipeline.study.trials").TrialSearch
+    return make(shared, None, [objective], 1, {}, None, None, None, max_failure_rate=None, batch_size=1)
+
+
+def test_a_trial_that_another_machine_has_ended_says_so() -> None:
     shared = optuna.create_study(direction="maximize")
-    make_search = import_module("bakeoff.pipeline.study.trials").TrialSearch
-    jobs = make_search(shared, None, [objective], 1, {}, None, None, None, max_failure_rate=None, batch_size=1)
+    jobs = make_search(shared)
     jobs.running[0] = shared.ask()
     shared.tell(0, state=optuna.trial.TrialState.FAIL)
     metrics = {"validation_accuracy": 0.5, "validation_accuracy_std": 0.1}
     outcome = jobs.tell(JobOutcome(0, "job", FINISHED, "", metrics=metrics))
     assert outcome.kind == FAILED
     assert "another machine has ended this trial" in outcome.reason
+
+
+@pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
+def test_wilcoxon_stops_a_trial_that_four_folds_show_to_be_worse_than_the_best() -> None:
+    shared = optuna.create_study(direction="maximize", pruner=optuna.pruners.WilcoxonPruner(p_threshold=0.1))
+    jobs = make_search(shared)
+    decisions = []
+    for scores in ([0.9, 0.8, 0.95, 0.85, 0.9], [0.6, 0.45, 0.75, 0.3, 0.5]):
+        trial = shared.ask()
+        jobs.running[trial.number] = trial
+        steps = enumerate(scores, start=1)
+        told = [JobProgress(trial.number, step, {"validation_accuracy": score}) for step, score in steps]
+        decisions.append([jobs.should_continue(progress) for progress in told])
+        shared.tell(trial, sum(scores) / len(scores))
+    # The signed-rank test of n folds that are all worse has p = 1 / 2^n.
+    assert decisions == [[True] * 5, [True, True, True, False, False]]
 
 
 def pass_time(bakeoff: Bakeoff, seconds: float) -> None:
