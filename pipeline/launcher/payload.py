@@ -1,11 +1,11 @@
-"""The payload of a launcher: one composed job with everything another machine needs to run it, sent as a pickle."""
+"""What launchers send and get back: composed jobs with everything another machine needs, and their results."""
 
 from __future__ import annotations
 
 import os
 import socket
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -117,18 +117,15 @@ class JobPayload:
             number = str(self.config.hydra.job.num)
             self.config.hydra.job.id = os.environ.get(JOB_ID_VARIABLE, number)
         try:
-            self._require_reachable_store()
+            # Values of the configuration may refer to Hydra's own part.
+            HydraConfig.instance().set_config(self.config)
+            tracking = OmegaConf.select(self.config, "tracking")
+            if tracking is not None and "uri" in tracking:
+                self.origin.require_reachable_store(store_uri(tracking.uri))
             context = HydraContext(config_loader=None, callbacks=self.callbacks)  # type: ignore[arg-type]
             return run_job(self.task, self.config, "hydra.sweep.dir", "hydra.sweep.subdir", context)
         except Exception as error:
             return make_failed_return(error)
-
-    def _require_reachable_store(self) -> None:
-        # Values of the configuration may refer to Hydra's own part.
-        HydraConfig.instance().set_config(self.config)
-        tracking = OmegaConf.select(self.config, "tracking")
-        if tracking is not None and "uri" in tracking:
-            self.origin.require_reachable_store(store_uri(tracking.uri))
 
 
 def make_payloads(
@@ -176,3 +173,41 @@ def make_failed_return(error: BaseException) -> JobReturn:
     returned.return_value = error
     returned.status = JobStatus.FAILED
     return returned
+
+
+class JobReturns(Sequence[JobReturn]):
+    """The results of jobs that may still be running, in the order of the jobs; reading a result waits for its job.
+
+    The result of a job whose process died has the status FAILED and the reason as its value; others are not affected.
+    An interrupt while waiting, such as Ctrl-C, cancels all jobs.
+
+    Parameters
+    ----------
+    waits : sequence of callable
+        One for each job; waits for the job and returns its result, as often as it is called.
+    cancel : callable
+        Cancels all jobs.
+    """
+
+    def __init__(self, waits: Sequence[Callable[[], JobReturn]], cancel: Callable[[], None]) -> None:
+        self._waits = waits
+        self.cancel = cancel
+
+    def __len__(self) -> int:
+        """Return the number of jobs."""
+        return len(self._waits)
+
+    def __getitem__(self, index: Any) -> Any:
+        """Wait for a job, and return its result; a slice is a list of them."""
+        chosen = self._waits[index]
+        return [self._wait_for(wait) for wait in chosen] if isinstance(index, slice) else self._wait_for(chosen)
+
+    def _wait_for(self, wait: Any) -> JobReturn:
+        try:
+            returned: JobReturn = wait()
+        except Exception as error:
+            return make_failed_return(error)
+        except BaseException:
+            self.cancel()
+            raise
+        return returned

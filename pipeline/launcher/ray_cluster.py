@@ -11,8 +11,7 @@ from typing import Any
 from hydra.core.utils import JobReturn
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.launcher.job_returns import JobReturns
-from bakeoff.pipeline.launcher.payload import JobPayload, run_payload
+from bakeoff.pipeline.launcher.payload import JobPayload, JobReturns, run_payload
 
 CONNECT_TIMEOUT_SECONDS = 10.0
 

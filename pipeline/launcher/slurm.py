@@ -15,8 +15,7 @@ from typing import Any
 from hydra.core.utils import JobReturn
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.launcher.job_returns import JobReturns
-from bakeoff.pipeline.launcher.payload import JobPayload, run_payload
+from bakeoff.pipeline.launcher.payload import JobPayload, JobReturns, run_payload
 
 SUBMITIT_PARAMETERS = (
     "timeout_min",
