@@ -1,4 +1,4 @@
-"""What a fit needs for pairs of rows is known before it: refused if the machine has less, said if it is much."""
+"""What a fit needs of the machine is known before it: refused if there is less, reported if it is much."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from bakeoff.pipeline.checks.cells import (
     note_memory,
 )
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.experiment import Experiment
+from bakeoff.pipeline.experiment import Experiment, loop
+from bakeoff.pipeline.experiment.loop import describe_limit, limit_processes
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.dataset.size_limits import read_machine_bytes
 
@@ -86,3 +87,13 @@ def test_probabilities_of_very_many_classes_are_refused(monkeypatch: pytest.Monk
         check_table_memory(experiment(many, LogisticRegression()))
     # Without probabilities, one label is kept for each row.
     check_table_memory(experiment(many, LinearSVC()))
+
+
+@pytest.mark.parametrize(("asked", "tasks", "taken"), [(1, 9, 1), (10**9, 3, 3), (10**9, 10**9, 16), (-1, 9, -1)])
+def test_no_more_processes_are_started_than_there_is_work_for(
+    asked: int, tasks: int, taken: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "count_most_processes", lambda: 16)
+    assert limit_processes(asked, tasks) == taken
+    said = describe_limit("workers", asked)
+    assert [sentence.partition(":")[0] for sentence in said] == (["workers=1000000000"] if asked > 16 else [])

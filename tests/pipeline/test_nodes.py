@@ -1,4 +1,4 @@
-"""Parameters that need more processes or characters than there are, are refused by arithmetic."""
+"""Configurations that would be larger than they look are refused before they are written out."""
 
 from __future__ import annotations
 
@@ -8,18 +8,6 @@ import pytest
 
 from bakeoff.pipeline.config.nodes import MAX_NODES, load_bounded_yaml, require_bounded_references, require_bounded_yaml
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.experiment import loop
-from bakeoff.pipeline.experiment.loop import describe_limit, limit_processes
-
-
-@pytest.mark.parametrize(("asked", "tasks", "taken"), [(1, 9, 1), (10**9, 3, 3), (10**9, 10**9, 16), (-1, 9, -1)])
-def test_no_more_processes_are_started_than_there_is_work_for(
-    asked: int, tasks: int, taken: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(loop, "count_most_processes", lambda: 16)
-    assert limit_processes(asked, tasks) == taken
-    said = describe_limit("workers", asked)
-    assert [sentence.partition(":")[0] for sentence in said] == (["workers=1000000000"] if asked > 16 else [])
 
 
 def nested(levels: int, width: int) -> str:
