@@ -16,7 +16,6 @@ from bakeoff.pipeline.model.column_profile import ColumnProfile, profile_column
 from bakeoff.pipeline.stages.dataset import Column, Dataset
 from bakeoff.pipeline.stages.dataset.table import (
     make_column,
-    record_column,
     select_features,
 )
 from bakeoff.pipeline.stages.preprocessing import list_kinds
@@ -242,7 +241,7 @@ def profile_columns(dataset: Dataset, rows: np.ndarray) -> dict[str, ColumnProfi
 def format_record(record: TrainingRecord) -> str:
     """Return a record as JSON."""
     values = {each.name: getattr(record, each.name) for each in fields(record)}
-    values["columns"] = [record_column(column) for column in record.columns]
+    values["columns"] = [vars(column) for column in record.columns]
     values["profiles"] = {name: _format_profile(profile) for name, profile in record.profiles.items()}
     # JSON has no NaN; a score that is not defined is null.
     values["scores"] = {name: None if math.isnan(value) else value for name, value in record.scores.items()}

@@ -228,25 +228,17 @@ def convert_like(frame: pd.DataFrame, columns: Sequence[Column], rules: ColumnRu
         known = _fit_column(cells, column)
         converted[column.name] = convert_cells(cells, known)
         found.append(describe_cells(cells, replace(known, role=FEATURE)))
-        counts = count_unseen(cells, column)
-        if counts:
+        if counts := _count_unseen(cells, column):
             unseen[column.name] = counts
     return FurtherRows(pd.DataFrame(converted, index=pd.RangeIndex(len(frame))), tuple(found), unseen)
 
 
-def count_unseen(cells: Cells, column: Column) -> dict[str, int]:
-    """Return the values of cells that a nominal column did not have in training, with the numbers of their cells.
-
-    Parameters
-    ----------
-    cells : Cells
-    column : Column
-        As in training; nothing is unseen if it has no values.
-    """
-    distinct = cells.distinct if column.values else None
-    if distinct is None:
+def _count_unseen(cells: Cells, column: Column) -> dict[str, int]:
+    """Return the values of cells that a column of values did not have in training, with the numbers of their cells."""
+    if not column.values:
         return {}
-    counts = Counter(distinct.codes[distinct.codes >= 0].tolist())
+    distinct = cells.distinct
+    counts = Counter(distinct.codes.tolist())
     return {value: counts[code] for code, value in enumerate(distinct.values) if value not in column.values}
 
 

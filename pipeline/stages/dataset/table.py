@@ -91,14 +91,8 @@ def format_columns(dataset: Dataset) -> str:
         If the kinds of its columns were not inferred, its features are described by their types.
     """
     columns = dataset.described_columns
-    lines = [json.dumps(record_column(column), ensure_ascii=False) for column in columns]
+    lines = [json.dumps(vars(column), ensure_ascii=False) for column in columns]
     return "[\n" + ",\n".join(lines) + "\n]\n"
-
-
-def record_column(column: Column) -> dict[str, Any]:
-    """Return the fields of a column."""
-    # The function of the standard library copies each value, which takes ten times as long.
-    return dict(vars(column))
 
 
 def make_column(record: Mapping[str, Any]) -> Column:
