@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -259,17 +259,15 @@ N_PROBED_CELLS = 3
 """Cells that exclude most formats, before all cells are read."""
 
 
+@cache
 def _make_pattern(date_format: str) -> re.Pattern[str]:
+    """Return the cells that may be dates of a format."""
     pattern = re.escape(date_format)
     # A version such as 1.2.12 is no date: with two digits of the year, day and month have two as well.
     fields = FIELDS | {"%m": r"\d{2}", "%d": r"\d{2}"} if "%y" in date_format else FIELDS
     for name, cell in fields.items():
         pattern = pattern.replace(name, cell)
     return re.compile(pattern)
-
-
-PATTERNS = {day + time: _make_pattern(day + time) for day in DAYS for time in TIMES}
-"""Format -> the cells that may be dates of it."""
 
 
 def find_date_formats(cells: Sequence[str]) -> list[str]:
@@ -292,7 +290,8 @@ def find_date_formats(cells: Sequence[str]) -> list[str]:
         return []
     if all(ISO_CELL.fullmatch(cell) for cell in probed):
         return [ISO] if count_dates(cells, ISO) == len(cells) else []
-    likely = [name for name, pattern in PATTERNS.items() if all(pattern.fullmatch(cell) for cell in probed)]
+    formats = [day + time for day in DAYS for time in TIMES]
+    likely = [each for each in formats if all(_make_pattern(each).fullmatch(cell) for cell in probed)]
     return [each for each in likely if count_dates(cells, each) == len(cells)]
 
 
