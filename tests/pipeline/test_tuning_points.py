@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.model_selection import ParameterGrid
 
 from bakeoff.pipeline.stages.tuning import GridTuning
-from bakeoff.pipeline.stages.tuning.points import draw_positions, find_point
+from bakeoff.pipeline.stages.tuning.candidates import draw_positions, find_point
 
 VALUES = st.lists(st.integers(0, 5), min_size=1, max_size=4, unique=True)
 GRIDS = st.lists(st.dictionaries(st.sampled_from("abc"), VALUES, min_size=1), min_size=1, max_size=3)

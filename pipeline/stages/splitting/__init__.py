@@ -3,14 +3,20 @@
 scikit-learn's splitters choose the test rows; `Splitter` sets a validation part aside from the other rows.
 """
 
-from bakeoff.pipeline.stages.splitting.checks import DEFAULT_MAX_FOLDS
 from bakeoff.pipeline.stages.splitting.chronological import TimeHoldout, TimeSeries
-from bakeoff.pipeline.stages.splitting.given import FixedFolds, FixedSplit
-from bakeoff.pipeline.stages.splitting.grouped import GroupKFold, LeaveOneGroupOut
-from bakeoff.pipeline.stages.splitting.inner_folds import make_inner_folds
+from bakeoff.pipeline.stages.splitting.partition import make_inner_folds
 from bakeoff.pipeline.stages.splitting.splits import Split, SplitInput, Splits
-from bakeoff.pipeline.stages.splitting.splitter import Splitter
-from bakeoff.pipeline.stages.splitting.splitters import Bootstrap, Holdout, KFold, LeaveOneOut
+from bakeoff.pipeline.stages.splitting.splitter import DEFAULT_MAX_FOLDS, Splitter
+from bakeoff.pipeline.stages.splitting.splitters import (
+    Bootstrap,
+    FixedFolds,
+    FixedSplit,
+    GroupKFold,
+    Holdout,
+    KFold,
+    LeaveOneGroupOut,
+    LeaveOneOut,
+)
 
 __all__ = [
     "DEFAULT_MAX_FOLDS",

@@ -14,10 +14,9 @@ import numpy as np
 from sklearn import model_selection
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.splitting.checks import require_count, require_fraction
-from bakeoff.pipeline.stages.splitting.inner_folds import make_inner_time_folds
+from bakeoff.pipeline.stages.splitting.partition import make_inner_time_folds
 from bakeoff.pipeline.stages.splitting.splits import Split, SplitInput
-from bakeoff.pipeline.stages.splitting.splitter import Splitter
+from bakeoff.pipeline.stages.splitting.splitter import Splitter, require_count, require_fraction
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Splits at random: holdout, k-fold, leave-one-out and bootstrap."""
+"""The splitters that disregard time: at random, by groups, or as the user gives the parts or the folds."""
 
 from __future__ import annotations
 
@@ -11,10 +11,15 @@ from sklearn import model_selection
 from sklearn.utils import resample
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.splitting.checks import require_count, require_fraction, require_rows_per_fold
 from bakeoff.pipeline.stages.splitting.partition import partition_rows
-from bakeoff.pipeline.stages.splitting.splits import Split, SplitInput
-from bakeoff.pipeline.stages.splitting.splitter import Splitter
+from bakeoff.pipeline.stages.splitting.splits import TEST, TRAIN, VALIDATION, Split, SplitInput
+from bakeoff.pipeline.stages.splitting.splitter import (
+    Splitter,
+    require_count,
+    require_fraction,
+    require_rows_per_fold,
+    require_whole_groups,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,3 +172,130 @@ class Bootstrap(Splitter):
         _, validation = super()._set_validation_aside(distinct, data, seed)
         is_validated = np.isin(rest, validation)
         return rest[~is_validated], validation
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupKFold(Splitter):
+    """k-fold cross-validation in which the rows of a group stay in one fold.
+
+    Parameters
+    ----------
+    folds : int
+        k, at least 2.
+    repeats : int
+        The number of repeats, each with a different shuffle; at least 1.
+    """
+
+    folds: int = 5
+    repeats: int = 1
+
+    keeps_groups: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_count("folds", self.folds, at_least=2)
+        require_count("repeats", self.repeats, at_least=1)
+
+    def count_splits(self, data: SplitInput) -> int | None:
+        """Return ``folds`` × ``repeats``."""
+        return self.folds * self.repeats
+
+    def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield ``folds`` × ``repeats`` splits."""
+        if data.groups is None:
+            raise UserError("evaluation=group_kfold needs groups; name their column with dataset.groups=COLUMN.")
+        n_groups = len(np.unique(data.groups))
+        if n_groups < self.folds:
+            raise UserError(f"evaluation.folds={self.folds}, but there are {n_groups} groups; use fewer folds.")
+        strata = self.make_strata(data)
+        require_rows_per_fold(data, self.folds, strata)
+        k_fold = model_selection.GroupKFold if strata is None else model_selection.StratifiedGroupKFold
+        for repeat in range(self.repeats):
+            splitter = k_fold(self.folds, shuffle=True, random_state=seed + repeat)
+            yield from splitter.split(data.y, strata, data.groups)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeaveOneGroupOut(Splitter):
+    """A split for each group, whose rows are tested with a model fitted on the rows of all others."""
+
+    keeps_groups: ClassVar[bool] = True
+
+    def count_splits(self, data: SplitInput) -> int | None:
+        """Return the number of groups."""
+        return None if data.groups is None else len(np.unique(data.groups))
+
+    def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield as many splits as there are groups."""
+        if data.groups is None:
+            raise UserError(
+                "evaluation=leave_one_group_out needs groups; name their column with dataset.groups=COLUMN."
+            )
+        if len(np.unique(data.groups)) < 2:
+            raise UserError("evaluation=leave_one_group_out needs at least 2 groups, but dataset.groups has one value.")
+        yield from model_selection.LeaveOneGroupOut().split(data.y, groups=data.groups)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FixedSplit(Splitter):
+    """The one split of a column or of two files.
+
+    If the user names validation rows, these are the validation part, whatever ``validation`` is; otherwise that
+    fraction of all rows is set aside from the training rows.
+    """
+
+    keeps_groups: ClassVar[bool] = True
+    keeps_parts: ClassVar[bool] = True
+
+    def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the one split."""
+        if data.parts is None:
+            raise UserError(
+                "evaluation=fixed needs to know which rows are tested; name a column with dataset.split=COLUMN, or a "
+                "second file with dataset.test_path=FILE."
+            )
+        for part in (TRAIN, TEST):
+            if not (data.parts == part).any():
+                raise UserError(f"evaluation=fixed needs rows of the part {part!r}, but dataset.split has none.")
+        require_whole_groups(data.groups, data.parts, "dataset.split or dataset.test_path")
+        is_tested = data.parts == TEST  # (n,)
+        yield np.flatnonzero(~is_tested), np.flatnonzero(is_tested)
+
+    def _make_refit_split(self, data: SplitInput, seed: int) -> Split | None:
+        """Return None: the run's model is the one that was scored."""
+        return None
+
+    def _set_validation_aside(self, rest: np.ndarray, data: SplitInput, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        if not data.names_validation_rows:
+            return super()._set_validation_aside(rest, data, seed)
+        assert data.parts is not None
+        is_validated = data.parts[rest] == VALIDATION
+        return rest[~is_validated], rest[is_validated]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FixedFolds(Splitter):
+    """The folds of a column: the rows of each value are tested once, with a model fitted on all others.
+
+    As in scikit-learn's ``PredefinedSplit``, rows of a negative fold are never tested.
+    """
+
+    keeps_groups: ClassVar[bool] = True
+    keeps_folds: ClassVar[bool] = True
+
+    def count_splits(self, data: SplitInput) -> int | None:
+        """Return the number of folds that are tested."""
+        return None if data.folds is None else len(np.unique(data.folds[data.folds >= 0]))
+
+    def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield a split for each fold, in the order of their numbers."""
+        if data.folds is None:
+            raise UserError("evaluation=fixed_folds needs the folds; name their column with dataset.folds=COLUMN.")
+        numbers = np.unique(data.folds)
+        if len(numbers) < 2 or numbers[-1] < 0:
+            raise UserError(
+                "evaluation=fixed_folds needs a fold to test and other rows to train on, but dataset.folds has "
+                f"{'one value' if len(numbers) < 2 else 'negative values'} only."
+            )
+        require_whole_groups(data.groups, data.folds, "dataset.folds")
+        yield from model_selection.PredefinedSplit(data.folds).split()

@@ -1,10 +1,14 @@
-"""Tuning: ``grid`` chooses hyperparameters; ``candidates`` lists and fits what is tried, ``choice`` finds the best."""
+"""Tuning: ``grid`` chooses hyperparameters; ``candidates`` lists and fits what is tried."""
 
-from bakeoff.pipeline.stages.tuning.candidates import FitRows, PathEstimator, fit_candidates
-from bakeoff.pipeline.stages.tuning.choice import find_best_candidate
-from bakeoff.pipeline.stages.tuning.data import TuningData, preprocess_tables
-from bakeoff.pipeline.stages.tuning.grid import GridTuning, NoTuning, list_candidate_learners
-from bakeoff.pipeline.stages.tuning.points import Grid
+from bakeoff.pipeline.stages.tuning.candidates import (
+    FitRows,
+    Grid,
+    PathEstimator,
+    TuningData,
+    fit_candidates,
+    preprocess_tables,
+)
+from bakeoff.pipeline.stages.tuning.grid import GridTuning, NoTuning, find_best_candidate, list_candidate_learners
 
 __all__ = [
     "FitRows",

@@ -1,17 +1,118 @@
-"""Candidates: which points of a space tuning tries, and how they are fitted together along a path."""
+"""Candidates: which points of a space tuning tries, on which rows, and how they are fitted together along a path.
+
+Points are counted, drawn and looked up by arithmetic, so that a space of any size is never written out. They are
+numbered through all grids, in each as in scikit-learn's ``ParameterGrid``: parameters in alphabetical order, the last
+one fastest.
+"""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import ParameterGrid
+from sklearn.pipeline import Pipeline
 
-from bakeoff.pipeline.stages.tuning.points import Grid, count_grid_points, find_point
+Grid = Mapping[str, Sequence[Any]]
+"""Parameter -> values; its candidates are all combinations."""
+
+
+def count_grid_points(grid: Grid) -> int:
+    """Return the number of combinations of a grid."""
+    return math.prod(len(values) for values in grid.values())
+
+
+def find_point(grids: Sequence[Grid], position: int) -> dict[str, Any]:
+    """Return the point of a number.
+
+    Parameters
+    ----------
+    grids : sequence of Grid
+    position : int
+        From 0, through all grids.
+
+    Examples
+    --------
+    >>> find_point([{"k": [1, 3], "p": [1, 2]}, {"k": [9]}], 1), find_point([{"k": [1, 3]}, {"k": [9]}], 2)
+    ({'k': 1, 'p': 2}, {'k': 9})
+    """
+    for grid in grids:
+        n_points = count_grid_points(grid)
+        if position < n_points:
+            point: dict[str, Any] = ParameterGrid(dict(grid))[position]
+            return dict(sorted(point.items()))
+        position -= n_points
+    raise IndexError(position)
+
+
+def draw_positions(grids: Sequence[Grid], largest: Mapping[str, int], n: int | None, seed: int) -> list[int]:
+    """Return the numbers of at most n points in ascending order, drawn without replacement; of all if n is None.
+
+    Parameters
+    ----------
+    grids : sequence of Grid
+    largest : mapping of str to int
+        Parameter -> the largest value that a point may have.
+    n : int or None
+    seed : int
+
+    Examples
+    --------
+    >>> draw_positions([{"k": [1, 3, 5], "p": [1, 2]}], {"k": 3}, n=None, seed=0)
+    [0, 1, 2, 3]
+    >>> space = {"a": range(10**6), "b": range(10**6)}
+    >>> len(draw_positions([space], {}, n=20, seed=0))
+    20
+    """
+    allowed = [_list_allowed(grid, largest) for grid in grids]
+    counts = [math.prod(len(kept) for kept in by_name.values()) for by_name in allowed]
+    n_possible = sum(counts)
+    indices: Sequence[int] = range(n_possible)
+    if n is not None and n < n_possible:
+        drawn = np.random.default_rng(seed).choice(n_possible, size=n, replace=False)
+        indices = np.sort(drawn).tolist()
+    return [_find_position(grids, allowed, counts, index) for index in indices]
+
+
+def _list_allowed(grid: Grid, largest: Mapping[str, int]) -> dict[str, list[int]]:
+    """Return, for each parameter in alphabetical order, the places of the values that are allowed."""
+    allowed = {}
+    for name in sorted(grid):
+        bound = largest.get(name, math.inf)
+        is_allowed = [not (isinstance(value, int) and value > bound) for value in grid[name]]
+        allowed[name] = [place for place, is_kept in enumerate(is_allowed) if is_kept]
+    return allowed
+
+
+def _find_position(
+    grids: Sequence[Grid], allowed: Sequence[Mapping[str, list[int]]], counts: Sequence[int], index: int
+) -> int:
+    """Return the number of the point that is the index-th of those that are allowed."""
+    n_before = 0
+    for grid, kept, count in zip(grids, allowed, counts, strict=True):
+        if index < count:
+            return n_before + _find_position_in_grid(grid, kept, index)
+        index -= count
+        n_before += count_grid_points(grid)
+    raise IndexError(index)
+
+
+def _find_position_in_grid(grid: Grid, allowed: Mapping[str, list[int]], index: int) -> int:
+    """Return the number, in its grid, of the point that is the index-th of those that are allowed."""
+    position = 0
+    # The places of the values are the digits of a point's number, and the last parameter is the lowest digit.
+    unit = 1
+    for name in reversed(list(allowed)):
+        index, digit = divmod(index, len(allowed[name]))
+        position += allowed[name][digit] * unit
+        unit *= len(grid[name])
+    return position
 
 
 @runtime_checkable
@@ -152,3 +253,72 @@ def _group_candidates(grid: Grid, parameter: str | None, positions: Sequence[int
         slower, place = divmod(position, n_faster * n_values)
         groups.setdefault((slower, place % n_faster), []).append(position)
     return [groups[key] for key in sorted(groups)]
+
+
+@dataclass(frozen=True)
+class TuningData:
+    """The rows that tuning may see, and the score to optimize.
+
+    Attributes
+    ----------
+    X : DataFrame of shape (n, d)
+        Training rows, then validation rows if tuning may use them.
+    y : ndarray of shape (n,)
+    n_train : int
+        The number of training rows.
+    score : callable
+        (fitted learner, prepared X, y, weights of the rows or None) -> float, in the metric's natural sign.
+    greater_is_better : bool
+    is_classification : bool
+        Whether y holds labels, whose proportions the inner folds keep.
+    seed : int
+        Of the inner folds.
+    weights : ndarray of shape (n,) or None
+        How much each row counts, in fits and scores.
+    prepare : callable
+        (prepared X, y, weights) of the rows to fit on -> what the learner is fitted on.
+    inner_splits : sequence of (ndarray, ndarray), optional
+        Positions of the rows to fit on and to score on, for each inner fold; by default the rows are shuffled.
+    """
+
+    X: pd.DataFrame
+    y: np.ndarray
+    n_train: int
+    score: Callable[[BaseEstimator, pd.DataFrame, np.ndarray, np.ndarray | None], float]
+    greater_is_better: bool
+    is_classification: bool
+    seed: int
+    weights: np.ndarray | None = None
+    prepare: Callable[[Any, np.ndarray, np.ndarray | None], FitRows] = FitRows
+    inner_splits: Sequence[tuple[np.ndarray, np.ndarray]] | None = None
+
+    def select_weights(self, rows: np.ndarray) -> np.ndarray | None:
+        """Return the weights of some rows, given by their positions; None if all count alike."""
+        return None if self.weights is None else self.weights[rows]
+
+
+def preprocess_tables(model: Pipeline, X: pd.DataFrame, y: np.ndarray, *others: pd.DataFrame) -> list[Any]:
+    """Fit copies of the steps before the learner, and return the transformed tables, X first.
+
+    Parameters
+    ----------
+    model : Pipeline
+        It does not change.
+    X : DataFrame of shape (n, d)
+    y : ndarray of shape (n,)
+    *others : DataFrame
+        Of the same columns; only transformed.
+    """
+    steps = clone(Pipeline([("table", "passthrough"), *model.steps[:-1]]))
+    tables = [steps.fit_transform(X, y)]
+    tables += [steps.transform(other) for other in others]
+    return [_drop_column_names(model[-1], table) for table in tables]
+
+
+def _drop_column_names(learner: Any, table: Any) -> Any:
+    """Return a numeric table as an array if column names are not needed: checking them costs time per candidate."""
+    names_columns = getattr(learner, "categorical_features", "from_dtype") != "from_dtype"
+    if not isinstance(learner, PathEstimator) or not isinstance(table, pd.DataFrame) or names_columns:
+        return table
+    is_numeric = all(dtype == np.float64 for dtype in table.dtypes)
+    return table.to_numpy() if is_numeric else table

@@ -1,7 +1,8 @@
 """Tuning: choose hyperparameters on the validation part, or by inner cross-validation of the training part.
 
 Preprocessing is fitted inside each inner fold, once for all candidates; the test rows are never seen. A learner that
-can fit many values of a parameter together (`PathEstimator`) does so.
+can fit many values of a parameter together (`PathEstimator`) does so. The candidate with the best mean score is chosen,
+and the first of equal ones.
 """
 
 from __future__ import annotations
@@ -19,10 +20,41 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
 from bakeoff.pipeline.errors import InvalidPredictions, UserError
-from bakeoff.pipeline.stages.tuning.candidates import fit_candidates
-from bakeoff.pipeline.stages.tuning.choice import find_best_candidate
-from bakeoff.pipeline.stages.tuning.data import TuningData, preprocess_tables
-from bakeoff.pipeline.stages.tuning.points import Grid, draw_positions, find_point
+from bakeoff.pipeline.stages.tuning.candidates import (
+    Grid,
+    TuningData,
+    draw_positions,
+    find_point,
+    fit_candidates,
+    preprocess_tables,
+)
+
+SCORE_ROUNDING = 1e-12
+"""Mean scores that differ by at most this fraction of the largest one are equal."""
+
+
+def find_best_candidate(scores: np.ndarray, greater_is_better: bool) -> int:
+    """Return the position of the first of the best scores that are defined; of equal ones, but for rounding, the first.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (number of candidates,)
+        In the metric's natural sign.
+    greater_is_better : bool
+
+    Raises
+    ------
+    UserError
+        No score is defined.
+    """
+    if np.isnan(scores).all():
+        raise UserError("tuning: the headline metric is not defined on the inner validation rows for any candidate.")
+    best = np.nanmax(scores) if greater_is_better else np.nanmin(scores)
+    # The means of the same scores of folds in another order differ in their last digits.
+    finite = scores[np.isfinite(scores)]
+    rounding = SCORE_ROUNDING * np.abs(finite).max(initial=0.0)
+    is_tied = scores >= best - rounding if greater_is_better else scores <= best + rounding
+    return int(np.argmax(is_tied))
 
 
 @dataclass(frozen=True)
