@@ -20,8 +20,8 @@ from bakeoff.pipeline.model.served_model import predict_table
 from bakeoff.pipeline.stages.calibration import Calibration
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.scoring import CLASSIFICATION, Predictions, compute_scores, count_confusions, locate_labels
-from bakeoff.pipeline.stages.scoring.labels import find_codes
-from bakeoff.pipeline.stages.scoring.trial import PROBABILITY
+from bakeoff.pipeline.stages.scoring.outputs import find_codes
+from bakeoff.pipeline.stages.scoring.scorers import PROBABILITY
 from bakeoff.pipeline.stages.threshold import TunedThreshold
 from bakeoff.pipeline.stages.tuning import GridTuning
 

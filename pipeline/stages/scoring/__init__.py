@@ -4,10 +4,15 @@ The formulas are scikit-learn's. A score that is not defined on some rows (ROC A
 0.
 """
 
-from bakeoff.pipeline.stages.scoring.choice import choose_metrics
+from bakeoff.pipeline.stages.scoring.choice import (
+    SCORING_KEYS,
+    TRAIN_METRICS_KEY,
+    TrainMetrics,
+    choose_metrics,
+    choose_train_metrics,
+)
 from bakeoff.pipeline.stages.scoring.costs import COST, COST_SENTENCE
 from bakeoff.pipeline.stages.scoring.entries import describe_definition, is_bounded, is_greater_better, name_entry
-from bakeoff.pipeline.stages.scoring.labels import locate_labels
 from bakeoff.pipeline.stages.scoring.metrics import (
     CLASSIFICATION,
     DEFAULTS,
@@ -18,16 +23,15 @@ from bakeoff.pipeline.stages.scoring.metrics import (
     get_task_metrics,
     needs_decision,
 )
-from bakeoff.pipeline.stages.scoring.named_scorers import list_scorer_names
-from bakeoff.pipeline.stages.scoring.outputs import compute_decision, get_classes, predict_probabilities, predict_values
-from bakeoff.pipeline.stages.scoring.predictions import Predictions, count_confusions, encode_labels, predict_rows
-from bakeoff.pipeline.stages.scoring.train_metrics import (
-    SCORING_KEYS,
-    TRAIN_METRICS_KEY,
-    TrainMetrics,
-    choose_train_metrics,
+from bakeoff.pipeline.stages.scoring.outputs import (
+    compute_decision,
+    get_classes,
+    locate_labels,
+    predict_probabilities,
+    predict_values,
 )
-from bakeoff.pipeline.stages.scoring.trial import Target
+from bakeoff.pipeline.stages.scoring.predictions import Predictions, count_confusions, encode_labels, predict_rows
+from bakeoff.pipeline.stages.scoring.scorers import Target, list_scorer_names
 
 __all__ = [
     "CLASSIFICATION",

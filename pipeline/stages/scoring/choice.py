@@ -1,17 +1,44 @@
-"""The choice of the metrics of a run, and the checks of each before anything is fitted."""
+"""The choice of the metrics of a run and of its training rows, and the checks of each before anything is fitted."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, get_args
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.scoring.costs import COST, explain_costs, make_cost_metric
-from bakeoff.pipeline.stages.scoring.entries import KEY, name_entry
+from bakeoff.pipeline.stages.scoring.entries import KEY, FindFunction, make_own_metric, name_entry
 from bakeoff.pipeline.stages.scoring.metrics import DEFAULTS, Metric, get_task_metrics, is_available
-from bakeoff.pipeline.stages.scoring.named_scorers import list_scorer_names, make_named_metric
-from bakeoff.pipeline.stages.scoring.own_metric import FindFunction, make_own_metric
-from bakeoff.pipeline.stages.scoring.trial import Target, try_metric
+from bakeoff.pipeline.stages.scoring.scorers import Target, list_scorer_names, make_named_metric, try_metric
+
+TrainMetrics = Literal["headline", "all"]
+TRAIN_METRICS_KEY = "train_metrics"
+SCORING_KEYS = ("metrics", "costs", TRAIN_METRICS_KEY)
+"""Keys of the evaluation that say how predictions are judged; the others say how rows are divided."""
+
+
+def choose_train_metrics(given: Any) -> TrainMetrics:
+    """Return ``evaluation.train_metrics``; without it, training rows are scored by the headline alone.
+
+    The headline suffices to see how far a model fits its training rows better than others, and the other metrics of
+    training rows would double the numbers that a run stores.
+
+    Raises
+    ------
+    UserError
+        It is neither headline nor all.
+    """
+    if given is None:
+        return "headline"
+    for allowed in get_args(TrainMetrics):
+        if given == allowed:
+            known: TrainMetrics = allowed
+            return known
+    raise UserError(
+        f"evaluation.{TRAIN_METRICS_KEY}={given!r} must be headline, which scores training rows by the first metric, "
+        "or all, which scores them by all metrics."
+    )
+
 
 LISTING = "`bakeoff list metrics` shows them."
 

@@ -1,4 +1,4 @@
-"""What all splitters share: the checks of their arguments, the validation part, and the split of the run's own model."""
+"""What all splitters share: checks of their arguments, the validation part, and the split of the run's own model."""
 
 from __future__ import annotations
 

@@ -1,0 +1,410 @@
+"""The scorers of scikit-learn as metrics, which are tried on predictions that are made up before anything is fitted.
+
+A scorer takes a model and rows. Here the model is one that answers with the predictions it was given, so that the same
+scorer object gives the same number, and the model itself is asked once for all metrics.
+
+A scorer such as ``neg_max_error`` is minus an error, so that greater is better. The same error is available under its
+own name, ``max_error``: positive, and lower is better.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.metrics import get_scorer, get_scorer_names
+from sklearn.utils import assert_all_finite
+from sklearn.utils.metaestimators import available_if
+
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.scoring.metrics import CLASSIFICATION, REGRESSION, RESPONSES, Metric
+from bakeoff.pipeline.stages.scoring.predictions import Predictions
+
+
+class StoredRegressor(RegressorMixin, BaseEstimator):
+    """A regressor that answers with predictions that it was given."""
+
+    def __init__(self, predictions: Predictions) -> None:
+        self.predictions = predictions
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Return the predictions, shape (m,)."""
+        return self.predictions.predicted
+
+
+class StoredClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier that answers with predictions that it was given."""
+
+    def __init__(self, predictions: Predictions) -> None:
+        self.predictions = predictions
+
+    @property
+    def classes_(self) -> np.ndarray | None:
+        """The class labels, shape (c,)."""
+        return self.predictions.classes
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Return the predicted labels, shape (m,)."""
+        return self.predictions.predicted
+
+    @available_if(lambda model: model.predictions.probabilities is not None)
+    def predict_proba(self, X: np.ndarray) -> np.ndarray | None:
+        """Return the probabilities, shape (m, c)."""
+        return self.predictions.probabilities
+
+    @available_if(lambda model: model.predictions.decision is not None)
+    def decision_function(self, X: np.ndarray) -> np.ndarray | None:
+        """Return the decision values, shape (m,) or (m, c)."""
+        return self.predictions.decision
+
+
+@dataclass(frozen=True, eq=False)
+class ScorerFormula:
+    """The formula of a metric that a scorer computes.
+
+    Parameters
+    ----------
+    scorer : callable
+        (model, X, y, sample_weight) -> float, as scikit-learn's ``make_scorer`` returns it.
+    sign : int
+        1, or -1 for the error of which the scorer is the negative.
+    labels : ndarray of shape (c,) or None
+        The labels of the dataset, for a scorer of the user. A scorer of scikit-learn gets positions among the classes
+        instead, the positive one of two classes at 1, because it takes 1 for the positive label.
+    hides_decision : bool
+        Whether decision values are left out where there are probabilities, so that the score does not depend on which
+        other metrics are computed.
+    name : str
+        Of a scorer of scikit-learn, whose error on some rows is an undefined score with a warning; empty for a scorer
+        of the user, whose error is one of the run.
+    """
+
+    scorer: Callable[..., Any]
+    sign: int = 1
+    labels: np.ndarray | None = None
+    hides_decision: bool = False
+    name: str = ""
+
+    def __call__(self, predictions: Predictions) -> float:
+        """Return the score of predictions whose labels are positions among the classes; NaN if it is not defined."""
+        # NaN in predictions is an error of the model and not of the score.
+        for values in (predictions.predicted, predictions.probabilities, predictions.decision):
+            if values is not None:
+                assert_all_finite(values)
+        if not self.name:
+            return self.compute(predictions)
+        try:
+            return self.compute(predictions)
+        except ValueError as error:
+            reason = str(error).splitlines()[0]
+            warnings.warn(f"{self.name} is not defined on some rows: {reason}", stacklevel=2)
+            return float("nan")
+
+    def compute(self, predictions: Predictions) -> float:
+        """Return the score, with the errors of the scorer; NaN if scikit-learn warns that it is not defined."""
+        if self.hides_decision and predictions.probabilities is not None:
+            predictions = replace(predictions, decision=None)
+        stored = self._label(predictions)
+        model = StoredRegressor(stored) if stored.classes is None else StoredClassifier(stored)
+        rows = np.arange(len(stored.truth)).reshape(-1, 1)  # (m, 1)
+        arguments = {} if stored.weights is None else {"sample_weight": stored.weights}
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UndefinedMetricWarning)
+            try:
+                score = self.scorer(model, rows, stored.truth, **arguments)
+            except UndefinedMetricWarning:
+                return float("nan")
+        return self.sign * float(score)
+
+    def _label(self, predictions: Predictions) -> Predictions:
+        """Return the predictions with the labels that the scorer reads."""
+        if predictions.classes is None:
+            return predictions
+        if self.labels is not None:
+            truth = self.labels[predictions.truth]
+            return replace(predictions, truth=truth, predicted=self.labels[predictions.predicted], classes=self.labels)
+        is_reversed = len(predictions.classes) == 2 and predictions.positive == 0
+        return _swap_classes(predictions) if is_reversed else predictions
+
+
+def _swap_classes(predictions: Predictions) -> Predictions:
+    """Return predictions for two classes in the other order of the classes."""
+    probabilities = predictions.probabilities
+    decision = predictions.decision
+    return replace(
+        predictions,
+        truth=1 - predictions.truth,
+        predicted=1 - predictions.predicted,
+        probabilities=None if probabilities is None else probabilities[:, ::-1],
+        decision=None if decision is None else -decision,
+        positive=1,
+    )
+
+
+MAX_TRIAL_ROWS = 100
+ROWS_PER_CLASS = 2
+NO_WEIGHTS = "it cannot weight rows, and dataset.weights is given"
+PROBABILITY = "predict_proba"
+PROBABILITY_OF_PREDICTED = 0.6
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """What is to be predicted.
+
+    Attributes
+    ----------
+    y : ndarray of shape (n,)
+    classes : ndarray of shape (c,) or None
+        The class labels, sorted; None for regression.
+    positive : object or None
+        The positive class, if there is one.
+    has_weights : bool
+        Whether the rows have weights.
+    """
+
+    y: np.ndarray
+    classes: np.ndarray | None = None
+    positive: object | None = None
+    has_weights: bool = False
+
+    @property
+    def can_be_tried(self) -> bool:
+        """Whether there are predictions to make up: of at least two classes, or of finite numbers."""
+        if self.classes is not None:
+            return len(self.classes) > 1
+        return bool(np.isfinite(self.y).all())
+
+
+def make_trial(target: Target, methods: Sequence[str] = RESPONSES) -> Predictions:
+    """Return predictions of a target, half of them wrong, with labels as positions among the classes.
+
+    Parameters
+    ----------
+    target : Target
+    methods : sequence of str
+        ``predict_proba`` and ``decision_function``, if the predictions are to have their values.
+    """
+    trial = _make_number_trial(target.y) if target.classes is None else _make_class_trial(target, methods)
+    if not target.has_weights:
+        return trial
+    return replace(trial, weights=np.ones(len(trial.truth)))
+
+
+def make_scorer_metric(formula: ScorerFormula, greater_is_better: bool, is_bounded: bool, target: Target) -> Metric:
+    """Return the metric of a scorer, with the methods that a trial shows it to need.
+
+    Raises
+    ------
+    Exception
+        Of the scorer, which cannot be computed for the target, whatever the model has.
+    """
+    formula.compute(make_trial(target))
+    needs: tuple[str, ...] = ()
+    if target.classes is not None and not _is_computed(formula, make_trial(target, ())):
+        needs = tuple(method for method in RESPONSES if _is_computed(formula, make_trial(target, (method,))))
+    formula = replace(formula, hides_decision=PROBABILITY in needs)
+    return Metric(formula, greater_is_better, needs, is_bounded)
+
+
+def try_metric(name: str, metric: Metric, target: Target, learner: object) -> None:
+    """Reject a metric that is not defined for a target, or for a model with the methods that a learner has.
+
+    Parameters
+    ----------
+    name : str
+        For messages.
+    metric : Metric
+    target : Target
+    learner : estimator
+
+    Raises
+    ------
+    UserError
+    """
+    methods = [method for method in RESPONSES if hasattr(learner, method)]
+    reason = _explain(metric, target, methods)
+    try:
+        # A scorer that is tolerant of errors on some rows is not tolerant of errors here.
+        compute = metric.formula.compute if isinstance(metric.formula, ScorerFormula) else metric.formula
+        score = compute(make_trial(target, methods))
+    except (ValueError, TypeError) as error:
+        is_of_weights = target.has_weights and isinstance(error, TypeError)
+        reason = NO_WEIGHTS if is_of_weights else str(error).splitlines()[0]
+        score = np.nan
+    if np.isnan(score):
+        raise UserError(
+            f"evaluation.metrics names {name!r}, which is not defined for {_describe(target)} and "
+            f"{type(learner).__name__}: {reason.rstrip('.')}. Remove it from the list."
+        )
+
+
+def _make_class_trial(target: Target, methods: Sequence[str]) -> Predictions:
+    assert target.classes is not None
+    n_classes = len(target.classes)
+    truth = np.repeat(np.arange(n_classes), ROWS_PER_CLASS)  # (m,)
+    predicted = np.roll(truth, 1)  # (m,)
+    rest = (1 - PROBABILITY_OF_PREDICTED) / max(n_classes - 1, 1)
+    probabilities = np.full((len(truth), n_classes), rest)  # (m, c)
+    probabilities[np.arange(len(truth)), predicted] = PROBABILITY_OF_PREDICTED
+    decision = probabilities[:, 1] - 0.5 if n_classes == 2 else probabilities
+    positive = None
+    if target.positive is not None:
+        positive = int(np.flatnonzero(target.classes == target.positive)[0])
+    return Predictions(
+        truth,
+        predicted,
+        probabilities=probabilities if "predict_proba" in methods else None,
+        decision=decision if "decision_function" in methods else None,
+        classes=np.arange(n_classes),
+        positive=positive,
+    )
+
+
+def _make_number_trial(y: np.ndarray) -> Predictions:
+    """Return targets of a dataset, its extremes and that nearest to 0 included, each predicted as another one."""
+    by_value = np.argsort(y, kind="stable")  # (n,)
+    places = np.linspace(0, len(y) - 1, min(len(y), MAX_TRIAL_ROWS)).astype(int)
+    rows = np.union1d(by_value[places], np.argmin(np.abs(y)))
+    return Predictions(y[rows], np.roll(y[rows], 1))
+
+
+def _is_computed(formula: ScorerFormula, predictions: Predictions) -> bool:
+    try:
+        formula.compute(predictions)
+    except (ValueError, TypeError, AttributeError):
+        return False
+    return True
+
+
+def _explain(metric: Metric, target: Target, methods: Sequence[str]) -> str:
+    """Return why a score is not defined, as far as the metric says what it computes."""
+    if target.classes is not None and len(target.classes) > 2 and metric.needs and PROBABILITY not in methods:
+        return f"with more than two classes it needs {PROBABILITY}"
+    return metric.sentence or "scikit-learn calls it undefined"
+
+
+def _describe(target: Target) -> str:
+    """Return the target in a few words."""
+    if target.classes is not None:
+        return f"{len(target.classes)} classes"
+    return f"targets from {np.min(target.y):g} to {np.max(target.y):g}"
+
+
+NEGATIVE = "neg_"
+MULTILABEL_END = "_samples"
+"""The end of the names of scorers for several labels in each row, which a dataset does not have."""
+UNBOUNDED = ("mutual_info_score", "positive_likelihood_ratio")
+"""Scorers without ``neg_`` whose values are not at most 1."""
+BOUNDED_ERRORS = ("brier_score",)
+"""Scorers with ``neg_`` whose values are on a fixed scale."""
+TWO_CLASSES = Target(np.arange(2), np.arange(2))
+BETTER_DEFINED = {
+    "matthews_corrcoef": "mcc",
+    "neg_log_loss": "log_loss",
+    "neg_brier_score": "brier",
+    "neg_max_error": "max_error",
+    "neg_mean_absolute_percentage_error": "mape",
+}
+"""Scorers for which bakeoff's formula is taken: it is the same number, and defined where rows of a class are absent or
+rows have weights, or not defined where scikit-learn divides by a tiny number instead of 0."""
+NUMBERS = Target(np.array([0.5, 1.25, 2.75]))
+"""Targets for which every scorer of a task can be computed."""
+
+
+@dataclass(frozen=True)
+class Negative:
+    """Minus the value of a formula."""
+
+    formula: Callable[[Predictions], float]
+
+    def __call__(self, predictions: Predictions) -> float:
+        """Return the value for predictions."""
+        return -self.formula(predictions)
+
+
+@cache
+def list_scorer_names(task: str) -> tuple[str, ...]:
+    """Return the names of scikit-learn's scorers of a task, and the natural names of those of errors."""
+    names = [name for name in get_scorer_names() if not name.endswith(MULTILABEL_END) and _get_task(name) == task]
+    natural = [name.removeprefix(NEGATIVE) for name in names if name.startswith(NEGATIVE)]
+    return tuple(sorted({*names, *natural}))
+
+
+def is_scorer_name(name: str) -> bool:
+    """Return whether a name is that of a scorer of scikit-learn, with or without ``neg_``."""
+    known = _list_all()
+    return name in known or f"{NEGATIVE}{name}" in known
+
+
+def split_sign(name: str) -> tuple[str, int]:
+    """Return the name of the scorer of a score, and the sign by which its values are multiplied.
+
+    Raises
+    ------
+    KeyError
+        There is no such scorer.
+
+    Examples
+    --------
+    >>> split_sign("neg_max_error"), split_sign("max_error"), split_sign("explained_variance")
+    (('neg_max_error', 1), ('neg_max_error', -1), ('explained_variance', 1))
+    """
+    known = _list_all()
+    if name in known:
+        return name, 1
+    if f"{NEGATIVE}{name}" in known:
+        return f"{NEGATIVE}{name}", -1
+    raise KeyError(name)
+
+
+def is_bounded_scorer(name: str) -> bool:
+    """Return whether the values of a scorer, or of the error of that name, are on a fixed scale."""
+    scorer_name, _ = split_sign(name)
+    if scorer_name.startswith(NEGATIVE):
+        return scorer_name.removeprefix(NEGATIVE) in BOUNDED_ERRORS
+    return scorer_name not in UNBOUNDED
+
+
+@cache
+def make_named_metric(name: str) -> Metric:
+    """Return the metric of a scorer of scikit-learn.
+
+    Raises
+    ------
+    KeyError
+        There is no such scorer.
+    """
+    scorer_name, sign = split_sign(name)
+    if scorer_name in BETTER_DEFINED:
+        known = {**CLASSIFICATION, **REGRESSION}[BETTER_DEFINED[scorer_name]]
+        is_negative = scorer_name.startswith(NEGATIVE) and sign > 0
+        return replace(known, formula=Negative(known.formula), greater_is_better=True) if is_negative else known
+    formula = ScorerFormula(get_scorer(scorer_name), sign, name=name)
+    target = TWO_CLASSES if _get_task(scorer_name) == "classification" else NUMBERS
+    return make_scorer_metric(formula, sign > 0, is_bounded_scorer(name), target)
+
+
+@cache
+def _list_all() -> frozenset[str]:
+    return frozenset(get_scorer_names())
+
+
+@cache
+def _get_task(scorer_name: str) -> str:
+    """Return the task of a scorer: scikit-learn's scores of labels reject targets that are not integers."""
+    formula = ScorerFormula(get_scorer(scorer_name))
+    with warnings.catch_warnings():
+        # The scores of clusterings accept such targets with a warning.
+        warnings.simplefilter("error")
+        try:
+            formula.compute(make_trial(NUMBERS))
+        except (ValueError, AttributeError, UserWarning):
+            return "classification"
+    return "regression"
