@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bakeoff.pipeline.errors import UserError
     from bakeoff.pipeline.model.served_model import Model
+    from bakeoff.pipeline.python.call import BakeoffWarning
     from bakeoff.pipeline.python.compare import ComparisonResult, compare
     from bakeoff.pipeline.python.inspect import Inspection, inspect
     from bakeoff.pipeline.python.models import load, ship
-    from bakeoff.pipeline.python.process_state import BakeoffWarning
     from bakeoff.pipeline.python.run import RunResult, run
     from bakeoff.pipeline.python.sweep import SweepResult, sweep
 
@@ -23,7 +23,7 @@ __all__ = [
 ]  # fmt: skip
 
 MODULES: Mapping[str, str] = {
-    "BakeoffWarning": "python.process_state",
+    "BakeoffWarning": "python.call",
     "ComparisonResult": "python.compare",
     "Inspection": "python.inspect",
     "Model": "model",

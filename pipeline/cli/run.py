@@ -111,7 +111,7 @@ def rerun_failed_jobs(words: Sequence[str]) -> int:
     UserError
         ``--failed`` is missing, or there is no store.
     """
-    from bakeoff.pipeline.sweep.rerun import RerunRequest, find_failed_jobs
+    from bakeoff.pipeline.sweep.done_jobs import RerunRequest, find_failed_jobs
 
     if FAILED_FLAG not in words:
         raise UserError(

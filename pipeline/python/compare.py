@@ -16,10 +16,9 @@ from bakeoff.pipeline.comparison.request import CompareRequest, require_choice
 from bakeoff.pipeline.comparison.stored_comparison import MadeComparison, keep_reports, make_comparison, render_report
 from bakeoff.pipeline.config.requests import read_values
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.python.process_state import own_process_state
+from bakeoff.pipeline.python.call import own_process_state, reject_unknown_keywords
 from bakeoff.pipeline.python.run import RunResult
 from bakeoff.pipeline.python.sweep import SweepResult, find_store, name_run
-from bakeoff.pipeline.python.words import reject_unknown_keywords
 from bakeoff.pipeline.tables.html import render_template
 
 CURES = {

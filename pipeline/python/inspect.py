@@ -14,8 +14,8 @@ from bakeoff.pipeline.inspection.inspect_table import inspect_named, inspect_sou
 from bakeoff.pipeline.inspection.profile import TableProfile
 from bakeoff.pipeline.inspection.report import render_page
 from bakeoff.pipeline.inspection.request import NO_PAGE, InspectRequest
+from bakeoff.pipeline.python.call import own_process_state
 from bakeoff.pipeline.python.data import require_text_names
-from bakeoff.pipeline.python.process_state import own_process_state
 from bakeoff.pipeline.stages.dataset import ColumnRules, Roles
 from bakeoff.pipeline.stages.dataset.keys import build_from_keys
 from bakeoff.pipeline.stages.dataset.typed_table import read_frame

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from bakeoff.pipeline.config.trust import read_trust
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.model.served_model import Model
-from bakeoff.pipeline.python.process_state import own_process_state, warn_of
-from bakeoff.pipeline.python.words import reject_unknown_keywords
+from bakeoff.pipeline.python.call import own_process_state, reject_unknown_keywords, warn_of
 from bakeoff.pipeline.serving.request import ShipRequest
 from bakeoff.pipeline.serving.ship import ship_run
 from bakeoff.pipeline.tracking.loading import load_model

@@ -26,15 +26,16 @@ from bakeoff.pipeline.experiment import Experiment, FoldResult
 from bakeoff.pipeline.identity.config_hash import describe_unidentified
 from bakeoff.pipeline.model.served_model import Model
 from bakeoff.pipeline.model.training_record import make_training_record
-from bakeoff.pipeline.python.data import GivenData, open_data
-from bakeoff.pipeline.python.process_state import own_process_state, warn_of
-from bakeoff.pipeline.python.words import (
+from bakeoff.pipeline.python.call import (
     check_words,
     find_source,
     make_words,
+    own_process_state,
     reject_misspelled_keywords,
+    warn_of,
     write_command,
 )
+from bakeoff.pipeline.python.data import GivenData, open_data
 from bakeoff.pipeline.sweep.job import JobResult, PreparedJob
 from bakeoff.pipeline.sweep.request import FinishedRun, RunFailed, RunRequest, run_experiment
 from bakeoff.pipeline.tables.html import render_template

@@ -17,16 +17,17 @@ import pandas as pd
 from bakeoff.pipeline.config.trust import add_trust_of_environment
 from bakeoff.pipeline.config.words import note_repeated_keys, reject_passwords
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.python.data import GivenData, open_data
-from bakeoff.pipeline.python.process_state import own_process_state, warn_of
-from bakeoff.pipeline.python.run import RunResult
-from bakeoff.pipeline.python.words import (
+from bakeoff.pipeline.python.call import (
     check_words,
     find_source,
     make_words,
+    own_process_state,
     reject_misspelled_keywords,
+    warn_of,
     write_command,
 )
+from bakeoff.pipeline.python.data import GivenData, open_data
+from bakeoff.pipeline.python.run import RunResult
 from bakeoff.pipeline.sweep.engine import SweepReport
 from bakeoff.pipeline.sweep.jobs import FINISHED, REFUSED, SKIPPED, STOPPED, JobOutcome
 from bakeoff.pipeline.sweep.planning import PlanEntry

@@ -18,9 +18,8 @@ from bakeoff.pipeline.sweep.display import SweepDisplay
 from bakeoff.pipeline.sweep.engine import SweepLoop, SweepReport, executor, make_job_runner, refused_outcomes
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import FAILED, JobOutcome
-from bakeoff.pipeline.sweep.learner_pattern import LEARNER_KEY, find_learner_pattern
 from bakeoff.pipeline.sweep.options import reject_sweep_params
-from bakeoff.pipeline.sweep.planning import Plan, Planner
+from bakeoff.pipeline.sweep.planning import LEARNER_KEY, Plan, Planner, find_learner_pattern
 from bakeoff.pipeline.sweep.plugin import SweepCommand
 from bakeoff.pipeline.sweep.request import SweepRequest
 from bakeoff.pipeline.tracking.history import end_orphans

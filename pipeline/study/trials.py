@@ -23,9 +23,9 @@ from bakeoff.pipeline.study.objectives import Objective
 from bakeoff.pipeline.study.space import SearchSpace, Suggestion
 from bakeoff.pipeline.study.storage import FINISHED_STATES
 from bakeoff.pipeline.sweep.compose import Composer
+from bakeoff.pipeline.sweep.engine import RecordOutcome, Search
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import FAILED, FINISHED, REFUSED, SKIPPED, STOPPED, Job, JobOutcome, JobProgress
-from bakeoff.pipeline.sweep.search import RecordOutcome, Search
 from bakeoff.pipeline.tracking.heartbeat import ProcessSign, identify_process
 from bakeoff.pipeline.tracking.history import read_heartbeat
 from bakeoff.pipeline.tracking.store import Store

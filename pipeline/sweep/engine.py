@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, final
 
 from bakeoff.pipeline.experiment.loop import describe_limit, limit_processes
 from bakeoff.pipeline.sweep.display import SweepDisplay
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import BUSY, NOT_RUN, REFUSED, SKIPPED, ComposedJob, Job, JobOutcome
-from bakeoff.pipeline.sweep.learner_pattern import LearnerPattern
 from bakeoff.pipeline.sweep.options import SweepOptions
-from bakeoff.pipeline.sweep.planning import DONE, DUPLICATE, INVALID, Plan, Planner, record_sweep
+from bakeoff.pipeline.sweep.planning import DONE, DUPLICATE, INVALID, LearnerPattern, Plan, Planner, record_sweep
 from bakeoff.pipeline.sweep.result_table import ResultTable, add_stored_scores, make_tables
-from bakeoff.pipeline.sweep.search import ListedJobs, Search
 from bakeoff.pipeline.sweep.workers import Workers, prepare_server
 from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.trackers import get_tracker
@@ -30,6 +29,52 @@ LaunchJobs = Callable[[Sequence[Job], SweepOptions], Iterator[JobOutcome]]
 """Another launcher: runs a batch of jobs and yields their outcomes in order."""
 RunJobs = Callable[[Iterable[Job]], Iterator[JobOutcome]]
 """Takes jobs one by one, as there is room for them, and yields their outcomes as they arrive."""
+RecordOutcome = Callable[[JobOutcome], object]
+"""Records how a job ended that need not run."""
+
+
+class Search(ABC):
+    """Chooses the jobs of a sweep: it is asked for each when a process is free, and told how it ended.
+
+    Attributes
+    ----------
+    n_jobs : int
+        The largest number of jobs.
+    batch_size : int or None
+        The number of jobs that another launcher gets at a time; None for all of them.
+    """
+
+    n_jobs: int
+    batch_size: int | None = None
+
+    @abstractmethod
+    def ask(self, record: RecordOutcome) -> Iterator[Job]:
+        """Yield the jobs to run, each chosen when it is asked for.
+
+        Parameters
+        ----------
+        record : callable
+            Takes the outcome of a job that was chosen and need not run.
+        """
+
+    def tell(self, outcome: JobOutcome) -> JobOutcome:
+        """Take the outcome of a job, and return it as it is kept and shown."""
+        return outcome
+
+
+@final
+@dataclass
+class ListedJobs(Search):
+    """Jobs that are all known before the first one runs: those of a grid, of random points, or of paired values."""
+
+    jobs: Sequence[Job]
+
+    def __post_init__(self) -> None:
+        self.n_jobs = len(self.jobs)
+
+    def ask(self, record: RecordOutcome) -> Iterator[Job]:
+        """Yield the jobs in order."""
+        return iter(self.jobs)
 
 
 @dataclass(frozen=True)

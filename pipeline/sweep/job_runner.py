@@ -18,8 +18,7 @@ from bakeoff.pipeline.experiment import Experiment, FoldResult
 from bakeoff.pipeline.experiment.builder import PartCache
 from bakeoff.pipeline.identity.config_hash import hash_config
 from bakeoff.pipeline.sweep import jobs
-from bakeoff.pipeline.sweep.claims import Claims
-from bakeoff.pipeline.sweep.done_jobs import BUSY_REASON, find_ended_job
+from bakeoff.pipeline.sweep.done_jobs import BUSY_REASON, Claims, find_ended_job
 from bakeoff.pipeline.sweep.job import (
     ContinueRule,
     JobResult,

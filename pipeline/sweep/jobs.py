@@ -79,8 +79,8 @@ class Job:
         The name of its dataset.
     cell : JobCell or None
     claim_count : int
-        The count of its claim when the store was asked for finished runs; see `bakeoff.pipeline.sweep.claims`. No claim
-        has the count -1: such a job is looked up in the store before it runs.
+        The count of its claim when the store was asked for finished runs; see `done_jobs`. No claim has the
+        count -1: such a job is looked up in the store before it runs.
     """
 
     number: int

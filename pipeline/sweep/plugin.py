@@ -21,7 +21,7 @@ from bakeoff.pipeline.config.settle import settle_config
 from bakeoff.pipeline.config.trust import BASIC_LAUNCHER
 from bakeoff.pipeline.config.words import list_words, note_tuned_keys, read_invocation, reject_unread_space
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.sweep.compose import Composer
+from bakeoff.pipeline.sweep.compose import SEARCHING_METHODS, Composer, expand_overrides, varying_keys
 from bakeoff.pipeline.sweep.jobs import KILLED, REFUSED, Job, JobOutcome
 from bakeoff.pipeline.sweep.options import (
     SweepOptions,
@@ -32,7 +32,6 @@ from bakeoff.pipeline.sweep.options import (
     require_one_value,
 )
 from bakeoff.pipeline.sweep.request import SweepRequest
-from bakeoff.pipeline.sweep.search import SEARCHING_METHODS, expand_overrides, varying_keys
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.sweep.engine import SweepReport
@@ -155,7 +154,7 @@ def run_hydra_sweep(
         jobs = expand_overrides(command.overrides, command.options, command.composer)
     # Words that are wrong are refused before the packages that compute are imported.
     from bakeoff.pipeline.sweep.engine import SweepEngine
-    from bakeoff.pipeline.sweep.learner_pattern import find_learner_pattern
+    from bakeoff.pipeline.sweep.planning import find_learner_pattern
 
     # Jobs of a search space vary in keys that the command line does not name.
     swept_keys = [override.key_or_group for override in command.overrides if override.is_sweep_override()]

@@ -14,8 +14,8 @@ from command import Answer, Bakeoff
 
 from bakeoff.pipeline.checks import cells
 from bakeoff.pipeline.config import build
-from bakeoff.pipeline.sweep.claims import Claims
 from bakeoff.pipeline.sweep.display import SweepDisplay
+from bakeoff.pipeline.sweep.done_jobs import Claims
 from bakeoff.pipeline.sweep.jobs import FINISHED, SKIPPED, JobCell, JobOutcome
 from bakeoff.pipeline.tracking import history
 from bakeoff.pipeline.tracking.heartbeat import identify_process

@@ -10,7 +10,7 @@ import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.python.words import check_words, find_source, make_words
+from bakeoff.pipeline.python.call import check_words, find_source, make_words
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from written_runs import write_run
 
 from bakeoff.pipeline.audit import describe_audit
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.sweep.claims import Claims
+from bakeoff.pipeline.sweep.done_jobs import Claims
 from bakeoff.pipeline.tracking.mlflow_tables import ADDRESS_COLUMNS
 from bakeoff.pipeline.tracking.run_form import TAG_FORMS, find_fault, tidy_name
 from bakeoff.pipeline.tracking.sqlite_file import create_sqlite

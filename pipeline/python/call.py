@@ -1,4 +1,4 @@
-"""From the arguments of a Python call to the words of a command line; a misspelled keyword is told from a key."""
+"""What every Python call needs: words made of its arguments, the state of its process kept, and warnings."""
 
 from __future__ import annotations
 
@@ -7,13 +7,19 @@ import inspect
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
+from inspect import currentframe
 from pathlib import Path
+from threading import RLock
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
+from bakeoff.pipeline.config.compose_job import own_hydra_state
 from bakeoff.pipeline.config.engine import SHIPPED_FILES, ConfigSource
 from bakeoff.pipeline.config.options import GROUPS
 from bakeoff.pipeline.errors import UserError, did_you_mean, placing_errors
@@ -245,3 +251,71 @@ def reject_misspelled_keywords(keys: Iterable[str]) -> None:
         similar = get_close_matches(key, PYTHON_KEYWORDS, n=1, cutoff=MIN_SIMILARITY)
         if similar:
             raise UserError(f"{key} is not a key. Did you mean {similar[0]!r}?")
+
+
+ONE_CALL = RLock()
+"""Hydra, MLflow's settings and Python's warnings belong to the whole process, so that calls wait for one another."""
+
+
+@contextmanager
+def own_process_state() -> Iterator[None]:
+    """Run a block as the command would run it, and bring back the state of the process that called.
+
+    Environment variables, the search path of modules and the objects of Hydra are what they were, whatever happens in
+    the block. Blocks in other threads wait.
+    """
+    with ONE_CALL, _same_environment(), _folder_on_path(), own_hydra_state():
+        yield
+
+
+@contextmanager
+def _same_environment() -> Iterator[None]:
+    before = dict(os.environ)
+    try:
+        yield
+    finally:
+        for name in set(os.environ) - set(before):
+            del os.environ[name]
+        for name, value in before.items():
+            if os.environ.get(name) != value:
+                os.environ[name] = value
+
+
+@contextmanager
+def _folder_on_path() -> Iterator[None]:
+    """Let packages in the current folder be imported, as the command does, where the user's own learners may be."""
+    folder = os.getcwd()
+    is_known = folder in sys.path or "" in sys.path
+    if is_known:
+        yield
+        return
+    sys.path.append(folder)
+    try:
+        yield
+    finally:
+        if folder in sys.path:
+            sys.path.remove(folder)
+
+
+PACKAGE = Path(__file__).parents[2]
+
+
+class BakeoffWarning(UserWarning):
+    """Something that may make a number wrong: what was left out of the data, leaks, warnings of a learner."""
+
+
+def warn_of(notes: Iterable[str]) -> None:
+    """Warn of each note, at the line that called bakeoff."""
+    level = _count_own_frames()
+    for note in notes:
+        warnings.warn(note, BakeoffWarning, stacklevel=level)
+
+
+def _count_own_frames() -> int:
+    """Return the number of calls from the function that warns to the line that called bakeoff."""
+    frame = currentframe()
+    level = 0
+    while frame is not None and PACKAGE in Path(frame.f_code.co_filename).parents:
+        frame = frame.f_back
+        level += 1
+    return level
