@@ -17,8 +17,12 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.dataset.size_limits import read_machine_bytes
-from bakeoff.pipeline.stages.preprocessing import list_kinds, reads_nominal_columns, require_named_columns
-from bakeoff.pipeline.stages.preprocessing.learner_input import get_max_nominal_values
+from bakeoff.pipeline.stages.preprocessing import (
+    get_max_nominal_values,
+    list_kinds,
+    reads_nominal_columns,
+    require_named_columns,
+)
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.text.numbers import format_bytes
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.explanation.outputs import ModelOutputs
-from bakeoff.pipeline.stages.preprocessing.column_kinds import DATE, NOMINAL, NUMERIC, ORDERED, TEXT, find_kind
+from bakeoff.pipeline.stages.preprocessing.join_steps import DATE, NOMINAL, NUMERIC, ORDERED, TEXT, find_kind
 from bakeoff.pipeline.text.numbers import format_number
 
 GRID_POINTS = 20

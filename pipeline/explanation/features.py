@@ -15,7 +15,7 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 from sklearn.pipeline import Pipeline
 
-from bakeoff.pipeline.stages.preprocessing.column_kinds import DATE, NOMINAL, NUMERIC, ORDERED, find_kind
+from bakeoff.pipeline.stages.preprocessing.join_steps import DATE, NOMINAL, NUMERIC, ORDERED, find_kind
 from bakeoff.pipeline.text.words import join_words
 
 MISSING = "missing"

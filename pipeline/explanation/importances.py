@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.inspection.association import measure_association
-from bakeoff.pipeline.stages.preprocessing.column_kinds import DATE, NUMERIC, TEXT, find_kind
+from bakeoff.pipeline.stages.preprocessing.join_steps import DATE, NUMERIC, TEXT, find_kind
 
 REPEATS_OF_FOLDS = 5
 """Permutations of each column in each of several folds."""

@@ -61,8 +61,8 @@ LIBRARY = "sklearn"
 OWN_MODULES = ("bakeoff.learners.", "bakeoff.pipeline.stages.preprocessing.")
 """Modules of bakeoff whose classes a model may hold: they compute, and read and write no files."""
 OWN_FUNCTIONS = frozenset({
-    "bakeoff.pipeline.stages.preprocessing.selection.score_f_test",
-    "bakeoff.pipeline.stages.preprocessing.selection.score_mutual_information",
+    "bakeoff.pipeline.stages.preprocessing.transformers.score_f_test",
+    "bakeoff.pipeline.stages.preprocessing.transformers.score_mutual_information",
 })  # fmt: skip
 
 NEVER_TRUSTED = frozenset({

@@ -121,8 +121,8 @@ NODES: dict[str, tuple[dict[str, Any], str]] = {
         "bakeoff.pipeline.tracking.provenance._call_git",
     ),
     "what a module of ours imports": (
-        make_call("bakeoff.pipeline.stages.preprocessing.selection", "f_classif", "x"),
-        "bakeoff.pipeline.stages.preprocessing.selection.f_classif",
+        make_call("bakeoff.pipeline.stages.preprocessing.transformers", "f_classif", "x"),
+        "bakeoff.pipeline.stages.preprocessing.transformers.f_classif",
     ),
     "a function of scikit-learn": (
         make_call("sklearn.utils._testing", "assert_run_python_script_without_output", f"open('{TRACE}','w')"),

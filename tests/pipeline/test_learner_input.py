@@ -12,7 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from bakeoff.learners import REGISTRY
-from bakeoff.pipeline.stages.preprocessing.learner_input import is_scale_sensitive
+from bakeoff.pipeline.stages.preprocessing.auto import is_scale_sensitive
 
 UNITS = np.array([1.0, 1000.0, 0.03125])
 FREE = [name for name, learner in REGISTRY.items() if not is_scale_sensitive(learner())]

@@ -25,7 +25,7 @@ from bakeoff.pipeline.stages.preprocessing import (
     OrderCodes,
     make_selection,
 )
-from bakeoff.pipeline.stages.preprocessing.entropy_cuts import EQUAL_BITS, find_cuts
+from bakeoff.pipeline.stages.preprocessing.discretize import EQUAL_BITS, find_cuts
 
 QUANTILES = KBinsDiscretizer(n_bins=2, encode="ordinal", strategy="quantile", quantile_method="linear")
 

@@ -1,4 +1,4 @@
-"""The steps for each kind of column and for single columns, joined into one transformer."""
+"""The kinds of columns, and the steps for each kind or for single columns, joined into one transformer."""
 
 from __future__ import annotations
 
@@ -7,28 +7,104 @@ from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
+from pandas.api.types import is_datetime64_any_dtype, is_object_dtype, is_string_dtype
 from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.stages.preprocessing.column_kinds import DATE, NOMINAL, NUMERIC, ORDERED, TEXT, KindSelector
+
+NUMERIC = "numeric"
+NOMINAL = "nominal"
+ORDERED = "ordered"
+DATE = "date"
+TEXT = "text"
+KINDS = (NUMERIC, NOMINAL, ORDERED, DATE, TEXT)
 
 
 @dataclass(frozen=True)
-class ColumnSteps:
-    """Steps for named columns, which the steps of their kinds leave alone.
+class KindSelector:
+    """Selects the columns of some kinds from a table, for a ColumnTransformer.
+
+    Parameters
+    ----------
+    kinds : tuple of str
+        Of `KINDS`.
+    besides : tuple of str
+        Names of columns that are never selected.
+    """
+
+    kinds: tuple[str, ...]
+    besides: tuple[str, ...] = ()
+
+    def __call__(self, X: pd.DataFrame) -> list[Any]:
+        """Return the names of the selected columns of X, of shape (n, d), in their order."""
+        kinds = list_kinds(X)
+        return [name for name, kind in kinds.items() if kind in self.kinds and name not in self.besides]
+
+
+def list_kinds(X: pd.DataFrame) -> dict[str, str]:
+    """Return the kind of each column of a table (n, d): name -> kind."""
+    return {str(name): find_kind(dtype) for name, dtype in X.dtypes.items()}
+
+
+def find_kind(dtype: Any) -> str:
+    """Return the kind of the columns of a dtype; Booleans are numbers unless they are categorical.
+
+    Examples
+    --------
+    >>> [find_kind(pd.Series(cells).dtype) for cells in ([1.5], pd.Categorical(["a"]), pd.to_datetime(["2026-01-31"]))]
+    ['numeric', 'nominal', 'date']
+    """
+    if isinstance(dtype, pd.CategoricalDtype):
+        return ORDERED if dtype.ordered else NOMINAL
+    if is_datetime64_any_dtype(dtype):
+        return DATE
+    if is_object_dtype(dtype) or is_string_dtype(dtype):
+        return TEXT
+    return NUMERIC
+
+
+@dataclass(frozen=True)
+class ChosenPreprocessing:
+    """The preprocessing of a run.
 
     Attributes
     ----------
-    names : tuple of str
-        The steps receive these columns together.
-    steps : tuple of transformers
-        Applied in order.
+    transformer : transformer or None
+        Unfitted; None if every column stays as it is.
+    summary : str
+        What ``auto`` does to the columns of each kind; empty if the steps were given.
     """
 
-    names: tuple[str, ...]
-    steps: tuple[Any, ...]
+    transformer: BaseEstimator | None
+    summary: str
+
+
+def is_open(preprocessing: Any) -> bool:
+    """Whether the steps are still to be chosen, as of ``AutoPreprocessing``, whose steps take long to import."""
+    return hasattr(preprocessing, "choose")
+
+
+def choose_preprocessing(preprocessing: Any, learners: Sequence[Any], X: pd.DataFrame) -> ChosenPreprocessing:
+    """Return the steps that ``auto`` chooses, or the transformer that was given.
+
+    Parameters
+    ----------
+    preprocessing : AutoPreprocessing, transformer or None
+    learners : sequence of estimators
+        The learner, and the candidates of tuning.
+    X : DataFrame of shape (n, d)
+    """
+    if is_open(preprocessing):
+        # Preflight rejects an object that is not an estimator, and so has no tags.
+        is_known = all(isinstance(learner, BaseEstimator) for learner in learners)
+        chosen: ChosenPreprocessing = preprocessing.choose(learners, X) if is_known else ChosenPreprocessing(None, "")
+        return chosen
+    if hasattr(preprocessing, "set_output"):
+        # The steps that follow, and the messages about columns, need their names.
+        preprocessing.set_output(transform="pandas")
+    return ChosenPreprocessing(preprocessing, "")
 
 
 def make_preprocessing(
@@ -68,7 +144,7 @@ def make_preprocessing(
     for key, steps in steps_of.items():
         _require_transformers(steps, f"preprocessing.{key}")
     named = _read_column_steps(columns)
-    besides = tuple(name for part in named for name in part.names)
+    besides = tuple(name for names in named for name in names)
     kinds = {
         "numeric": (NUMERIC,),
         "nominal": (NOMINAL, ORDERED) if ordered is None else (NOMINAL,),
@@ -81,7 +157,7 @@ def make_preprocessing(
         for key, steps in steps_of.items()
         if steps and key in kinds
     ]
-    parts += [(", ".join(part.names), make_pipeline(*part.steps), list(part.names)) for part in named if part.steps]
+    parts += [(", ".join(names), make_pipeline(*steps), list(names)) for names, steps in named.items() if steps]
     return _join_parts(parts, then)
 
 
@@ -120,9 +196,9 @@ def _join_parts(parts: list[tuple[str, Pipeline, Any]], then: Sequence[Any]) -> 
     return tabulated
 
 
-def _read_column_steps(columns: Sequence[Mapping[str, Any]]) -> list[ColumnSteps]:
-    """Return the steps for named columns; raises UserError as `make_preprocessing` does."""
-    named = []
+def _read_column_steps(columns: Sequence[Mapping[str, Any]]) -> dict[tuple[str, ...], Sequence[Any]]:
+    """Return the steps for named columns, which receive them together, instead of those of their kinds."""
+    named: dict[tuple[str, ...], Sequence[Any]] = {}
     taken: set[str] = set()
     for position, node in enumerate(columns):
         key = f"preprocessing.columns[{position}]"
@@ -134,7 +210,7 @@ def _read_column_steps(columns: Sequence[Mapping[str, Any]]) -> list[ColumnSteps
             raise UserError(f"{key}.names: column {repeated[0]!r} has steps already; name it once, with all its steps.")
         taken.update(names)
         _require_transformers(node["steps"], f"{key}.steps")
-        named.append(ColumnSteps(tuple(names), tuple(node["steps"])))
+        named[tuple(names)] = node["steps"]
     return named
 
 

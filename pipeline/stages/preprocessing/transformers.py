@@ -1,0 +1,308 @@
+"""Transformers that scikit-learn lacks: for nominal and ordered values, dates, text, and the selection of columns."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
+from sklearn.feature_selection import (
+    SelectPercentile,
+    f_classif,
+    f_regression,
+    mutual_info_classif,
+    mutual_info_regression,
+)
+from sklearn.utils.validation import validate_data
+
+from bakeoff.pipeline.errors import UserError, did_you_mean
+
+
+class AsNominal(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Make every column categorical, with the values of the training rows; it follows an imputer of nominal columns.
+
+    Attributes
+    ----------
+    categories_ : list of list of str
+        The values of each column.
+    """
+
+    def fit(self, X: pd.DataFrame, y: Any = None) -> Self:
+        """Learn the values of each column of X, of shape (n, d)."""
+        validate_data(self, X, skip_check_array=True)
+        self.categories_ = [sorted(map(str, X[name].dropna().unique())) for name in X.columns]
+        return self
+
+    def transform(self, X: pd.DataFrame) -> pd.DataFrame:
+        """Return X with categorical columns; a value that the training rows lack becomes a missing cell."""
+        columns = {}
+        for name, values in zip(X.columns, self.categories_, strict=True):
+            cells = X[name].astype(object)
+            known_cells = cells.where(cells.isin(values))
+            columns[name] = pd.Categorical(known_cells, categories=values)
+        return pd.DataFrame(columns, index=X.index)
+
+
+class OrderCodes(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Replace each value of an ordered column by its position in the order: 0, 1, 2, ….
+
+    scikit-learn's OrdinalEncoder would number the values of a table in alphabetical order.
+
+    Attributes
+    ----------
+    values_ : list of list
+        The values of each column in their order: all that the column declares, those that the training rows lack
+        included.
+    """
+
+    def fit(self, X: pd.DataFrame, y: Any = None) -> Self:
+        """Read the order of the values of each categorical column of X, of shape (n, d)."""
+        validate_data(self, X, skip_check_array=True)
+        self.values_ = [list(X[name].cat.categories) for name in X.columns]
+        return self
+
+    def transform(self, X: pd.DataFrame) -> pd.DataFrame:
+        """Return the positions as float64; a value that is not in the order becomes a missing cell."""
+        columns = {}
+        for name, values in zip(self.feature_names_in_, self.values_, strict=True):
+            position_of = {value: float(position) for position, value in enumerate(values)}
+            columns[name] = X[name].astype(object).map(position_of).astype("float64")
+        return pd.DataFrame(columns, index=X.index)
+
+
+class GroupRareValues(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Replace the rare values of each nominal column by one value; the columns stay nominal.
+
+    scikit-learn's encoders can group rare values too, but only while they encode them. A value that the training rows
+    lack is rare, and a missing cell stays missing.
+
+    Parameters
+    ----------
+    min_frequency : int or float
+        Values in fewer training rows are rare; below 1, a fraction of the training rows.
+    name : str
+        The value that replaces them.
+    max_values : int or None
+        The largest number of values that are left, this one included: the others are rare, too; None for no limit.
+
+    Attributes
+    ----------
+    values_ : list of list of str
+        The values of each column that are not rare, sorted.
+    """
+
+    def __init__(self, min_frequency: float = 10, name: str = "other", max_values: int | None = None) -> None:
+        self.min_frequency = min_frequency
+        self.name = name
+        self.max_values = max_values
+
+    def fit(self, X: pd.DataFrame, y: Any = None) -> Self:
+        """Count the values of each column of X, of shape (n, d)."""
+        if not self.min_frequency > 0:
+            raise ValueError(f"min_frequency={self.min_frequency} must be a number of rows, or a fraction below 1.")
+        validate_data(self, X, skip_check_array=True)
+        min_rows = self.min_frequency * len(X) if self.min_frequency < 1 else self.min_frequency
+        self.values_ = [_list_frequent_values(X[name], min_rows, self.max_values) for name in X.columns]
+        return self
+
+    def transform(self, X: pd.DataFrame) -> pd.DataFrame:
+        """Return categorical columns with the frequent values, and the one that replaces the rare ones."""
+        columns = {}
+        for name, values in zip(self.feature_names_in_, self.values_, strict=True):
+            cells = X[name].astype(object)
+            is_rare = cells.notna() & ~cells.isin(values)
+            categories = sorted({*values, self.name})
+            columns[name] = pd.Categorical(np.where(is_rare, self.name, cells), categories=categories)
+        return pd.DataFrame(columns, index=X.index)
+
+
+def _list_frequent_values(column: pd.Series, min_rows: float, max_values: int | None) -> list[str]:
+    """Return the values of a column (n,) that are not rare, sorted: those in at least `min_rows` rows.
+
+    If that leaves more than `max_values`, the most frequent ones are kept, and of equally frequent ones the first in
+    sorted order.
+    """
+    counts = {str(value): count for value, count in column.astype(object).value_counts().items() if count >= min_rows}
+    if max_values is None or len(counts) <= max_values:
+        return sorted(counts)
+    by_frequency = sorted(counts, key=lambda value: (-counts[value], value))
+    return sorted(by_frequency[: max_values - 1])
+
+
+DAY_SECONDS = 86400.0
+
+PARTS: Mapping[str, Callable[[pd.Series], pd.Series]] = {
+    "days": lambda dates: (dates - pd.Timestamp(0)).dt.total_seconds() / DAY_SECONDS,
+    "year": lambda dates: dates.dt.year,
+    "quarter": lambda dates: dates.dt.quarter,
+    "month": lambda dates: dates.dt.month,
+    "week": lambda dates: dates.dt.isocalendar().week,
+    "day": lambda dates: dates.dt.day,
+    "day_of_year": lambda dates: dates.dt.day_of_year,
+    "weekday": lambda dates: dates.dt.day_of_week,
+    "hour": lambda dates: dates.dt.hour,
+    "minute": lambda dates: dates.dt.minute,
+}
+"""How each part is computed from dates (n,); ``days`` since 1970-01-01, ``weekday`` from Monday = 0."""
+DEFAULT_PARTS = ("days", "year", "month", "day", "day_of_year", "weekday", "hour")
+
+
+class DateParts(TransformerMixin, BaseEstimator):
+    """Replace each column of dates by numeric columns, named ``<column>_<part>``.
+
+    A part that has one value in all training rows is left out, such as the hour of dates without a time.
+
+    Parameters
+    ----------
+    parts : sequence of str
+        Of days (since 1970-01-01, with the time as a fraction), year, quarter, month, week (ISO 8601), day,
+        day_of_year, weekday (Monday is 0), hour, minute.
+
+    Attributes
+    ----------
+    parts_ : list of (str, str)
+        The column and the part of each column of the result.
+    """
+
+    def __init__(self, parts: Sequence[str] = DEFAULT_PARTS) -> None:
+        self.parts = parts
+
+    def fit(self, X: pd.DataFrame, y: Any = None) -> Self:
+        """Find the parts that vary over the rows of X, of shape (n, d)."""
+        for part in self.parts:
+            if part not in PARTS:
+                raise ValueError(f"parts: {part!r} is not a part of a date. {did_you_mean(str(part), PARTS)}")
+        validate_data(self, X, skip_check_array=True)
+        pairs = [(str(name), part) for name in X.columns for part in self.parts]
+        varying = [(name, part) for name, part in pairs if _compute_part(X[name], part).nunique() > 1]
+        # A table without any column would stop the steps that follow.
+        self.parts_ = varying or pairs[:1]
+        return self
+
+    def transform(self, X: pd.DataFrame) -> pd.DataFrame:
+        """Return a float64 column for each part; NaN where the date is missing."""
+        columns = {f"{name}_{part}": _compute_part(X[name], part) for name, part in self.parts_}
+        return pd.DataFrame(columns, index=X.index)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of the columns of the result, of shape (k,)."""
+        return np.array([f"{name}_{part}" for name, part in self.parts_], dtype=object)
+
+
+def _compute_part(dates: pd.Series, part: str) -> pd.Series:
+    """Return a part of dates (n,) as float64; dates that came as text are parsed."""
+    parsed = pd.to_datetime(dates, format="ISO8601")
+    if parsed.dt.tz is not None:
+        parsed = parsed.dt.tz_convert("UTC").dt.tz_localize(None)
+    return PARTS[part](parsed).astype("float64")
+
+
+class EncodeText(TransformerMixin, BaseEstimator):
+    """Apply a vectorizer to each column of text, and return a dense table.
+
+    scikit-learn's vectorizers take one column of text, reject missing cells, and return sparse matrices.
+
+    Parameters
+    ----------
+    vectorizer : transformer
+        A vectorizer of ``sklearn.feature_extraction.text``.
+
+    Attributes
+    ----------
+    vectorizers_ : list of transformers
+        One for each column, fitted.
+    """
+
+    def __init__(self, vectorizer: Any) -> None:
+        self.vectorizer = vectorizer
+
+    def fit(self, X: pd.DataFrame, y: Any = None) -> Self:
+        """Fit a vectorizer on each column of X, of shape (n, d)."""
+        validate_data(self, X, skip_check_array=True)
+        self.vectorizers_ = [self._fit_column(X[name]) for name in X.columns]
+        return self
+
+    def transform(self, X: pd.DataFrame) -> pd.DataFrame:
+        """Return the columns that the vectorizers compute; a missing cell is an empty text."""
+        tables = []
+        for name, vectorizer in zip(self.feature_names_in_, self.vectorizers_, strict=True):
+            counts = vectorizer.transform(_fill_cells(X[name])).toarray()  # (n, k)
+            names = _name_columns(name, vectorizer, counts.shape[1])
+            tables.append(pd.DataFrame(counts, index=X.index, columns=names))
+        return pd.concat(tables, axis=1)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of the columns of the result, of shape (k,)."""
+        names: list[str] = []
+        for column, vectorizer in zip(self.feature_names_in_, self.vectorizers_, strict=True):
+            width = vectorizer.transform([""]).shape[1]
+            names += _name_columns(column, vectorizer, width)
+        return np.array(names, dtype=object)
+
+    def _fit_column(self, column: pd.Series) -> Any:
+        try:
+            return clone(self.vectorizer).fit(_fill_cells(column))
+        except ValueError as error:
+            raise ValueError(f"column {str(column.name)!r} of text: {error}; drop it, or take another step.") from error
+
+
+def _fill_cells(column: pd.Series) -> list[str]:
+    """Return the cells of a column (n,) as text."""
+    return column.astype(object).where(column.notna(), "").map(str).tolist()
+
+
+def _name_columns(column: str, vectorizer: Any, width: int) -> list[str]:
+    if hasattr(vectorizer, "get_feature_names_out"):
+        return [f"{column}_{term}" for term in vectorizer.get_feature_names_out()]
+    return [f"{column}_{number}" for number in range(width)]
+
+
+def make_selection(percentile: float = 50, score: str = "f_test") -> SelectPercentile:
+    """Return a step that selects the columns with the highest scores.
+
+    Parameters
+    ----------
+    percentile : float
+        The percentage of the columns to keep.
+    score : {"f_test", "mutual_information"}
+        The F statistic of a linear association, or the mutual information with the target.
+
+    Returns
+    -------
+    SelectPercentile
+        scikit-learn's; its functions of scores are either for classes or for numbers, and here the target decides.
+
+    Raises
+    ------
+    UserError
+        The score does not exist.
+    """
+    if score not in SCORES:
+        raise UserError(f"preprocessing: score={score!r} is not a score of columns. {did_you_mean(str(score), SCORES)}")
+    return SelectPercentile(score_func=SCORES[score], percentile=percentile)
+
+
+def score_f_test(X: Any, y: np.ndarray) -> Any:
+    """Return the F statistic and the p-value of each column of X (n, d), both of shape (d,)."""
+    with warnings.catch_warnings():
+        # scikit-learn warns of columns that vary in no class, among them those that tell the classes apart.
+        warnings.simplefilter("ignore")
+        return f_regression(X, y) if _is_numeric(y) else f_classif(X, y)
+
+
+def score_mutual_information(X: Any, y: np.ndarray) -> Any:
+    """Return the mutual information of each column of X (n, d) with the target in nats, of shape (d,)."""
+    # The estimate adds a little noise to break ties, which must be the same in each run.
+    estimate = mutual_info_regression if _is_numeric(y) else mutual_info_classif
+    return estimate(X, y, random_state=0)
+
+
+SCORES: Mapping[str, Callable[..., Any]] = {"f_test": score_f_test, "mutual_information": score_mutual_information}
+
+
+def _is_numeric(y: np.ndarray) -> bool:
+    """Whether a target is of numbers; classes are text or integers."""
+    return np.asarray(y).dtype.kind == "f"
