@@ -35,9 +35,8 @@ from bakeoff.pipeline.sweep.job import ContinueRule, PreparedJob, always_continu
 from bakeoff.pipeline.tracking import NoTracker
 from bakeoff.pipeline.tracking.history import STOPPED_TAG
 from bakeoff.pipeline.tracking.loading import FoundModel, open_model
-from bakeoff.pipeline.tracking.metric_log import MAX_TAG_LETTERS
 from bakeoff.pipeline.tracking.provenance import find_thread_pools, list_tags
-from bakeoff.pipeline.tracking.store import Store
+from bakeoff.pipeline.tracking.store import MAX_TAG_LETTERS, Store
 from bakeoff.pipeline.tracking.stored_config import find_data, require_trust
 from bakeoff.pipeline.tracking.stored_runs import TABLES, RunRecord, read_run_record
 

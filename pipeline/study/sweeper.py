@@ -23,7 +23,7 @@ from bakeoff.pipeline.sweep.planning import LEARNER_KEY, Plan, Planner, find_lea
 from bakeoff.pipeline.sweep.plugin import SweepCommand
 from bakeoff.pipeline.sweep.request import SweepRequest
 from bakeoff.pipeline.tracking.history import end_orphans
-from bakeoff.pipeline.tracking.trackers import get_tracker
+from bakeoff.pipeline.tracking.run import get_tracker
 
 
 def run_study(settings: StudySettings, request: SweepRequest, context: HydraContext, master: DictConfig) -> SweepReport:

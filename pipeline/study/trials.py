@@ -28,9 +28,9 @@ from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import FAILED, FINISHED, REFUSED, SKIPPED, STOPPED, Job, JobOutcome, JobProgress
 from bakeoff.pipeline.tracking.heartbeat import ProcessSign, identify_process
 from bakeoff.pipeline.tracking.history import read_heartbeat
+from bakeoff.pipeline.tracking.run import get_tracker
 from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.stored_runs import StoredRun, find_runs_of_jobs, read_series, read_stored_runs
-from bakeoff.pipeline.tracking.trackers import get_tracker
 
 PROCESS = "process"
 """The user attribute of a trial that holds the process that asked for it."""

@@ -19,8 +19,8 @@ from bakeoff.pipeline.sweep.options import SweepOptions
 from bakeoff.pipeline.sweep.planning import DONE, DUPLICATE, INVALID, LearnerPattern, Plan, Planner, record_sweep
 from bakeoff.pipeline.sweep.result_table import ResultTable, add_stored_scores, make_tables
 from bakeoff.pipeline.sweep.workers import Workers, prepare_server
+from bakeoff.pipeline.tracking.run import get_tracker
 from bakeoff.pipeline.tracking.store import Store
-from bakeoff.pipeline.tracking.trackers import get_tracker
 
 POLL_SECONDS = 0.5
 """Time between two checks of a job that another process runs."""

@@ -30,8 +30,8 @@ from bakeoff.pipeline.sweep.job import (
 from bakeoff.pipeline.sweep.jobs import Job, JobCell, JobOutcome, JobProgress
 from bakeoff.pipeline.text.secrets import describe_error, format_traceback
 from bakeoff.pipeline.tracking.description import name_configuration, name_run
+from bakeoff.pipeline.tracking.run import get_tracker
 from bakeoff.pipeline.tracking.store import Store
-from bakeoff.pipeline.tracking.trackers import get_tracker
 
 MAX_PREPARED_BYTES = 1 << 26
 """Memory for the splits of jobs that were checked and wait to run; those beyond it are prepared a second time."""

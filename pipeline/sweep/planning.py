@@ -23,6 +23,7 @@ from bakeoff.pipeline.sweep.job_runner import JobRunner, locate_result
 from bakeoff.pipeline.sweep.jobs import ComposedJob, Job, JobCell, JobOutcome
 from bakeoff.pipeline.text.words import count_nouns
 from bakeoff.pipeline.tracking.history import Durations
+from bakeoff.pipeline.tracking.run import get_tracker
 from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.sweep_record import (
     RecordedJob,
@@ -30,7 +31,6 @@ from bakeoff.pipeline.tracking.sweep_record import (
     find_continued_sweep,
     write_sweep_record,
 )
-from bakeoff.pipeline.tracking.trackers import get_tracker
 
 TO_DO = "to do"
 DONE = "done"

@@ -195,7 +195,7 @@ def _open_job(composed: ComposedRun, request: RunRequest, screen: RunScreen) -> 
     from bakeoff.pipeline.identity.config_hash import require_current_code
     from bakeoff.pipeline.sweep.job import prepare_job
     from bakeoff.pipeline.tracking.history import end_orphans
-    from bakeoff.pipeline.tracking.trackers import get_tracker
+    from bakeoff.pipeline.tracking.run import get_tracker
 
     spec = composed.spec
     if not request.is_command:  # the modules of a command are as its files are

@@ -25,7 +25,7 @@ from bakeoff.pipeline.sweep.done_jobs import find_lost_job
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import Job, JobOutcome, JobProgress
 from bakeoff.pipeline.tracking.models import preload_modules
-from bakeoff.pipeline.tracking.trackers import disconnect_stores, get_tracker
+from bakeoff.pipeline.tracking.run import disconnect_stores, get_tracker
 
 GRACE_SECONDS = 5.0
 """A job that exceeds its time limit by this much does not respond to signals, and its process is killed."""

@@ -15,9 +15,8 @@ from functools import partial
 from bakeoff.pipeline.errors import StoreError
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.tracking import provenance
-from bakeoff.pipeline.tracking.metric_log import MAX_TAG_LETTERS, RunValues, cut_tags, log_metrics
-from bakeoff.pipeline.tracking.run_files import artifact_folder
-from bakeoff.pipeline.tracking.store import Store, open_store
+from bakeoff.pipeline.tracking.run_content import RunValues, artifact_folder, cut_tags, log_metrics
+from bakeoff.pipeline.tracking.store import MAX_TAG_LETTERS, Store, open_store
 from bakeoff.pipeline.tracking.views import KIND_TAGS as EXPERIMENT_TAGS
 
 SUFFIX = "-comparisons"

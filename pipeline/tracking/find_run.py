@@ -20,8 +20,7 @@ from bakeoff.pipeline.tracking.registry import (
     find_version,
     list_names,
 )
-from bakeoff.pipeline.tracking.run_form import find_fault
-from bakeoff.pipeline.tracking.store import Store, search_runs
+from bakeoff.pipeline.tracking.store import Store, find_fault, search_runs
 
 LATEST = "latest"
 BEST = "best"

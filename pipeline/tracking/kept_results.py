@@ -19,9 +19,8 @@ from tempfile import mkdtemp
 
 from bakeoff.pipeline.model.pyfunc import MLMODEL_FILE
 from bakeoff.pipeline.tracking.heartbeat import DIGEST_BYTES, OWNER_FILE, OWNER_FOLDER, find_cache
-from bakeoff.pipeline.tracking.metric_log import RunValues, log_metrics
 from bakeoff.pipeline.tracking.models import MODEL_NAME, save_model
-from bakeoff.pipeline.tracking.run_files import RunResults, artifact_folder
+from bakeoff.pipeline.tracking.run_content import RunResults, RunValues, artifact_folder, log_metrics
 from bakeoff.pipeline.tracking.store import Store
 
 FOLDER = "unstored"

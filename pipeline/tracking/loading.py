@@ -18,7 +18,7 @@ from bakeoff.pipeline.tracking import provenance
 from bakeoff.pipeline.tracking.find_run import find_run_id, names_run
 from bakeoff.pipeline.tracking.mlflow_tables import DEFAULT_EXPERIMENT
 from bakeoff.pipeline.tracking.registry import find_version
-from bakeoff.pipeline.tracking.run_files import fetch_folder
+from bakeoff.pipeline.tracking.run_content import fetch_folder
 from bakeoff.pipeline.tracking.store import Store, open_store
 
 DECISIVE_PACKAGES = ("bakeoff", "scikit-learn")

@@ -23,10 +23,10 @@ from bakeoff.pipeline.model.own_code import CODE_FOLDER, write_own_code
 from bakeoff.pipeline.model.pyfunc import LOADER_MODULE, MLMODEL_FILE
 from bakeoff.pipeline.model.served_model import PREDICTION, list_outputs
 from bakeoff.pipeline.model.training_record import TRAINING_FILE, TrainingRecord, format_record
-from bakeoff.pipeline.tracking.deletion import delete_model
 from bakeoff.pipeline.tracking.provenance import pin_versions
 from bakeoff.pipeline.tracking.registry import ModelName, RegisteredVersion, register_version
-from bakeoff.pipeline.tracking.run_files import artifact_folder
+from bakeoff.pipeline.tracking.removal import delete_model
+from bakeoff.pipeline.tracking.run_content import artifact_folder
 from bakeoff.pipeline.tracking.store import Store
 
 if TYPE_CHECKING:

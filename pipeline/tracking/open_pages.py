@@ -13,7 +13,7 @@ from bakeoff.pipeline.config.requests import ExperimentRequest
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.secrets import strip_secrets
 from bakeoff.pipeline.tracking import views
-from bakeoff.pipeline.tracking.faults import is_server
+from bakeoff.pipeline.tracking.limited_calls import is_server
 from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX, sqlite_path
 from bakeoff.pipeline.tracking.store import open_store, prepare_file, quiet_mlflow, store_exists, store_uri
 

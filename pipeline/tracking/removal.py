@@ -2,25 +2,31 @@
 
 MLflow's own ``mlflow gc`` deletes the runs that were marked as deleted, and leaves their models, which are most of the
 bytes. MLflow's search returns neither deleted models nor those of runs that are gone, so its tables are read.
+
+The addresses of files come from the rows of a store, which somebody else may have written. So one question is asked
+before any of them is deleted: `find_own_folder`.
 """
 
 from __future__ import annotations
 
+import re
+import shutil
 import sqlite3
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bakeoff.pipeline.config.requests import ExperimentRequest, StoreRequest
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.terminal import show_in_line
-from bakeoff.pipeline.tracking.deletion import delete_folder, delete_version, find_own_folder, find_sweep_lists
-from bakeoff.pipeline.tracking.faults import is_server
+from bakeoff.pipeline.tracking.addresses import local_path
 from bakeoff.pipeline.tracking.find_run import find_run_id
 from bakeoff.pipeline.tracking.heartbeat import has_lost_process
-from bakeoff.pipeline.tracking.limited_calls import measure_folder
+from bakeoff.pipeline.tracking.limited_calls import is_server, measure_folder
 from bakeoff.pipeline.tracking.mlflow_tables import (
     DEFAULT_EXPERIMENT,
+    LOCAL_FOLDERS,
     READ_EXPERIMENTS,
     READ_MODELS,
     READ_RUNS,
@@ -29,11 +35,17 @@ from bakeoff.pipeline.tracking.mlflow_tables import (
     read_items,
     shrink_file,
 )
-from bakeoff.pipeline.tracking.registry import RegisteredVersion, list_versions
-from bakeoff.pipeline.tracking.run_form import find_fault, tidy_name
+from bakeoff.pipeline.tracking.registry import RegisteredVersion, list_versions, open_registry
 from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX, sqlite_path
-from bakeoff.pipeline.tracking.store import Store, open_store
+from bakeoff.pipeline.tracking.store import Store, find_fault, open_store, tidy_name
 from bakeoff.pipeline.tracking.stored_runs import find_sweep_runs, search_stored_runs
+
+OWNER_ID = re.compile(r"(m-)?[0-9a-f]{32}")
+"""The id of a run or of a logged model."""
+FILES_FOLDER = "artifacts"
+"""In the folder of a run or a model; the folder has no other content."""
+SWEEPS_FOLDER = "sweeps"
+"""In the folder of an experiment, with a list of jobs for each sweep."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -273,3 +285,83 @@ def _is_running(store: Store, item: StoredItem) -> bool:
         return False
     run = store.client.get_run(item.item_id)
     return not find_fault(run) and not has_lost_process(store, run)
+
+
+def find_own_folder(store: Store, address: str, owner: str) -> Path | None:
+    """Return the folder with the files of a run or a model, if bakeoff wrote it below the folder of the store.
+
+    Parameters
+    ----------
+    store : Store
+        On this machine, in a SQLite file; no other store has a folder.
+    address : str
+        As the store records it.
+    owner : str
+        The id of the run or the model, which names the folder around its files.
+
+    Returns
+    -------
+    Path or None
+        Without links, so that it can be deleted.
+    """
+    folder = _resolve_below(store, address)
+    is_written = folder is not None and folder.parts[-2:] == (owner, FILES_FOLDER)
+    return folder if is_written and OWNER_ID.fullmatch(owner) else None
+
+
+def find_sweep_lists(store: Store, address: str) -> Path | None:
+    """Return the folder with the lists of the sweeps of an experiment; None as for `find_own_folder`, or without any.
+
+    Parameters
+    ----------
+    store : Store
+    address : str
+        Of the artifacts of the experiment.
+    """
+    folder = _resolve_below(store, f"{address}/{SWEEPS_FOLDER}")
+    is_written = folder is not None and folder.is_dir() and all(file.suffix == ".json" for file in folder.iterdir())
+    return folder if is_written else None
+
+
+def delete_folder(folder: Path) -> None:
+    """Delete a folder that `find_own_folder` or `find_sweep_lists` has found, and the one around it if it is empty."""
+    shutil.rmtree(folder, ignore_errors=True)
+    with suppress(OSError):  # other files are there
+        folder.parent.rmdir()
+
+
+def delete_model(store: Store, model_id: str) -> None:
+    """Delete a logged model, and its files if they are below the folder of the store; others stay.
+
+    Parameters
+    ----------
+    store : Store
+    model_id : str
+    """
+    location = store.client.get_logged_model(model_id).artifact_location
+    store.client.delete_logged_model(model_id)
+    folder = find_own_folder(store, location, model_id)
+    if folder is not None:
+        delete_folder(folder)
+
+
+def delete_version(store: Store, version: RegisteredVersion) -> None:
+    """Delete a version of a registered model with its aliases, and the name of the model with its last version."""
+    registry = open_registry(store)
+    registry.delete_model_version(version.name, str(version.version))
+    if not list_versions(store, version.name):
+        registry.delete_registered_model(version.name)
+
+
+def _resolve_below(store: Store, address: str) -> Path | None:
+    """Return where an address leads, if that is below the folders of artifacts in the folder of the store."""
+    path = local_path(address)
+    if store.folder is None or path is None:
+        return None
+    try:
+        resolved = path.resolve()
+        root = store.folder.resolve()
+    except (OSError, RuntimeError, ValueError):  # links in a circle, or no path at all
+        return None
+    is_below = any(root / name in resolved.parents for name in LOCAL_FOLDERS)
+    return resolved if is_below else None

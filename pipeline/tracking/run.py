@@ -1,6 +1,7 @@
-"""A run in MLflow: it has an explicit id, is written in a few batches, and is never left RUNNING.
+"""Runs in MLflow: a tracker starts them, and each has an explicit id, is written in a few batches, and always ends.
 
-MLflow's own active run is not used: it leaks from one failing job into the next.
+A tracker is built from the configuration, and shared by jobs with equal settings. MLflow's own active run is not used:
+it leaks from one failing job into the next.
 """
 
 from __future__ import annotations
@@ -9,34 +10,45 @@ import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from functools import partial
 from threading import Lock
+from typing import Any
 
 from bakeoff.pipeline.audit import LEAK, LeakError, describe_audit
 from bakeoff.pipeline.card import CardContent, report, write_card
 from bakeoff.pipeline.errors import StoreError
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
+from bakeoff.pipeline.experiment.builder import PartCache
 from bakeoff.pipeline.model.training_record import TrainingRecord, make_training_record
 from bakeoff.pipeline.tables.markdown import escape_markdown
 from bakeoff.pipeline.text.secrets import describe_error, format_traceback, hide_in_values, hide_secrets
 from bakeoff.pipeline.tracking import provenance
 from bakeoff.pipeline.tracking.heartbeat import Heartbeat
 from bakeoff.pipeline.tracking.history import STOPPED_TAG, count_looks
-from bakeoff.pipeline.tracking.interface import Figure, RunDescription
-from bakeoff.pipeline.tracking.kept_results import KeptRun, find_kept_folder, keep_result
+from bakeoff.pipeline.tracking.interface import Figure, RunDescription, RunStopped, Tracker
+from bakeoff.pipeline.tracking.kept_results import (
+    KeptRun,
+    discard_kept,
+    find_kept_folder,
+    keep_result,
+    send_kept_result,
+)
 from bakeoff.pipeline.tracking.limited_calls import limit_client
-from bakeoff.pipeline.tracking.metric_log import (
+from bakeoff.pipeline.tracking.mlflow_tables import disconnect
+from bakeoff.pipeline.tracking.models import log_run_model
+from bakeoff.pipeline.tracking.run_content import (
     MetricValue,
+    RunResults,
     RunValues,
+    artifact_folder,
     cut_tags,
     list_metrics,
     log_metrics,
     to_dataset_input,
 )
-from bakeoff.pipeline.tracking.models import log_run_model
-from bakeoff.pipeline.tracking.run_files import RunResults, artifact_folder
 from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX
-from bakeoff.pipeline.tracking.store import Store
+from bakeoff.pipeline.tracking.store import Store, open_store, store_exists, store_uri
 
 FLUSH_SECONDS = 10.0
 """A run that takes longer is written in several batches; a shorter one in a single batch at its end."""
@@ -293,3 +305,86 @@ def _naming_disk_faults(what: str) -> Iterator[None]:
     except OSError as error:
         place = f" ({error.filename})" if error.filename else ""
         raise StoreError(f"{what} cannot be written: {error.strerror or error}{place}.") from error
+
+
+@dataclass
+class MLflowTracker:
+    """Keep runs in MLflow.
+
+    Parameters
+    ----------
+    uri : str or None
+        A server or a SQLite file; None selects ``MLFLOW_TRACKING_URI``, else ``outputs/mlflow.db``.
+    experiment : str
+        The name under which MLflow groups the runs.
+    models : bool
+        Whether to keep the model of each run.
+    """
+
+    uri: str | None = None
+    experiment: str = "bakeoff"
+    models: bool = True
+    store: Store | None = field(default=None, init=False)
+
+    def find_store(self) -> Store | None:
+        """Return the store if it exists; create none."""
+        if self.store is None and store_exists(store_uri(self.uri)):
+            self.open_store()
+        return self.store
+
+    def open_store(self) -> None:
+        """Find or create the store; raise UserError if it cannot be written."""
+        if self.store is None:
+            self.store = open_store(self.uri, str(self.experiment))
+
+    def disconnect(self) -> None:
+        """Close the connections to the store: a copy of this process must not use them."""
+        if self.store is not None:
+            disconnect(self.store.client)
+
+    def store_kept_result(self, job_hash: str) -> str | None:
+        """Store the result of a job that could not be stored before, and return its run; None if there is none."""
+        self.open_store()
+        assert self.store is not None
+        return send_kept_result(self.store, job_hash)
+
+    @contextmanager
+    def start_run(self, description: RunDescription, experiment: Experiment) -> Iterator[MLflowRun]:
+        """Start a run, yield it, and end it.
+
+        Its final status is FINISHED, FAILED (with the traceback), or KILLED if a signal or a study stopped it.
+        """
+        self.open_store()
+        assert self.store is not None
+        run = MLflowRun(self.store, description, experiment, keep_model=self.models)
+        try:
+            run.record_dataset()
+            yield run
+            run.end("FINISHED")
+        except RunStopped as stopped:
+            run.stop(str(stopped))
+            raise
+        except BaseException as error:
+            run.fail(error)
+            raise
+        # An earlier run of the same job whose results could not be stored is no longer needed.
+        discard_kept(find_kept_folder(self.store.uri, description.tags))
+
+
+def get_tracker(parts: PartCache, spec: Mapping[str, Any]) -> Tracker:
+    """Return the tracker of a settled configuration; jobs with equal settings share it, and so the store.
+
+    Parameters
+    ----------
+    parts : PartCache
+    spec : mapping
+    """
+    tracker: Tracker = parts.build("tracking", spec["tracking"], spec["trust"])
+    return tracker
+
+
+def disconnect_stores(parts: PartCache) -> None:
+    """Close the connections to all stores; those that are needed again are opened again."""
+    for part in parts.parts:
+        if isinstance(part, MLflowTracker):
+            part.disconnect()

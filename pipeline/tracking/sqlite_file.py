@@ -39,6 +39,9 @@ WRITE_ACCESS = "WRITE"
 FIELD_COUNT = 8
 SUFFIXES = ("", "-shm", "-wal", "-journal")
 """SQLite locks bytes of the database or, with a write-ahead log, of the file of shared memory beside it."""
+MAX_SHOWN_TABLES = 3
+LOCAL_SCHEMES = ("", "file", "models", "runs", "mlflow-artifacts")
+"""Of addresses that lead to a folder of this machine, or name what the store itself has; none of them needs a host."""
 
 
 def sqlite_uri(path: Path) -> str:
@@ -169,11 +172,6 @@ def copy_for_reading(path: Path) -> Path:
 def _copy_database(address: str, copy: Path) -> None:
     with closing(sqlite3.connect(address, uri=True)) as source, closing(sqlite3.connect(copy)) as target:
         source.backup(target)
-
-
-MAX_SHOWN_TABLES = 3
-LOCAL_SCHEMES = ("", "file", "models", "runs", "mlflow-artifacts")
-"""Of addresses that lead to a folder of this machine, or name what the store itself has; none of them needs a host."""
 
 
 def require_store(path: Path) -> None:

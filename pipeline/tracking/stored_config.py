@@ -20,6 +20,10 @@ from bakeoff.pipeline.tracking.store import Store
 
 CONFIG_FILE = "config.yaml"
 """The artifact in which a run stores its settled configuration."""
+PATH_KEYS = ("path", "test_path")
+"""The keys of a dataset that name files."""
+SOURCE_SEPARATOR = ", "
+"""Between the files of the recorded source."""
 
 
 def read_stored_config(store: Store, run_id: str) -> dict[str, Any]:
@@ -91,12 +95,6 @@ def _parse_config(text: str, run_id: str) -> dict[str, Any]:
     if not isinstance(spec, dict) or "learner" not in spec:
         raise UserError(f"{CONFIG_FILE} of run {run_id} is not a configuration of bakeoff.")
     return spec
-
-
-PATH_KEYS = ("path", "test_path")
-"""The keys of a dataset that name files."""
-SOURCE_SEPARATOR = ", "
-"""Between the files of the recorded source."""
 
 
 def find_source(run: Any) -> str:

@@ -10,9 +10,8 @@ from typing import Any
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.history import IS_FINISHED, find_finished_runs, find_newest_runs
 from bakeoff.pipeline.tracking.mlflow_tables import read_histories
-from bakeoff.pipeline.tracking.run_files import fetch_folder
-from bakeoff.pipeline.tracking.run_form import tidy_name
-from bakeoff.pipeline.tracking.store import Store, search_runs
+from bakeoff.pipeline.tracking.run_content import fetch_folder
+from bakeoff.pipeline.tracking.store import Store, search_runs, tidy_name
 from bakeoff.pipeline.tracking.stored_config import find_source, read_stored_config
 from bakeoff.pipeline.tracking.sweep_record import read_latest_sweep, read_sweep_record
 

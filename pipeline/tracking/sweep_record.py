@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from bakeoff.pipeline.tracking.run_files import fetch_folder
+from bakeoff.pipeline.tracking.run_content import fetch_folder
 from bakeoff.pipeline.tracking.store import Store, search_runs
 
 FOLDER = "sweeps"

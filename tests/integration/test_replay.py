@@ -21,7 +21,7 @@ from bakeoff.pipeline.experiment.builder import PartCache
 from bakeoff.pipeline.replay.replay import limit_threads
 from bakeoff.pipeline.sweep.job import execute_job, prepare_job
 from bakeoff.pipeline.tracking.provenance import find_thread_pools
-from bakeoff.pipeline.tracking.trackers import get_tracker
+from bakeoff.pipeline.tracking.run import get_tracker
 
 SHORT = ("evaluation=kfold", "evaluation.folds=2", "preprocessing=standardize")
 CSV = "x,z,y\n" + "".join(f"{row},{row * row % 7},{'ab'[row % 3 == 0]}\n" for row in range(30))

@@ -26,9 +26,8 @@ from bakeoff.pipeline.audit import describe_audit
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.done_jobs import Claims
 from bakeoff.pipeline.tracking.mlflow_tables import ADDRESS_COLUMNS
-from bakeoff.pipeline.tracking.run_form import TAG_FORMS, find_fault, tidy_name
 from bakeoff.pipeline.tracking.sqlite_file import create_sqlite
-from bakeoff.pipeline.tracking.store import Store, open_store
+from bakeoff.pipeline.tracking.store import TAG_FORMS, Store, find_fault, open_store, tidy_name
 
 MALFORMED = {
     "pid": "12 and a half", "pid ": "-1", "pid  ": str(10**30), "heartbeat": "yesterday", "heartbeat ": "nan",

@@ -13,7 +13,7 @@ from command import Bakeoff, command_in
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking import views
 from bakeoff.pipeline.tracking.store import Store, open_store
-from bakeoff.pipeline.tracking.view_state import KNOWN_VERSIONS
+from bakeoff.pipeline.tracking.views import KNOWN_VERSIONS
 
 SINGLE = ["dataset=iris", "learner=naive_bayes", "tracking.models=false"]
 FIRST_SWEEP = ["-m", "dataset=iris,wine", "learner=majority", "evaluation=kfold", "tracking.models=false"]

@@ -1,0 +1,198 @@
+"""What a run stores: metrics, params and tags, its dataset, and its files: tables, figures and the configuration.
+
+Values are written as MLflow's entities, in as few calls as possible, and are cut to the lengths that MLflow stores
+without a warning.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bakeoff.pipeline.card import MAX_PICTURE_CLASSES, draw_confusion_matrix, report
+from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
+from bakeoff.pipeline.model.training_record import TrainingRecord
+from bakeoff.pipeline.stages.dataset import Dataset
+from bakeoff.pipeline.tracking.addresses import local_path
+from bakeoff.pipeline.tracking.interface import Figure, RunDescription
+from bakeoff.pipeline.tracking.store import MAX_TAG_LETTERS, Store
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+    from mlflow.entities import DatasetInput
+
+
+PICTURE = "confusion_matrix.svg"
+MAX_PARAM_LETTERS = 6000
+MAX_METRICS_PER_BATCH = 890
+"""MLflow takes 1,000 values in a batch, of which 100 may be params and some are tags."""
+MetricValue = tuple[str, float, int, int]
+"""The name of a metric, its value, the time in milliseconds since 1970, and its step."""
+
+
+@dataclass(frozen=True)
+class RunResults:
+    """The results of a finished run.
+
+    Attributes
+    ----------
+    description : RunDescription
+    experiment : Experiment
+    folds : sequence of FoldResult
+    model : FittedModel
+        The run's model.
+    figures : sequence of Figure
+    training : TrainingRecord or None
+        Of the model; None if models are not kept.
+    """
+
+    description: RunDescription
+    experiment: Experiment
+    folds: Sequence[FoldResult]
+    model: FittedModel
+    figures: Sequence[Figure]
+    training: TrainingRecord | None = None
+
+    @cached_property
+    def confusions(self) -> np.ndarray | None:
+        """The confusion matrix over all folds; None without classes."""
+        return report.sum_confusions(self.experiment, self.folds)
+
+    @property
+    def picture(self) -> str:
+        """The name of the picture of the confusion matrix; empty if there is none."""
+        confusions = self.confusions
+        return PICTURE if confusions is not None and len(confusions) <= MAX_PICTURE_CLASSES else ""
+
+    def write_artifacts(self, folder: Path) -> None:
+        """Write all files but the model."""
+        confusions = self.confusions
+        report.write_tables(folder, self.experiment, self.folds, self.model, confusions)
+        (folder / "config.yaml").write_text(self.description.config)
+        if self.picture and confusions is not None:
+            labels = [str(label) for label in self.experiment.dataset.classes]
+            (folder / PICTURE).write_text(draw_confusion_matrix(confusions, labels))
+        for figure in self.figures:
+            figure.save(folder, self.experiment, self.folds, self.model)
+
+
+@contextmanager
+def artifact_folder(uri: str, upload: Callable[[str], None]) -> Iterator[Path]:
+    """Yield a folder for artifacts: their final one if that is on this machine, else a temporary one to upload.
+
+    Parameters
+    ----------
+    uri : str
+        Where the artifacts are to be stored.
+    upload : callable
+        Sends the files of a temporary folder there.
+    """
+    path = local_path(uri)
+    if path is not None:
+        path.mkdir(parents=True, exist_ok=True)
+        yield path
+        return
+    with TemporaryDirectory(prefix="bakeoff-") as folder:
+        yield Path(folder)
+        upload(folder)
+
+
+def fetch_folder(store: Store, uri: str, temporary: str) -> Path:
+    """Return a folder with the artifacts at a URI: where they are, if that is this machine, else copies of them.
+
+    Parameters
+    ----------
+    store : Store
+    uri : str
+        As MLflow records it for a run or a model.
+    temporary : str
+        Receives the copies.
+    """
+    path = local_path(uri)
+    if path is not None:
+        return path
+    from mlflow.artifacts import download_artifacts
+
+    receive = partial(download_artifacts, dst_path=temporary, tracking_uri=store.uri)
+    return Path(store.calls.call(receive, uri, folder=temporary))
+
+
+@dataclass
+class RunValues:
+    """Values of a run that are to be written.
+
+    Attributes
+    ----------
+    metrics : list of (str, float, int, int)
+    params, tags : dict of str to str
+    """
+
+    metrics: list[MetricValue] = field(default_factory=list)
+    params: dict[str, str] = field(default_factory=dict)
+    tags: dict[str, str] = field(default_factory=dict)
+
+
+def log_metrics(client: MlflowClient, run_id: str, values: RunValues) -> None:
+    """Write metrics of a run, with params and tags; values that it has already stay as they are."""
+    from mlflow.entities import Metric, Param, RunTag
+
+    metrics = [Metric(*value) for value in values.metrics]
+    params = [Param(key, value[:MAX_PARAM_LETTERS]) for key, value in values.params.items()]
+    tags = [RunTag(key, value) for key, value in cut_tags(values.tags).items()]
+    # Params and tags go with the first batch; without any metrics there is a batch of them alone.
+    for start in range(0, max(len(metrics), 1), MAX_METRICS_PER_BATCH):
+        batch = metrics[start : start + MAX_METRICS_PER_BATCH]
+        if batch or params or tags:
+            client.log_batch(run_id, metrics=batch, params=params, tags=tags)
+        params = []
+        tags = []
+
+
+def cut_tags(tags: Mapping[str, str]) -> dict[str, str]:
+    """Return tags with values as long as MLflow stores them."""
+    return {key: value[:MAX_TAG_LETTERS] for key, value in tags.items()}
+
+
+def list_metrics(series: Mapping[str, Sequence[float]], milliseconds: int, first_step: int = 0) -> list[MetricValue]:
+    """Return values as metrics, with their positions as steps.
+
+    Infinite values are left out, because MLflow would store them as 1.8e308.
+
+    Parameters
+    ----------
+    series : mapping of str to sequence of float
+        Name -> values.
+    milliseconds : int
+        The time. Of two values with one step, MLflow shows the later one.
+    first_step : int
+    """
+    return [
+        (name, float(value), milliseconds, step)
+        for name, values in series.items()
+        for step, value in enumerate(values, first_step)
+        if not np.isinf(value)
+    ]
+
+
+def to_dataset_input(dataset: Dataset, source: str) -> DatasetInput:
+    """Return a dataset as the input of a run; the source is shown."""
+    from mlflow.entities import Dataset as MLflowDataset
+    from mlflow.entities import DatasetInput, InputTag
+
+    profile = {"num_rows": dataset.X.shape[0], "num_elements": int(dataset.X.size)}
+    entity = MLflowDataset(
+        name=dataset.name,
+        digest=dataset.digest(),
+        source_type="local",
+        source=json.dumps({"uri": source}),
+        profile=json.dumps(profile),
+    )
+    return DatasetInput(entity, [InputTag("mlflow.data.context", "evaluation")])
