@@ -24,28 +24,6 @@ from bakeoff.pipeline.comparison.results import (
     Summary,
 )
 
-__all__ = [
-    "BETTER",
-    "SAME",
-    "WORSE",
-    "Cell",
-    "ComparedDataset",
-    "ComparedMetric",
-    "Comparison",
-    "Configuration",
-    "DatasetResult",
-    "LearnerChoice",
-    "MarkCounts",
-    "MetricResult",
-    "OverallPair",
-    "OverallResult",
-    "PairResult",
-    "ParetoPoint",
-    "Settings",
-    "Summary",
-]
-
-
 @dataclass(frozen=True)
 class LearnerChoice:
     """How one configuration was chosen for a learner that stands in several.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from datetime import date
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pandas as pd
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def make_records(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
@@ -25,7 +25,7 @@ def make_records(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
     [{'a': 1, 'b': 0.1}, {'a': 2, 'b': None}]
     """
     names = [str(name) for name in table.columns]
-    columns = [[_make_cell(cell) for cell in table[name]] for name in table.columns]
+    columns = [[_make_json_cell(cell) for cell in table[name]] for name in table.columns]
     for cells in zip(*columns, strict=True):
         yield dict(zip(names, cells, strict=True))
 
@@ -41,13 +41,16 @@ def format_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-def _make_cell(cell: Any) -> Any:
+def _make_json_cell(cell: Any) -> Any:
+    import numpy as np
+    import pandas as pd
+
     if isinstance(cell, float) and not np.isfinite(cell):
         return None  # JSON has no such numbers
     if pd.isna(cell):
         return None
     if isinstance(cell, np.generic):
-        return _make_cell(cell.item())
+        return _make_json_cell(cell.item())
     if isinstance(cell, date):
         return cell.isoformat()
     return cell

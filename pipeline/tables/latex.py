@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from bakeoff.pipeline.tables.table import NUMBER, Cell, Table
 
-ESCAPED = {
+LATEX_SIGNS = {
     "\\": r"\textbackslash{}",
     "&": r"\&",
     "%": r"\%",
@@ -41,7 +41,7 @@ ESCAPED = {
 def render_latex(table: Table, caption: str) -> list[str]:
     """Return the lines of a table with a caption."""
     sides = "".join("r" if column.kind == NUMBER else "l" for column in table.columns)
-    rows = [_join(map(_write_cell, row)) for row in table.rows]
+    rows = [_join_latex(map(_write_latex_cell, row)) for row in table.rows]
     return [
         "",
         r"\begin{table}",
@@ -49,7 +49,7 @@ def render_latex(table: Table, caption: str) -> list[str]:
         rf"\caption{{{escape_latex(caption)}}}",
         rf"\begin{{tabular}}{{{sides}}}",
         r"\toprule",
-        _join(map(_write_cell, table.columns)),
+        _join_latex(map(_write_latex_cell, table.columns)),
         r"\midrule",
         *rows,
         r"\bottomrule",
@@ -66,17 +66,17 @@ def escape_latex(text: str) -> str:
     >>> escape_latex("50 % of a_b")
     '50 \\% of a\\_b'
     """
-    return "".join(ESCAPED.get(sign, sign) for sign in " ".join(text.split()))
+    return "".join(LATEX_SIGNS.get(sign, sign) for sign in " ".join(text.split()))
 
 
-def _write_cell(cell: Cell) -> str:
+def _write_latex_cell(cell: Cell) -> str:
     escaped = escape_latex(cell.line)
     # A hyphen before a digit is a minus.
     number = f"$-${escaped[1:]}" if cell.kind == NUMBER and escaped.startswith("-") else escaped
     return rf"\textbf{{{number}}}" if cell.is_best else number
 
 
-def _join(cells: Iterable[str]) -> str:
+def _join_latex(cells: Iterable[str]) -> str:
     row = " & ".join(cells)
     # After the end of a row, LaTeX reads a bracket or a star as an argument.
     shield = "{}" if row.startswith(("[", "*")) else ""

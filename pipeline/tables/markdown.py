@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from bakeoff.pipeline.tables.table import NUMBER, Cell, Table
 
-SIGNS = re.compile(r"([\\`*#|~]|(?<!\w)_|_(?!\w)|\](?=[(:\[]))")
+MARKDOWN_SIGNS = re.compile(r"([\\`*#|~]|(?<!\w)_|_(?!\w)|\](?=[(:\[]))")
 """Signs that Markdown interprets; an underscore within a word is none, and a bracket may begin an interval."""
 
 
@@ -21,8 +21,8 @@ def render_markdown(table: Table, gap: str = "") -> list[str]:
         Markup before each column but the first, for pages that leave no space between them.
     """
     rules = ["---:" if column.kind == NUMBER else "---" for column in table.columns]
-    rows = [_join(map(_write_cell, row), gap) for row in (table.columns, *table.rows)]
-    return [rows[0], _join(rules, ""), *rows[1:]]
+    rows = [_join_markdown(map(_write_markdown_cell, row), gap) for row in (table.columns, *table.rows)]
+    return [rows[0], _join_markdown(rules, ""), *rows[1:]]
 
 
 def render_section(table: Table) -> Iterator[str]:
@@ -40,14 +40,14 @@ def escape_markdown(text: str) -> str:
     >>> print(escape_markdown("a_b < c* _d [0, 1] [x](y) &lt;"))
     a_b &lt; c\* \_d [0, 1] [x\](y) &amp;lt;
     """
-    escaped = SIGNS.sub(r"\\\1", " ".join(text.split()))
+    escaped = MARKDOWN_SIGNS.sub(r"\\\1", " ".join(text.split()))
     return re.sub(r"&(?=#?\w+;)", "&amp;", escaped).replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _write_cell(cell: Cell) -> str:
+def _write_markdown_cell(cell: Cell) -> str:
     escaped = escape_markdown(cell.line)
     return f"**{escaped}**" if cell.is_best else escaped
 
 
-def _join(cells: Iterable[str], gap: str) -> str:
+def _join_markdown(cells: Iterable[str], gap: str) -> str:
     return f"| {f' | {gap}'.join(cells)} |"

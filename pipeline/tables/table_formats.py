@@ -17,14 +17,10 @@ MAX_SHEET_ROWS = 1_048_576
 MAX_CELL_CHARACTERS = 32_767
 """Of a cell of an Excel workbook; openpyxl would cut longer text without a word."""
 WHITESPACE = "\t\n\r"
-FORMULA = "f"
-ERROR = "e"
-TEXT = "s"
+FORMULA_TYPE = "f"
+ERROR_TYPE = "e"
+TEXT_TYPE = "s"
 """The types that openpyxl gives to cells with a formula, an error such as ``#N/A``, and text."""
-
-
-def _write_csv(table: pd.DataFrame, path: Path) -> None:
-    write_csv(table, path)
 
 
 def _write_tsv(table: pd.DataFrame, path: Path) -> None:
@@ -44,8 +40,6 @@ def _write_arrow(table: pd.DataFrame, path: Path) -> None:
 
 
 def _write_json_lines(table: pd.DataFrame, path: Path) -> None:
-    from bakeoff.pipeline.tables.json_records import format_json, make_records
-
     with path.open("w", encoding="utf-8") as file:
         for record in make_records(table):
             file.write(f"{format_json(record)}\n")
@@ -83,14 +77,14 @@ def _spell_formulas(sheet: Any) -> None:
     """Make text such as ``=A1`` or ``#N/A`` text again: openpyxl takes it for a formula or an error."""
     for row in sheet.iter_rows():
         for cell in row:
-            if cell.data_type in (FORMULA, ERROR):
-                cell.data_type = TEXT
+            if cell.data_type in (FORMULA_TYPE, ERROR_TYPE):
+                cell.data_type = TEXT_TYPE
                 # It stays text when the cell is edited.
                 cell.quotePrefix = True
 
 
 WRITERS: Mapping[str, Callable[[pd.DataFrame, Path], None]] = {
-    ".csv": _write_csv,
+    ".csv": write_csv,
     ".tsv": _write_tsv,
     ".parquet": _write_parquet,
     ".feather": _write_arrow,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from bakeoff.pipeline.comparison.comparison import Comparison, MetricResult
 from bakeoff.pipeline.comparison.reports import tables
 from bakeoff.pipeline.comparison.reports.pairs import N_SHORT_COLUMNS, tabulate_overall_pairs, tabulate_pairs
-from bakeoff.pipeline.tables.latex import render_latex as render_table
+from bakeoff.pipeline.tables.latex import render_latex as render_latex_table
 from bakeoff.pipeline.tables.markdown import escape_markdown, render_section
 from bakeoff.pipeline.tables.table import Table
 
@@ -24,7 +24,7 @@ def render_latex(comparison: Comparison) -> str:
     comments = (" ".join(text.split()) for text in (comparison.command, *comparison.verdict, *comparison.notes))
     lines = [r"% \usepackage{booktabs}", *(f"% {comment}" for comment in comments)]
     for table, sentences in _iterate_tables(comparison):
-        lines += render_table(table, " ".join([*sentences, table.footnote]))
+        lines += render_latex_table(table, " ".join([*sentences, table.footnote]))
     return "\n".join(lines) + "\n"
 
 

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from bakeoff.pipeline.comparison.comparison import Comparison, MetricResult
-from bakeoff.pipeline.tables.csv import render_csv as render_table
+from bakeoff.pipeline.tables.csv import render_csv as render_csv_table
 from bakeoff.pipeline.tables.table import make_table
 
 FORMAT = "bakeoff.comparison"
@@ -34,7 +34,7 @@ def render_json(comparison: Comparison) -> str:
 def render_csv(comparison: Comparison) -> str:
     """Return a row per cell and metric, with full precision; an empty cell has a reason and no numbers."""
     rows = (map(_write, row) for result in comparison.results for row in _iterate_rows(comparison, result))
-    return render_table(make_table("", COLUMNS, rows))
+    return render_csv_table(make_table("", COLUMNS, rows))
 
 
 def _iterate_rows(comparison: Comparison, result: MetricResult) -> Iterator[list[Any]]:
