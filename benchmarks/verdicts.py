@@ -9,11 +9,11 @@ from functools import cache
 import numpy as np
 from scipy import stats
 
-from bakeoff.pipeline.comparison.statistics.fold_tests import (
+from bakeoff.pipeline.comparison.fold_tests import (
     compute_corrected_t_test,
     compute_posterior,
 )
-from bakeoff.pipeline.comparison.statistics.rank_tests import (
+from bakeoff.pipeline.comparison.rank_tests import (
     compare_two_over_datasets,
     compute_critical_difference,
     compute_friedman_test,

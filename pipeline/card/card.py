@@ -19,7 +19,7 @@ import numpy as np
 from bakeoff.pipeline.card.report import PARTS, describe_pruned, describe_run_lines, get_tuned_params, tabulate_means
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.model.training_record import count_rows
-from bakeoff.pipeline.tables.markdown import escape_markdown, render_markdown
+from bakeoff.pipeline.tables.markup import escape_markdown, render_markdown
 from bakeoff.pipeline.tables.table import TEXT
 from bakeoff.pipeline.text.numbers import format_score, format_seconds
 from bakeoff.pipeline.text.words import count_nouns

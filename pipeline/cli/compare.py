@@ -79,8 +79,8 @@ def split_words(words: Sequence[str]) -> tuple[list[str], list[str] | None]:
 def _compare(request: CompareRequest, command: str, sweep_words: Sequence[str] | None) -> bool:
     """Compare runs, write the report, and return whether the gate found a configuration that is worse."""
     # NumPy is loaded here, after the sweep has set the number of threads, on which the last bits of scores may depend.
-    from bakeoff.pipeline.comparison.analysis.gate import check_gate
     from bakeoff.pipeline.comparison.stored_comparison import keep_reports, make_comparison
+    from bakeoff.pipeline.comparison.verdict import check_gate
     from bakeoff.pipeline.tracking.comparison_run import SUFFIX
 
     made = make_comparison(request, command, sweep_words)
@@ -99,7 +99,7 @@ def _compare(request: CompareRequest, command: str, sweep_words: Sequence[str] |
 
 def _write_report(request: CompareRequest, made: MadeComparison) -> None:
     """Write a report to standard output, or into a file as a whole."""
-    from bakeoff.pipeline.comparison.reports.terminal import print_terminal
+    from bakeoff.pipeline.comparison.reports import print_terminal
     from bakeoff.pipeline.comparison.stored_comparison import TERMINAL, describe_report, render_report
     from bakeoff.pipeline.tables.output_file import replace_file
     from bakeoff.pipeline.text.terminal import make_console

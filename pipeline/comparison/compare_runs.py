@@ -1,4 +1,4 @@
-"""From runs to a finished comparison."""
+"""From runs to a finished comparison: the analysis by each metric, and the notes that a reader needs."""
 
 from __future__ import annotations
 
@@ -9,25 +9,186 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 
 import bakeoff
-from bakeoff.pipeline.comparison.analysis.analyse import Analysis
-from bakeoff.pipeline.comparison.analysis.base import find_base, find_base_run_row, order_rows
-from bakeoff.pipeline.comparison.analysis.choices import ChosenRows, ValidationScores, choose_rows
-from bakeoff.pipeline.comparison.cells import describe_datasets, make_cells, make_configuration
-from bakeoff.pipeline.comparison.comparison import Cell, ComparedDataset, ComparedMetric, Comparison, Configuration
-from bakeoff.pipeline.comparison.grid.pairing import CellKey
-from bakeoff.pipeline.comparison.grid.run_facts import RunFacts
-from bakeoff.pipeline.comparison.grid.run_grid import MissingJob, RunGrid, arrange_runs
-from bakeoff.pipeline.comparison.metrics import choose_compared_metrics, get_validation_metric
-from bakeoff.pipeline.comparison.notes import write_notes
+from bakeoff.pipeline.comparison.cells import (
+    choose_compared_metrics,
+    describe_datasets,
+    get_validation_metric,
+    make_cells,
+    make_configuration,
+)
+from bakeoff.pipeline.comparison.choices import (
+    BEST_BASE,
+    ChosenRows,
+    ValidationScores,
+    choose_rows,
+    describe_chosen,
+    find_base,
+    find_base_run_row,
+    order_rows,
+)
+from bakeoff.pipeline.comparison.comparison import (
+    Cell,
+    ComparedDataset,
+    ComparedMetric,
+    Comparison,
+    Configuration,
+    DatasetResult,
+    MetricResult,
+    Settings,
+)
+from bakeoff.pipeline.comparison.dataset_analysis import compare_all_pairs, select_cells, summarize_cells
+from bakeoff.pipeline.comparison.overall_analysis import analyze_overall, compare_costs
 from bakeoff.pipeline.comparison.request import ComparisonRequest
-from bakeoff.pipeline.comparison.results import MetricResult
+from bakeoff.pipeline.comparison.run_facts import RunFacts
+from bakeoff.pipeline.comparison.run_grid import CellKey, MissingJob, RunGrid, arrange_runs
+from bakeoff.pipeline.comparison.verdict import write_dataset_verdict, write_overall_verdict
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.secrets import hide_secrets
-from bakeoff.pipeline.text.words import join_words
+from bakeoff.pipeline.text.words import count_nouns, join_words
 from bakeoff.pipeline.tracking.find_run import find_headline
 from bakeoff.pipeline.tracking.history import count_looks
 from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.stored_runs import read_series
+
+POWER = 0.8
+"""The probability with which a difference is to be shown, where reports say what that would take."""
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """The analysis of chosen rows by all metrics.
+
+    Attributes
+    ----------
+    datasets : tuple of ComparedDataset
+    metrics : tuple of ComparedMetric
+    chosen : ChosenRows
+        The rows in the order of the reports, the best first.
+    request : ComparisonRequest
+    """
+
+    datasets: tuple[ComparedDataset, ...]
+    metrics: tuple[ComparedMetric, ...]
+    chosen: ChosenRows
+    request: ComparisonRequest
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the rows."""
+        return [row.name for row in self.chosen.rows]
+
+    def make_settings(self, base: str) -> Settings:
+        """Return the settings, with the best row as the base if none was given."""
+        if base == BEST_BASE:
+            chosen_base = self.names[0]
+        else:
+            chosen_base = base if base in self.names else self._find_row_of(base)
+        return Settings(
+            alpha=self.request.alpha,
+            base=chosen_base,
+            is_base_given=base != BEST_BASE,
+            power=POWER,
+            all_pairs=self.request.all_pairs,
+        )
+
+    def _find_row_of(self, base: str) -> str:
+        """Return the row of a learner that was named as the base."""
+        rows = [row.name for row in self.chosen.rows if row.learner == base]
+        if len(rows) != 1:
+            raise UserError(
+                f"compare: base={base} is {count_nouns(len(rows), 'configuration')}: name one of {', '.join(rows)}."
+            )
+        return rows[0]
+
+    def analyze(self, settings: Settings) -> tuple[MetricResult, ...]:
+        """Return the results by each metric."""
+        return tuple(self._analyze_metric(metric, settings) for metric in self.metrics)
+
+    def _analyze_metric(self, metric: ComparedMetric, settings: Settings) -> MetricResult:
+        results = tuple(self._analyze_dataset(dataset, metric, settings) for dataset in self.datasets)
+        overall = None
+        if len(self.datasets) > 1:
+            overall = analyze_overall(results, self.names, metric, settings)
+            overall = replace(overall, verdict=write_overall_verdict(overall, metric, settings))
+        pareto = compare_costs(results, self.names, self.chosen.cells, metric, settings.base)
+        return MetricResult(metric.name, results, overall, pareto)
+
+    def _analyze_dataset(self, dataset: ComparedDataset, metric: ComparedMetric, settings: Settings) -> DatasetResult:
+        scores = select_cells(dataset, metric, self.chosen.cells, self.names, settings.base)
+        if not scores.cells:
+            return DatasetResult(dataset.name, "", (), (), ("No configuration has scores here.",))
+        summaries = summarize_cells(scores, settings)
+        pairs = compare_all_pairs(scores, settings)
+        base = "" if scores.base_cell is None else settings.base
+        verdict = write_dataset_verdict(summaries, pairs, metric, settings)
+        return DatasetResult(dataset.name, base, summaries, pairs, verdict)
+
+
+def write_notes(
+    chosen: ChosenRows,
+    metrics: Sequence[ComparedMetric],
+    datasets: Sequence[ComparedDataset],
+    settings: Settings,
+) -> list[str]:
+    """Return what a reader must know beside the numbers.
+
+    Parameters
+    ----------
+    chosen : ChosenRows
+    metrics : sequence of ComparedMetric
+    datasets : sequence of ComparedDataset
+    settings : Settings
+    """
+    notes = [choice.sentence for choice in chosen.choices]
+    notes += [f"Chosen: {describe_chosen(cell)}." for cell in chosen.cells.values() if cell.chosen]
+    rows = {row.name for row in chosen.rows}
+    empty = [cell for cell in chosen.cells.values() if cell.reason and cell.configuration in rows]
+    notes += [f"Empty: {cell.configuration} on {cell.dataset}: {cell.reason}." for cell in empty]
+    notes += [f"{row.name} has no scores, and is left out." for row in chosen.others if _is_empty(row.name, chosen)]
+    notes += _write_ratio_notes(chosen, datasets)
+    notes += _write_look_notes(chosen, datasets)
+    relative = [metric.label for metric in metrics if metric.is_rope_relative]
+    if relative:
+        notes.append(
+            f"The region of practical equivalence of {join_words(relative)} is a fraction of the base's mean on each "
+            "dataset, because the size of these values depends on the dataset."
+        )
+    if not settings.is_base_given:
+        by = " by mean rank" if len(datasets) > 1 else ""
+        notes.append(f"The base is {settings.base}, the best{by}; base=NAME names another.")
+    return notes
+
+
+def _write_look_notes(chosen: ChosenRows, datasets: Sequence[ComparedDataset]) -> list[str]:
+    """Say where more configurations have been scored on the same test rows than are compared."""
+    # The configurations of this comparison are looks as well, but the reader sees them here.
+    n_compared = len(chosen.rows) + len(chosen.others)
+    seen = [f"{dataset.n_looks} on {dataset.name}" for dataset in datasets if dataset.n_looks > n_compared]
+    if not seen:
+        return []
+    return [
+        f"This store has scored more configurations on the same test rows than the {n_compared} here: "
+        f"{', '.join(seen)}. The more looks, the more the best score is optimistic."
+    ]
+
+
+def _write_ratio_notes(chosen: ChosenRows, datasets: Sequence[ComparedDataset]) -> list[str]:
+    """Say where configurations were fitted on different numbers of rows."""
+    notes = []
+    for dataset in datasets:
+        own = [chosen.cells[row.name, dataset.name] for row in chosen.rows]
+        sizes = sorted({cell.n_train for cell in own if not cell.reason})
+        if len(sizes) > 1:
+            notes.append(
+                f"On {dataset.name}, training parts have from {sizes[0]:.0f} to {sizes[-1]:.0f} rows, because some "
+                "configurations set validation rows aside; each pair is corrected by its larger n_test / n_train."
+            )
+    return notes
+
+
+def _is_empty(name: str, chosen: ChosenRows) -> bool:
+    return all(cell.reason for (own, _), cell in chosen.cells.items() if own == name)
+
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "mlflow")
 MAX_REASONS = 3

@@ -9,20 +9,406 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bakeoff.pipeline.comparison.parts import Cell, ComparedDataset, ComparedMetric, Configuration
-from bakeoff.pipeline.comparison.results import (
-    BETTER,
-    SAME,
-    WORSE,
-    DatasetResult,
-    MarkCounts,
-    MetricResult,
-    OverallPair,
-    OverallResult,
-    PairResult,
-    ParetoPoint,
-    Summary,
-)
+
+@dataclass(frozen=True)
+class ComparedMetric:
+    """A metric that the comparison is made by.
+
+    Attributes
+    ----------
+    name : str
+        As it is stored: ``test_accuracy``, ``time/fit``.
+    label : str
+        In words: ``accuracy``, ``fit time in seconds``.
+    greater_is_better : bool
+    rope : float
+        The half width of the region of practical equivalence: in the unit of the metric, or as a fraction.
+    is_rope_relative : bool
+        Whether the rope is a fraction of the mean of the base on each dataset, as for errors and times, whose size
+        depends on the dataset; scores from 0 to 1 have an absolute one.
+    """
+
+    name: str
+    label: str
+    greater_is_better: bool
+    rope: float
+    is_rope_relative: bool = False
+
+    @property
+    def direction(self) -> str:
+        """Whether a higher or a lower value is better."""
+        return "higher" if self.greater_is_better else "lower"
+
+
+@dataclass(frozen=True)
+class ComparedDataset:
+    """A dataset.
+
+    Attributes
+    ----------
+    name : str
+        Unique in the comparison.
+    digest : str
+        Of the rows, as the runs store it.
+    evaluation : str
+        How the folds were made, in words: ``repeated_kfold folds=10 repeats=10``.
+    n_folds : int
+        The scores of each cell: folds × repeats × seeds. 0 if no cell is complete.
+    n_train, n_test : float
+        Mean rows per fold that were fitted on and scored; NaN if they are unknown.
+    folds_per_repeat : int
+        The folds after which the rows were split anew: k of k folds, 1 for holdout.
+    splits_digests : tuple of str
+        One per seed; equal for all runs on this dataset.
+    n_looks : int
+        How many configurations of the store have been scored on these test rows, those of the comparison included; each
+        look makes the best score a little too good.
+    description : str
+        Rows, columns and task in words, as the runs store it; may be empty.
+    """
+
+    name: str
+    digest: str
+    evaluation: str
+    n_folds: int
+    n_train: float
+    n_test: float
+    folds_per_repeat: int = 1
+    splits_digests: tuple[str, ...] = ()
+    n_looks: int = 0
+    description: str = ""
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """A row of the comparison: everything of a job but dataset, seed and evaluation.
+
+    Attributes
+    ----------
+    name : str
+        Unique: the learner and what varies, ``knn n_neighbors=5``.
+    learner : str
+    params : mapping of str to str
+        As the runs store them, without those of dataset, seed and evaluation.
+    is_tuned : bool
+        Whether inner folds or validation rows chose hyperparameters inside each outer fold.
+    members : tuple of str
+        Names of the configurations that this row chooses among, fold by fold, by their validation scores; empty for a
+        plain configuration.
+    """
+
+    name: str
+    learner: str
+    params: Mapping[str, str] = field(default_factory=dict)
+    is_tuned: bool = False
+    members: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One configuration on one dataset.
+
+    Attributes
+    ----------
+    configuration, dataset : str
+        Names.
+    scores : mapping of str to tuple of float
+        Metric -> one score per fold, in the order of the folds (of the first seed, then of the second …). All cells of
+        a dataset have the same folds. Empty if the cell is empty.
+    reason : str
+        Why the cell is empty: ``failed: ValueError: …``, ``no run``. Empty if it has scores.
+    run_ids : tuple of str
+        One per seed, in the order of `seeds`.
+    seeds : tuple of str
+    fit_seconds, predict_seconds : float
+        Mean per fold; tuning and pruning count as fitting. NaN if they are not stored.
+    n_fits : int
+        Fits of the learner that the scores have cost, those of tuning included; 0 if unknown.
+    n_train, n_test : float
+        Mean rows per fold; NaN if they are not stored.
+    chosen : mapping of str to int
+        For a row with members: in how many folds each was chosen.
+    """
+
+    configuration: str
+    dataset: str
+    scores: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    reason: str = ""
+    run_ids: tuple[str, ...] = ()
+    seeds: tuple[str, ...] = ()
+    fit_seconds: float = float("nan")
+    predict_seconds: float = float("nan")
+    n_fits: int = 0
+    n_train: float = float("nan")
+    n_test: float = float("nan")
+    chosen: Mapping[str, int] = field(default_factory=dict)
+
+
+BETTER = "v"
+WORSE = "*"
+SAME = ""
+"""WEKA's marks: significantly better or worse than the base, or not told apart from it."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One configuration on one dataset by one metric.
+
+    Attributes
+    ----------
+    configuration : str
+    mean : float
+    std : float
+        Over folds, ddof=1; NaN with a single fold.
+    low, high : float
+        The confidence interval of the mean, corrected for overlapping training parts; NaN with a single fold.
+    rank : float
+        Among the configurations of the dataset, 1 is best; ties share the mean of their ranks.
+    is_best : bool
+        Whether its mean is the best of the dataset; several with equal means are all marked.
+    mark : str
+        `BETTER`, `WORSE` or `SAME` against the base; the base itself has `SAME`.
+    p_value : float
+        Of the corrected t-test against the base; NaN for the base itself and where there is no test.
+    """
+
+    configuration: str
+    mean: float
+    std: float
+    low: float
+    high: float
+    rank: float
+    is_best: bool
+    mark: str = SAME
+    p_value: float = float("nan")
+
+
+@dataclass(frozen=True)
+class PairResult:
+    """Two configurations on one dataset by one metric, fold by fold.
+
+    Differences are those of the better-is-greater orientation: positive if the first is better, also for errors.
+
+    Attributes
+    ----------
+    first, second : str
+        Names of configurations.
+    difference : float
+        The mean over folds.
+    std : float
+        Of the differences over folds, ddof=1.
+    low, high : float
+        The corrected confidence interval of the difference.
+    statistic, p_value : float
+        Of the corrected resampled t-test; NaN if the folds are too few for it.
+    p_holm : float
+        Adjusted over all pairs of the dataset.
+    p_first, p_equivalent, p_second : float
+        Of the Bayesian correlated t-test: the first is better by more than the rope, they are equivalent in practice,
+        the second is better. They sum to 1; NaN if the folds are too few.
+    detectable : float
+        The smallest difference that these folds would show with the probability `Settings.power`.
+    repeats_needed, rows_needed : int or None
+        About how many repeats of the folds, or rows of the dataset, would show a difference of the size seen; None if
+        no number would, or if none can be estimated.
+    is_told_apart : bool
+        Whether `p_holm` is below alpha.
+    test_train_ratio : float
+        n_test / n_train of the correction: the larger one of the two.
+    rope : float
+        In the unit of the metric.
+    """
+
+    first: str
+    second: str
+    difference: float
+    std: float
+    low: float
+    high: float
+    statistic: float
+    p_value: float
+    p_holm: float
+    p_first: float
+    p_equivalent: float
+    p_second: float
+    detectable: float
+    repeats_needed: int | None
+    rows_needed: int | None
+    is_told_apart: bool
+    test_train_ratio: float
+    rope: float
+
+
+@dataclass(frozen=True)
+class DatasetResult:
+    """The analysis of one dataset by one metric.
+
+    Attributes
+    ----------
+    dataset : str
+    base : str
+        The configuration that the marks refer to; empty if it has no scores here.
+    summaries : tuple of Summary
+        In the order of the configurations; those without scores are missing.
+    pairs : tuple of PairResult
+        All pairs, in the order of the configurations.
+    verdict : tuple of str
+        Sentences.
+    """
+
+    dataset: str
+    base: str
+    summaries: tuple[Summary, ...]
+    pairs: tuple[PairResult, ...]
+    verdict: tuple[str, ...]
+
+    def find_summary(self, configuration: str) -> Summary | None:
+        """Return the summary of a configuration; None if it has no scores on this dataset."""
+        return next((summary for summary in self.summaries if summary.configuration == configuration), None)
+
+
+@dataclass(frozen=True)
+class MarkCounts:
+    """Over datasets: where a configuration is better than, the same as, and worse than the base.
+
+    Attributes
+    ----------
+    configuration : str
+    better, same, worse : int
+        WEKA's (v/ /*): by the marks.
+    wins, ties, losses : int
+        By the means alone.
+    """
+
+    configuration: str
+    better: int
+    same: int
+    worse: int
+    wins: int
+    ties: int
+    losses: int
+
+
+@dataclass(frozen=True)
+class OverallPair:
+    """Two configurations over datasets.
+
+    Attributes
+    ----------
+    first, second : str
+    rank_difference : float
+        Mean rank of the second minus that of the first: positive if the first is better.
+    p_nemenyi : float
+    p_wilcoxon, p_wilcoxon_holm : float
+        Of the signed ranks of the means per dataset; adjusted over all pairs.
+    wins, ties, losses : int
+        Datasets on which the first has the better, the same and the worse mean.
+    is_told_apart : bool
+        With three configurations or more, whether both the test of Iman and Davenport and `p_nemenyi` show a difference
+        at alpha, which are the bars of the diagram; with two, whether `p_wilcoxon` does.
+    """
+
+    first: str
+    second: str
+    rank_difference: float
+    p_nemenyi: float
+    p_wilcoxon: float
+    p_wilcoxon_holm: float
+    wins: int
+    ties: int
+    losses: int
+    is_told_apart: bool
+
+
+@dataclass(frozen=True)
+class OverallResult:
+    """The analysis over datasets by one metric.
+
+    Attributes
+    ----------
+    datasets : tuple of str
+        Those that count: all configurations have scores on them.
+    left_out : mapping of str to str
+        Dataset -> why it does not count.
+    mean_ranks : mapping of str to float
+        Configuration -> rank, the best first.
+    too_few : str
+        Why there are no tests, in a sentence; empty if there are. All p-values are NaN then.
+    friedman, friedman_p : float
+        χ² of Friedman's test, corrected for ties, and its p-value.
+    iman_davenport, iman_davenport_p : float
+        F of the same ranks, and its p-value.
+    critical_difference : float
+        Nemenyi's, at alpha, in mean ranks.
+    groups : tuple of tuple of str
+        Maximal groups of neighbours in rank that Nemenyi's test does not tell apart: the bars of the diagram.
+    pairs : tuple of OverallPair
+    counts : tuple of MarkCounts
+        Against the base.
+    verdict : tuple of str
+        Sentences.
+    """
+
+    datasets: tuple[str, ...]
+    left_out: Mapping[str, str]
+    mean_ranks: Mapping[str, float]
+    too_few: str
+    friedman: float
+    friedman_p: float
+    iman_davenport: float
+    iman_davenport_p: float
+    critical_difference: float
+    groups: tuple[tuple[str, ...], ...]
+    pairs: tuple[OverallPair, ...]
+    counts: tuple[MarkCounts, ...]
+    verdict: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ParetoPoint:
+    """Score and cost of a configuration, means over the datasets that count.
+
+    Attributes
+    ----------
+    configuration : str
+    score : float
+        The mean over datasets of the first metric; its mean rank stands in `OverallResult`.
+    fit_seconds, predict_seconds : float
+        Mean per fold.
+    n_fits : int
+        Over all cells that count.
+    is_efficient : bool
+        On the Pareto front: no other configuration is at least as good and as fast, and better in one of them.
+    """
+
+    configuration: str
+    score: float
+    fit_seconds: float
+    predict_seconds: float
+    n_fits: int
+    is_efficient: bool
+
+
+@dataclass(frozen=True)
+class MetricResult:
+    """Everything by one metric.
+
+    Attributes
+    ----------
+    metric : str
+        Name of a `ComparedMetric`.
+    datasets : tuple of DatasetResult
+    overall : OverallResult or None
+        None with a single dataset.
+    pareto : tuple of ParetoPoint
+        Score against fitting and predicting time; in the order of the configurations.
+    """
+
+    metric: str
+    datasets: tuple[DatasetResult, ...]
+    overall: OverallResult | None
+    pareto: tuple[ParetoPoint, ...]
+
 
 @dataclass(frozen=True)
 class LearnerChoice:

@@ -6,10 +6,9 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from bakeoff.pipeline.comparison import selection as select
 from bakeoff.pipeline.comparison.compare_runs import compare_runs
 from bakeoff.pipeline.comparison.comparison import Comparison
-from bakeoff.pipeline.comparison.grid import selection as select
-from bakeoff.pipeline.comparison.grid.selection import Selection
 from bakeoff.pipeline.comparison.reports import (
     render_csv,
     render_json,
@@ -18,7 +17,8 @@ from bakeoff.pipeline.comparison.reports import (
     render_terminal,
 )
 from bakeoff.pipeline.comparison.request import FORMATS, CompareRequest, ComparisonRequest
-from bakeoff.pipeline.tables.csv import describe_escaped_names
+from bakeoff.pipeline.comparison.selection import Selection
+from bakeoff.pipeline.tables.table_formats import describe_escaped_names
 from bakeoff.pipeline.tracking.comparison_run import ComparisonRecord, keep_comparison
 from bakeoff.pipeline.tracking.find_run import BEST, find_standard_run
 from bakeoff.pipeline.tracking.store import Store, open_store
@@ -118,7 +118,7 @@ def describe_report(comparison: Comparison, to: str) -> str:
 def render_report(comparison: Comparison, to: str) -> str:
     """Return a report in one of `FORMATS`."""
     if to == "html":
-        from bakeoff.pipeline.comparison.page.page import render_page
+        from bakeoff.pipeline.comparison.page import render_page
 
         return render_page(comparison)
     renderers = {
@@ -139,7 +139,7 @@ def keep_reports(made: MadeComparison) -> str:
     made : MadeComparison
         Its comparison has predictions.
     """
-    from bakeoff.pipeline.comparison.page.pictures import write_picture_files
+    from bakeoff.pipeline.comparison.page import write_picture_files
 
     comparison = made.comparison
     record = ComparisonRecord(

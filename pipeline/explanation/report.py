@@ -15,7 +15,7 @@ from bakeoff.pipeline.explanation.explain_model import Explanation
 from bakeoff.pipeline.explanation.importances import Importance
 from bakeoff.pipeline.explanation.learner_parts import Coefficients, LearnerParts
 from bakeoff.pipeline.explanation.outputs import ModelOutputs
-from bakeoff.pipeline.tables.html import render_template
+from bakeoff.pipeline.tables.markup import render_template
 from bakeoff.pipeline.tables.table import TEXT, Cell, Row, Table, make_table
 from bakeoff.pipeline.tables.terminal import print_table
 from bakeoff.pipeline.text.numbers import format_change, format_coefficient, format_mean, format_score

@@ -16,7 +16,7 @@ from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.figures.finished_run import FinishedRun, Parameters
 from bakeoff.pipeline.figures.panels import in_style
 from bakeoff.pipeline.stages.splitting import Splits
-from bakeoff.pipeline.tables.csv import write_csv
+from bakeoff.pipeline.tables.table_formats import write_csv
 
 DOTS_PER_INCH = 110
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bakeoff.pipeline.inspection.profile import Histogram, TableProfile
 from bakeoff.pipeline.stages.dataset.table import FEATURE, TARGET
-from bakeoff.pipeline.tables.html import render_template
+from bakeoff.pipeline.tables.markup import render_template
 from bakeoff.pipeline.tables.table import TEXT, Cell, Row, Table, make_table
 from bakeoff.pipeline.tables.terminal import print_table
 from bakeoff.pipeline.text.numbers import format_count, format_percent, format_score

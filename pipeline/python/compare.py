@@ -9,17 +9,17 @@ from typing import Any
 
 import pandas as pd
 
-from bakeoff.pipeline.comparison.analysis.gate import check_gate
+from bakeoff.pipeline.comparison import report_tables as tables
 from bakeoff.pipeline.comparison.comparison import Comparison, MetricResult
-from bakeoff.pipeline.comparison.reports import tables
 from bakeoff.pipeline.comparison.request import CompareRequest, require_choice
 from bakeoff.pipeline.comparison.stored_comparison import MadeComparison, keep_reports, make_comparison, render_report
+from bakeoff.pipeline.comparison.verdict import check_gate
 from bakeoff.pipeline.config.requests import read_values
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.python.call import own_process_state, reject_unknown_keywords
 from bakeoff.pipeline.python.run import RunResult
 from bakeoff.pipeline.python.sweep import SweepResult, find_store, name_run
-from bakeoff.pipeline.tables.html import render_template
+from bakeoff.pipeline.tables.markup import render_template
 
 CURES = {
     "to": "write the report with result.render(to=...)",

@@ -20,7 +20,7 @@ from bakeoff.pipeline.stages.dataset import ColumnRules, Roles
 from bakeoff.pipeline.stages.dataset.keys import build_from_keys
 from bakeoff.pipeline.stages.dataset.typed_table import read_frame
 from bakeoff.pipeline.sweep.compose import override_text
-from bakeoff.pipeline.tables.html import render_template
+from bakeoff.pipeline.tables.markup import render_template
 
 NO_TARGET = "no target"
 TEMPLATE = Path(__file__).parent / "templates" / "inspection.html"

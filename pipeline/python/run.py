@@ -38,7 +38,7 @@ from bakeoff.pipeline.python.call import (
 from bakeoff.pipeline.python.data import GivenData, open_data
 from bakeoff.pipeline.sweep.job import JobResult, PreparedJob
 from bakeoff.pipeline.sweep.request import FinishedRun, RunFailed, RunRequest, run_experiment
-from bakeoff.pipeline.tables.html import render_template
+from bakeoff.pipeline.tables.markup import render_template
 from bakeoff.pipeline.tables.table import Table, make_table
 from bakeoff.pipeline.tables.terminal import render_text
 from bakeoff.pipeline.text.secrets import conceal_words

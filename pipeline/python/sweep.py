@@ -33,7 +33,7 @@ from bakeoff.pipeline.sweep.jobs import FINISHED, REFUSED, SKIPPED, STOPPED, Job
 from bakeoff.pipeline.sweep.planning import PlanEntry
 from bakeoff.pipeline.sweep.request import THREAD_VARIABLES, SweepRequest, run_requested_sweep, set_single_threads
 from bakeoff.pipeline.sweep.result_table import ResultTable, tabulate_results
-from bakeoff.pipeline.tables.html import render_template
+from bakeoff.pipeline.tables.markup import render_template
 from bakeoff.pipeline.tables.table import TEXT, Cell, make_table
 from bakeoff.pipeline.tables.terminal import render_text
 from bakeoff.pipeline.text.secrets import conceal_words

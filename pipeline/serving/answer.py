@@ -15,8 +15,7 @@ from bakeoff.pipeline.model.further_rows import convert_rows
 from bakeoff.pipeline.model.row_report import compare_rows, describe_unknown_columns
 from bakeoff.pipeline.model.served_model import Model, predict_table
 from bakeoff.pipeline.serving.request_rows import CSV_TYPE, JSON_TYPE, UNPROCESSABLE, RequestError, RequestRows
-from bakeoff.pipeline.tables.csv import describe_escapes, write_csv
-from bakeoff.pipeline.tables.json_records import format_json, make_records
+from bakeoff.pipeline.tables.table_formats import describe_escapes, format_json, make_records, write_csv
 
 NOTES_HEADER = "X-Bakeoff-Notes"
 MAX_HEADER_BYTES = 4096

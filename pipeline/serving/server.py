@@ -31,7 +31,7 @@ from bakeoff.pipeline.serving.request_rows import (
     RequestError,
     read_request,
 )
-from bakeoff.pipeline.tables.json_records import format_json
+from bakeoff.pipeline.tables.table_formats import format_json
 from bakeoff.pipeline.tracking.loading import load_model
 
 if TYPE_CHECKING:

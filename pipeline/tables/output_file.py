@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.tables.csv import describe_escapes
-from bakeoff.pipeline.tables.table_formats import ESCAPED_FORMATS, WRITERS
+from bakeoff.pipeline.tables.table_formats import ESCAPED_FORMATS, WRITERS, describe_escapes
 from bakeoff.pipeline.text.words import expand_home
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from bakeoff.pipeline.errors import StoreError
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.experiment.builder import PartCache
 from bakeoff.pipeline.model.training_record import TrainingRecord, make_training_record
-from bakeoff.pipeline.tables.markdown import escape_markdown
+from bakeoff.pipeline.tables.markup import escape_markdown
 from bakeoff.pipeline.text.secrets import describe_error, format_traceback, hide_in_values, hide_secrets
 from bakeoff.pipeline.tracking import provenance
 from bakeoff.pipeline.tracking.heartbeat import Heartbeat

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from bakeoff.learners import KNeighborsClassifier, NaiveBayesClassifier
-from bakeoff.pipeline.comparison.statistics.fold_tests import (
+from bakeoff.pipeline.comparison.fold_tests import (
     compute_posterior,
 )
-from bakeoff.pipeline.comparison.statistics.rank_tests import (
+from bakeoff.pipeline.comparison.rank_tests import (
     compute_nemenyi_test,
 )
 from benchmarks import false_verdicts

@@ -18,7 +18,7 @@ from doubles import experiment
 
 from bakeoff.pipeline.card import MAX_CARD_LETTERS, MAX_PICTURE_CLASSES, CardContent, draw_confusion_matrix, write_card
 from bakeoff.pipeline.experiment import evaluate_splits
-from bakeoff.pipeline.tables.markdown import escape_markdown
+from bakeoff.pipeline.tables.markup import escape_markdown
 from bakeoff.pipeline.text.numbers import format_mean, format_score
 
 SVG = "{http://www.w3.org/2000/svg}"

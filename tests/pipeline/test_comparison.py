@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 from written_runs import write_run
 
-from bakeoff.pipeline.comparison.analysis.gate import check_gate
+from bakeoff.pipeline.comparison import selection as select
 from bakeoff.pipeline.comparison.compare_runs import compare_runs
 from bakeoff.pipeline.comparison.comparison import Comparison
-from bakeoff.pipeline.comparison.grid import selection as select
-from bakeoff.pipeline.comparison.request import ComparisonRequest
-from bakeoff.pipeline.comparison.statistics.fold_tests import (
+from bakeoff.pipeline.comparison.fold_tests import (
     compute_corrected_t_test,
     subtract_scores,
 )
+from bakeoff.pipeline.comparison.request import ComparisonRequest
+from bakeoff.pipeline.comparison.verdict import check_gate
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.store import Store, open_store
 

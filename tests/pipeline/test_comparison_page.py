@@ -11,10 +11,9 @@ import pytest
 from comparisons import ACCURACY, LOG_LOSS, make_comparison
 from html_page import BROWSER, Page, read_in_browser
 
+from bakeoff.pipeline.comparison import page as page_module
 from bakeoff.pipeline.comparison.comparison import Cell, Comparison, Configuration
-from bakeoff.pipeline.comparison.page import page as page_module
-from bakeoff.pipeline.comparison.page.page import render_page
-from bakeoff.pipeline.comparison.page.pictures import write_picture_files
+from bakeoff.pipeline.comparison.page import render_page, write_picture_files
 from bakeoff.pipeline.text.numbers import format_score
 
 EVIL = '<script>alert("x")</script>&amp; \'$'

@@ -6,12 +6,10 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
-from bakeoff.pipeline.comparison.grid.naming import name_configurations
-from bakeoff.pipeline.comparison.grid.run_facts import RunFacts, describe_run, mark_as_base
-from bakeoff.pipeline.comparison.grid.run_grid import MissingJob, arrange_runs
+from bakeoff.pipeline.comparison.run_facts import RunFacts, describe_run, mark_as_base, name_configurations
+from bakeoff.pipeline.comparison.run_grid import MissingJob, arrange_runs
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.stored_runs import StoredRun
 
@@ -219,10 +217,6 @@ def test_what_never_finished_is_left_out_and_this_is_said() -> None:
     failed = make_run("mlp", status="FAILED", tags={"error": "MemoryError"})
     grid = arrange_runs([make_run(), make_run("svm"), failed])
     assert grid.notes == ("Left out, because nothing of it finished: mlp on iris: failed: MemoryError",)
-
-
-def test_the_ratio_is_that_of_the_rows() -> None:
-    assert np.isclose(make_run().test_train_ratio, 1 / 9)
 
 
 @pytest.mark.parametrize(

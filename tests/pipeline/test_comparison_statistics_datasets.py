@@ -1,4 +1,4 @@
-"""Tests over several datasets agree with Demšar (2006), R, scikit-posthocs and baycomp."""
+"""Tests over several datasets agree with Demšar (2006), R, statsmodels and scikit-posthocs."""
 
 from __future__ import annotations
 
@@ -6,22 +6,20 @@ import math
 from itertools import product
 from typing import Any
 
-import baycomp
 import numpy as np
 import pytest
 import scikit_posthocs
-from published_scores import DEMSAR_AUC, J48_OF_54, NAIVE_BAYES_OF_54
+from published_scores import DEMSAR_AUC
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from bakeoff.pipeline.comparison.analysis.costs import find_pareto_front
-from bakeoff.pipeline.comparison.statistics.rank_tests import (
+from bakeoff.pipeline.comparison.overall_analysis import find_pareto_front
+from bakeoff.pipeline.comparison.rank_tests import (
     compare_two_over_datasets,
     compute_critical_difference,
     compute_friedman_test,
     compute_iman_davenport,
     compute_nemenyi_test,
-    compute_signed_rank_posterior,
     count_datasets,
     count_outcomes,
     find_cliques,
@@ -237,26 +235,6 @@ def test_missing_scores_are_refused() -> None:
         compare_two_over_datasets(np.ones(3), np.ones(4))
 
 
-def test_the_signed_rank_posterior_is_the_published_one() -> None:
-    # https://baycomp.readthedocs.io: two_on_multiple(nbc, j48, rope=1), of samples
-    posterior = compute_signed_rank_posterior(J48_OF_54, NAIVE_BAYES_OF_54, rope=1)
-    published = (0.23014, 0.00674, 0.76312)
-    assert (posterior.worse, posterior.equivalent, posterior.better) == pytest.approx(published, abs=0.006)
-    of_errors = compute_signed_rank_posterior(J48_OF_54, NAIVE_BAYES_OF_54, rope=1, greater_is_better=False)
-    assert (of_errors.worse, of_errors.better) == (posterior.better, posterior.worse)
-
-
-@pytest.mark.parametrize("rope", [0.0, 0.3, 1.0])
-@pytest.mark.parametrize("n_datasets", [5, 12, 54])
-def test_the_signed_rank_posterior_is_baycomps(n_datasets: int, rope: float) -> None:
-    scores = np.round(J48_OF_54[:n_datasets])
-    base_scores = np.round(NAIVE_BAYES_OF_54[:n_datasets])
-    posterior = compute_signed_rank_posterior(scores, base_scores, rope, seed=3)
-    # The same seed draws the same samples; only those that rounding decides may differ.
-    theirs = baycomp.SignedRankTest.probs(base_scores, scores, rope, nsamples=50_000, random_state=3)
-    assert (posterior.worse, posterior.better) == pytest.approx((theirs[0], theirs[-1]), abs=1e-4)
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_holm_is_that_of_statsmodels(seed: int) -> None:
     p = np.random.default_rng(seed).uniform(0, 0.2, 20).round(2)
@@ -269,11 +247,6 @@ def test_nemenyis_p_values_are_those_of_scikit_posthocs(seed: int) -> None:
     scores = np.random.default_rng(seed).normal(size=(8, 6)).round(1)
     expected = scikit_posthocs.posthoc_nemenyi_friedman(scores).to_numpy()
     assert compute_nemenyi_test(scores).p == pytest.approx(expected, rel=1e-10)
-
-
-def test_ties_alone_are_equivalent_over_datasets() -> None:
-    posterior = compute_signed_rank_posterior(J48_OF_54, J48_OF_54)
-    assert (posterior.get_verdict(1.0), posterior.is_degenerate) == ("equivalent", True)
 
 
 def test_the_pareto_front_holds_what_nothing_beats() -> None:

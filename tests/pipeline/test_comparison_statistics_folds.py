@@ -11,7 +11,7 @@ import pytest
 from published_scores import ANNEAL_DIFFERENCES, SONAR_J48, SONAR_NAIVE_BAYES
 from scipy import stats
 
-from bakeoff.pipeline.comparison.statistics.fold_tests import (
+from bakeoff.pipeline.comparison.fold_tests import (
     compute_corrected_t_test,
     compute_posterior,
     compute_power,

@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bakeoff.pipeline.comparison.statistics.fold_tests import (
+from bakeoff.pipeline.comparison.fold_tests import (
     compute_corrected_t_test,
     mark_difference,
     subtract_scores,
 )
-from bakeoff.pipeline.comparison.statistics.rank_tests import (
+from bakeoff.pipeline.comparison.rank_tests import (
     compare_two_over_datasets,
     compute_friedman_test,
     compute_nemenyi_test,

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from written_runs import write_run
 
-from bakeoff.pipeline.comparison.analysis.verdict import Standing, write_standing
+from bakeoff.pipeline.comparison import selection as select
 from bakeoff.pipeline.comparison.compare_runs import compare_runs
 from bakeoff.pipeline.comparison.comparison import Comparison
-from bakeoff.pipeline.comparison.grid import selection as select
 from bakeoff.pipeline.comparison.request import ComparisonRequest
+from bakeoff.pipeline.comparison.verdict import Standing, write_standing
 from bakeoff.pipeline.text.numbers import equate_p
 from bakeoff.pipeline.tracking.store import Store, open_store
 

@@ -16,7 +16,7 @@ from bakeoff.pipeline.model.row_report import RowReport, compare_rows, describe_
 from bakeoff.pipeline.model.training_record import TrainingRecord
 from bakeoff.pipeline.stages.dataset import ColumnRules, convert_columns
 from bakeoff.pipeline.stages.preprocessing import list_kinds
-from bakeoff.pipeline.tables.json_records import format_json
+from bakeoff.pipeline.tables.table_formats import format_json
 from bakeoff.pipeline.text.numbers import format_statistic
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from written_runs import write_run
 
-from bakeoff.pipeline.comparison.grid import selection as select
+from bakeoff.pipeline.comparison import selection as select
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.store import Store, open_store
 from bakeoff.pipeline.tracking.stored_runs import find_runs_of_jobs, read_series, search_stored_runs

@@ -111,9 +111,9 @@ class Posterior:
     rope : float
         Differences from -rope to rope are equivalent, in units of the score.
     location, scale : float
-        Of Student's t of the mean difference; NaN for the signed-rank test, whose posterior is a sample.
+        Of Student's t of the mean difference.
     degrees_of_freedom : int
-        Of Student's t; 0 for the signed-rank test.
+        Of Student's t.
     is_degenerate : bool
         Whether all differences are equal, so that the posterior is one point.
     problem : str

@@ -1,4 +1,6 @@
-"""Which of several configurations represents a learner: never the one with the best test scores.
+"""The rows of a comparison: its base, and which of several configurations represents a learner.
+
+A learner is never represented by the configuration with the best test scores.
 
 To take the best of N configurations by the scores that are then compared is to choose on the test rows, and a verdict
 between learners favours the one with the most configurations. So a learner is represented by its nested-tuned
@@ -19,15 +21,71 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bakeoff.pipeline.comparison.analysis.base import CHOSEN_SUFFIX
 from bakeoff.pipeline.comparison.cells import Series
-from bakeoff.pipeline.comparison.comparison import Cell, Configuration, LearnerChoice
-from bakeoff.pipeline.comparison.grid.grouping import group_by
-from bakeoff.pipeline.comparison.grid.pairing import CellKey
-from bakeoff.pipeline.comparison.grid.run_facts import RUN_KEY
-from bakeoff.pipeline.comparison.grid.run_grid import RunGrid
+from bakeoff.pipeline.comparison.comparison import Cell, ComparedDataset, ComparedMetric, Configuration, LearnerChoice
+from bakeoff.pipeline.comparison.dataset_analysis import select_cells
+from bakeoff.pipeline.comparison.rank_tests import rank_configurations
+from bakeoff.pipeline.comparison.run_facts import BASE_WORD, RUN_KEY, group_by
+from bakeoff.pipeline.comparison.run_grid import CellKey, RunGrid
+from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.text.words import count_nouns, join_words
 from bakeoff.pipeline.tracking.find_run import is_greater_better
+
+BEST_BASE = ""
+"""The word for the best configuration, which is the default."""
+CHOSEN_SUFFIX = " (chosen)"
+"""Ends the name of the row that represents several configurations of a learner."""
+
+
+def find_base(word: str, configurations: Sequence[Configuration]) -> str:
+    """Return the name of the configuration or the learner that is the base; empty for the best.
+
+    Raises
+    ------
+    UserError
+        There is no such configuration.
+    """
+    names = [each.name for each in configurations]
+    learners = [each.learner for each in configurations]
+    if word in (BEST_BASE, "best"):
+        return BEST_BASE
+    if word in names:
+        return word
+    # The row of a learner does not exist yet: it is made from the configurations, after the base is known.
+    word = word.removesuffix(CHOSEN_SUFFIX)
+    if word in learners:
+        own = [each.name for each in configurations if each.learner == word]
+        return own[0] if len(own) == 1 else word
+    raise UserError(f"compare: base={word} is not among the configurations. {did_you_mean(word, [*names, *learners])}")
+
+
+def find_base_run_row(configurations: Sequence[Configuration]) -> str:
+    """Return the name of the row of the run that was named as the base."""
+    prefix = f"{BASE_WORD} "
+    return next(each.name for each in configurations if each.params.get(RUN_KEY, "").startswith(prefix))
+
+
+def order_rows(
+    names: Sequence[str],
+    datasets: Sequence[ComparedDataset],
+    cells: Mapping[CellKey, Cell],
+    metric: ComparedMetric,
+) -> list[str]:
+    """Return names of configurations by their mean rank, the best first.
+
+    The datasets on which all have scores decide; where there is none, all datasets do.
+    """
+    all_scores = [select_cells(dataset, metric, cells, names, BEST_BASE) for dataset in datasets]
+    complete = [scores for scores in all_scores if len(scores.cells) == len(names)]
+    ranks: dict[str, list[float]] = {}
+    for scores in complete or all_scores:
+        if not scores.cells:
+            continue
+        own = rank_configurations(scores.means[np.newaxis], metric.greater_is_better)[0]  # (k,)
+        for cell, rank in zip(scores.cells, own, strict=True):
+            ranks.setdefault(cell.configuration, []).append(float(rank))
+    return sorted(names, key=lambda name: float(np.mean(ranks[name])))
+
 
 TUNING = "tuning"
 VALIDATION = "validation"

@@ -16,7 +16,7 @@ from bakeoff.pipeline.comparison.comparison import (
     OverallResult,
     Summary,
 )
-from bakeoff.pipeline.comparison.reports.pairs import find_posterior
+from bakeoff.pipeline.comparison.pair_tables import find_posterior
 from bakeoff.pipeline.tables import table as tables
 from bakeoff.pipeline.tables.table import CODE, EMPTY, TEXT, Row, Table, make_table
 from bakeoff.pipeline.text.numbers import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from bakeoff.pipeline.comparison.grid.run_facts import REQUIRED_PARAMS, RunFacts, describe_run, mark_as_base, shorten_id
-from bakeoff.pipeline.comparison.grid.run_grid import MissingJob
+from bakeoff.pipeline.comparison.run_facts import REQUIRED_PARAMS, RunFacts, describe_run, mark_as_base, shorten_id
+from bakeoff.pipeline.comparison.run_grid import MissingJob
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.text.words import count_nouns
 from bakeoff.pipeline.tracking.find_run import LATEST, find_run_id

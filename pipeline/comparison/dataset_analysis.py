@@ -8,9 +8,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bakeoff.pipeline.comparison.comparison import Cell, ComparedDataset, ComparedMetric, Settings
-from bakeoff.pipeline.comparison.results import SAME, PairResult, Summary
-from bakeoff.pipeline.comparison.statistics.fold_tests import (
+from bakeoff.pipeline.comparison.comparison import (
+    SAME,
+    Cell,
+    ComparedDataset,
+    ComparedMetric,
+    PairResult,
+    Settings,
+    Summary,
+)
+from bakeoff.pipeline.comparison.fold_tests import (
     compute_corrected_t_test,
     compute_posterior,
     estimate_mean,
@@ -18,7 +25,7 @@ from bakeoff.pipeline.comparison.statistics.fold_tests import (
     mark_difference,
     subtract_scores,
 )
-from bakeoff.pipeline.comparison.statistics.rank_tests import list_pairs, rank_configurations
+from bakeoff.pipeline.comparison.rank_tests import list_pairs, rank_configurations
 from bakeoff.pipeline.model.drift import adjust_by_holm
 
 

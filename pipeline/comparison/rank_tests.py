@@ -1,4 +1,4 @@
-"""Tests of mean scores over several datasets: Friedman, Nemenyi, Wilcoxon, and the Bayesian signed-rank test.
+"""Tests of mean scores over several datasets: Friedman, Nemenyi and Wilcoxon.
 
 Each dataset counts once, by the ranks of the configurations. SciPy computes the distributions, but for the exact one of
 the Wilcoxon test: SciPy's holds without ties only, and with ties it tries all changes of signs up to 13 datasets, which
@@ -6,8 +6,6 @@ takes a second for each pair. The exact distribution with ties is a sum over ran
 
 References
 ----------
-Benavoli, A., Corani, G., Mangili, F., Zaffalon, M. and Ruggeri, F. (2014). A Bayesian Wilcoxon signed-rank test based
-on the Dirichlet process. ICML 2014, 1026-1034.
 Demšar, J. (2006). Statistical comparisons of classifiers over multiple data sets. Journal of Machine Learning
 Research 7, 1-30.
 Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of Statistics 6, 65-70.
@@ -24,8 +22,6 @@ from itertools import combinations
 import numpy as np
 from scipy import stats
 
-from bakeoff.pipeline.comparison.statistics.fold_tests import Posterior, require_rope, subtract_scores
-
 MIN_DATASETS = 5
 """Below this number of datasets, tests over datasets have too little to go on."""
 MIN_FRIEDMAN_CONFIGURATIONS = 3
@@ -36,10 +32,6 @@ MAX_EXACT_DATASETS = 50
 """The exact distribution is used up to here, as R and SciPy do where there are no ties."""
 RANKED_DIGITS = 12
 """Scores that agree in so many digits, relative to the largest of their dataset, are ties."""
-SIGNED_RANK_SAMPLES = 50_000
-"""Samples of the signed-rank posterior: a probability is known to about ± 0.004."""
-PRIOR_WEIGHT = 0.5
-"""Of the tie that the signed-rank posterior adds to the differences, in datasets."""
 
 
 @dataclass(frozen=True)
@@ -464,63 +456,3 @@ def _compute_exact_p(ranks: np.ndarray, observed: float) -> float:
     below = np.sum(probabilities[: place + 1])
     above = np.sum(probabilities[place:])
     return float(min(1.0, 2 * min(below, above)))
-
-
-def compute_signed_rank_posterior(
-    scores: np.ndarray,
-    base_scores: np.ndarray,
-    rope: float = 0.0,
-    greater_is_better: bool = True,
-    seed: int = 0,
-) -> Posterior:
-    """Compute posterior probabilities over several datasets by the Bayesian signed-rank test.
-
-    The probabilities are fractions of samples of a Dirichlet process, so that their last digits depend on the seed.
-
-    Parameters
-    ----------
-    scores, base_scores : ndarray of shape (N,)
-        Mean scores on the same N datasets.
-    rope : float, default 0
-        Half the width of the region of practical equivalence, in units of the score.
-    greater_is_better : bool, default True
-    seed : int, default 0
-
-    Returns
-    -------
-    Posterior
-        Its location is the mean difference.
-
-    Raises
-    ------
-    ValueError
-        If the rope is negative, the shapes differ, or a score is not finite.
-
-    References
-    ----------
-    Benavoli et al. (2014).
-    """
-    require_rope(rope)
-    differences = subtract_scores(scores, base_scores)  # (N,)
-    location = float(np.mean(differences))
-    nan = float("nan")
-    if not np.any(differences):
-        return Posterior(0.0, 1.0, 0.0, rope, location, nan, 0, True, "")
-    with_prior = np.append(0.0, differences)  # (N + 1,)
-    sums = with_prior[:, np.newaxis] + with_prior  # (N + 1, N + 1)
-    weights = np.ones(len(with_prior))  # (N + 1,)
-    weights[0] = PRIOR_WEIGHT
-    samples = np.random.RandomState(seed).dirichlet(weights, SIGNED_RANK_SAMPLES)  # (s, N + 1)
-    # A sum on the border of the rope counts half on either side.
-    above = _weigh_pairs(samples, np.heaviside(sums - 2 * rope, 0.5))  # (s,)
-    below = _weigh_pairs(samples, np.heaviside(-sums - 2 * rope, 0.5))  # (s,)
-    winners = np.argmax([below, 1 - below - above, above], axis=0)  # (s,)
-    worse, equivalent, better = (np.bincount(winners, minlength=3) / SIGNED_RANK_SAMPLES).tolist()
-    if not greater_is_better:
-        worse, better = better, worse
-    return Posterior(worse, equivalent, better, rope, location, nan, 0, False, "")
-
-
-def _weigh_pairs(samples: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return the mean of values (N + 1, N + 1) of pairs under each of the weights (s, N + 1), shape (s,)."""
-    return np.asarray(np.sum(samples @ values * samples, axis=1))

@@ -1,1 +1,0 @@
-"""Runs arranged as a grid of configurations and datasets, paired fold by fold."""

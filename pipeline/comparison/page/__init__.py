@@ -1,1 +1,0 @@
-"""The report of a comparison as one self-contained HTML page."""

@@ -1,1 +1,0 @@
-"""Tests and estimates on arrays: folds of one dataset, and mean scores over several datasets."""

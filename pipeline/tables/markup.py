@@ -1,0 +1,190 @@
+"""Tables and text as Markdown, as LaTeX, and in pages of HTML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from bakeoff.pipeline.tables.table import NUMBER, Cell, Table
+
+MARKDOWN_SIGNS = re.compile(r"([\\`*#|~]|(?<!\w)_|_(?!\w)|\](?=[(:\[]))")
+"""Signs that Markdown interprets; an underscore within a word is none, and a bracket may begin an interval."""
+
+
+def render_markdown(table: Table, gap: str = "") -> list[str]:
+    """Return the lines of a table, without its title and its footnote.
+
+    Parameters
+    ----------
+    table : Table
+    gap : str
+        Markup before each column but the first, for pages that leave no space between them.
+    """
+    rules = ["---:" if column.kind == NUMBER else "---" for column in table.columns]
+    rows = [_join_markdown(map(_write_markdown_cell, row), gap) for row in (table.columns, *table.rows)]
+    return [rows[0], _join_markdown(rules, ""), *rows[1:]]
+
+
+def render_section(table: Table) -> Iterator[str]:
+    """Yield the lines of a table with its title as a heading, and its footnote."""
+    yield from (f"## {escape_markdown(table.title)}", "", *render_markdown(table), "")
+    if table.footnote:
+        yield from (escape_markdown(table.footnote), "")
+
+
+def escape_markdown(text: str) -> str:
+    r"""Return a text, on one line, that Markdown shows as it is.
+
+    Examples
+    --------
+    >>> print(escape_markdown("a_b < c* _d [0, 1] [x](y) &lt;"))
+    a_b &lt; c\* \_d [0, 1] [x\](y) &amp;lt;
+    """
+    escaped = MARKDOWN_SIGNS.sub(r"\\\1", " ".join(text.split()))
+    return re.sub(r"&(?=#?\w+;)", "&amp;", escaped).replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _write_markdown_cell(cell: Cell) -> str:
+    escaped = escape_markdown(cell.line)
+    return f"**{escaped}**" if cell.is_best else escaped
+
+
+def _join_markdown(cells: Iterable[str], gap: str) -> str:
+    return f"| {f' | {gap}'.join(cells)} |"
+
+
+LATEX_SIGNS = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "\N{NO-BREAK SPACE}": "~",
+    "µ": r"$\mu$",
+    "±": r"$\pm$",
+    "–": r"--",
+    "−": r"$-$",
+    "α": r"$\alpha$",
+    "Δ": r"$\Delta$",
+    "χ": r"$\chi$",
+    "²": r"\textsuperscript{2}",
+    "≤": r"$\leq$",
+    "≥": r"$\geq$",
+    "…": r"\dots{}",
+    "×": r"$\times$",
+    "•": r"$\bullet$",
+}
+"""Signs that LaTeX interprets, or that its default fonts lack."""
+
+
+def render_latex(table: Table, caption: str) -> list[str]:
+    """Return the lines of a table with a caption."""
+    sides = "".join("r" if column.kind == NUMBER else "l" for column in table.columns)
+    rows = [_join_latex(map(_write_latex_cell, row)) for row in table.rows]
+    return [
+        "",
+        r"\begin{table}",
+        r"\centering",
+        rf"\caption{{{escape_latex(caption)}}}",
+        rf"\begin{{tabular}}{{{sides}}}",
+        r"\toprule",
+        _join_latex(map(_write_latex_cell, table.columns)),
+        r"\midrule",
+        *rows,
+        r"\bottomrule",
+        r"\end{tabular}",
+        r"\end{table}",
+    ]
+
+
+def escape_latex(text: str) -> str:
+    r"""Return text that LaTeX prints as it is.
+
+    Examples
+    --------
+    >>> escape_latex("50 % of a_b")
+    '50 \\% of a\\_b'
+    """
+    return "".join(LATEX_SIGNS.get(sign, sign) for sign in " ".join(text.split()))
+
+
+def _write_latex_cell(cell: Cell) -> str:
+    escaped = escape_latex(cell.line)
+    # A hyphen before a digit is a minus.
+    number = f"$-${escaped[1:]}" if cell.kind == NUMBER and escaped.startswith("-") else escaped
+    return rf"\textbf{{{number}}}" if cell.is_best else number
+
+
+def _join_latex(cells: Iterable[str]) -> str:
+    row = " & ".join(cells)
+    # After the end of a row, LaTeX reads a bracket or a star as an argument.
+    shield = "{}" if row.startswith(("[", "*")) else ""
+    return rf"{shield}{row} \\"
+
+
+FOLDER = Path(__file__).parent
+MAX_INLINE_COLUMNS = 6
+"""In wider tables, notes stand below what they belong to."""
+NO_FILTERS: Mapping[str, Callable[[Any], str]] = {}
+
+
+def render_template(
+    file: Path, values: Mapping[str, Any], filters: Mapping[str, Callable[[Any], str]] = NO_FILTERS
+) -> str:
+    """Return a page: a template of Jinja, filled with values.
+
+    Parameters
+    ----------
+    file : Path
+        The template; it may insert ``style`` and ``script``, use the filters ``breakable`` and ``typeset``, and
+        import the macro ``table`` of ``table.html``, which shows a `Table`.
+    values : mapping of str to object
+    filters : mapping of str to callable
+        Further filters.
+    """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader([file.parent, FOLDER]),
+        # Names of users may hold any letters; nothing but what a template declares safe is inserted as it is.
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"breakable": make_breakable, "typeset": typeset}
+    environment.globals["max_inline_columns"] = MAX_INLINE_COLUMNS
+    environment.filters |= dict(filters)
+    style = (FOLDER / "page.css").read_text(encoding="utf-8")
+    script = (FOLDER / "sort.js").read_text(encoding="utf-8")
+    return environment.get_template(file.name).render(style=style, script=script, **values)
+
+
+def make_breakable(text: str) -> Any:
+    """Return an escaped text that browsers may break after `_`, `=` and `/`, since names may be long."""
+    from markupsafe import Markup, escape
+
+    pieces = re.split(r"(?<=[_=/])(?=\w)", text)
+    # Each piece is escaped, so that the joined text holds no markup but the breaks.
+    return Markup("<wbr>").join(escape(piece) for piece in pieces)
+
+
+def typeset(number: str) -> str:
+    """Return a number as text, with the sign of a minus for its hyphens.
+
+    Examples
+    --------
+    >>> typeset("-0.5000")
+    '−0.5000'
+    """
+    return number.replace("-", "−")
