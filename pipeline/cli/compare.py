@@ -88,7 +88,7 @@ def _compare(request: CompareRequest, command: str, sweep_words: Sequence[str] |
     if request.keep and made.store.is_copy:
         print_note("the comparison is not kept, because the store cannot be written")
     elif request.keep:
-        print_note(f"kept as run {keep_reports(made)} of experiment {made.experiment}{SUFFIX}")
+        print_note(f"kept as run {keep_reports(made)} of experiment {made.comparison.experiment}{SUFFIX}")
     if request.fail_if == "never":
         return False
     gate = check_gate(made.comparison)

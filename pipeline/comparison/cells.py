@@ -17,6 +17,8 @@ from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.scoring import describe_definition, is_bounded
 from bakeoff.pipeline.text.words import count_nouns
 from bakeoff.pipeline.tracking.find_run import find_headline, is_greater_better, read_metric_entries
+from bakeoff.pipeline.tracking.history import count_looks
+from bakeoff.pipeline.tracking.store import Store
 
 TEST_PREFIX = "test_"
 TIME_PREFIX = "time/"
@@ -260,24 +262,28 @@ def _mean(values: Sequence[float]) -> float:
     return float(np.mean(values))
 
 
-def describe_datasets(grid: RunGrid, cells: Mapping[CellKey, Cell]) -> tuple[ComparedDataset, ...]:
+def describe_datasets(grid: RunGrid, cells: Mapping[CellKey, Cell], store: Store) -> tuple[ComparedDataset, ...]:
     """Return the datasets of a grid, with their folds and rows."""
-    return tuple(_describe_dataset(name, grid, cells) for name in grid.datasets)
+    return tuple(_describe_dataset(name, grid, cells, store) for name in grid.datasets)
 
 
-def _describe_dataset(name: str, grid: RunGrid, cells: Mapping[CellKey, Cell]) -> ComparedDataset:
+def _describe_dataset(name: str, grid: RunGrid, cells: Mapping[CellKey, Cell], store: Store) -> ComparedDataset:
+    # All cells of a dataset have the same seeds and splits, so any of them describes it.
     runs = next(runs for (_, dataset), runs in grid.runs.items() if dataset == name)
-    own = [cell for (_, dataset), cell in cells.items() if dataset == name and not cell.reason]
-    n_folds = max((len(values) for cell in own for values in cell.scores.values()), default=0)
+    complete = [cell for (_, dataset), cell in cells.items() if dataset == name and not cell.reason]
+    n_folds = max((len(values) for cell in complete for values in cell.scores.values()), default=0)
+    splits_digests = tuple(each.splits_digest for each in runs)
+    looks = [count_looks(store, grid.datasets[name], splits) for splits in splits_digests]
     return ComparedDataset(
         name=name,
         digest=grid.datasets[name],
         evaluation=_describe_evaluation(runs[0]),
         n_folds=n_folds,
-        n_train=max((cell.n_train for cell in own), default=math.nan),
-        n_test=max((cell.n_test for cell in own), default=math.nan),
+        n_train=max((cell.n_train for cell in complete), default=math.nan),
+        n_test=max((cell.n_test for cell in complete), default=math.nan),
         folds_per_repeat=_count_folds_per_repeat(runs, n_folds),
-        splits_digests=tuple(each.splits_digest for each in runs),
+        splits_digests=splits_digests,
+        n_looks=max(looks, default=0),
         description=_describe_rows(runs[0].run.tags.get("mlflow.note.content", "")),
     )
 

@@ -47,6 +47,10 @@ def find_base(word: str, configurations: Sequence[Configuration]) -> str:
     """
     names = [each.name for each in configurations]
     learners = [each.learner for each in configurations]
+    # A run that was named as the base is a row of its own.
+    runs = [each.name for each in configurations if each.params.get(RUN_KEY, "").startswith(f"{BASE_WORD} ")]
+    if runs:
+        return runs[0]
     if word in (BEST_BASE, "best"):
         return BEST_BASE
     if word in names:
@@ -57,12 +61,6 @@ def find_base(word: str, configurations: Sequence[Configuration]) -> str:
         own = [each.name for each in configurations if each.learner == word]
         return own[0] if len(own) == 1 else word
     raise UserError(f"compare: base={word} is not among the configurations. {did_you_mean(word, [*names, *learners])}")
-
-
-def find_base_run_row(configurations: Sequence[Configuration]) -> str:
-    """Return the name of the row of the run that was named as the base."""
-    prefix = f"{BASE_WORD} "
-    return next(each.name for each in configurations if each.params.get(RUN_KEY, "").startswith(prefix))
 
 
 def order_rows(
@@ -109,6 +107,11 @@ class ChosenRows:
     others: tuple[Configuration, ...]
     cells: Mapping[CellKey, Cell]
     choices: tuple[LearnerChoice, ...]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the rows."""
+        return [row.name for row in self.rows]
 
 
 @dataclass(frozen=True)

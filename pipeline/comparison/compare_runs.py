@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 
@@ -23,7 +23,6 @@ from bakeoff.pipeline.comparison.choices import (
     choose_rows,
     describe_chosen,
     find_base,
-    find_base_run_row,
     order_rows,
 )
 from bakeoff.pipeline.comparison.comparison import (
@@ -38,107 +37,167 @@ from bakeoff.pipeline.comparison.comparison import (
 )
 from bakeoff.pipeline.comparison.dataset_analysis import compare_all_pairs, select_cells, summarize_cells
 from bakeoff.pipeline.comparison.overall_analysis import analyze_overall, compare_costs
-from bakeoff.pipeline.comparison.request import ComparisonRequest
-from bakeoff.pipeline.comparison.run_facts import RunFacts
-from bakeoff.pipeline.comparison.run_grid import CellKey, MissingJob, RunGrid, arrange_runs
+from bakeoff.pipeline.comparison.request import CompareRequest
+from bakeoff.pipeline.comparison.run_grid import arrange_runs
+from bakeoff.pipeline.comparison.selection import Selection
 from bakeoff.pipeline.comparison.verdict import write_dataset_verdict, write_overall_verdict
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.text.words import count_nouns, join_words
 from bakeoff.pipeline.tracking.find_run import find_headline
-from bakeoff.pipeline.tracking.history import count_looks
 from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.stored_runs import read_series
 
+PACKAGES = ("numpy", "scipy", "scikit-learn", "mlflow")
 POWER = 0.8
 """The probability with which a difference is to be shown, where reports say what that would take."""
+MAX_REASONS = 3
+MAX_DATASETS_IN_VERDICT = 4
+"""Up to this number of datasets, the verdict on each is a part of the whole one if tests over datasets are not."""
 
 
-@dataclass(frozen=True)
-class Analysis:
-    """The analysis of chosen rows by all metrics.
-
-    Attributes
-    ----------
-    datasets : tuple of ComparedDataset
-    metrics : tuple of ComparedMetric
-    chosen : ChosenRows
-        The rows in the order of the reports, the best first.
-    request : ComparisonRequest
-    """
-
-    datasets: tuple[ComparedDataset, ...]
-    metrics: tuple[ComparedMetric, ...]
-    chosen: ChosenRows
-    request: ComparisonRequest
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the rows."""
-        return [row.name for row in self.chosen.rows]
-
-    def make_settings(self, base: str) -> Settings:
-        """Return the settings, with the best row as the base if none was given."""
-        if base == BEST_BASE:
-            chosen_base = self.names[0]
-        else:
-            chosen_base = base if base in self.names else self._find_row_of(base)
-        return Settings(
-            alpha=self.request.alpha,
-            base=chosen_base,
-            is_base_given=base != BEST_BASE,
-            power=POWER,
-            all_pairs=self.request.all_pairs,
-        )
-
-    def _find_row_of(self, base: str) -> str:
-        """Return the row of a learner that was named as the base."""
-        rows = [row.name for row in self.chosen.rows if row.learner == base]
-        if len(rows) != 1:
-            raise UserError(
-                f"compare: base={base} is {count_nouns(len(rows), 'configuration')}: name one of {', '.join(rows)}."
-            )
-        return rows[0]
-
-    def analyze(self, settings: Settings) -> tuple[MetricResult, ...]:
-        """Return the results by each metric."""
-        return tuple(self._analyze_metric(metric, settings) for metric in self.metrics)
-
-    def _analyze_metric(self, metric: ComparedMetric, settings: Settings) -> MetricResult:
-        results = tuple(self._analyze_dataset(dataset, metric, settings) for dataset in self.datasets)
-        overall = None
-        if len(self.datasets) > 1:
-            overall = analyze_overall(results, self.names, metric, settings)
-            overall = replace(overall, verdict=write_overall_verdict(overall, metric, settings))
-        pareto = compare_costs(results, self.names, self.chosen.cells, metric, settings.base)
-        return MetricResult(metric.name, results, overall, pareto)
-
-    def _analyze_dataset(self, dataset: ComparedDataset, metric: ComparedMetric, settings: Settings) -> DatasetResult:
-        scores = select_cells(dataset, metric, self.chosen.cells, self.names, settings.base)
-        if not scores.cells:
-            return DatasetResult(dataset.name, "", (), (), ("No configuration has scores here.",))
-        summaries = summarize_cells(scores, settings)
-        pairs = compare_all_pairs(scores, settings)
-        base = "" if scores.base_cell is None else settings.base
-        verdict = write_dataset_verdict(summaries, pairs, metric, settings)
-        return DatasetResult(dataset.name, base, summaries, pairs, verdict)
-
-
-def write_notes(
-    chosen: ChosenRows,
-    metrics: Sequence[ComparedMetric],
-    datasets: Sequence[ComparedDataset],
-    settings: Settings,
-) -> list[str]:
-    """Return what a reader must know beside the numbers.
+def compare_runs(
+    store: Store, selection: Selection, request: CompareRequest, command: str = "", repeat: Sequence[str] = ()
+) -> Comparison:
+    """Compare selected runs.
 
     Parameters
     ----------
-    chosen : ChosenRows
-    metrics : sequence of ComparedMetric
-    datasets : sequence of ComparedDataset
-    settings : Settings
+    store : Store
+    selection : Selection
+    request : CompareRequest
+    command : str
+        The command line that asks for the comparison.
+    repeat : sequence of str
+        Commands that run the jobs again.
+
+    Raises
+    ------
+    UserError
+        The runs cannot be compared.
     """
+    grid = arrange_runs(selection.facts, selection.missing, selection.is_by_id)
+    runs = [each.run for each in grid.finished]
+    metrics = choose_compared_metrics(request.metrics or (), grid.finished, request.rope)
+    headline = find_headline(runs[0].params, runs[0].metrics) or metrics[0].name
+    validation = get_validation_metric(metrics[0].name, headline)
+    # One query for all runs: a query for each would take most of the time of a comparison.
+    series = read_series(store, runs, [*(metric.name for metric in metrics), validation])
+    cells = make_cells(grid, series, metrics)
+    datasets = describe_datasets(grid, cells, store)
+
+    configurations = [make_configuration(name, params) for name, params in grid.configurations.items()]
+    base = find_base(request.base, configurations)
+    validation_scores = ValidationScores(validation, series, grid)
+    chosen = choose_rows(configurations, cells, validation_scores, base, request.choice != "none")
+    # The order comes after the choice: the best row is the base by default, and only rows that remain may be it.
+    chosen = _order_rows(_drop_empty_rows(chosen), datasets, metrics[0])
+    settings = _make_settings(request, base, chosen.rows)
+    results = tuple(_analyze_metric(metric, datasets, chosen, settings) for metric in metrics)
+    return Comparison(
+        question=_write_question(chosen.names, datasets, metrics[0]),
+        selection=selection.description,
+        command=hide_secrets(command),
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        verdict=_write_verdict(results[0]),
+        notes=(*grid.notes, *_write_notes(chosen, metrics, datasets, settings)),
+        settings=settings,
+        metrics=metrics,
+        datasets=datasets,
+        configurations=chosen.rows,
+        cells=_list_cells(chosen, chosen.rows, datasets),
+        results=results,
+        choices=chosen.choices,
+        other_configurations=chosen.others,
+        other_cells=_list_cells(chosen, chosen.others, datasets),
+        run_ids=tuple(dict.fromkeys(run.run_id for run in runs)),
+        store=hide_secrets(store.uri),
+        experiment=request.tracking__experiment,
+        versions=_read_versions(),
+        repeat=tuple(repeat),
+    )
+
+
+def _list_cells(
+    chosen: ChosenRows, rows: Sequence[Configuration], datasets: Sequence[ComparedDataset]
+) -> tuple[Cell, ...]:
+    return tuple(chosen.cells[row.name, dataset.name] for row in rows for dataset in datasets)
+
+
+def _drop_empty_rows(chosen: ChosenRows) -> ChosenRows:
+    """Return the rows that have scores on some dataset; reject fewer than two of them."""
+    # A row without any scores would leave no dataset complete.
+    full = {name for (name, _), cell in chosen.cells.items() if not cell.reason}
+    kept = tuple(row for row in chosen.rows if row.name in full)
+    if len(kept) < 2:
+        empty = [cell for cell in chosen.cells.values() if cell.reason]
+        reasons = [f"{cell.configuration} on {cell.dataset}: {cell.reason}" for cell in empty[:MAX_REASONS]]
+        found = "only one configuration has" if kept else "no configuration has"
+        raise UserError(
+            f"compare: {found} scores in all folds of a dataset, and a comparison needs two; {'; '.join(reasons)}."
+        )
+    dropped = tuple(row for row in chosen.rows if row.name not in full)
+    return replace(chosen, rows=kept, others=(*chosen.others, *dropped))
+
+
+def _order_rows(chosen: ChosenRows, datasets: Sequence[ComparedDataset], metric: ComparedMetric) -> ChosenRows:
+    by_name = {row.name: row for row in chosen.rows}
+    order = order_rows(chosen.names, datasets, chosen.cells, metric)
+    return replace(chosen, rows=tuple(by_name[name] for name in order))
+
+
+def _make_settings(request: CompareRequest, base: str, rows: Sequence[Configuration]) -> Settings:
+    """Return the settings, with the best row as the base if none was given."""
+    return Settings(
+        alpha=request.alpha,
+        base=rows[0].name if base == BEST_BASE else _find_base_row(base, rows),
+        is_base_given=base != BEST_BASE,
+        power=POWER,
+        all_pairs=request.pairs == "all",
+    )
+
+
+def _find_base_row(base: str, rows: Sequence[Configuration]) -> str:
+    """Return the row of a configuration, or the only row of a learner, that was named as the base."""
+    if base in [row.name for row in rows]:
+        return base
+    names = [row.name for row in rows if row.learner == base]
+    if len(names) != 1:
+        raise UserError(
+            f"compare: base={base} is {count_nouns(len(names), 'configuration')}: name one of {', '.join(names)}."
+        )
+    return names[0]
+
+
+def _analyze_metric(
+    metric: ComparedMetric, datasets: Sequence[ComparedDataset], chosen: ChosenRows, settings: Settings
+) -> MetricResult:
+    results = tuple(_analyze_dataset(dataset, metric, chosen, settings) for dataset in datasets)
+    overall = None
+    if len(datasets) > 1:
+        overall = analyze_overall(results, chosen.names, metric, settings)
+        overall = replace(overall, verdict=write_overall_verdict(overall, metric, settings))
+    pareto = compare_costs(results, chosen.names, chosen.cells, metric, settings.base)
+    return MetricResult(metric.name, results, overall, pareto)
+
+
+def _analyze_dataset(
+    dataset: ComparedDataset, metric: ComparedMetric, chosen: ChosenRows, settings: Settings
+) -> DatasetResult:
+    scores = select_cells(dataset, metric, chosen.cells, chosen.names, settings.base)
+    if not scores.cells:
+        return DatasetResult(dataset.name, "", (), (), ("No configuration has scores here.",))
+    summaries = summarize_cells(scores, settings)
+    pairs = compare_all_pairs(scores, settings)
+    base = "" if scores.base_cell is None else settings.base
+    verdict = write_dataset_verdict(summaries, pairs, metric, settings)
+    return DatasetResult(dataset.name, base, summaries, pairs, verdict)
+
+
+def _write_notes(
+    chosen: ChosenRows, metrics: Sequence[ComparedMetric], datasets: Sequence[ComparedDataset], settings: Settings
+) -> list[str]:
+    """Return what a reader must know beside the numbers."""
     notes = [choice.sentence for choice in chosen.choices]
     notes += [f"Chosen: {describe_chosen(cell)}." for cell in chosen.cells.values() if cell.chosen]
     rows = {row.name for row in chosen.rows}
@@ -188,167 +247,6 @@ def _write_ratio_notes(chosen: ChosenRows, datasets: Sequence[ComparedDataset]) 
 
 def _is_empty(name: str, chosen: ChosenRows) -> bool:
     return all(cell.reason for (own, _), cell in chosen.cells.items() if own == name)
-
-
-PACKAGES = ("numpy", "scipy", "scikit-learn", "mlflow")
-MAX_REASONS = 3
-MAX_DATASETS_IN_VERDICT = 4
-"""Up to this number of datasets, the verdict on each is a part of the whole one if tests over datasets are not."""
-
-
-def compare_runs(
-    facts: Sequence[RunFacts], missing: Sequence[MissingJob], store: Store, experiment: str, request: ComparisonRequest
-) -> Comparison:
-    """Compare runs.
-
-    Parameters
-    ----------
-    facts : sequence of RunFacts
-        Finished or not, the newest first.
-    missing : sequence of MissingJob
-        Jobs without a run.
-    store : Store
-    experiment : str
-        Its name.
-    request : ComparisonRequest
-
-    Raises
-    ------
-    UserError
-        The runs cannot be compared.
-    """
-    scored = _read_scores(arrange_runs(facts, missing, request.keeps_all), store, request)
-    datasets = scored.datasets
-    headline = scored.metrics[0]
-    base = _find_base(scored.configurations, request)
-    chosen = choose_rows(scored.configurations, scored.cells, scored.validation, base, request.may_choose)
-    _require_scores(chosen)
-    # The order comes after the choice: the best row is the base by default, and only rows that remain may be it.
-    chosen = _order_chosen(_drop_empty_rows(chosen), datasets, headline)
-    analysis = Analysis(datasets, scored.metrics, chosen, request)
-    settings = analysis.make_settings(base)
-    results = analysis.analyze(settings)
-    notes = write_notes(chosen, scored.metrics, datasets, settings)
-    return Comparison(
-        question=_write_question(analysis.names, datasets, headline),
-        selection=request.selection,
-        command=hide_secrets(request.command),
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        verdict=_write_verdict(results[0]),
-        notes=(*scored.grid.notes, *notes),
-        settings=settings,
-        metrics=scored.metrics,
-        datasets=datasets,
-        configurations=chosen.rows,
-        cells=_list_cells(chosen, chosen.rows, datasets),
-        results=results,
-        choices=chosen.choices,
-        other_configurations=chosen.others,
-        other_cells=_list_cells(chosen, chosen.others, datasets),
-        run_ids=scored.run_ids,
-        store=hide_secrets(store.uri),
-        experiment=experiment,
-        versions=_read_versions(),
-        repeat=request.repeat,
-    )
-
-
-@dataclass(frozen=True)
-class ScoredGrid:
-    """A grid of runs with the scores of their folds.
-
-    Attributes
-    ----------
-    grid : RunGrid
-    metrics : tuple of ComparedMetric
-    configurations : list of Configuration
-    cells : mapping of CellKey to Cell
-    datasets : tuple of ComparedDataset
-    validation : ValidationScores
-        By which one of several configurations of a learner may be chosen.
-    """
-
-    grid: RunGrid
-    metrics: tuple[ComparedMetric, ...]
-    configurations: list[Configuration]
-    cells: dict[CellKey, Cell]
-    datasets: tuple[ComparedDataset, ...]
-    validation: ValidationScores
-
-    @property
-    def run_ids(self) -> tuple[str, ...]:
-        """The ids of all runs that were read, each once."""
-        return tuple(dict.fromkeys(each.run.run_id for each in self.grid.finished))
-
-
-def _read_scores(grid: RunGrid, store: Store, request: ComparisonRequest) -> ScoredGrid:
-    """Read the scores of the folds of all runs of a grid."""
-    runs = grid.finished
-    metrics = choose_compared_metrics(request.metrics, runs, request.rope)
-    first_run = runs[0].run
-    headline = find_headline(first_run.params, first_run.metrics) or metrics[0].name
-    validation = get_validation_metric(metrics[0].name, headline)
-    # One query for all runs: a query for each would take most of the time of a comparison.
-    series = read_series(store, [each.run for each in runs], [*(metric.name for metric in metrics), validation])
-    cells = make_cells(grid, series, metrics)
-    return ScoredGrid(
-        grid=grid,
-        metrics=metrics,
-        configurations=[make_configuration(name, params) for name, params in grid.configurations.items()],
-        cells=cells,
-        datasets=tuple(_add_looks(dataset, store) for dataset in describe_datasets(grid, cells)),
-        validation=ValidationScores(validation, series, grid),
-    )
-
-
-def _find_base(configurations: Sequence[Configuration], request: ComparisonRequest) -> str:
-    if request.has_base_run:
-        return find_base_run_row(configurations)
-    return find_base(request.base, configurations)
-
-
-def _list_cells(
-    chosen: ChosenRows, rows: Sequence[Configuration], datasets: Sequence[ComparedDataset]
-) -> tuple[Cell, ...]:
-    return tuple(chosen.cells[row.name, dataset.name] for row in rows for dataset in datasets)
-
-
-def _add_looks(dataset: ComparedDataset, store: Store) -> ComparedDataset:
-    looks = [count_looks(store, dataset.digest, splits) for splits in dataset.splits_digests]
-    return replace(dataset, n_looks=max(looks, default=0))
-
-
-def _find_full_rows(chosen: ChosenRows) -> set[str]:
-    """Return the names of the rows that have scores on some dataset."""
-    rows = {row.name for row in chosen.rows}
-    full = {name for (name, _), cell in chosen.cells.items() if not cell.reason}
-    return rows & full
-
-
-def _drop_empty_rows(chosen: ChosenRows) -> ChosenRows:
-    """Return the rows without those that have no scores on any dataset: they would leave no dataset complete."""
-    full = _find_full_rows(chosen)
-    kept = tuple(row for row in chosen.rows if row.name in full)
-    dropped = tuple(row for row in chosen.rows if row.name not in full)
-    return replace(chosen, rows=kept, others=(*chosen.others, *dropped))
-
-
-def _require_scores(chosen: ChosenRows) -> None:
-    full = _find_full_rows(chosen)
-    if len(full) >= 2:
-        return
-    empty = [cell for cell in chosen.cells.values() if cell.reason]
-    reasons = [f"{cell.configuration} on {cell.dataset}: {cell.reason}" for cell in empty[:MAX_REASONS]]
-    found = "only one configuration has" if full else "no configuration has"
-    raise UserError(
-        f"compare: {found} scores in all folds of a dataset, and a comparison needs two; {'; '.join(reasons)}."
-    )
-
-
-def _order_chosen(chosen: ChosenRows, datasets: Sequence[ComparedDataset], metric: ComparedMetric) -> ChosenRows:
-    by_name = {row.name: row for row in chosen.rows}
-    order = order_rows(list(by_name), datasets, chosen.cells, metric)
-    return replace(chosen, rows=tuple(by_name[name] for name in order))
 
 
 def _write_question(order: Sequence[str], datasets: Sequence[ComparedDataset], metric: ComparedMetric) -> str:

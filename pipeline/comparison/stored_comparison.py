@@ -16,7 +16,7 @@ from bakeoff.pipeline.comparison.reports import (
     render_markdown,
     render_terminal,
 )
-from bakeoff.pipeline.comparison.request import FORMATS, CompareRequest, ComparisonRequest
+from bakeoff.pipeline.comparison.request import FORMATS, CompareRequest
 from bakeoff.pipeline.comparison.selection import Selection
 from bakeoff.pipeline.tables.table_formats import describe_escaped_names
 from bakeoff.pipeline.tracking.comparison_run import ComparisonRecord, keep_comparison
@@ -47,15 +47,12 @@ class MadeComparison:
     comparison : Comparison
         With the predictions of single rows if the request keeps it, or asks for a page.
     store : Store
-    experiment : str
-        The name of the experiment of the runs.
     run_names : mapping of str to str
         Run id -> name, of the runs that were compared.
     """
 
     comparison: Comparison
     store: Store
-    experiment: str
     run_names: Mapping[str, str]
 
 
@@ -80,32 +77,15 @@ def make_comparison(
         The runs cannot be compared.
     """
     request.require_one_selection()
-    experiment = request.tracking__experiment
-    store = open_store(request.tracking__uri, experiment, create=False, read_only=True)
+    store = open_store(request.tracking__uri, request.tracking__experiment, create=False, read_only=True)
     selection = _select_runs(store, request)
     base_run = _find_base_run(store, request.base, selection)
     if base_run is not None:
         selection = select.add_base_run(store, selection, base_run)
-    selected = ComparisonRequest(
-        selection=selection.description,
-        command=command or request.write_command(),
-        metrics=request.metrics or (),
-        base=request.base,
-        has_base_run=base_run is not None,
-        alpha=request.alpha,
-        rope=request.rope,
-        all_pairs=request.pairs == "all",
-        may_choose=request.choice != "none",
-        keeps_all=selection.is_by_id,
-        repeat=_list_repeats(selection, request, sweep_words),
-    )
-    comparison = compare_runs(selection.facts, selection.missing, store, experiment, selected)
-    return MadeComparison(comparison, store, experiment, _name_runs(selection, comparison))
-
-
-def _name_runs(selection: Selection, comparison: Comparison) -> dict[str, str]:
-    """Return the names of the runs that were compared, by their ids."""
-    return {each.run.run_id: each.run.name for each in selection.facts if each.run.run_id in comparison.run_ids}
+    repeat = _list_repeats(selection, request, sweep_words)
+    comparison = compare_runs(store, selection, request, command or request.write_command(), repeat)
+    run_names = {each.run.run_id: each.run.name for each in selection.facts if each.run.run_id in comparison.run_ids}
+    return MadeComparison(comparison, store, run_names)
 
 
 def describe_report(comparison: Comparison, to: str) -> str:
@@ -161,7 +141,7 @@ def keep_reports(made: MadeComparison) -> str:
             **write_picture_files(comparison),
         },
     )
-    return keep_comparison(made.store, made.experiment, record)
+    return keep_comparison(made.store, comparison.experiment, record)
 
 
 def _list_repeats(selection: Selection, request: CompareRequest, sweep_words: Sequence[str] | None) -> tuple[str, ...]:

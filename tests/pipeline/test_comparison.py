@@ -20,7 +20,7 @@ from bakeoff.pipeline.comparison.fold_tests import (
     compute_corrected_t_test,
     subtract_scores,
 )
-from bakeoff.pipeline.comparison.request import ComparisonRequest
+from bakeoff.pipeline.comparison.request import CompareRequest
 from bakeoff.pipeline.comparison.verdict import check_gate
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.store import Store, open_store
@@ -41,8 +41,7 @@ def store(tmp_path: Path) -> Store:
 
 def compare(store: Store, query: str = "", **request: Any) -> Comparison:
     selected = select.select_by_filter(store, query)
-    made = ComparisonRequest(selected.description, "bakeoff compare", **request)
-    return compare_runs(selected.facts, selected.missing, store, "bakeoff", made)
+    return compare_runs(store, selected, CompareRequest(**request), "bakeoff compare")
 
 
 def write_learners(store: Store, datasets: Sequence[str], means: dict[str, float]) -> None:
@@ -291,7 +290,7 @@ def test_the_tuned_configuration_stands_for_its_learner(store: Store) -> None:
     assert {row.name for row in comparison.configurations} == {"knn grid", "svm tuning=none"}
     assert comparison.choices[0].rule == "tuning"
     assert comparison.find_cell("knn grid", "iris").n_fits == 10 * 16
-    assert len(compare(store, may_choose=False).configurations) == 3
+    assert len(compare(store, choice="none").configurations) == 3
 
 
 def test_one_learner_alone_keeps_its_configurations(store: Store) -> None:
@@ -316,8 +315,7 @@ def test_a_base_run_of_the_same_configuration_is_a_row_of_its_own(store: Store) 
     base = write_run(store, "knn", "iris", scores(0.9), tags={"config_hash": "old code"})
     write_run(store, "knn", "iris", scores(0.8, 1), tags={"config_hash": "new code"})
     selected = select.add_base_run(store, select.select_by_filter(store, ""), base)
-    request = ComparisonRequest("", "", has_base_run=True, base=base)
-    comparison = compare_runs(selected.facts, (), store, "bakeoff", request)
+    comparison = compare_runs(store, selected, CompareRequest(base=base))
     assert comparison.settings.base == f"knn base {base[:8]}"
     assert check_gate(comparison).is_worse
 
@@ -327,6 +325,6 @@ def test_a_base_without_a_common_dataset_is_refused(store: Store) -> None:
     write_run(store, "knn", "iris", scores(0.8, 1))
     write_run(store, "svm", "iris", scores(0.8, 2))
     selected = select.add_base_run(store, select.select_by_filter(store, ""), base)
-    comparison = compare_runs(selected.facts, (), store, "bakeoff", ComparisonRequest("", "", has_base_run=True))
+    comparison = compare_runs(store, selected, CompareRequest(base=base))
     with pytest.raises(UserError, match="no dataset in common"):
         check_gate(comparison)

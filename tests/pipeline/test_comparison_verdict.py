@@ -11,7 +11,7 @@ from written_runs import write_run
 from bakeoff.pipeline.comparison import selection as select
 from bakeoff.pipeline.comparison.compare_runs import compare_runs
 from bakeoff.pipeline.comparison.comparison import Comparison
-from bakeoff.pipeline.comparison.request import ComparisonRequest
+from bakeoff.pipeline.comparison.request import CompareRequest
 from bakeoff.pipeline.comparison.verdict import Standing, write_standing
 from bakeoff.pipeline.text.numbers import equate_p
 from bakeoff.pipeline.tracking.store import Store, open_store
@@ -67,7 +67,7 @@ def store(tmp_path: Path) -> Store:
 
 def compare(store: Store) -> Comparison:
     selected = select.select_by_filter(store, "")
-    return compare_runs(selected.facts, (), store, "bakeoff", ComparisonRequest("", ""))
+    return compare_runs(store, selected, CompareRequest())
 
 
 def test_two_configurations_over_datasets_are_judged_by_wilcoxon(store: Store) -> None:
