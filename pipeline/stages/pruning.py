@@ -7,7 +7,7 @@ A learner that can be pruned has ``prune(X, y, method=...)``, which prunes it in
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -16,15 +16,6 @@ METHODS = ("bottom_up", "best_first", "pessimistic")
 
 MAX_CONFIDENCE = 0.5
 """The largest confidence of pessimistic pruning: there the limit of the errors is about their number."""
-
-
-class Prunable(Protocol):
-    """A learner that can be pruned."""
-
-    pruning_path_: dict[str, np.ndarray]
-
-    def prune(self, X: Any, y: Any, method: str, **options: Any) -> Any:
-        """Prune in place; options are ``sample_weight``, ``confidence`` and ``backfit``, where they are given."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +69,7 @@ class Pruning:
         """Whether the method uses validation rows."""
         return self.method != "pessimistic"
 
-    def prune(self, learner: Prunable, X: Any, y: np.ndarray, weights: np.ndarray | None = None) -> PruningPath | None:
+    def prune(self, learner: Any, X: Any, y: np.ndarray, weights: np.ndarray | None = None) -> PruningPath | None:
         """Prune a learner in place, on rows X (m, d) with y (m,) and weights (m,), and return its path."""
         options: dict[str, Any] = {}
         if weights is not None:

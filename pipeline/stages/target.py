@@ -7,7 +7,6 @@ logarithm, its predictions are geometric means, which are below the mean of a sk
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -23,29 +22,15 @@ RELATIVE_TOLERANCE = 1e-6
 """Of a target that is transformed and transformed back."""
 
 
-class FittedTarget(ABC):
-    """Abstract: a transformation of targets, fitted on n training rows."""
+class FittedTarget:
+    """A transformation of targets, fitted on n training rows: this one leaves them as they are."""
 
-    @abstractmethod
     def transform(self, y: np.ndarray) -> np.ndarray:
         """Return targets (m,) as the learner is to see them, shape (m,)."""
-
-    @abstractmethod
-    def invert(self, model: Any) -> Any:
-        """Return an estimator that predicts as a fitted model does, in the units of the target."""
-
-
-@final
-@dataclass(frozen=True)
-class SameTarget(FittedTarget):
-    """The target as it is."""
-
-    def transform(self, y: np.ndarray) -> np.ndarray:
-        """Return the targets."""
         return y
 
     def invert(self, model: Any) -> Any:
-        """Return the model."""
+        """Return an estimator that predicts as a fitted model does, in the units of the target."""
         return model
 
 
@@ -87,7 +72,7 @@ class NoTarget:
 
     def fit(self, y: np.ndarray) -> FittedTarget:
         """Return a transformation that changes nothing."""
-        return SameTarget()
+        return FittedTarget()
 
 
 @final

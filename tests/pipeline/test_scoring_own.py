@@ -198,7 +198,7 @@ def test_metrics_reach_other_processes() -> None:
         ({"_target_": "mine.profit", "greater_is_better": "yes"}, "greater_is_better='yes' of profit must be true or"),
         (
             {"_target_": "mine.profit", "greater_is_better": True, "gian": 3},
-            r"gian is not a key of mine.profit. Did you mean 'gain'\?",
+            "mine.profit fails on .* got an unexpected keyword argument 'gian'",
         ),
         (
             {"_target_": "mine.profit", "greater_is_better": True, "needs": "predict_log_proba"},
@@ -216,9 +216,9 @@ def test_metrics_reach_other_processes() -> None:
         ({"_target_": "mine.f2", "beta": 3}, "is a scorer, which was made with its own beta; remove beta"),
         (
             {"_target_": "mine.needs_model", "greater_is_better": True},
-            "is neither a scorer made by .*make_scorer nor a",
+            "mine.needs_model fails on made-up .* missing 1 required positional argument",
         ),
-        ({"_target_": "mine.Estimator", "greater_is_better": True}, "is neither a scorer"),
+        ({"_target_": "mine.Estimator", "greater_is_better": True}, "fails on made-up .* takes from 1 to 2 positional"),
         ({"_target_": "mine.number"}, "is neither a scorer"),
         ({"_target_": "mine.returns_array", "greater_is_better": True}, "fails on made-up predictions .*TypeError"),
         ({"_target_": "mine.divides", "greater_is_better": True}, "fails on made-up .* ZeroDivisionError: division by"),

@@ -68,44 +68,25 @@ class LearnerInput:
     takes_nominal: bool
     takes_missing: bool
     is_scale_sensitive: bool
-    needs_counts: bool = False
-    needs_codes: bool = False
-    takes_kernel: bool = False
-    max_values: int | None = None
+    needs_counts: bool
+    needs_codes: bool
+    takes_kernel: bool
+    max_values: int | None
 
     @classmethod
-    def find(cls, learner: Any) -> Self:
-        """Return what an estimator takes.
-
-        Parameters
-        ----------
-        learner : estimator
-            An estimator of bakeoff or of another library.
-        """
-        tags = get_tags(learner).input_tags
-        takes_nominal = reads_nominal_columns(learner)
+    def find(cls, learners: Sequence[Any]) -> Self:
+        """Return what all of several estimators take, of bakeoff or of another library."""
+        tags = [get_tags(learner).input_tags for learner in learners]
+        takes_nominal = [reads_nominal_columns(learner) for learner in learners]
+        limits = [get_max_nominal_values(learner) for learner in learners if reads_nominal_columns(learner)]
         return cls(
-            takes_nominal=takes_nominal,
-            takes_missing=tags.allow_nan,
-            is_scale_sensitive=is_scale_sensitive(learner),
-            needs_counts=tags.positive_only,
-            needs_codes=tags.categorical and not takes_nominal,
-            takes_kernel=tags.pairwise,
-            max_values=get_max_nominal_values(learner) if takes_nominal else None,
-        )
-
-    @classmethod
-    def join(cls, inputs: Sequence[LearnerInput]) -> Self:
-        """Return what all of several learners take."""
-        limits = [each.max_values for each in inputs if each.max_values is not None]
-        return cls(
-            takes_nominal=all(each.takes_nominal for each in inputs),
-            takes_missing=all(each.takes_missing for each in inputs),
-            is_scale_sensitive=any(each.is_scale_sensitive for each in inputs),
-            needs_counts=any(each.needs_counts for each in inputs),
-            needs_codes=any(each.needs_codes for each in inputs),
-            takes_kernel=any(each.takes_kernel for each in inputs),
-            max_values=min(limits, default=None),
+            takes_nominal=all(takes_nominal),
+            takes_missing=all(tag.allow_nan for tag in tags),
+            is_scale_sensitive=any(is_scale_sensitive(learner) for learner in learners),
+            needs_counts=any(tag.positive_only for tag in tags),
+            needs_codes=any(tag.categorical and not nominal for tag, nominal in zip(tags, takes_nominal, strict=True)),
+            takes_kernel=any(tag.pairwise for tag in tags),
+            max_values=min((limit for limit in limits if limit is not None), default=None),
         )
 
 
@@ -202,7 +183,7 @@ class AutoPreprocessing:
         -------
         ChosenPreprocessing
         """
-        needs = LearnerInput.join([LearnerInput.find(learner) for learner in learners])
+        needs = LearnerInput.find(learners)
         kinds = set(list_kinds(X).values())
         # A row without any cell has no neighbours and no known value, so that its cells must be filled for everyone.
         fills = not needs.takes_missing or bool(X.isna().all(axis=1).any())

@@ -15,7 +15,7 @@ from typing import Any
 
 from sklearn.metrics import get_scorer, make_scorer
 
-from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.scoring.costs import COST
 from bakeoff.pipeline.stages.scoring.metrics import CLASSIFICATION, REGRESSION, RESPONSES, Metric
 from bakeoff.pipeline.stages.scoring.scorers import (
@@ -189,8 +189,6 @@ def _parse_needs(entry: Mapping[str, Any], name: str) -> tuple[str, ...]:
 WEIGHTS = "sample_weight"
 POSITIVE = "pos_label"
 """Names of arguments of scikit-learn's functions."""
-N_VALUES = 2
-"""A metric takes the true and the predicted values."""
 
 FindFunction = Callable[[str], Any]
 """Returns the object that a dotted name stands for, if it is trusted."""
@@ -226,7 +224,6 @@ def make_own_metric(entry: Mapping[str, Any], target: Target, find_function: Fin
             f"{KEY}: {own.target} is a function, which does not say whether greater values are better; write "
             f"{{_target_: {own.target}, greater_is_better: true}} or false."
         )
-    _require_arguments(own, parameters)
     arguments = dict(own.arguments)
     if POSITIVE in parameters and POSITIVE not in arguments and target.positive is not None:
         arguments[POSITIVE] = target.positive
@@ -263,29 +260,14 @@ def _require_bare(own: OwnMetric, entry: Mapping[str, Any]) -> None:
 
 
 def _read_parameters(found: Any, own: OwnMetric) -> Mapping[str, Parameter]:
-    """Return the parameters of a function of two values."""
-    refusal = UserError(
-        f"{KEY}: {own.target} is neither a scorer made by sklearn.metrics.make_scorer nor a function (y_true, y_pred)."
-    )
-    if not callable(found) or isinstance(found, type):
-        raise refusal
+    """Return the parameters of a function; whether it takes two values is seen on a trial."""
     try:
-        parameters = signature(found).parameters
-    except (TypeError, ValueError):
-        raise refusal from None
-    positional = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-    values = [each for each in parameters.values() if each.kind in positional]
-    required = [each for each in values if each.default is Parameter.empty and each.name not in own.arguments]
-    if len(values) < N_VALUES or len(required) > N_VALUES:
-        raise refusal
-    return parameters
-
-
-def _require_arguments(own: OwnMetric, parameters: Mapping[str, Parameter]) -> None:
-    for name in own.arguments:
-        if not _takes(parameters, name):
-            suggestion = did_you_mean(name, [*list(parameters)[N_VALUES:], *OWN_KEYS])
-            raise UserError(f"{KEY}: {name} is not a key of {own.target}. {suggestion}")
+        return signature(found).parameters
+    except (TypeError, ValueError) as error:
+        raise UserError(
+            f"{KEY}: {own.target} is neither a scorer made by sklearn.metrics.make_scorer nor a function "
+            "(y_true, y_pred)."
+        ) from error
 
 
 def _takes(parameters: Mapping[str, Parameter], name: str) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -208,21 +209,6 @@ def compute_r2(predictions: Predictions) -> float:
     return _compare_values(metrics.r2_score, predictions)
 
 
-def compute_rmse(predictions: Predictions) -> float:
-    """Return the root of the mean squared error."""
-    return _compare_values(metrics.root_mean_squared_error, predictions)
-
-
-def compute_mse(predictions: Predictions) -> float:
-    """Return the mean squared error."""
-    return _compare_values(metrics.mean_squared_error, predictions)
-
-
-def compute_mae(predictions: Predictions) -> float:
-    """Return the mean absolute error."""
-    return _compare_values(metrics.mean_absolute_error, predictions)
-
-
 def compute_mape(predictions: Predictions) -> float:
     """Return the mean of the absolute errors as fractions of the targets; NaN if a target is 0."""
     if (predictions.truth == 0).any():
@@ -230,19 +216,9 @@ def compute_mape(predictions: Predictions) -> float:
     return _compare_values(metrics.mean_absolute_percentage_error, predictions)
 
 
-def compute_median_error(predictions: Predictions) -> float:
-    """Return the median of the absolute errors."""
-    return _compare_values(metrics.median_absolute_error, predictions)
-
-
 def compute_max_error(predictions: Predictions) -> float:
     """Return the largest absolute error of the rows that count, which no weight changes."""
     return float(metrics.max_error(predictions.truth, predictions.predicted))
-
-
-def compute_pinball(predictions: Predictions) -> float:
-    """Return the mean pinball loss of predictions of the median, which is half of the mean absolute error."""
-    return _compare_values(metrics.mean_pinball_loss, predictions)
 
 
 def _compare_values(formula: Callable[..., Any], predictions: Predictions) -> float:
@@ -338,28 +314,30 @@ CLASSIFICATION: Mapping[str, Metric] = {
         sentence="Area under precision against recall of the positive class, or the mean over classes.",
     ),
 }
+
+
+def _make_error_metric(formula: Callable[[Predictions], float], sentence: str) -> Metric:
+    """Return a metric in units of the target, of which lower values are better."""
+    return Metric(formula, greater_is_better=False, is_bounded=False, sentence=sentence)
+
+
 REGRESSION: Mapping[str, Metric] = {
     "r2": Metric(compute_r2, sentence="Fraction of the variance explained, at most 1."),
-    "rmse": Metric(compute_rmse, greater_is_better=False, is_bounded=False, sentence="Root of the mean squared error."),
-    "mse": Metric(compute_mse, greater_is_better=False, is_bounded=False, sentence="Mean squared error."),
-    "mae": Metric(compute_mae, greater_is_better=False, is_bounded=False, sentence="Mean absolute error."),
-    "mape": Metric(
-        compute_mape,
-        greater_is_better=False,
-        is_bounded=False,
-        sentence="Mean of the absolute errors as fractions of the targets, none of which may be 0.",
+    "rmse": _make_error_metric(
+        partial(_compare_values, metrics.root_mean_squared_error), "Root of the mean squared error."
     ),
-    "median_error": Metric(
-        compute_median_error, greater_is_better=False, is_bounded=False, sentence="Median absolute error."
+    "mse": _make_error_metric(partial(_compare_values, metrics.mean_squared_error), "Mean squared error."),
+    "mae": _make_error_metric(partial(_compare_values, metrics.mean_absolute_error), "Mean absolute error."),
+    "mape": _make_error_metric(
+        compute_mape, "Mean of the absolute errors as fractions of the targets, none of which may be 0."
     ),
-    "max_error": Metric(
-        compute_max_error, greater_is_better=False, is_bounded=False, sentence="Largest absolute error."
+    "median_error": _make_error_metric(
+        partial(_compare_values, metrics.median_absolute_error), "Median absolute error."
     ),
-    "pinball": Metric(
-        compute_pinball,
-        greater_is_better=False,
-        is_bounded=False,
-        sentence="Pinball loss of the median: half of the mean absolute error.",
+    "max_error": _make_error_metric(compute_max_error, "Largest absolute error."),
+    "pinball": _make_error_metric(
+        partial(_compare_values, metrics.mean_pinball_loss),
+        "Pinball loss of the median: half of the mean absolute error.",
     ),
 }
 DEFAULTS = {

@@ -4,7 +4,6 @@ scikit-learn's splitters choose the test rows; `Splitter` sets a validation part
 """
 
 from bakeoff.pipeline.stages.splitting.chronological import TimeHoldout, TimeSeries
-from bakeoff.pipeline.stages.splitting.partition import make_inner_folds
 from bakeoff.pipeline.stages.splitting.splits import Split, SplitInput, Splits
 from bakeoff.pipeline.stages.splitting.splitter import DEFAULT_MAX_FOLDS, Splitter
 from bakeoff.pipeline.stages.splitting.splitters import (
@@ -34,5 +33,4 @@ __all__ = [
     "Splitter",
     "TimeHoldout",
     "TimeSeries",
-    "make_inner_folds",
 ]

@@ -14,7 +14,6 @@ import numpy as np
 from sklearn import model_selection
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.splitting.partition import make_inner_time_folds
 from bakeoff.pipeline.stages.splitting.splits import Split, SplitInput
 from bakeoff.pipeline.stages.splitting.splitter import Splitter, require_count, require_fraction
 
@@ -56,8 +55,14 @@ class Chronological(Splitter):
     def make_inner_folds(
         self, data: SplitInput, rows: np.ndarray, folds: int, seed: int
     ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Divide the training rows in the order of time, with the same gap; see `Splitter.make_inner_folds`."""
-        return make_inner_time_folds(data, rows, folds, self.gap)
+        """Divide the training rows in the order of time: each fold follows, after the same gap, the rows to fit on."""
+        codes = np.unique(data.time_codes[rows], return_inverse=True)[1]
+        splitter = model_selection.TimeSeriesSplit(folds, gap=self.gap)
+        made = []
+        for fitted_times, fold_times in splitter.split(np.arange(codes.max() + 1)):
+            fitted = np.flatnonzero(codes <= fitted_times[-1])
+            made.append((fitted, np.flatnonzero(np.isin(codes, fold_times))))
+        return made
 
     def require_inner_folds(self, data: SplitInput, rows: np.ndarray, folds: int, key: str) -> None:
         """Reject inner folds for which there are too few points in time; see `Splitter.require_inner_folds`."""

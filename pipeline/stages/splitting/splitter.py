@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,15 +11,11 @@ from itertools import islice
 from typing import ClassVar
 
 import numpy as np
+import pandas as pd
+from sklearn import model_selection
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.splitting.partition import (
-    count_rarest,
-    find_units,
-    make_inner_folds,
-    make_strata,
-    partition_rows,
-)
+from bakeoff.pipeline.stages.splitting.partition import count_rarest, partition_rows
 from bakeoff.pipeline.stages.splitting.splits import MAX_LISTED_ROWS, FoldStream, Split, SplitInput, Splits
 from bakeoff.pipeline.text.words import count_nouns
 
@@ -206,6 +203,8 @@ class Splitter(ABC):
     ) -> list[tuple[np.ndarray, np.ndarray]]:
         """Divide the training rows of a split into inner folds that keep together what the splits keep together.
 
+        Each class is held in proportion.
+
         Parameters
         ----------
         data : SplitInput
@@ -221,7 +220,21 @@ class Splitter(ABC):
         list of (ndarray of int, ndarray of int)
             The positions among ``rows`` to fit on, and those to score on.
         """
-        return make_inner_folds(data, rows, folds, seed)
+        y = data.y[rows]
+        groups = find_units(data, rows)
+        can_stratify = False
+        if data.is_classification:
+            counts = np.unique(y, return_counts=True)[1]  # (c,)
+            can_stratify = counts.min() >= 2 and counts.max() >= folds
+        if groups is None:
+            k_fold = model_selection.StratifiedKFold if can_stratify else model_selection.KFold
+        else:
+            k_fold = model_selection.StratifiedGroupKFold if can_stratify else model_selection.GroupKFold
+        splitter = k_fold(folds, shuffle=True, random_state=seed)
+        with warnings.catch_warnings():
+            # A class of fewer rows than folds is in some folds only, and still in every part to fit on.
+            warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+            return list(splitter.split(rows, y, groups))
 
     def require_inner_folds(self, data: SplitInput, rows: np.ndarray, folds: int, key: str) -> None:
         """Reject more inner folds than the training rows of a split have groups, given folds or distinct rows.
@@ -248,8 +261,33 @@ class Splitter(ABC):
         raise UserError(f"{key}={folds}, but the smallest training part has {n_units} {noun}; use fewer folds.")
 
     def make_strata(self, data: SplitInput) -> np.ndarray | None:
-        """Return the stratum of each row, shape (n,), or None if the parts are left to chance."""
-        return make_strata(data, stratify=self.stratify, target_bins=self.target_bins)
+        """Return the stratum of each row, shape (n,), or None if the parts are left to chance.
+
+        Strata are the classes, or intervals of a numeric target with about the same number of rows each. Intervals with
+        the same limits, which many equal targets cause, become one.
+
+        Raises
+        ------
+        UserError
+            The target is not numeric, but has intervals.
+
+        References
+        ----------
+        Kohavi, R. (1995). A study of cross-validation and bootstrap for accuracy estimation and model selection. IJCAI,
+        1137-1143, for classes; Breiman, L. and Spector, P. (1992). Submodel selection and evaluation in regression.
+        International Statistical Review 60, 291-319, for intervals of the target.
+        """
+        if data.is_classification:
+            if self.target_bins is not None:
+                raise UserError(
+                    f"evaluation.target_bins={self.target_bins} divides a numeric target, but this target has classes, "
+                    "which evaluation.stratify keeps in proportion; leave evaluation.target_bins out."
+                )
+            return data.y if self.stratify else None
+        if self.target_bins is None:
+            return None
+        intervals: np.ndarray = pd.qcut(data.y, self.target_bins, labels=False, duplicates="drop")
+        return intervals
 
     def _require_columns_kept(self, data: SplitInput) -> None:
         """Reject splits that would ignore groups, parts, folds or times of the rows."""
@@ -319,3 +357,20 @@ class Splitter(ABC):
                 "besides the test part; choose a fraction that leaves rows for both parts."
             )
         return n_validation
+
+
+def find_units(data: SplitInput, rows: np.ndarray) -> np.ndarray | None:
+    """Return a label for each of some rows, equal for rows that belong in one fold; None if none belong together.
+
+    Parameters
+    ----------
+    data : SplitInput
+        Of all n rows.
+    rows : ndarray of int
+        A row that is there several times, as in a bootstrap sample, belongs together with itself.
+    """
+    # The rows of a fold that the user gives belong together, for a reason that only the user knows.
+    together = data.folds if data.folds is not None else data.groups
+    if together is not None:
+        return together[rows]
+    return rows if len(np.unique(rows)) < len(rows) else None

@@ -175,30 +175,10 @@ class Bootstrap(Splitter):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GroupKFold(Splitter):
-    """k-fold cross-validation in which the rows of a group stay in one fold.
-
-    Parameters
-    ----------
-    folds : int
-        k, at least 2.
-    repeats : int
-        The number of repeats, each with a different shuffle; at least 1.
-    """
-
-    folds: int = 5
-    repeats: int = 1
+class GroupKFold(KFold):
+    """k-fold cross-validation in which the rows of a group stay in one fold."""
 
     keeps_groups: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_count("folds", self.folds, at_least=2)
-        require_count("repeats", self.repeats, at_least=1)
-
-    def count_splits(self, data: SplitInput) -> int | None:
-        """Return ``folds`` × ``repeats``."""
-        return self.folds * self.repeats
 
     def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield ``folds`` × ``repeats`` splits."""
