@@ -14,6 +14,7 @@ from typing import Any
 import extras
 import mlflow_server
 import pytest
+import shipped_options
 import subprocess_sweep
 import warm_process
 from command import Bakeoff, enter
@@ -93,6 +94,13 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Let no test read or write what bakeoff keeps for the user who runs the tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def options_read_once() -> Iterator[None]:
+    """Let this process read the shipped options once."""
+    with shipped_options.read_once():
         yield
 
 

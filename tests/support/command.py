@@ -10,7 +10,6 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
-from types import ModuleType
 from typing import Any, NamedTuple, Protocol
 
 import pytest
@@ -119,20 +118,15 @@ def enter(folder: Path, patch: pytest.MonkeyPatch) -> None:
 
 def _forget_packages(folder: Path) -> None:
     """Forget the modules of packages in neighbouring folders, whose names other tests give to packages of their own."""
+    neighbours, own = f"{folder.parent}{os.sep}", f"{folder}{os.sep}"
     for name, module in list(sys.modules.items()):
-        places = [place.parents for place in _locate_module(module)]
-        if any(folder.parent in parents and folder not in parents for parents in places):
+        # Read where they lie: a module that is loaded late would be loaded by asking it for an attribute.
+        found = vars(module)
+        places = [f"{place}{os.sep}" for place in (found.get("__file__"), *(found.get("__path__") or ()))]
+        if any(place.startswith(neighbours) and not place.startswith(own) for place in places):
             del sys.modules[name]
     # Files that were written since the last import are found in spite of the cached listing of their folder.
     importlib.invalidate_caches()
-
-
-def _locate_module(module: ModuleType) -> list[Path]:
-    """Return the file of a module, or the folders of a package without ``__init__.py``; nothing if it is built in."""
-    file = getattr(module, "__file__", None)
-    if file is not None:
-        return [Path(file)]
-    return [Path(folder) for folder in getattr(module, "__path__", [])]
 
 
 @contextmanager
