@@ -36,8 +36,8 @@ from bakeoff.pipeline.python.call import (
     write_command,
 )
 from bakeoff.pipeline.python.data import GivenData, open_data
-from bakeoff.pipeline.sweep.job import JobResult, PreparedJob
-from bakeoff.pipeline.sweep.request import FinishedRun, RunFailed, RunRequest, run_experiment
+from bakeoff.pipeline.sweep.job import JobResult
+from bakeoff.pipeline.sweep.request import RunFailed, RunRequest, run_experiment
 from bakeoff.pipeline.tables.markup import render_template
 from bakeoff.pipeline.tables.table import Table, make_table
 from bakeoff.pipeline.tables.terminal import render_text
@@ -115,10 +115,10 @@ def run(
     return result
 
 
-def _run(request: RunRequest) -> FinishedRun:
+def _run(request: RunRequest) -> JobResult:
     """Run an experiment; errors are those of the code that raised them, and cures are those of Python."""
     try:
-        return run_experiment(request)
+        result = run_experiment(request)
     except UserError as error:
         raise _translate(error) from None
     except RunFailed as failure:
@@ -126,6 +126,8 @@ def _run(request: RunRequest) -> FinishedRun:
         if isinstance(cause, SystemExit):  # it would end the program that called, without a word
             raise RuntimeError(f"SystemExit: the learner called sys.exit({cause.code!r})") from cause
         raise cause from None
+    assert result is not None, "only commands store what was kept"
+    return result
 
 
 def _translate(error: UserError) -> UserError:
@@ -133,12 +135,10 @@ def _translate(error: UserError) -> UserError:
     return UserError(re.sub(r"; add -m(?=\.| for )", "; use bakeoff.sweep", str(error)))
 
 
-def _make_result(finished: FinishedRun, request: RunRequest, notes: Sequence[str]) -> RunResult:
+def _make_result(result: JobResult, request: RunRequest, notes: Sequence[str]) -> RunResult:
     """Return the result of a run; the notes are those of the table that was given."""
-    prepared = finished.prepared
-    result = finished.result
-    assert result is not None, "only commands store what was kept"
-    experiment = result.experiment
+    prepared = result.prepared
+    experiment = prepared.experiment
     folds = result.folds
     warnings = dict.fromkeys(warning for fold in folds for warning in fold.model.warnings)
     return RunResult(
@@ -148,7 +148,7 @@ def _make_result(finished: FinishedRun, request: RunRequest, notes: Sequence[str
         folds=tabulate_folds(folds),
         scores=tabulate_scores(experiment, folds),
         predictions=tabulate_predictions(folds),
-        model=_make_model(prepared, result),
+        model=_make_model(result),
         notes=(
             *notes,
             *note_tuned_keys(request.words, [prepared.spec]),
@@ -164,15 +164,16 @@ def _make_result(finished: FinishedRun, request: RunRequest, notes: Sequence[str
     )
 
 
-def _make_model(prepared: PreparedJob, result: JobResult) -> Model:
+def _make_model(result: JobResult) -> Model:
     """Return the run's model, with the same record as the stored one."""
+    prepared = result.prepared
     record = make_training_record(
-        result.experiment,
+        prepared.experiment,
         result.model,
         run_id=result.run_id or "",
         run_name=prepared.description.name,
         dataset_config=prepared.description.dataset,
-        scores=summarize_folds(result.experiment, result.folds),
+        scores=summarize_folds(prepared.experiment, result.folds),
         n_folds=len(result.folds),
         versions=read_versions(),
     )

@@ -14,13 +14,13 @@ from bakeoff.pipeline.study.space import SearchSpace, format_params, parse_space
 from bakeoff.pipeline.study.storage import STORAGE_ERRORS, count_finished_trials, open_study
 from bakeoff.pipeline.study.study_key import StudyKey, StudySettings, make_study_key
 from bakeoff.pipeline.study.trials import TrialSearch
+from bakeoff.pipeline.sweep.compose import SweepCommand
 from bakeoff.pipeline.sweep.display import SweepDisplay
 from bakeoff.pipeline.sweep.engine import SweepLoop, SweepReport, executor, make_job_runner, refused_outcomes
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import FAILED, JobOutcome
-from bakeoff.pipeline.sweep.options import reject_sweep_params
 from bakeoff.pipeline.sweep.planning import LEARNER_KEY, Plan, Planner, find_learner_pattern
-from bakeoff.pipeline.sweep.plugin import SweepCommand
+from bakeoff.pipeline.sweep.plugin import read_command
 from bakeoff.pipeline.sweep.request import SweepRequest
 from bakeoff.pipeline.tracking.history import end_orphans
 from bakeoff.pipeline.tracking.run import get_tracker
@@ -50,12 +50,12 @@ def run_study(settings: StudySettings, request: SweepRequest, context: HydraCont
     command = _read_command(settings, request, context, master)
     options = command.options
     name = command.folder.name
-    runner = make_job_runner(options, command.launch, request.tracebacks)
+    runner = make_job_runner(command)
     command = _expand_learner_pattern(command, runner)
     space = parse_space(
         command.overrides,
         command.composer,
-        method=str(options.search["method"]),
+        method=options.method,
         has_custom_space=settings.custom_search_space is not None,
     )
     # An option or a value that cannot work is found now, and not after an hour of trials.
@@ -82,12 +82,10 @@ def run_study(settings: StudySettings, request: SweepRequest, context: HydraCont
 def _read_command(
     settings: StudySettings, request: SweepRequest, context: HydraContext, master: DictConfig
 ) -> SweepCommand:
-    params = format_params(settings.params)
-    reject_sweep_params(params)
-    command = SweepCommand.read([*params, *request.words], context, master, combines=False)
+    command = read_command(format_params(settings.params), request, context, master, combines=False)
     settings.require_few_trials(command.options.max_jobs)
     workers = settings.n_jobs or command.options.workers
-    return replace(command, options=replace(command.options, workers=workers), quiet=request.quiet)
+    return replace(command, options=replace(command.options, workers=workers))
 
 
 def _expand_learner_pattern(command: SweepCommand, runner: JobRunner) -> SweepCommand:
@@ -165,9 +163,9 @@ def _run_jobs(search: TrialSearch, command: SweepCommand) -> list[JobOutcome]:
     """Run jobs until the study has enough trials; no trial of this process is left running."""
     options = command.options
     display = SweepDisplay(search.n_jobs - search.count_finished(), command.quiet)
-    loop = SweepLoop(options, display, search, [])
+    loop = SweepLoop(options.max_failures, display, search, [])
     try:
-        with executor(search.runner, options, command.launch, search) as run_jobs:
+        with executor(search.runner, command, search) as run_jobs:
             loop.run_all(run_jobs)
     except KeyboardInterrupt:
         results.open_console(command.quiet).print(

@@ -17,7 +17,6 @@ import optuna
 from optuna.exceptions import UpdateFinishedTrialError
 from optuna.trial import FrozenTrial, Trial, TrialState
 
-from bakeoff.pipeline.card.report import format_mean
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.study.objectives import Objective
 from bakeoff.pipeline.study.space import SearchSpace, Suggestion
@@ -327,16 +326,11 @@ def show_objectives(outcome: JobOutcome, objectives: Sequence[Objective]) -> Job
     """
     if not outcome.metrics:
         return outcome
-    metrics = dict(outcome.metrics)
-    headline = objectives[0]
-    others = [f"{objective.name} {format_mean(metrics, objective.name)}" for objective in objectives[1:]]
-    value = ", ".join([format_mean(metrics, headline.name), *others])
-    return replace(
+    outcome = replace(
         outcome,
-        reason=f"already done: {headline.name} {value}" if outcome.kind == SKIPPED else outcome.reason,
-        headline=headline.name,
-        value=value,
-        # No trial is the best of all by several objectives, so there is no score to compare.
-        score=NAN if others else metrics.get(headline.name, NAN),
-        greater_is_better=headline.direction == "maximize",
+        headlines=tuple(objective.name for objective in objectives),
+        greater_is_better=objectives[0].direction == "maximize",
     )
+    if outcome.kind == SKIPPED:
+        return replace(outcome, reason=f"already done: {outcome.summary}")
+    return outcome

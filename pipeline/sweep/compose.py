@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import pickle
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,15 +14,16 @@ import numpy as np
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, Quote, QuotedString
 from hydra.errors import HydraException
-from omegaconf import DictConfig, open_dict
+from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
+from bakeoff.pipeline.config.compose_job import PRIVATE_MODE
 from bakeoff.pipeline.config.engine import ConfigFiles, set_values
 from bakeoff.pipeline.config.messages import explain_error
 from bakeoff.pipeline.config.references import resolve_config
 from bakeoff.pipeline.config.settle import settle_choices, settle_config
 from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.sweep.jobs import ComposedJob
+from bakeoff.pipeline.sweep.jobs import ComposedJob, Job, JobOutcome
 from bakeoff.pipeline.sweep.options import SweepOptions, describe_excess, reject_tags
 from bakeoff.pipeline.text.words import MISSING_VALUE, escape_text
 
@@ -30,6 +31,8 @@ JobWords = tuple[str, ...]
 """The overrides of a job."""
 Choices = dict[str, str]
 """Group -> the chosen option."""
+LaunchJobs = Callable[[Sequence[Job], SweepOptions], Iterator[JobOutcome]]
+"""Another launcher: runs a batch of jobs and yields their outcomes in order."""
 YAML_WORDS = ("null", "true", "false", "nan")
 """Strings that would be read as other values if they were not quoted."""
 
@@ -166,6 +169,52 @@ Point = dict[str, Any]
 """Parameter -> value."""
 SEARCHING_METHODS = ("grid", "random")
 """The values of ``search.method`` that read the space of a learner."""
+
+
+@dataclass(frozen=True)
+class SweepCommand:
+    """The command of a sweep or a study, as Hydra parsed it.
+
+    Attributes
+    ----------
+    words : tuple of str
+        The overrides that the jobs are made of.
+    overrides : list of Override
+        The same, parsed.
+    options : SweepOptions
+    composer : Composer
+    launch : callable or None
+        Another launcher than Hydra's basic one.
+    folder : Path
+        The folder of the sweep.
+    master : DictConfig
+        The configuration of the sweep itself.
+    tracebacks : bool
+        Whether to print the tracebacks of failures.
+    quiet : bool
+        Whether to print nothing.
+    """
+
+    words: tuple[str, ...]
+    overrides: list[Override]
+    options: SweepOptions
+    composer: Composer
+    launch: LaunchJobs | None
+    folder: Path
+    master: DictConfig
+    tracebacks: bool
+    quiet: bool
+
+    def write_record(self) -> None:
+        """Write the configuration of the sweep into its folder, unless nothing ran and there is no folder."""
+        if not self.folder.is_dir():
+            return
+        # The sweep itself was composed without the overrides of its jobs; the record shows the whole command.
+        with read_write(self.master.hydra), open_dict(self.master):
+            self.master.hydra.overrides.task = list(self.words)
+        file = self.folder / "multirun.yaml"
+        file.touch(mode=PRIVATE_MODE)
+        OmegaConf.save(self.master, file)
 
 
 def expand_overrides(overrides: Sequence[Override], options: SweepOptions, composer: Composer) -> list[JobWords]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -16,7 +17,7 @@ from bakeoff.pipeline.sweep.planning import DONE, DUPLICATE, INVALID, TO_DO, Pla
 from bakeoff.pipeline.sweep.result_table import ResultTable, show_table
 from bakeoff.pipeline.tables.table import make_table
 from bakeoff.pipeline.tables.terminal import align_lines
-from bakeoff.pipeline.text.numbers import format_seconds
+from bakeoff.pipeline.text.numbers import format_score, format_seconds
 from bakeoff.pipeline.text.terminal import escape, make_console
 from bakeoff.pipeline.text.words import count_nouns
 
@@ -226,11 +227,11 @@ class SweepDisplay:
         dataset = "" if outcome.cell is None else outcome.cell.dataset
         key = dataset, outcome.headline
         # The scores of a skipped job were read from the store.
-        has_score = outcome.kind in (FINISHED, SKIPPED) and bool(outcome.value)
-        if has_score and _is_better(outcome, self._best.get(key)):
-            self._best[key] = outcome
         best = self._best.get(key)
-        return "" if best is None else f"best {best.value} {escape(best.name)}"
+        is_complete = outcome.kind in (FINISHED, SKIPPED)
+        if is_complete and not math.isnan(outcome.score) and (best is None or _is_better(outcome, best)):
+            best = self._best[key] = outcome
+        return "" if best is None else f"best {format_score(best.score)} {escape(best.name)}"
 
     def _show_reasons(self, outcomes: Sequence[JobOutcome]) -> None:
         """Print each reason once, under the jobs that share it."""
@@ -248,17 +249,14 @@ class SweepDisplay:
 
 def _format_outcome(outcome: JobOutcome, name_width: int) -> str:
     if outcome.kind == FINISHED:
-        score = f"{outcome.headline} {outcome.value}"
-        text = f"{score}  {format_seconds(outcome.seconds)}  {outcome.run_id or ''}"
+        text = f"{outcome.summary}  {format_seconds(outcome.seconds)}  {outcome.run_id or ''}"
     else:
         first_line = outcome.reason.partition("\n")[0]
         text = f"{outcome.kind}  {escape(first_line)}"
     return f"#{outcome.number:<4} {escape(outcome.name):<{name_width}} {text}".rstrip()
 
 
-def _is_better(outcome: JobOutcome, best: JobOutcome | None) -> bool:
-    if best is None:
-        return outcome.score == outcome.score  # not NaN
+def _is_better(outcome: JobOutcome, best: JobOutcome) -> bool:
     return outcome.score > best.score if outcome.greater_is_better else outcome.score < best.score
 
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from pathlib import Path
 from typing import Any, final
 
 from bakeoff.pipeline.experiment.loop import describe_limit, limit_processes
+from bakeoff.pipeline.sweep.compose import LaunchJobs, SweepCommand
 from bakeoff.pipeline.sweep.display import SweepDisplay
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import BUSY, NOT_RUN, REFUSED, SKIPPED, ComposedJob, Job, JobOutcome
@@ -25,8 +25,6 @@ from bakeoff.pipeline.tracking.store import Store
 POLL_SECONDS = 0.5
 """Time between two checks of a job that another process runs."""
 LOST_STORE = "the store is lost, and no further job is started; the same command runs the others when the store works"
-LaunchJobs = Callable[[Sequence[Job], SweepOptions], Iterator[JobOutcome]]
-"""Another launcher: runs a batch of jobs and yields their outcomes in order."""
 RunJobs = Callable[[Iterable[Job]], Iterator[JobOutcome]]
 """Takes jobs one by one, as there is room for them, and yields their outcomes as they arrive."""
 RecordOutcome = Callable[[JobOutcome], object]
@@ -122,26 +120,15 @@ class SweepEngine:
 
     Attributes
     ----------
-    options : SweepOptions
-    folder : Path
-        The folder of the sweep; created only if something runs.
-    launch : callable or None
-        Another launcher.
-    tracebacks : bool
-        Whether to print the tracebacks of failures.
-    quiet : bool
-        Whether to print nothing.
+    command : SweepCommand
+        Its folder is created only if something runs.
     """
 
-    options: SweepOptions
-    folder: Path
-    launch: LaunchJobs | None = None
-    tracebacks: bool = False
-    quiet: bool = False
+    command: SweepCommand
 
     def __post_init__(self) -> None:
-        self._runner = make_job_runner(self.options, self.launch, self.tracebacks)
-        self._skips_invalid = self.options.on_invalid == "skip"
+        self._runner = make_job_runner(self.command)
+        self._skips_invalid = self.command.options.on_invalid == "skip"
 
     def run(
         self, composed_jobs: Sequence[ComposedJob], pattern: LearnerPattern | None, notes: Sequence[str]
@@ -161,9 +148,10 @@ class SweepEngine:
         UserError
             A store cannot be written, or the pattern names no learner for the task.
         """
-        options = self.options
+        command = self.command
+        options = command.options
         resources = self._runner.resources
-        if self.launch is None and _needs_workers(options) and not options.dry_run:
+        if command.launch is None and _needs_workers(options) and not options.dry_run:
             prepare_server()
         left_out = ""
         if pattern is not None:
@@ -172,9 +160,9 @@ class SweepEngine:
         try:
             plan = planner.make_plan(composed_jobs)
         except KeyboardInterrupt:
-            SweepDisplay(0, self.quiet).show_unplanned(len(composed_jobs))
+            SweepDisplay(0, command.quiet).show_unplanned(len(composed_jobs))
             raise
-        display = SweepDisplay(len(plan.jobs), self.quiet)
+        display = SweepDisplay(len(plan.jobs), command.quiet)
         display.show_left_out(left_out)
         display.show_datasets(resources.datasets)
         notes = [*notes, *self._describe_limits(plan), *plan.unidentified]
@@ -182,7 +170,7 @@ class SweepEngine:
         remarks = [f"{dataset.name}: {remark}" for dataset in resources.datasets for remark in dataset.remarks]
         report = SweepReport(
             refused_outcomes(plan),
-            name=plan.sweep or self.folder.name,
+            name=plan.sweep or command.folder.name,
             plan=plan,
             notes=(*notes, *remarks, *([left_out] if left_out else [])),
             is_dry_run=options.dry_run,
@@ -200,6 +188,7 @@ class SweepEngine:
 
     def _run_planned(self, report: SweepReport, display: SweepDisplay) -> SweepReport:
         """Run the jobs of a plan that are not done, and return the report with their outcomes."""
+        command = self.command
         plan = report.plan
         # A store that cannot be written must be refused before the first job runs.
         for job in plan.jobs:
@@ -207,16 +196,16 @@ class SweepEngine:
         stores = self._find_stores(plan)
         search = ListedJobs(plan.jobs)
         # Workers start before anything needs a thread, because a process with threads cannot be copied.
-        with executor(self._runner, self.options, self.launch, search) as run_jobs:
-            self.folder.mkdir(parents=True, exist_ok=True)
+        with executor(self._runner, command, search) as run_jobs:
+            command.folder.mkdir(parents=True, exist_ok=True)
             problems = record_sweep(report.name, plan, stores)
-            display.show_start(plan, continued="" if report.name == self.folder.name else report.name)
+            display.show_start(plan, continued="" if report.name == command.folder.name else report.name)
             display.show_problems(problems)
             done = [entry.to_outcome(SKIPPED) for entry in plan.with_state(DONE)]
             # The best so far is the best of all jobs of the sweep, and not of those alone that run now.
             skipped = add_stored_scores(done, stores)
             display.show_best(skipped)
-            loop = SweepLoop(self.options, display, search, [*report.outcomes, *skipped])
+            loop = SweepLoop(command.options.max_failures, display, search, [*report.outcomes, *skipped])
             try:
                 loop.run_all(run_jobs)
             except KeyboardInterrupt:
@@ -236,7 +225,8 @@ class SweepEngine:
     def _describe_limits(self, plan: Plan) -> list[str]:
         """Return what is said of more processes than this machine has cores."""
         most_jobs = max((job.spec.get("n_jobs", 1) for job in plan.jobs), default=1)
-        of_workers = describe_limit("workers", self.options.workers) if self.launch is None else ()
+        command = self.command
+        of_workers = describe_limit("workers", command.options.workers) if command.launch is None else ()
         return [*of_workers, *describe_limit("n_jobs", most_jobs)]
 
     def _find_stores(self, plan: Plan) -> dict[int, Store]:
@@ -249,19 +239,11 @@ class SweepEngine:
         return stores
 
 
-def make_job_runner(options: SweepOptions, launch: LaunchJobs | None, tracebacks: bool) -> JobRunner:
-    """Return the runner of the process of a sweep, which leaves the code of the user to the processes that run jobs.
-
-    Parameters
-    ----------
-    options : SweepOptions
-    launch : callable or None
-        Another launcher.
-    tracebacks : bool
-        Whether to print the tracebacks of failures.
-    """
-    runs_here = launch is None and not _needs_workers(options)
-    return JobRunner(options.resume, options.timeout, tracebacks, tries_own_code=runs_here)
+def make_job_runner(command: SweepCommand) -> JobRunner:
+    """Return the runner of the process of a sweep, which leaves the code of the user to the processes that run jobs."""
+    options = command.options
+    runs_here = command.launch is None and not _needs_workers(options)
+    return JobRunner(options.resume, options.timeout, command.tracebacks, tries_own_code=runs_here)
 
 
 def refused_outcomes(plan: Plan) -> list[JobOutcome]:
@@ -276,19 +258,19 @@ def _list_unstarted(plan: Plan, outcomes: Sequence[JobOutcome]) -> list[JobOutco
 
 
 @contextmanager
-def executor(runner: JobRunner, options: SweepOptions, launch: LaunchJobs | None, search: Search) -> Iterator[RunJobs]:
+def executor(runner: JobRunner, command: SweepCommand, search: Search) -> Iterator[RunJobs]:
     """Yield the function that runs jobs with another launcher, in workers, or in this process.
 
     Parameters
     ----------
     runner : JobRunner
         Runs jobs in this process; workers get its settings.
-    options : SweepOptions
-    launch : callable or None
-        Another launcher.
+    command : SweepCommand
     search : Search
         No more workers are started than it has jobs.
     """
+    options = command.options
+    launch = command.launch
     if launch is not None:
         yield lambda jobs: _launch_batches(launch, iter(jobs), search.batch_size, options)
     elif _needs_workers(options) and search.n_jobs > 0 and not options.dry_run:
@@ -316,7 +298,8 @@ class SweepLoop:
 
     Attributes
     ----------
-    options : SweepOptions
+    max_failures : int or None
+        The number of failures that ends the sweep.
     display : SweepDisplay
     search : Search
     outcomes : list of JobOutcome
@@ -325,7 +308,7 @@ class SweepLoop:
         Whether a job ended because its store cannot be used.
     """
 
-    options: SweepOptions
+    max_failures: int | None
     display: SweepDisplay
     search: Search
     outcomes: list[JobOutcome]
@@ -365,10 +348,9 @@ class SweepLoop:
             self.has_lost_store = True
             self._is_stopped = True
             self.display.show_problems([LOST_STORE])
-        max_failures = self.options.max_failures
-        if max_failures is not None:
+        if self.max_failures is not None:
             n_failures = sum(outcome.has_failed for outcome in self.outcomes)
-            self._is_stopped |= n_failures >= max_failures
+            self._is_stopped |= n_failures >= self.max_failures
         return True
 
     def _until_stopped(self, jobs: Iterable[Job], started: dict[int, Job]) -> Iterator[Job]:

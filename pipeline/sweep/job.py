@@ -65,23 +65,20 @@ class JobResult:
 
     Attributes
     ----------
-    experiment : Experiment
+    prepared : PreparedJob
     folds : list of FoldResult
     model : FittedModel
         The run's model.
     run_id : str or None
     stopped : str
         After how many folds the run was stopped; empty if it was completed.
-    audit_warnings : tuple of str
-        What the audit found.
     """
 
-    experiment: Experiment
+    prepared: PreparedJob
     folds: list[FoldResult]
     model: FittedModel
     run_id: str | None
     stopped: str = ""
-    audit_warnings: tuple[str, ...] = ()
 
 
 def prepare_job(
@@ -175,8 +172,8 @@ def execute_job(
             model = _hide_in_warnings(fit_final_model(experiment, splits, last), configuration)
             run.finish(model, prepared.figure_choice.figures)
     except RunStopped as stopped:
-        return JobResult(experiment, folds, folds[-1].model, run.run_id, str(stopped), prepared.audit_verdict.warnings)
-    return JobResult(experiment, folds, model, run.run_id, audit_warnings=prepared.audit_verdict.warnings)
+        return JobResult(prepared, folds, folds[-1].model, run.run_id, str(stopped))
+    return JobResult(prepared, folds, model, run.run_id)
 
 
 def _hide_in_warnings(model: FittedModel, configuration: str) -> FittedModel:

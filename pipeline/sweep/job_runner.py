@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bakeoff.pipeline.card.report import format_mean, measure_fold, summarize_folds
+from bakeoff.pipeline.card.report import measure_fold, summarize_folds
 from bakeoff.pipeline.checks.cells import note_memory
 from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.errors import StoreError, UserError
@@ -96,7 +96,7 @@ class JobRunner:
             dataset = self.resources.get_dataset(spec)
             job_hash = hash_config(spec, dataset.digest())
         name = name_run({**invocation.choices, "dataset": dataset.name}, spec, invocation.varying)
-        cell = locate_result(spec, invocation, dataset.name, dataset.digest())
+        cell = _locate_result(spec, invocation, dataset.name, dataset.digest())
         return Job(number, name, job_hash, spec, invocation, dataset.name, cell)
 
     def count_claims(self, job: Job) -> Job:
@@ -249,42 +249,28 @@ def limit_time(seconds: float | None) -> Iterator[None]:
 
 def describe_result(job: Job, result: JobResult) -> JobOutcome:
     """Return the outcome of a job that finished or was stopped."""
-    headline = result.experiment.headline
-    score = f"test_{headline}"
-    metrics = summarize_folds(result.experiment, result.folds)
-    notes = [note for note in (note_memory(result.experiment),) if note]
-    warnings = [*notes, *result.audit_warnings, *(warning for fold in result.folds for warning in fold.model.warnings)]
+    experiment = result.prepared.experiment
+    audit_warnings = result.prepared.audit_verdict.warnings
+    notes = [note for note in (note_memory(experiment),) if note]
+    warnings = [*notes, *audit_warnings, *(warning for fold in result.folds for warning in fold.model.warnings)]
     return JobOutcome(
         job.number,
         job.name,
         jobs.STOPPED if result.stopped else jobs.FINISHED,
         reason=result.stopped,
-        headline=score,
-        value=format_mean(metrics, score),
-        score=metrics[score],
-        greater_is_better=result.experiment.metrics[headline].greater_is_better,
+        headlines=(f"test_{experiment.headline}",),
+        greater_is_better=experiment.metrics[experiment.headline].greater_is_better,
         seconds=sum(sum(fold.model.seconds.values()) for fold in result.folds),
         run_id=result.run_id,
-        metrics=metrics,
+        metrics=summarize_folds(experiment, result.folds),
         warnings=tuple(dict.fromkeys(warnings)),
         cell=job.cell,
-        preprocessing=result.experiment.preprocessing_summary,
+        preprocessing=experiment.preprocessing_summary,
     )
 
 
-def locate_result(spec: Mapping[str, Any], invocation: Invocation, dataset: str, digest: str = "") -> JobCell:
-    """Return the place of a job's result in a table.
-
-    Parameters
-    ----------
-    spec : mapping
-        The settled configuration.
-    invocation : Invocation
-    dataset : str
-        The dataset's name.
-    digest : str
-        The dataset's.
-    """
+def _locate_result(spec: Mapping[str, Any], invocation: Invocation, dataset: str, digest: str) -> JobCell:
+    """Return the place of a job's result in a table."""
     varying = invocation.varying
     # The name of a file stands for its path.
     keys = [key.partition(".")[2] for key in varying if key.startswith("dataset.") and key != "dataset.path"]

@@ -8,6 +8,7 @@ from typing import Any
 
 from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.text.numbers import format_mean
 
 FINISHED = "finished"
 SKIPPED = "skipped"
@@ -17,6 +18,7 @@ KILLED = "killed"
 REFUSED = "refused"
 BUSY = "busy"
 NOT_RUN = "not run"
+NAN = float("nan")
 
 
 @dataclass(frozen=True)
@@ -129,11 +131,10 @@ class JobOutcome:
         ``failed``, ``killed``, ``refused``, or ``busy`` (another process runs it).
     reason : str
         Why it did not finish.
-    headline, value : str
-        The name of the first metric, and its mean and standard deviation as text.
-    score : float
-        The mean of the first metric.
+    headlines : tuple of str
+        The names of the metrics that are shown: one, or the objectives of a study.
     greater_is_better : bool
+        Of the first of them.
     seconds : float
         Wall time of the learner: fitting, tuning and pruning.
     run_id : str or None
@@ -153,9 +154,7 @@ class JobOutcome:
     name: str
     kind: str
     reason: str = ""
-    headline: str = ""
-    value: str = ""
-    score: float = float("nan")
+    headlines: tuple[str, ...] = ()
     greater_is_better: bool = True
     seconds: float = 0.0
     run_id: str | None = None
@@ -164,6 +163,25 @@ class JobOutcome:
     cell: JobCell | None = None
     preprocessing: str = ""
     has_lost_store: bool = False
+
+    @property
+    def headline(self) -> str:
+        """The name of the first metric that is shown; empty if nothing was measured."""
+        return self.headlines[0] if self.headlines else ""
+
+    @property
+    def score(self) -> float:
+        """The mean of the headline; NaN if there are several, because no job is then the best of all."""
+        return self.metrics.get(self.headline, NAN) if len(self.headlines) == 1 else NAN
+
+    @property
+    def summary(self) -> str:
+        """The metrics that are shown, each with its mean and standard deviation."""
+        means = {
+            name: format_mean(self.metrics.get(name, NAN), self.metrics.get(f"{name}_std", NAN))
+            for name in self.headlines
+        }
+        return ", ".join(f"{name} {mean}" for name, mean in means.items())
 
     @property
     def has_failed(self) -> bool:

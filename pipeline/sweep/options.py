@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +23,6 @@ HYDRA_KEYS = ("hydra.sweeper.params", "hydra.sweeper._target_", "hydra.launcher.
 """Keys of Hydra of the same kind."""
 SEARCH_METHODS = ("none", "zip", "grid", "random")
 ON_INVALID = ("stop", "skip")
-DEFAULT_MAX_JOBS = 100_000
 
 
 @dataclass(frozen=True)
@@ -43,8 +42,10 @@ class SweepOptions:
     on_invalid : {"stop", "skip"}
     dry_run : bool
         Whether to show the plan and run nothing.
-    search : mapping
-        ``method``, and for ``random`` also ``n`` and ``seed``.
+    method : str
+        How the jobs are chosen: one of `SEARCH_METHODS`.
+    n, seed : int
+        The number of random points, and their seed.
     max_jobs : int
         The largest number of jobs that are made.
     """
@@ -55,8 +56,10 @@ class SweepOptions:
     on_error: str
     on_invalid: str
     dry_run: bool
-    search: Mapping[str, Any]
-    max_jobs: int = DEFAULT_MAX_JOBS
+    method: str
+    n: int
+    seed: int
+    max_jobs: int
 
     @classmethod
     def read(cls, master: DictConfig) -> SweepOptions:
@@ -75,9 +78,10 @@ class SweepOptions:
         missing = [key for key in SWEEP_KEYS if key not in options]
         if missing:
             raise UserError(f"{missing[0]} cannot be removed, because every sweep needs it; leave ~{missing[0]} out.")
-        options["search"] = options["search"] or {"method": "none"}
         options |= {key: read_boolean(key, options[key]) for key in BOOLEAN_KEYS}
-        return cls(**options)
+        search = options.pop("search") or {}
+        method = str(search.get("method", "none"))
+        return cls(**options, method=method, n=search.get("n", 1), seed=search.get("seed", 0))
 
     def __post_init__(self) -> None:
         if self.max_jobs < 1:
@@ -98,23 +102,6 @@ class SweepOptions:
         if not _is_whole(self.seed, least=0):
             raise UserError(f"search.seed={self.seed!r} must be a whole number from 0.")
         _ = self.max_failures  # which checks on_error
-
-    @property
-    def method(self) -> str:
-        """How the jobs are chosen: one of `SEARCH_METHODS`."""
-        return str(self.search.get("method"))
-
-    @property
-    def n(self) -> int:
-        """The number of random points."""
-        n: int = self.search.get("n", 1)
-        return n
-
-    @property
-    def seed(self) -> int:
-        """The seed of random points."""
-        seed: int = self.search.get("seed", 0)
-        return seed
 
     @property
     def max_failures(self) -> int | None:

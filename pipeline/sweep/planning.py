@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import NamedTuple
 
 from hydra.core.override_parser.types import Glob, Override
@@ -19,8 +18,8 @@ from bakeoff.pipeline.errors import MissingPackage, UserError
 from bakeoff.pipeline.experiment.builder import PartCache
 from bakeoff.pipeline.identity.config_hash import describe_unidentified, require_current_code
 from bakeoff.pipeline.sweep.done_jobs import find_done_jobs
-from bakeoff.pipeline.sweep.job_runner import JobRunner, locate_result
-from bakeoff.pipeline.sweep.jobs import ComposedJob, Job, JobCell, JobOutcome
+from bakeoff.pipeline.sweep.job_runner import JobRunner
+from bakeoff.pipeline.sweep.jobs import ComposedJob, Job, JobOutcome
 from bakeoff.pipeline.text.words import count_nouns
 from bakeoff.pipeline.tracking.history import Durations
 from bakeoff.pipeline.tracking.run import get_tracker
@@ -87,7 +86,7 @@ class PlanEntry:
         """Return the outcome of a job that does not run."""
         if self.job is not None:
             return self.job.to_outcome(kind, self.reason, self.run_id)
-        return JobOutcome(self.composed.number, self.name, kind, self.reason, cell=self._cell)
+        return JobOutcome(self.composed.number, self.name, kind, self.reason)
 
     def to_record(self) -> RecordedJob:
         """Return what the list of the jobs of the sweep holds of the job."""
@@ -102,18 +101,6 @@ class PlanEntry:
             dataset=choices.get("dataset", "") if job is None else job.dataset,
             reason=self.reason if self.state == INVALID else "",
         )
-
-    @property
-    def _cell(self) -> JobCell | None:
-        """The place of the result of a job whose data cannot be read; None if it could not be composed either."""
-        spec = self.composed.spec
-        invocation = self.composed.invocation
-        if spec is None or invocation is None:
-            return None
-        path = spec["dataset"].get("path")
-        path = path[0] if isinstance(path, list | tuple) and path else path
-        dataset = Path(str(path)).stem if path else invocation.choices.get("dataset", "custom")
-        return locate_result(spec, invocation, dataset)
 
 
 @dataclass(frozen=True)

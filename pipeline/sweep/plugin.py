@@ -9,19 +9,17 @@ from typing import TYPE_CHECKING
 
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override
 from hydra.core.plugins import Plugins
 from hydra.core.utils import JobReturn
 from hydra.types import HydraContext
-from omegaconf import DictConfig, OmegaConf, open_dict, read_write
+from omegaconf import DictConfig, open_dict, read_write
 
-from bakeoff.pipeline.config.compose_job import PRIVATE_MODE
 from bakeoff.pipeline.config.references import resolve_config
 from bakeoff.pipeline.config.settle import settle_config
 from bakeoff.pipeline.config.trust import BASIC_LAUNCHER
 from bakeoff.pipeline.config.words import list_words, note_tuned_keys, read_invocation, reject_unread_space
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.sweep.compose import SEARCHING_METHODS, Composer, expand_overrides, varying_keys
+from bakeoff.pipeline.sweep.compose import SEARCHING_METHODS, Composer, SweepCommand, expand_overrides, varying_keys
 from bakeoff.pipeline.sweep.jobs import KILLED, REFUSED, Job, JobOutcome
 from bakeoff.pipeline.sweep.options import (
     SweepOptions,
@@ -37,91 +35,63 @@ if TYPE_CHECKING:
     from bakeoff.pipeline.sweep.engine import SweepReport
 
 
-@dataclass(frozen=True)
-class SweepCommand:
-    """The command of a sweep, as Hydra parsed it.
+def read_command(
+    params: Sequence[str],
+    request: SweepRequest,
+    context: HydraContext,
+    master: DictConfig,
+    *,
+    combines: bool = True,
+) -> SweepCommand:
+    """Read the command of a sweep from the arguments that Hydra passes to a sweeper.
 
-    Attributes
+    Parameters
     ----------
-    words : tuple of str
-        The overrides that the jobs are made of.
-    overrides : list of Override
-        The same, parsed.
-    options : SweepOptions
-    composer : Composer
-    launch : RemoteLauncher or None
-        Another launcher than Hydra's basic one.
-    folder : Path
-        The folder of the sweep.
+    params : sequence of str
+        Overrides in the configuration of the sweeper; those of the request take precedence.
+    request : SweepRequest
+        Its words are those of the jobs.
+    context : HydraContext
     master : DictConfig
         The configuration of the sweep itself.
-    quiet : bool
-        Whether to print nothing.
+    combines : bool
+        Whether the values of the keys are combined with one another, as they are unless a study chooses some.
+
+    Raises
+    ------
+    UserError
+        An option of the sweep is invalid, or there would be too many jobs.
     """
-
-    words: tuple[str, ...]
-    overrides: list[Override]
-    options: SweepOptions
-    composer: Composer
-    launch: RemoteLauncher | None
-    folder: Path
-    master: DictConfig
-    quiet: bool = False
-
-    @classmethod
-    def read(
-        cls, words: Sequence[str], context: HydraContext, master: DictConfig, *, combines: bool = True
-    ) -> SweepCommand:
-        """Read the command from the arguments that Hydra passes to a sweeper.
-
-        Parameters
-        ----------
-        words : sequence of str
-            The overrides that the jobs are made of.
-        context : HydraContext
-        master : DictConfig
-            The configuration of the sweep itself.
-        combines : bool
-            Whether the values of the keys are combined with one another, as they are unless a study chooses some.
-
-        Raises
-        ------
-        UserError
-            An option of the sweep is invalid, or there would be too many jobs.
-        """
-        # Values of the configuration may refer to Hydra's own part.
-        HydraConfig.instance().set_config(master)
-        parser = OverridesParser.create(config_loader=context.config_loader)
-        # These words set the options of the sweep itself, which cannot vary from job to job.
-        for override in parser.parse_overrides(list_words(master.hydra.overrides.task)):
-            require_one_value(override)
-        parsed = parser.parse_overrides(list(words))
-        options = SweepOptions.read(master)
-        if combines:
-            require_few_jobs(parsed, options.method, options.max_jobs)
-        check_values(parsed)
-        reject_lost_keys(parsed, context.config_loader, master)
-        has_basic_launcher = master.hydra.launcher._target_ == BASIC_LAUNCHER
-        return cls(
-            words=tuple(words),
-            overrides=parsed,
-            options=options,
-            composer=Composer(context.config_loader, master),
-            launch=None if has_basic_launcher else RemoteLauncher(context, master),
-            folder=Path(str(master.hydra.sweep.dir)),
-            master=master,
-        )
-
-    def write_record(self) -> None:
-        """Write the configuration of the sweep into its folder, unless nothing ran and there is no folder."""
-        if not self.folder.is_dir():
-            return
-        # The sweep itself was composed without the overrides of its jobs; the record shows the whole command.
-        with read_write(self.master.hydra), open_dict(self.master):
-            self.master.hydra.overrides.task = list(self.words)
-        file = self.folder / "multirun.yaml"
-        file.touch(mode=PRIVATE_MODE)
-        OmegaConf.save(self.master, file)
+    reject_sweep_params(params)
+    # Otherwise each combination would have both values of a key, of which the last one counts, many times over.
+    given = {word.lstrip("+~").partition("=")[0] for word in request.words}
+    words = [*(word for word in params if word.partition("=")[0] not in given), *request.words]
+    # Values of the configuration may refer to Hydra's own part.
+    HydraConfig.instance().set_config(master)
+    parser = OverridesParser.create(config_loader=context.config_loader)
+    # These words set the options of the sweep itself, which cannot vary from job to job.
+    for override in parser.parse_overrides(list_words(master.hydra.overrides.task)):
+        require_one_value(override)
+    parsed = parser.parse_overrides(words)
+    options = SweepOptions.read(master)
+    if request.only_plans:
+        options = replace(options, dry_run=True)
+    if combines:
+        require_few_jobs(parsed, options.method, options.max_jobs)
+    check_values(parsed)
+    reject_lost_keys(parsed, context.config_loader, master)
+    has_basic_launcher = master.hydra.launcher._target_ == BASIC_LAUNCHER
+    return SweepCommand(
+        words=tuple(words),
+        overrides=parsed,
+        options=options,
+        composer=Composer(context.config_loader, master),
+        launch=None if has_basic_launcher else RemoteLauncher(context, master),
+        folder=Path(str(master.hydra.sweep.dir)),
+        master=master,
+        tracebacks=request.tracebacks,
+        quiet=request.quiet,
+    )
 
 
 def run_hydra_sweep(
@@ -144,11 +114,7 @@ def run_hydra_sweep(
     UserError
         An option of the sweep is invalid. An invalid job is not an error here: the plan shows it.
     """
-    # Otherwise each combination would have both values of a key, of which the last one counts, many times over.
-    reject_sweep_params(params)
-    given = {word.lstrip("+~").partition("=")[0] for word in request.words}
-    remaining = [word for word in params if word.partition("=")[0] not in given]
-    command = SweepCommand.read([*remaining, *request.words], context, master)
+    command = read_command(params, request, context, master)
     jobs = request.jobs
     if jobs is None:
         jobs = expand_overrides(command.overrides, command.options, command.composer)
@@ -164,8 +130,7 @@ def run_hydra_sweep(
     if command.options.method not in SEARCHING_METHODS:
         reject_unread_space(command.words, settled)
     pattern = find_learner_pattern(command.overrides) if request.jobs is None else None
-    engine = SweepEngine(command.options, command.folder, command.launch, request.tracebacks, request.quiet)
-    report = engine.run(composed, pattern, note_tuned_keys(command.words, settled))
+    report = SweepEngine(command).run(composed, pattern, note_tuned_keys(command.words, settled))
     command.write_record()
     return report
 

@@ -41,6 +41,8 @@ class SweepRequest:
         Whether to print the traceback of a job that fails.
     quiet : bool
         Whether to print nothing: the caller reads the report.
+    only_plans : bool
+        Whether to show the plan and run nothing, as with ``dry_run=true``.
     """
 
     words: tuple[str, ...]
@@ -48,6 +50,7 @@ class SweepRequest:
     jobs: Sequence[Sequence[str]] | None = None
     tracebacks: bool = False
     quiet: bool = False
+    only_plans: bool = False
 
 
 def set_single_threads() -> None:
@@ -131,23 +134,8 @@ class RunFailed(Exception):
         self.trace = format_traceback(error, configuration)
 
 
-@dataclass(frozen=True)
-class FinishedRun:
-    """A run that has ended.
-
-    Attributes
-    ----------
-    prepared : PreparedJob
-    result : JobResult or None
-        None if a result that was kept before is stored now.
-    """
-
-    prepared: PreparedJob
-    result: JobResult | None
-
-
-def run_experiment(request: RunRequest) -> FinishedRun:
-    """Compose one job, check it, run it, store it and show its scores.
+def run_experiment(request: RunRequest) -> JobResult | None:
+    """Compose one job, check it, run it, store it and show its scores; None if a kept result is stored instead.
 
     Parameters
     ----------
@@ -175,16 +163,16 @@ def run_experiment(request: RunRequest) -> FinishedRun:
             prepared, tracker = _open_job(composed, request, screen)
             with folder:
                 if request.is_command and _store_kept_result(prepared, tracker, screen):
-                    return FinishedRun(prepared, None)
+                    return None
                 gc.freeze()
                 screen.show_job(prepared)
                 result = execute_job(prepared, tracker, screen.track_folds)
-                screen.show_result(prepared, result, tracker.store)
+                screen.show_result(result, tracker.store)
+                return result
     except (UserError, KeyboardInterrupt):
         raise
     except BaseException as error:
         raise RunFailed(error, json.dumps(composed.spec, default=str)) from error
-    return FinishedRun(prepared, result)
 
 
 def _open_job(composed: ComposedRun, request: RunRequest, screen: RunScreen) -> tuple[PreparedJob, Tracker]:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from bakeoff.pipeline.card.report import format_mean
 from bakeoff.pipeline.sweep.jobs import FAILED, FINISHED, SKIPPED, STOPPED, JobCell, JobOutcome
 from bakeoff.pipeline.tables.table import BEST_SIGN, EMPTY, NUMBER, Cell, Row, Table, make_table
 from bakeoff.pipeline.tables.terminal import GAP, print_table, split_columns
@@ -195,10 +194,8 @@ def _add_scores(outcome: JobOutcome, run: StoredRun | None) -> JobOutcome:
         return outcome
     return replace(
         outcome,
-        headline=headline,
-        value=format_mean(dict(run.metrics), headline),
+        headlines=(headline,),
         metrics=run.metrics,
-        score=run.metrics[headline],
         greater_is_better=is_greater_better(headline, run.params),
     )
 

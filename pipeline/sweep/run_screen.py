@@ -78,9 +78,10 @@ class RunScreen:
         for warning in prepared.audit_verdict.warnings:
             self._err.print(f"[yellow]audit:[/] {escape(warning)}")
 
-    def show_result(self, prepared: PreparedJob, result: JobResult, store: Store | None) -> None:
+    def show_result(self, result: JobResult, store: Store | None) -> None:
         """Print the scores of a run, its figures, and where it is stored."""
-        self.show_scores(result.experiment, result.folds, result.model)
+        prepared = result.prepared
+        self.show_scores(prepared.experiment, result.folds, result.model)
         self.show_figures(prepared.figure_choice, is_kept=result.run_id is not None)
         self.show_looks(prepared.description, store)
         self.show_run(result.run_id, store, prepared.spec["tracking"])

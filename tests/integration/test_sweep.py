@@ -74,7 +74,8 @@ def test_a_sweep_that_goes_on_keeps_its_tag_and_one_with_other_jobs_has_its_own(
 def test_the_best_so_far_is_the_best_of_all_jobs_of_a_dataset_those_done_before_included() -> None:
     def outcome(number: int, kind: str, score: float, dataset: str = "iris") -> JobOutcome:
         cell = JobCell("", dataset)
-        return JobOutcome(number, f"job {number}", kind, "", "test_accuracy", f"{score:.4f}", score, cell=cell)
+        metrics = {"test_accuracy": score}
+        return JobOutcome(number, f"job {number}", kind, "", ("test_accuracy",), metrics=metrics, cell=cell)
 
     display = SweepDisplay(2, quiet=True)
     display.show_best([outcome(0, SKIPPED, 0.9), outcome(1, SKIPPED, 0.99, "wine")])

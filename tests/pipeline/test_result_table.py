@@ -21,7 +21,7 @@ def outcome(
 ) -> JobOutcome:
     """Return the outcome of a job that finished."""
     return JobOutcome(
-        number, f"{row} {column}", FINISHED, headline=metric, value="a score", score=score,
+        number, f"{row} {column}", FINISHED, headlines=(metric,),
         greater_is_better="rmse" not in metric, metrics={metric: score, f"{metric}_std": deviation},
         cell=JobCell(row, column, f"digest of {column}"),
     )  # fmt: skip
