@@ -221,6 +221,7 @@ def _make_cell(
     gaps = [_find_gap(metric, scores[metric], n_folds) for metric in metrics]
     reasons = [gap for gap in gaps if gap]
     rows = [each.rows_per_fold for each in runs]
+    fits_per_fold = runs[0].run.metrics.get(FITS, 0)
     return Cell(
         configuration=name,
         dataset=dataset,
@@ -230,7 +231,7 @@ def _make_cell(
         seeds=tuple(each.seed for each in runs),
         fit_seconds=_mean([_sum_stages(each) for each in runs]),
         predict_seconds=_mean([each.run.metrics.get(PREDICT_STAGE, math.nan) for each in runs]),
-        n_fits=round(n_folds * runs[0].run.metrics.get(FITS, 0)),
+        n_fits=round(n_folds * fits_per_fold),
         n_train=_mean([row.get("train", math.nan) for row in rows]),
         n_test=_mean([row.get("test", math.nan) for row in rows]),
     )

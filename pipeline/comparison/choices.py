@@ -16,6 +16,7 @@ performance evaluation. Journal of Machine Learning Research 11, 2079-2107.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -240,21 +241,22 @@ def _combine_cells(name: str, dataset: str, members: Sequence[Cell], scores: Val
         return Cell(name, dataset, reason=reason)
     validation = np.vstack([scores.read_cell((member.configuration, dataset)) for member in members])  # (members, J)
     best = np.argmax(validation, axis=0)  # (J,)
-    counts = np.bincount(best, minlength=len(members))  # (members,)
+    winners = [members[number] for number in best]
+    counts = Counter(winner.configuration for winner in winners)
     first = members[0]
     return Cell(
         configuration=name,
         dataset=dataset,
-        scores={metric: _pick_folds(members, metric, best) for metric in first.scores},
+        scores={metric: _pick_folds(winners, metric) for metric in first.scores},
         run_ids=tuple(run_id for member in members for run_id in member.run_ids),
         seeds=first.seeds,
         # All members had to be fitted to choose among them; one of them predicts.
         fit_seconds=math.fsum(member.fit_seconds for member in members),
-        predict_seconds=float(np.mean([members[member].predict_seconds for member in best])),
+        predict_seconds=float(np.mean([winner.predict_seconds for winner in winners])),
         n_fits=sum(member.n_fits for member in members),
         n_train=min(member.n_train for member in members),
         n_test=first.n_test,
-        chosen={member.configuration: int(n) for member, n in zip(members, counts, strict=True)},
+        chosen={member.configuration: counts[member.configuration] for member in members},
     )
 
 
@@ -276,9 +278,9 @@ def _count_folds(cell: Cell) -> int:
     return len(next(iter(cell.scores.values())))
 
 
-def _pick_folds(members: Sequence[Cell], metric: str, best: np.ndarray) -> tuple[float, ...]:
+def _pick_folds(winners: Sequence[Cell], metric: str) -> tuple[float, ...]:
     """Return the test score of each fold, from the member that was chosen there."""
-    return tuple(members[member].scores[metric][fold] for fold, member in enumerate(best))
+    return tuple(winner.scores[metric][fold] for fold, winner in enumerate(winners))
 
 
 def describe_chosen(cell: Cell) -> str:

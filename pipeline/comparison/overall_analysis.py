@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from bakeoff.pipeline.comparison.dataset_analysis import adjust_p_values
 from bakeoff.pipeline.comparison.rank_tests import (
     MIN_DATASETS,
     MIN_FRIEDMAN_CONFIGURATIONS,
+    FriedmanTest,
     NemenyiTest,
     Outcomes,
     compare_two_over_datasets,
@@ -36,59 +36,7 @@ from bakeoff.pipeline.comparison.rank_tests import (
 from bakeoff.pipeline.comparison.run_grid import CellKey
 from bakeoff.pipeline.text.words import join_words
 
-
-@dataclass(frozen=True)
-class MeanScores:
-    """Mean scores on the datasets that count.
-
-    Attributes
-    ----------
-    names : tuple of str
-        Of the configurations.
-    datasets : tuple of str
-    values : ndarray of shape (N, k)
-    metric : ComparedMetric
-    """
-
-    names: tuple[str, ...]
-    datasets: tuple[str, ...]
-    values: np.ndarray
-    metric: ComparedMetric
-
-
-@dataclass(frozen=True)
-class RankTests:
-    """The tests of mean ranks; what was not computed is NaN or None.
-
-    Attributes
-    ----------
-    friedman, friedman_p : float
-    iman_davenport, iman_davenport_p : float
-    nemenyi : NemenyiTest or None
-    """
-
-    friedman: float = math.nan
-    friedman_p: float = math.nan
-    iman_davenport: float = math.nan
-    iman_davenport_p: float = math.nan
-    nemenyi: NemenyiTest | None = None
-
-    @property
-    def critical_difference(self) -> float:
-        """Nemenyi's critical difference in mean ranks; NaN without that test."""
-        return math.nan if self.nemenyi is None else self.nemenyi.critical_difference
-
-    def is_pair_told_apart(self, i: int, j: int, alpha: float) -> bool:
-        """Whether both the test of all ranks and that of two configurations find a difference.
-
-        Nemenyi's test is a post-hoc test: its pairs count only if the test of all ranks has found a difference.
-        """
-        # A comparison with NaN is false, so that nothing is told apart without a test.
-        has_difference = self.iman_davenport_p <= alpha
-        return has_difference and self.nemenyi is not None and bool(self.nemenyi.p[i, j] <= alpha)
-
-
-NO_TESTS = RankTests()
+NO_FRIEDMAN_TEST = FriedmanTest(math.nan, math.nan, math.nan, math.nan)
 
 
 def analyze_overall(
@@ -108,26 +56,26 @@ def analyze_overall(
     complete = [result for result in results if result.dataset not in left_out]
     if not complete:
         return _make_empty_result(left_out)
-    means = _tabulate_means(complete, names, metric)
-    ranks = rank_configurations(means.values, metric.greater_is_better).mean(axis=0)  # (k,)
+    means = _tabulate_means(complete, names)  # (N, k)
+    ranks = rank_configurations(means, metric.greater_is_better).mean(axis=0)  # (k,)
     too_few = _explain_too_few(len(complete))
-    tests = NO_TESTS if too_few else _test_ranks(means, settings.alpha)
-    outcomes = count_outcomes(means.values, metric.greater_is_better)
-    p_wilcoxon = _compute_wilcoxon_p(means, bool(too_few))
+    friedman, nemenyi = _test_ranks(means, metric, settings.alpha, is_tested=not too_few)
+    outcomes = count_outcomes(means, metric.greater_is_better)
+    p_wilcoxon = _compute_wilcoxon_p(means, metric, is_tested=not too_few)
     order = np.argsort(ranks, kind="stable")
     return OverallResult(
-        datasets=means.datasets,
+        datasets=tuple(result.dataset for result in complete),
         left_out=left_out,
         mean_ranks={names[number]: float(ranks[number]) for number in order},
         too_few=too_few,
-        friedman=tests.friedman,
-        friedman_p=tests.friedman_p,
-        iman_davenport=tests.iman_davenport,
-        iman_davenport_p=tests.iman_davenport_p,
-        critical_difference=tests.critical_difference,
-        groups=_name_groups(tests, names),
-        pairs=_compare_pairs(means.names, ranks, outcomes, tests, p_wilcoxon, settings.alpha),
-        counts=_count_marks(complete, means, outcomes, settings.base),
+        friedman=friedman.chi2,
+        friedman_p=friedman.p,
+        iman_davenport=friedman.f,
+        iman_davenport_p=friedman.f_p,
+        critical_difference=nemenyi.critical_difference,
+        groups=tuple(tuple(names[number] for number in group) for group in nemenyi.cliques),
+        pairs=_compare_pairs(names, friedman, nemenyi, outcomes, p_wilcoxon, settings.alpha),
+        counts=_count_marks(complete, names, outcomes, settings.base),
         # The verdict is written from the finished result.
         verdict=(),
     )
@@ -144,10 +92,10 @@ def _find_incomplete(results: Sequence[DatasetResult], names: Sequence[str]) -> 
     return left_out
 
 
-def _tabulate_means(results: Sequence[DatasetResult], names: Sequence[str], metric: ComparedMetric) -> MeanScores:
+def _tabulate_means(results: Sequence[DatasetResult], names: Sequence[str]) -> np.ndarray:
+    """Return the mean scores, of shape (N, k)."""
     by_name = [{summary.configuration: summary.mean for summary in result.summaries} for result in results]
-    values = np.array([[means[name] for name in names] for means in by_name])  # (N, k)
-    return MeanScores(tuple(names), tuple(result.dataset for result in results), values, metric)
+    return np.array([[means[name] for name in names] for means in by_name])
 
 
 def _explain_too_few(n_datasets: int) -> str:
@@ -157,58 +105,54 @@ def _explain_too_few(n_datasets: int) -> str:
     return f"Too few datasets for tests over datasets: {there_are}, and they need at least {MIN_DATASETS}."
 
 
-def _test_ranks(means: MeanScores, alpha: float) -> RankTests:
+def _test_ranks(
+    means: np.ndarray, metric: ComparedMetric, alpha: float, *, is_tested: bool
+) -> tuple[FriedmanTest, NemenyiTest]:
+    """Return the tests of mean ranks; their numbers are NaN if there are too few datasets or configurations."""
+    n_configurations = means.shape[1]
     # The ranks of two configurations say no more than the counts of wins, so that pair has Wilcoxon's test alone.
-    if len(means.names) < MIN_FRIEDMAN_CONFIGURATIONS:
-        return NO_TESTS
-    test = compute_friedman_test(means.values)
-    nemenyi = compute_nemenyi_test(means.values, means.metric.greater_is_better, alpha)
-    return RankTests(test.chi2, test.p, test.f, test.f_p, nemenyi)
+    if is_tested and n_configurations >= MIN_FRIEDMAN_CONFIGURATIONS:
+        return compute_friedman_test(means), compute_nemenyi_test(means, metric.greater_is_better, alpha)
+    ranks = rank_configurations(means, metric.greater_is_better).mean(axis=0)  # (k,)
+    p = np.full((n_configurations, n_configurations), math.nan)
+    return NO_FRIEDMAN_TEST, NemenyiTest(ranks, p, alpha, math.nan, ())
 
 
-def _name_groups(tests: RankTests, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """Return the groups of configurations that Nemenyi's test does not tell apart, by name."""
-    if tests.nemenyi is None:
-        return ()
-    return tuple(tuple(names[number] for number in group) for group in tests.nemenyi.cliques)
-
-
-def _compute_wilcoxon_p(means: MeanScores, has_too_few: bool) -> list[float]:
+def _compute_wilcoxon_p(means: np.ndarray, metric: ComparedMetric, *, is_tested: bool) -> list[float]:
     """Return the p-value of each pair, in the order of `list_pairs`; NaN if there are too few datasets."""
-    numbers = list_pairs(len(means.names))
-    if has_too_few:
+    numbers = list_pairs(means.shape[1])
+    if not is_tested:
         return [math.nan] * len(numbers)
-    greater = means.metric.greater_is_better
-    tests = [compare_two_over_datasets(means.values[:, i], means.values[:, j], greater) for i, j in numbers]
+    tests = [compare_two_over_datasets(means[:, i], means[:, j], metric.greater_is_better) for i, j in numbers]
     return [test.p for test in tests]
 
 
 def _compare_pairs(
     names: Sequence[str],
-    ranks: np.ndarray,
+    friedman: FriedmanTest,
+    nemenyi: NemenyiTest,
     outcomes: Outcomes,
-    tests: RankTests,
     p_wilcoxon: Sequence[float],
     alpha: float,
 ) -> tuple[OverallPair, ...]:
     """Return all pairs over datasets.
 
     With three configurations or more, a pair is told apart if Iman and Davenport's test shows any difference at all and
-    Nemenyi's test that of the pair; with two, if Wilcoxon's test does.
+    Nemenyi's test, which is a post-hoc test, that of the pair; with two, if Wilcoxon's test does.
     """
-    numbers = list_pairs(len(names))
     p_holm = adjust_p_values(p_wilcoxon)
     pairs = []
-    for (i, j), p, p_adjusted in zip(numbers, p_wilcoxon, p_holm, strict=True):
+    for (i, j), p, p_adjusted in zip(list_pairs(len(names)), p_wilcoxon, p_holm, strict=True):
+        # A comparison with NaN is false, so that nothing is told apart without a test.
         if len(names) >= MIN_FRIEDMAN_CONFIGURATIONS:
-            is_told_apart = tests.is_pair_told_apart(i, j, alpha)
+            is_told_apart = friedman.f_p <= alpha and nemenyi.p[i, j] <= alpha
         else:
             is_told_apart = p <= alpha
         pair = OverallPair(
             first=names[i],
             second=names[j],
-            rank_difference=float(ranks[j] - ranks[i]),
-            p_nemenyi=math.nan if tests.nemenyi is None else float(tests.nemenyi.p[i, j]),
+            rank_difference=float(nemenyi.mean_ranks[j] - nemenyi.mean_ranks[i]),
+            p_nemenyi=float(nemenyi.p[i, j]),
             p_wilcoxon=p,
             p_wilcoxon_holm=float(p_adjusted),
             wins=int(outcomes.wins[i, j]),
@@ -221,14 +165,14 @@ def _compare_pairs(
 
 
 def _count_marks(
-    results: Sequence[DatasetResult], means: MeanScores, outcomes: Outcomes, base: str
+    results: Sequence[DatasetResult], names: Sequence[str], outcomes: Outcomes, base: str
 ) -> tuple[MarkCounts, ...]:
     """Return WEKA's counts of each configuration against the base, over the datasets that count."""
-    if base not in means.names:
+    if base not in names:
         return ()
-    base_number = means.names.index(base)
+    base_number = names.index(base)
     counts = []
-    for number, name in enumerate(means.names):
+    for number, name in enumerate(names):
         if name == base:
             continue
         marks = [summary.mark for result in results for summary in result.summaries if summary.configuration == name]
@@ -276,9 +220,14 @@ def compare_costs(
     complete = [result for result in results if len(result.summaries) == len(names)]
     if not complete:
         return ()
-    is_relative = metric.is_rope_relative and len(complete) > 1
-    divisor = base if is_relative else ""
-    scores = np.array([_average_score(name, complete, divisor) for name in names])  # (k,)
+    means = _tabulate_means(complete, names)  # (N, k)
+    if metric.is_rope_relative and len(complete) > 1:
+        # By its size and not by its sign, so that the better of two negative scores stays the better one.
+        sizes = np.abs(means[:, names.index(base)])  # (N,)
+        # A base without any error leaves nothing to divide by.
+        sizes[sizes == 0] = math.nan
+        means /= sizes[:, np.newaxis]
+    scores = np.array([np.mean(column) for column in means.T])  # (k,)
     own_cells = [[cells[name, result.dataset] for result in complete] for name in names]
     fit = np.array([np.mean([cell.fit_seconds for cell in own]) for own in own_cells])  # (k,)
     predict = np.array([np.mean([cell.predict_seconds for cell in own]) for own in own_cells])  # (k,)
@@ -294,18 +243,6 @@ def compare_costs(
         )
         for number, name in enumerate(names)
     )
-
-
-def _average_score(name: str, results: Sequence[DatasetResult], base: str) -> float:
-    """Return the mean over datasets, relative to the base's scores if there is a base."""
-    values = []
-    for result in results:
-        means = {summary.configuration: summary.mean for summary in result.summaries}
-        # By its size and not by its sign, so that the better of two negative scores stays the better one.
-        divisor = abs(means[base]) if base else 1.0
-        # A base without any error leaves nothing to divide by.
-        values.append(means[name] / divisor if divisor else math.nan)
-    return float(np.mean(values))
 
 
 def _find_efficient(scores: np.ndarray, seconds: np.ndarray, greater_is_better: bool) -> np.ndarray:

@@ -6,7 +6,7 @@ The template is `page.html`; its tables come from `report_tables`, and its pictu
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -202,41 +202,6 @@ MAX_COLUMN_DATASETS = 7
 """With more datasets, they are the rows of the table of scores."""
 
 
-@dataclass(frozen=True)
-class Block:
-    """What the page shows by one metric.
-
-    Attributes
-    ----------
-    result : MetricResult
-    label : str
-        The metric in words.
-    direction : str
-        Whether higher or lower is better.
-    rope : str
-        The half width of the region of practical equivalence.
-    scores : Table
-    ranks, folds, costs_picture, posteriors : Picture or None
-    costs : Table or None
-    overall_pairs : Table or None
-    pairs : sequence of (str, Table)
-        Dataset and its pairs.
-    """
-
-    result: MetricResult
-    label: str
-    direction: str
-    rope: str
-    scores: Table
-    ranks: Picture | None
-    folds: Picture | None
-    costs_picture: Picture | None
-    costs: Table | None
-    posteriors: Picture | None
-    overall_pairs: Table | None
-    pairs: Sequence[tuple[str, Table]]
-
-
 def render_page(comparison: Comparison) -> str:
     """Return the HTML page of a comparison.
 
@@ -268,16 +233,16 @@ def render_page(comparison: Comparison) -> str:
     return render_template(TEMPLATE, values, {"p_value": equate_p, "statistic": format_statistic})
 
 
-def _list_sections(blocks: Sequence[Block]) -> list[tuple[str, str]]:
+def _list_sections(blocks: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
     """Return anchor and title of each section of the page."""
     first = blocks[0]
     sections = {
         "scores": "Scores",
-        "ranks": "Ranks" if first.result.overall else "",
-        "folds": "Folds" if first.folds else "",
-        "posteriors": "Better or equivalent" if first.posteriors else "",
-        "costs": "Cost" if first.costs else "",
-        "pairs": "Pairs" if first.pairs or first.overall_pairs else "",
+        "ranks": "Ranks" if first["result"].overall else "",
+        "folds": "Folds" if first["folds"] else "",
+        "posteriors": "Better or equivalent" if first["posteriors"] else "",
+        "costs": "Cost" if first["costs"] else "",
+        "pairs": "Pairs" if first["pairs"] or first["overall_pairs"] else "",
         "metrics": "Other metrics" if len(blocks) > 1 else "",
         "configurations": "Configurations",
         "datasets": "Datasets",
@@ -298,7 +263,7 @@ def _describe_time(created: str) -> str:
     return f"{created[:16].replace('T', ' ')} UTC"
 
 
-def _make_block(comparison: Comparison, result: MetricResult) -> Block:
+def _make_block(comparison: Comparison, result: MetricResult) -> dict[str, Any]:
     """Return the tables and pictures by one metric."""
     metric = comparison.find_metric(result.metric)
     n_pairs = sum(len(dataset.pairs) for dataset in result.datasets)
@@ -306,24 +271,24 @@ def _make_block(comparison: Comparison, result: MetricResult) -> Block:
     overall = result.overall
     # Time is a metric like others, but has no time of its own to be set against.
     is_first = result is comparison.results[0]
-    return Block(
-        result=result,
-        label=metric.label,
-        direction=f"{metric.direction} is better",
-        rope=tables.describe_rope(metric),
-        scores=_tabulate_scores(comparison, result),
-        ranks=draw_ranks(comparison, result),
-        folds=draw_folds(comparison, result),
-        costs_picture=draw_costs(comparison, result) if is_first else None,
-        costs=tables.tabulate_costs(comparison, result) if is_first else None,
-        posteriors=draw_posterior_bars(comparison, result),
-        overall_pairs=tabulate_overall_pairs(overall, shows_all=True) if overall and overall.pairs else None,
-        pairs=[
+    return {
+        "result": result,
+        "label": metric.label,
+        "direction": f"{metric.direction} is better",
+        "rope": tables.describe_rope(metric),
+        "scores": _tabulate_scores(comparison, result),
+        "ranks": draw_ranks(comparison, result),
+        "folds": draw_folds(comparison, result),
+        "costs_picture": draw_costs(comparison, result) if is_first else None,
+        "costs": tables.tabulate_costs(comparison, result) if is_first else None,
+        "posteriors": draw_posterior_bars(comparison, result),
+        "overall_pairs": tabulate_overall_pairs(overall, shows_all=True) if overall and overall.pairs else None,
+        "pairs": [
             (dataset.dataset, tabulate_pairs(dataset, shows_all=shows_all))
             for dataset in result.datasets
             if dataset.pairs
         ],
-    )
+    }
 
 
 def _tabulate_scores(comparison: Comparison, result: MetricResult) -> Table:

@@ -50,14 +50,20 @@ def tabulate_scores(comparison: Comparison, result: MetricResult) -> Table:
     rows: list[Row] = []
     for row in comparison.configurations:
         rank = format_statistic(result.overall.mean_ranks.get(row.name, math.nan))
-        cells = [
-            _write_score(dataset.find_summary(row.name), comparison.find_cell(row.name, dataset.dataset))
-            for dataset in result.datasets
-        ]
-        rows.append([row.name, rank, counts.get(row.name, ABSENT), *cells])
+        scores = _write_scores(comparison, result, row.name)
+        rows.append([row.name, rank, counts.get(row.name, ABSENT), *scores])
     footnote = _explain_signs(comparison, result.metric, comparison.settings.base)
     title = comparison.find_metric(result.metric).label
     return make_table(title, ["configuration", *columns], rows, footnote)
+
+
+def _write_scores(comparison: Comparison, result: MetricResult, configuration: str) -> list[tables.Cell]:
+    """Return the score of a configuration on each dataset."""
+    scores = []
+    for dataset in result.datasets:
+        cell = comparison.find_cell(configuration, dataset.dataset)
+        scores.append(_write_score(dataset.find_summary(configuration), cell))
+    return scores
 
 
 def tabulate_dataset(comparison: Comparison, result: DatasetResult, metric: str) -> Table:

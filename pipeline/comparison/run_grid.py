@@ -286,26 +286,29 @@ def _explain_missing(
     names: Mapping[Params, str],
 ) -> tuple[dict[CellKey, str], list[str]]:
     """Return why cells are empty, and notes about jobs that have no cell in the grid."""
-    done = {(each.configuration, each.dataset, each.seed) for each in newest}
     datasets = {each.dataset for each in newest}
+    learner_rows = group_by(names, lambda configuration: dict(configuration)["learner"], lambda each: names[each])
+    absent: list[tuple[str | None, RunFacts | MissingJob]] = []
+    for run in _list_undone(unfinished, newest):
+        absent.append((names.get(run.configuration), run))
+    for job in missing:
+        rows = learner_rows.get(job.learner, [])
+        # Without params it is not known which configuration the job is, unless its learner has only one.
+        absent.append((rows[0] if len(rows) == 1 else None, job))
     reasons: dict[CellKey, str] = {}
-    outside: list[str] = []
-    for each in unfinished:
-        if (each.configuration, each.dataset, each.seed) in done:
-            continue
-        if each.configuration in names and each.dataset in datasets:
-            reasons.setdefault((names[each.configuration], each.dataset), each.reason)
+    outside = []
+    for name, each in absent:
+        if name is not None and each.dataset in datasets:
+            reasons.setdefault((name, each.dataset), each.reason)
         else:
             outside.append(f"{each.learner} on {each.dataset}: {each.reason}")
-    by_learner = group_by(names, lambda configuration: dict(configuration)["learner"], lambda each: names[each])
-    for job in missing:
-        rows = by_learner.get(job.learner, [])
-        # Without params it is not known which configuration the job is, unless its learner has only one.
-        if len(rows) == 1 and job.dataset in datasets:
-            reasons.setdefault((rows[0], job.dataset), job.reason)
-        else:
-            outside.append(f"{job.learner} on {job.dataset}: {job.reason}")
     return reasons, _write_left_out(list(dict.fromkeys(outside)))
+
+
+def _list_undone(unfinished: Sequence[RunFacts], newest: Sequence[RunFacts]) -> list[RunFacts]:
+    """Return the unfinished runs whose job no other run has finished."""
+    done = {(each.configuration, each.dataset, each.seed) for each in newest}
+    return [each for each in unfinished if (each.configuration, each.dataset, each.seed) not in done]
 
 
 def _write_left_out(lines: Sequence[str]) -> list[str]:
