@@ -22,9 +22,12 @@ import numpy as np
 from bakeoff.pipeline.config.compose_job import own_hydra_state
 from bakeoff.pipeline.config.engine import SHIPPED_FILES, ConfigSource
 from bakeoff.pipeline.config.options import GROUPS
+from bakeoff.pipeline.config.trust import add_trust_of_environment
+from bakeoff.pipeline.config.words import reject_passwords
 from bakeoff.pipeline.errors import UserError, did_you_mean, placing_errors
 from bakeoff.pipeline.stages.dataset.keys import LIST_KEYS
 from bakeoff.pipeline.sweep.compose import override_text
+from bakeoff.pipeline.text.secrets import conceal_words
 from bakeoff.pipeline.text.words import expand_home
 
 NESTING = "__"
@@ -70,6 +73,28 @@ def check_words(words: Sequence[Any]) -> list[str]:
         if "=" not in word and not word.startswith("~"):
             raise UserError(f"{word!r} is not KEY=VALUE, such as learner=knn.")
     return list(words)
+
+
+def read_words(words: Sequence[Any], keys: Mapping[str, Any], *, is_sweep: bool = False) -> list[str]:
+    """Return the words and keywords of a call as words of a command line that hold no secret.
+
+    Parameters
+    ----------
+    words : sequence of str
+    keys : mapping of str to object
+        As for `make_words`.
+    is_sweep : bool
+        Whether a list has one value for each job.
+
+    Raises
+    ------
+    UserError
+        A keyword is misspelled, a value cannot be written in a configuration, or a word holds a password.
+    """
+    reject_misspelled_keywords(keys)
+    given = add_trust_of_environment([*check_words(words), *make_words(keys, is_sweep)])
+    reject_passwords(given)
+    return conceal_words(given)[0]
 
 
 def make_words(values: Mapping[str, Any], is_sweep: bool = False) -> list[str]:

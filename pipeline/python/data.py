@@ -55,22 +55,13 @@ class GivenData:
         return list(self.dataset) if is_list else [self.dataset]
 
 
-@dataclass(frozen=True)
-class DataWords:
-    """The words that name the data, and what is to be said of them.
-
-    Attributes
-    ----------
-    words, notes : tuple of str
-    """
-
-    words: tuple[str, ...]
-    notes: tuple[str, ...] = ()
+DataWords = tuple[Sequence[str], Sequence[str]]
+"""The words that name the data, and what is to be said of them."""
 
 
 @contextmanager
 def open_data(given: GivenData, words: Sequence[str]) -> Iterator[DataWords]:
-    """Yield the words that name the data; tables are written to files first.
+    """Yield the words that name the data, and notes on them; tables are written to files first.
 
     A file that was written for a call that is refused is removed.
 
@@ -87,7 +78,7 @@ def open_data(given: GivenData, words: Sequence[str]) -> Iterator[DataWords]:
     """
     _require_once(given, words)
     if given.is_named:
-        yield DataWords(tuple(_name_option(given)))
+        yield list(_name_option(given)), ()
         return
     with ExitStack() as stack:
         folder = FRAMES_FOLDER
@@ -146,8 +137,7 @@ def _write_data(given: GivenData, folder: Path, written: list[FrameFile]) -> Dat
     words = [FILE_OPTION, f"dataset.path={','.join(map(override_text, paths))}"]
     if target is not None:
         words.append(f"dataset.target={override_text(_require_text(target))}")
-    notes = tuple(dict.fromkeys(note for file in written for note in file.notes))
-    return DataWords(tuple(words), notes)
+    return words, list(dict.fromkeys(note for file in written for note in file.notes))
 
 
 def _list_tables(given: GivenData) -> list[tuple[str, Any]]:

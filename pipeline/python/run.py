@@ -19,29 +19,19 @@ from bakeoff.pipeline.card.report import (
     summarize_folds,
     tabulate_predictions,
 )
-from bakeoff.pipeline.config.trust import add_trust_of_environment
-from bakeoff.pipeline.config.words import note_repeated_keys, note_tuned_keys, reject_passwords
+from bakeoff.pipeline.config.words import note_repeated_keys, note_tuned_keys
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, FoldResult
 from bakeoff.pipeline.identity.config_hash import describe_unidentified
 from bakeoff.pipeline.model.served_model import Model
 from bakeoff.pipeline.model.training_record import make_training_record
-from bakeoff.pipeline.python.call import (
-    check_words,
-    find_source,
-    make_words,
-    own_process_state,
-    reject_misspelled_keywords,
-    warn_of,
-    write_command,
-)
+from bakeoff.pipeline.python.call import find_source, own_process_state, read_words, warn_of, write_command
 from bakeoff.pipeline.python.data import GivenData, open_data
 from bakeoff.pipeline.sweep.job import JobResult
 from bakeoff.pipeline.sweep.request import RunFailed, RunRequest, run_experiment
 from bakeoff.pipeline.tables.markup import render_template
 from bakeoff.pipeline.tables.table import Table, make_table
 from bakeoff.pipeline.tables.terminal import render_text
-from bakeoff.pipeline.text.secrets import conceal_words
 from bakeoff.pipeline.tracking.provenance import read_versions
 
 
@@ -101,15 +91,12 @@ def run(
     >>> run("learner=majority", dataset=frame, target="sort", tracking="none").metric
     'accuracy'
     """
-    reject_misspelled_keywords(keys)
     given = GivenData(dataset, target, dataset_name)
-    own_words = add_trust_of_environment([*check_words(words), *make_words(keys)])
-    reject_passwords(own_words)
-    own_words, _ = conceal_words(own_words)
+    own_words = read_words(words, keys)
     source = find_source(config_dir)
-    with own_process_state(), open_data(given, own_words) as data:
-        request = RunRequest((*data.words, *own_words), source, quiet=not verbose)
-        result = _make_result(_run(request), request, data.notes)
+    with own_process_state(), open_data(given, own_words) as (data_words, notes):
+        request = RunRequest((*data_words, *own_words), source, quiet=not verbose)
+        result = _make_result(_run(request), request, notes)
     if not verbose:
         warn_of([*note_repeated_keys(own_words), *result.notes])
     return result

@@ -14,18 +14,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bakeoff.pipeline.config.trust import add_trust_of_environment
-from bakeoff.pipeline.config.words import note_repeated_keys, reject_passwords
+from bakeoff.pipeline.config.words import note_repeated_keys
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.python.call import (
-    check_words,
-    find_source,
-    make_words,
-    own_process_state,
-    reject_misspelled_keywords,
-    warn_of,
-    write_command,
-)
+from bakeoff.pipeline.python.call import find_source, own_process_state, read_words, warn_of, write_command
 from bakeoff.pipeline.python.data import GivenData, open_data
 from bakeoff.pipeline.python.run import RunResult
 from bakeoff.pipeline.sweep.engine import SweepReport
@@ -36,7 +27,6 @@ from bakeoff.pipeline.sweep.result_table import ResultTable, tabulate_results
 from bakeoff.pipeline.tables.markup import render_template
 from bakeoff.pipeline.tables.table import TEXT, Cell, make_table
 from bakeoff.pipeline.tables.terminal import render_text
-from bakeoff.pipeline.text.secrets import conceal_words
 from bakeoff.pipeline.text.words import count_nouns
 from bakeoff.pipeline.tracking.stored_runs import SERIES_PREFIXES
 
@@ -89,18 +79,15 @@ def sweep(
     >>> result.table.round(3).to_dict()
     {'wine': {'knn': 0.697, 'majority': 0.399}}
     """
-    reject_misspelled_keywords(keys)
     given = GivenData(dataset, target, dataset_name, is_sweep=True)
-    own_words = add_trust_of_environment([*check_words(words), *make_words(keys, is_sweep=True)])
-    reject_passwords(own_words)
-    own_words, _ = conceal_words(own_words)
+    own_words = read_words(words, keys, is_sweep=True)
     source = find_source(config_dir)
-    with own_process_state(), open_data(given, own_words) as data, _single_threads():
-        all_words = (*data.words, *own_words)
+    with own_process_state(), open_data(given, own_words) as (data_words, notes), _single_threads():
+        all_words = (*data_words, *own_words)
         report = run_requested_sweep(SweepRequest(all_words, source, quiet=not verbose))
         if not report.is_dry_run:
             _require_start(report)
-        result = make_sweep_result(report, data.notes, write_command(all_words, source, "-m"))
+        result = make_sweep_result(report, notes, write_command(all_words, source, "-m"))
     if not verbose:
         warn_of([*note_repeated_keys(own_words), *result.notes, *result.failures])
     return result
@@ -156,23 +143,34 @@ class SweepResult:
         A row for each job: ``name``, ``configuration``, ``dataset``, ``state`` (``finished``; ``skipped``, which was
         done before; ``failed``, …), ``metric`` and ``score``, all values by name as means over folds, ``seconds`` of
         fitting, ``reason`` of a job that did not finish, and ``run_id``.
-    tables : mapping of str to DataFrame
-        Headline score -> its means: a row for each configuration, the best first, and a column for each dataset.
     notes : tuple of str
         What is said of the data.
     command : str
         The command that runs the same.
     tracking : mapping
         The settings of the store; empty if nothing is stored.
+    result_tables : sequence of ResultTable
+        What the tables are made of.
     """
 
     name: str
     runs: pd.DataFrame
-    tables: Mapping[str, pd.DataFrame]
     notes: tuple[str, ...] = ()
     command: str = ""
     tracking: Mapping[str, Any] = field(default_factory=dict)
     result_tables: Sequence[ResultTable] = ()
+
+    @property
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Headline score -> its means: a row for each configuration, the best first, and a column for each dataset."""
+        return {
+            table.metric: pd.DataFrame(
+                table.scores,
+                index=pd.Index(table.configurations, name="configuration"),
+                columns=pd.Index(table.datasets, name="dataset"),
+            )
+            for table in self.result_tables
+        }
 
     @property
     def table(self) -> pd.DataFrame:
@@ -280,23 +278,11 @@ def make_sweep_result(report: SweepReport, notes: Sequence[str], command: str) -
     return SweepResult(
         name=report.name,
         runs=_tabulate_plan(entries) if entries and not results else _tabulate_jobs(results),
-        tables=_to_frames(report.tables),
         notes=(*notes, *report.notes),
         command=command,
         tracking=next(iter(report.settings), {}),
         result_tables=report.tables,
     )
-
-
-def _to_frames(tables: Sequence[ResultTable]) -> dict[str, pd.DataFrame]:
-    return {
-        table.metric: pd.DataFrame(
-            table.scores,
-            index=pd.Index(table.configurations, name="configuration"),
-            columns=pd.Index(table.datasets, name="dataset"),
-        )
-        for table in tables
-    }
 
 
 def _tabulate_jobs(outcomes: Sequence[JobOutcome]) -> pd.DataFrame:

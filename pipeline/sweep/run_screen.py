@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -72,24 +71,10 @@ class RunScreen:
             self._err.print(f"note: {escape(sentence)}")
 
     def show_job(self, prepared: PreparedJob) -> None:
-        """Print what is run, before it is."""
-        self.show_experiment(prepared.description.name, prepared.experiment)
-        self.show_notes(describe_unidentified(prepared.spec))
-        for warning in prepared.audit_verdict.warnings:
-            self._err.print(f"[yellow]audit:[/] {escape(warning)}")
-
-    def show_result(self, result: JobResult, store: Store | None) -> None:
-        """Print the scores of a run, its figures, and where it is stored."""
-        prepared = result.prepared
-        self.show_scores(prepared.experiment, result.folds, result.model)
-        self.show_figures(prepared.figure_choice, is_kept=result.run_id is not None)
-        self.show_looks(prepared.description, store)
-        self.show_run(result.run_id, store, prepared.spec["tracking"])
-
-    def show_experiment(self, name: str, experiment: Experiment) -> None:
-        """Print the name of the run, its dataset with its columns, and what preprocessing=auto does."""
+        """Print the name of the run, its dataset, what preprocessing=auto does, and what the audit found."""
+        experiment = prepared.experiment
         dataset = experiment.dataset
-        self._out.print(f"[bold]{escape(name)}[/]\n{escape(dataset.describe())}")
+        self._out.print(f"[bold]{escape(prepared.description.name)}[/]\n{escape(dataset.describe())}")
         for line in dataset.describe_columns():
             self._out.print(f"  {escape(line)}")
         for remark in dataset.remarks:
@@ -98,8 +83,19 @@ class RunScreen:
             self._out.print(f"preprocessing auto: {escape(experiment.preprocessing_summary)}")
         if note := note_memory(experiment):
             self._err.print(f"[yellow]learner:[/] {escape(note)}")
+        self.show_notes(describe_unidentified(prepared.spec))
+        for warning in prepared.audit_verdict.warnings:
+            self._err.print(f"[yellow]audit:[/] {escape(warning)}")
 
-    def show_scores(self, experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> None:
+    def show_result(self, result: JobResult, store: Store | None) -> None:
+        """Print the scores of a run, its figures, and where it is stored."""
+        prepared = result.prepared
+        self._show_scores(prepared.experiment, result.folds, result.model)
+        self._show_figures(prepared.figure_choice, is_kept=result.run_id is not None)
+        self._show_looks(prepared.description, store)
+        self._show_run(result.run_id, store, prepared)
+
+    def _show_scores(self, experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> None:
         """Print each metric on each part as mean ± standard deviation over folds, and the warnings of the learner."""
         values = summarize_folds(experiment, folds)
         print_table(tabulate_means(experiment, values), self._out)
@@ -114,7 +110,7 @@ class RunScreen:
         for warning in sorted(warnings):
             self._err.print(f"[yellow]warning:[/] {escape(warning)}")
 
-    def show_looks(self, description: RunDescription, store: Store | None) -> None:
+    def _show_looks(self, description: RunDescription, store: Store | None) -> None:
         """Print how many configurations have been scored on the test rows of a run, if it is not the first one."""
         # A server would have to send all metrics of all these runs.
         if store is None or not store.uri.startswith(SQLITE_PREFIX):
@@ -134,35 +130,21 @@ class RunScreen:
             if f"{part}_{headline}" in scores:
                 mean = format_mean(dict(scores), f"{part}_{headline}")
                 self._out.print(f"{part}_{headline}  {mean}")
-        self.show_run(run_id, store, prepared.spec["tracking"])
+        self._show_run(run_id, store, prepared)
 
-    def show_run(self, run_id: str | None, store: Store | None, setting: Mapping[str, Any]) -> None:
-        """Print the id of the run and the command that opens its experiment; nothing if the run is not kept.
-
-        Parameters
-        ----------
-        run_id : str or None
-        store : Store or None
-        setting : mapping
-            The part ``tracking`` of the settled configuration.
-        """
+    def _show_run(self, run_id: str | None, store: Store | None, prepared: PreparedJob) -> None:
+        """Print the id of the run and the command that opens its experiment; nothing if the run is not kept."""
         if run_id is None or store is None:
             return
         self._out.print(f"run {run_id}")
+        setting = prepared.spec["tracking"]
         given = str(setting.get("uri"))
         uri = given if find_references(given) else store.uri
         words = list_store_words(hide_secrets(uri), setting.get("experiment", DEFAULT_EXPERIMENT))
         self._out.print(f"open  {escape(shlex.join(['bakeoff', 'ui', *words]))}")
 
-    def show_figures(self, choice: FigureChoice, is_kept: bool) -> None:
-        """Print the figures of the run, and why others of ``figures=all`` are not among them.
-
-        Parameters
-        ----------
-        choice : FigureChoice
-        is_kept : bool
-            Whether the run is stored; figures are drawn into its artifacts only.
-        """
+    def _show_figures(self, choice: FigureChoice, is_kept: bool) -> None:
+        """Print the figures of the run, which only a stored one has, and why others of ``figures=all`` are left out."""
         if choice.figures and not is_kept:
             self._err.print("[yellow]warning:[/] figures are artifacts of a stored run; tracking=none draws none")
         elif choice.figures:

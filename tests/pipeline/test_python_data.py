@@ -180,15 +180,15 @@ def test_data_that_are_given_twice_or_not_at_all_are_refused(
 
 
 def test_the_target_of_a_named_dataset_is_its_transformation() -> None:
-    with open_data(GivenData("diabetes", "log", None), []) as data:
-        assert data.words == ("dataset=diabetes", "target=log")
+    with open_data(GivenData("diabetes", "log", None), []) as (data_words, _):
+        assert data_words == ["dataset=diabetes", "target=log"]
 
 
 def test_files_and_several_tables_are_the_paths_of_a_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     tables = {"one": make_frame("text"), "two": make_frame("floats"), "three": Path("a b.csv")}
-    with open_data(GivenData(tables, "y", None, is_sweep=True), ["tracking=none"]) as data:
-        option, paths, target = data.words
+    with open_data(GivenData(tables, "y", None, is_sweep=True), ["tracking=none"]) as (data_words, _):
+        option, paths, target = data_words
         files = [Path(path.strip("'")) for path in paths.partition("=")[2].split(",")]
         assert (option, target, files[2].name) == ("dataset=file", "dataset.target=y", "a b.csv")
         assert [file.stem for file in files[:2] if file.exists()] == ["one", "two"]
