@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cache, partial
+from os.path import exists
 from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
@@ -136,18 +137,18 @@ def _find_place(address: Address, folder: Path, old_folders: set[Path]) -> Path 
     """Return where an address is to lead; None if it stays."""
     splits = list(_split(address.path))
     for _, inner in splits:
-        if _exists(folder / inner):
+        if exists(folder / inner):
             return folder / inner
     if address.table == EXPERIMENTS:
         return _find_experiment_place(address.path, folder, splits)
-    if _exists(address.path):
+    if exists(address.path):
         return None
     return next((folder / inner for root, inner in splits if root in old_folders), None)
 
 
 def _find_experiment_place(path: Path, folder: Path, splits: Sequence[tuple[Path, Path]]) -> Path | None:
     """Return where an experiment that has no artifacts in the folder of the store is to write."""
-    if _exists(path):
+    if exists(path):
         # With a store beside them, the artifacts belong to that one, of which this is a copy without artifacts.
         # Without any, the place was chosen when the experiment was created.
         owned = [(root, inner) for root, inner in splits if any(root.glob("*.db"))]
@@ -167,15 +168,7 @@ def _split(path: Path) -> Iterator[tuple[Path, Path]]:
 
 def _is_same(path: Path, other: Path) -> bool:
     """Whether two paths are one folder."""
-    return path == other or (_exists(other) and path.samefile(other))
-
-
-def _exists(path: Path) -> bool:
-    """Whether there is a folder that can be read; the one of another user is as good as none."""
-    try:
-        return path.exists()
-    except PermissionError:
-        return False
+    return path == other or (exists(other) and path.samefile(other))
 
 
 def _write(database: sqlite3.Connection, address: Address, text: str) -> None:

@@ -155,11 +155,12 @@ def find_first_look(file: Path, boot: str, beat: float) -> float:
         What tells this start of the machine from others.
     beat : float
     """
+    now = read_even_clock()
     with suppress(OSError, ValueError, TypeError, KeyError):
         noted = json.loads(file.read_text())
-        if (noted["boot"], noted["beat"]) == (boot, beat):
+        # Where a system does not tell its starts from one another, the clock of an earlier one may have been further.
+        if (noted["boot"], noted["beat"]) == (boot, beat) and noted["first"] <= now:
             return float(noted["first"])
-    now = read_even_clock()
     with suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True, mode=OWNER_FOLDER)
         draft = file.with_suffix(f".{os.getpid()}")

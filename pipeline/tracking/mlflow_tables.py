@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
 from functools import cache
 from importlib.util import find_spec
+from os.path import exists
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -177,7 +178,7 @@ def move_dataset_sources(database: sqlite3.Connection, old: Path, new: Path) -> 
             uri = str(source["uri"])
         except (ValueError, KeyError, TypeError):  # another program wrote it
             continue
-        if uri.startswith(f"{old}/") and not Path(uri).exists():
+        if uri.startswith(f"{old}/") and not exists(uri):
             moved = json.dumps({**source, "uri": f"{new}{uri.removeprefix(str(old))}"})
             database.execute(f"UPDATE {DATASETS} SET {DATASET_SOURCE} = ? WHERE rowid = ?", (moved, row))
 

@@ -136,9 +136,12 @@ class MLflowRun:
 
     def finish(self, model: FittedModel, figures: Sequence[Figure]) -> None:
         """Write the scores, the tables, the figures and the model."""
-        self._unwritten.metrics += self._take_metrics()
-        self._unwritten.metrics += list_metrics(report.get_pruning_path(model), self._clock.milliseconds)
-        self._unwritten.params |= report.get_tuned_params(model)
+        metrics = self._take_metrics()
+        metrics += list_metrics(report.get_pruning_path(model), self._clock.milliseconds)
+        # A heartbeat that is being written would forget what is added meanwhile.
+        with self._write_lock:
+            self._unwritten.metrics += metrics
+            self._unwritten.params |= report.get_tuned_params(model)
         training = self._make_training_record(model) if self._keep_model else None
         results = RunResults(self._description, self._experiment, self._folds, model, figures, training)
         # From here on nothing is missing: if the store is lost now, the results are kept on this machine.

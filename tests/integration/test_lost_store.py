@@ -32,7 +32,8 @@ from faulty_server import (
 )
 
 from bakeoff.pipeline import experiment
-from bakeoff.pipeline.tracking import limited_calls
+from bakeoff.pipeline.tracking import limited_calls, run
+from bakeoff.pipeline.tracking.heartbeat import Heartbeat
 from bakeoff.pipeline.tracking.store import Store, open_store
 
 JOB = ("dataset=iris", "learner=majority")
@@ -342,6 +343,36 @@ def test_a_file_that_is_deleted_while_the_run_is_fitted_is_said_and_not_written_
         answer = bakeoff(*JOB)
     require_sentence(answer, 1, "the file was deleted while the command was running")
     assert bakeoff(*JOB).status == 0
+
+
+def test_scores_that_arrive_while_a_heartbeat_is_written_are_stored(
+    bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began, finishing = threading.Event(), threading.Event()
+
+    def log_slowly(*arguments: Any) -> None:
+        log(*arguments)
+        if threading.current_thread() is not threading.main_thread():
+            began.set()
+            finishing.wait(HANG_SECONDS)
+            time.sleep(0.2)  # the run adds its scores, unless it waits
+
+    def fit_during_heartbeat(*arguments: Any) -> Any:
+        assert began.wait(HANG_SECONDS)
+        return fit(*arguments)
+
+    def read_path(*arguments: Any) -> Any:
+        finishing.set()
+        return get_path(*arguments)
+
+    log, fit, get_path = run.log_metrics, experiment.fit_final_model, run.report.get_pruning_path
+    monkeypatch.setattr(run, "Heartbeat", lambda beat, first, owner: Heartbeat(beat, 0.01, owner))
+    monkeypatch.setattr(run, "log_metrics", log_slowly)
+    monkeypatch.setattr(run.report, "get_pruning_path", read_path)
+    monkeypatch.setattr("bakeoff.pipeline.sweep.job.fit_final_model", fit_during_heartbeat)
+    answer = bakeoff(*JOB)
+    assert answer.status == 0, answer.err
+    assert "test_accuracy" in bakeoff.runs()[0].data.metrics
 
 
 def test_artifacts_whose_folder_is_deleted_while_the_run_is_fitted_are_written(

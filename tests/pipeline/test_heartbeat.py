@@ -68,6 +68,9 @@ def test_what_one_command_has_seen_counts_for_the_next(clock: list[float], tmp_p
         assert (find_first_look(file, boot, beat) == first) == earlier
     assert file.stat().st_mode & 0o777 == 0o600
     find_first_look.cache_clear()
+    clock[0] -= 60
+    assert find_first_look(file, "another start", 8.0) == clock[0]
+    find_first_look.cache_clear()
     file.write_text("{")
     assert find_first_look(file, "boot", 7.0) == clock[0]
 

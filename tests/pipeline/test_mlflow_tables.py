@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sqlite3
 from contextlib import closing
@@ -24,6 +25,7 @@ from bakeoff.pipeline.tracking.mlflow_tables import (
     VERSION_TABLE,
     create_tables,
     get_backend,
+    move_dataset_sources,
     read_schemas,
 )
 from bakeoff.pipeline.tracking.store import open_store
@@ -46,6 +48,18 @@ def test_all_queries_are_answered(database: Path) -> None:
             opened.execute(f"SELECT {column} FROM {table}")
         (mode,) = opened.execute("PRAGMA journal_mode").fetchone()
         assert mode == "wal"
+
+
+def test_sources_of_datasets_that_cannot_be_looked_at_are_moved(tmp_path: Path) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.mkdir()
+    endless = "x" * 300  # as of a folder of another user, the system does not say whether there is such a file
+    with closing(sqlite3.connect(":memory:")) as opened:
+        opened.execute(f"CREATE TABLE {DATASETS} ({DATASET_SOURCE} TEXT)")
+        opened.execute(f"INSERT INTO {DATASETS} VALUES (?)", (json.dumps({"uri": f"{old}/{endless}"}),))
+        move_dataset_sources(opened, old, new)
+        (source,) = opened.execute(f"SELECT {DATASET_SOURCE} FROM {DATASETS}").fetchone()
+    assert json.loads(source) == {"uri": f"{new}/{endless}"}
 
 
 def test_every_column_with_an_address_is_known(database: Path) -> None:
