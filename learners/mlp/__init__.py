@@ -1,4 +1,4 @@
-"""Multilayer perceptron: `classifier` and `regressor` on their `base`, `network`, `losses`, `solvers`, `training`."""
+"""Multilayer perceptron: `classifier` and `regressor` on their `base`, the `network`, and its `training`."""
 
 from bakeoff.learners.mlp.classifier import MLPClassifier
 from bakeoff.learners.mlp.regressor import MLPRegressor

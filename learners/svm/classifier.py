@@ -5,10 +5,10 @@
 Only rows on or inside the margin, the support vectors, have α_i > 0. Several classes: one against one, or one against
 the rest.
 
-`bakeoff.learners.definitions.svm` and `bakeoff.learners.definitions.svm` state the algorithms. This one
-is faster because SMO updates the gradient instead of computing it for each step, block principal pivoting or a Newton
-step completes the solution that SMO approaches, and the primal, which has d + 1 unknowns for a linear kernel, is
-solved if the dual would need too many steps, for example for large C.
+`bakeoff.learners.definitions.svm` states the algorithms. This one is faster because SMO updates the gradient instead of
+computing it for each step, block principal pivoting or a Newton step completes the solution that SMO approaches, and
+the primal, which has d + 1 unknowns for a linear kernel, is solved if the dual would need too many steps, for example
+for large C.
 
 Cost to fit: O(n d²) for the linear primal; otherwise between O(n² d) and O(n³), depending on the number of support
 vectors s. To predict: O(m s d), for the linear kernel O(m d).
