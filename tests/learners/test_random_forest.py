@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from random_forests import make_mixed_table
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.ensemble import RandomForestClassifier as ScikitLearnClassifier
 from sklearn.ensemble import RandomForestRegressor as ScikitLearnRegressor
@@ -125,3 +126,17 @@ def test_leaves_are_limited_and_trees_pruned_as_those_of_a_decision_tree() -> No
         np.testing.assert_array_equal(forest.trees_[0].threshold, tree.fitted_tree_.threshold)
     forest = RandomForestClassifier(10, max_leaf_nodes=5, random_state=0).fit(X, y)
     assert {tree.n_leaves for tree in forest.trees_} == {5}
+
+
+@pytest.mark.parametrize("nominal", [None, [3], [0, 1, 2, 3]])
+@pytest.mark.parametrize("missing", [False, True])
+def test_rows_stop_where_they_stop_in_each_tree(nominal: Any, missing: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Several groups of trees.
+    monkeypatch.setattr("bakeoff.learners.random_forest.predictor.NODES_PER_GROUP", 300)
+    X, y, _ = make_mixed_table()
+    X = X if missing else np.nan_to_num(X)
+    forest = RandomForestRegressor(9, categorical_features=nominal, max_features=2, random_state=0).fit(X, y)
+    query = np.vstack([X, X[:, ::-1], np.full((1, 4), 99.0)])
+    table = forest._check_query(query)
+    predictions = [tree.value[tree.apply(table), 0] for tree in forest.trees_]
+    np.testing.assert_allclose(forest.predict(query), np.sum(predictions, axis=0) / 9, rtol=1e-12)

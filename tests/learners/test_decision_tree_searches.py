@@ -1,20 +1,61 @@
-"""Histograms of columns with few values grow the trees that sorted rows grow, to the last bit."""
+"""The ways of searching for splits grow the same trees, to the last bit."""
 
 from typing import Any
 
 import numpy as np
 import pytest
 
-from bakeoff.learners import DecisionTreeClassifier
+from bakeoff.learners import DecisionTreeClassifier, DecisionTreeRegressor
 from bakeoff.learners.trees import training_table
+from bakeoff.learners.trees.splitting import numeric
 from bakeoff.learners.trees.splitting.cuts import HistogramBlock
 from bakeoff.learners.trees.splitting.splits import SplitRules
 from bakeoff.learners.trees.tree import Tree
 
-LIMITS: list[dict[str, Any]] = [{}, {"min_samples_leaf": 7}, {"min_weight_fraction_leaf": 0.02}, {"max_leaf_nodes": 9}]
+LIMITS: list[dict[str, Any]] = [{}, {"min_samples_leaf": 5}, {"min_weight_fraction_leaf": 0.03}, {"max_leaf_nodes": 9}]
 
 
-def _make_table(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _make_table(seed: int, c: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return columns of which some have many ties, one missing cells and one mirrors another; c = 0 is regression."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(300, 5))
+    X[:, 1] = np.rint(3 * X[:, 1])
+    X[:, 2] = rng.integers(0, 6, 300)
+    X[:, 3] = -X[:, 0]
+    X[rng.random(300) < 0.1, 4] = np.nan
+    score = X[:, 0] + np.sin(X[:, 1]) + rng.normal(size=300)
+    if c == 0:
+        return X, score
+    quantiles = np.quantile(score, np.arange(1, c) / c)
+    return X, np.digitize(score, quantiles)
+
+
+def _are_equal(one: Tree, other: Tree) -> bool:
+    pairs = zip(vars(one).values(), vars(other).values(), strict=True)
+    return all(np.array_equal(a, b, equal_nan=True) for a, b in pairs if isinstance(a, np.ndarray))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("c", [0, 2, 3, 4, 11])
+@pytest.mark.parametrize("limit", LIMITS, ids=str)
+@pytest.mark.parametrize("weights", ["none", "whole", "fractions"])
+def test_a_dense_scan_and_listed_cuts_give_one_tree(
+    c: int, limit: dict[str, Any], weights: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for seed in range(3):
+        X, y = _make_table(seed, c)
+        rng = np.random.default_rng(seed)
+        sample_weight = {"none": None, "whole": rng.integers(1, 4, 300), "fractions": rng.random(300) + 0.1}[weights]
+        learner = (DecisionTreeClassifier if c else DecisionTreeRegressor)(**limit)
+        by_dense_scan = learner.fit(X, y, sample_weight).fitted_tree_
+        with monkeypatch.context() as without_scan:
+            without_scan.setattr(numeric, "MAX_CELLS_SCANNED", 0)
+            without_scan.setattr(numeric, "MAX_POSITIONS_PER_CUT", 0)
+            by_listing = learner.fit(X, y, sample_weight).fitted_tree_
+        assert _are_equal(by_dense_scan, by_listing)
+
+
+def _make_table_of_few_values(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return rows of columns with up to 19 values, up to 9 classes that depend on them, and whole weights."""
     rng = np.random.default_rng(seed)
     n_values = int(rng.integers(2, 20))
@@ -29,11 +70,6 @@ def _make_table(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return X, y, weight
 
 
-def _are_equal(one: Tree, other: Tree) -> bool:
-    pairs = zip(vars(one).values(), vars(other).values(), strict=True)
-    return all(np.array_equal(a, b, equal_nan=True) for a, b in pairs if isinstance(a, np.ndarray))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "gain_ratio", "misclassification"])
 @pytest.mark.parametrize("limit", LIMITS, ids=str)
@@ -42,7 +78,7 @@ def test_histograms_and_sorted_rows_give_one_tree(
     criterion: Any, limit: dict[str, Any], weighted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for seed in range(6):
-        X, y, weight = _make_table(seed)
+        X, y, weight = _make_table_of_few_values(seed)
         sample_weight = weight if weighted else None
         learner = DecisionTreeClassifier(criterion=criterion, **limit)
         by_histogram = learner.fit(X, y, sample_weight).fitted_tree_
@@ -62,7 +98,7 @@ def test_histograms_serve_columns_of_few_known_values(missing: bool, monkeypatch
         return list_cuts(block, rules)
 
     monkeypatch.setattr(HistogramBlock, "list_cuts", list_and_count)
-    X, y, _ = _make_table(2)
+    X, y, _ = _make_table_of_few_values(2)
     if missing:
         X[0, 0] = np.nan
     DecisionTreeClassifier().fit(X, y)
