@@ -108,27 +108,11 @@ class Posterior:
     ----------
     worse, equivalent, better : float
         Their sum is 1; NaN where there is no posterior.
-    rope : float
-        Differences from -rope to rope are equivalent, in units of the score.
-    location, scale : float
-        Of Student's t of the mean difference.
-    degrees_of_freedom : int
-        Of Student's t.
-    is_degenerate : bool
-        Whether all differences are equal, so that the posterior is one point.
-    problem : str
-        Why there is no posterior; empty if there is one.
     """
 
     worse: float
     equivalent: float
     better: float
-    rope: float
-    location: float
-    scale: float
-    degrees_of_freedom: int
-    is_degenerate: bool
-    problem: str
 
     def get_verdict(self, threshold: float = 0.95) -> str:
         """Return "worse", "equivalent" or "better" if its probability is at least the threshold, else ""."""
@@ -143,9 +127,9 @@ class Requirement:
 
     Parameters
     ----------
-    alpha, power : float
     smallest_difference : float
-        The smallest true mean difference that the test finds on these folds with the asked power.
+        The smallest true mean difference that the test finds on these folds with the asked power; NaN without a
+        variance, as of a single fold.
     repeats : int or None
         About how many repeats of the same folds would find the difference seen. None if no number of them would: the
         term n_test / n_train of the variance does not shrink with repeats.
@@ -153,16 +137,11 @@ class Requirement:
         About how many rows would find the difference seen, with the same kind of folds. This assumes that the variance
         of a fold's difference is proportional to 1 / rows at the same ratio, and that the true difference stays. None
         if the difference seen is 0.
-    problem : str
-        Why the numbers are missing (NaN and None); empty if they are not.
     """
 
-    alpha: float
-    power: float
     smallest_difference: float
     repeats: int | None
     rows: int | None
-    problem: str
 
 
 def subtract_scores(scores: np.ndarray, base_scores: np.ndarray) -> np.ndarray:
@@ -347,8 +326,7 @@ def compute_posterior(
     require_rope(rope)
     estimate = estimate_mean(differences, ratio)
     if estimate.problem:
-        nan = float("nan")
-        return Posterior(nan, nan, nan, rope, estimate.mean, nan, 0, False, estimate.problem)
+        return Posterior(math.nan, math.nan, math.nan)
 
     location = estimate.mean
     scale = estimate.standard_error
@@ -361,8 +339,8 @@ def compute_posterior(
         above = float(stats.t.sf(rope, df, location, scale))
     equivalent = max(0.0, 1 - below - above)
     if not greater_is_better:
-        return Posterior(above, equivalent, below, rope, location, scale, df, estimate.is_degenerate, "")
-    return Posterior(below, equivalent, above, rope, location, scale, df, estimate.is_degenerate, "")
+        return Posterior(above, equivalent, below)
+    return Posterior(below, equivalent, above)
 
 
 def estimate_requirement(
@@ -392,11 +370,9 @@ def estimate_requirement(
     """
     if not 0 < alpha < power < 1:
         raise ValueError(f"alpha={alpha}, power={power}: 0 < alpha < power < 1 is allowed")
-    problem = test.problem
-    if test.is_degenerate:
-        problem = "all differences are equal: their variance is 0, and nothing can be planned from it"
-    if problem:
-        return Requirement(alpha, power, float("nan"), None, None, problem)
+    # Without a variance, nothing can be planned from the folds.
+    if test.problem or test.is_degenerate:
+        return Requirement(math.nan, None, None)
     effect = find_effect(test.degrees_of_freedom, alpha, power)
     smallest_difference = effect * test.standard_error
     repeats = count_repeats(test, folds_per_repeat, alpha, power)
@@ -405,7 +381,7 @@ def estimate_requirement(
         # The standard error has to shrink by this factor, and its square is proportional to 1 / rows.
         factor = smallest_difference / abs(test.mean)
         rows = math.ceil(n_rows * factor**2)
-    return Requirement(alpha, power, smallest_difference, repeats, rows, "")
+    return Requirement(smallest_difference, repeats, rows)
 
 
 def count_repeats(test: CorrectedTTest, folds_per_repeat: int, alpha: float = 0.05, power: float = 0.8) -> int | None:

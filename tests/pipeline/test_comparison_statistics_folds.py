@@ -115,8 +115,8 @@ def test_one_fold_has_a_mean_and_says_why_no_test() -> None:
     assert all(math.isnan(number) for number in (test.p, test.statistic, test.standard_error, test.lower))
     assert test.problem == "one fold has no variance: use more folds or repeats"
     assert mark_difference(test) == ""
-    assert compute_posterior(np.array([0.1]), 0.25).problem == test.problem
-    assert estimate_requirement(test, 1, 100).problem == test.problem
+    assert math.isnan(compute_posterior(np.array([0.1]), 0.25).better)
+    assert math.isnan(estimate_requirement(test, 1, 100).smallest_difference)
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,6 @@ def test_without_a_rope_the_posterior_is_the_one_sided_p() -> None:
     test = compute_corrected_t_test(OTHER - BASE, 0.3)
     posterior = compute_posterior(OTHER - BASE, 0.3)
     assert posterior.worse == pytest.approx(test.p / 2)
-    assert posterior.scale == test.standard_error
 
 
 def test_errors_exchange_worse_and_better() -> None:
@@ -198,7 +197,6 @@ def test_errors_exchange_worse_and_better() -> None:
 )
 def test_a_degenerate_posterior_is_one_point(difference: float, rope: float, verdict: str) -> None:
     posterior = compute_posterior(np.full(10, difference), TENTH, rope)
-    assert posterior.is_degenerate
     assert posterior.get_verdict(1.0) == verdict
 
 
@@ -258,10 +256,10 @@ def test_no_number_of_repeats_replaces_rows() -> None:
 
 def test_nothing_is_planned_from_equal_differences_or_from_no_difference() -> None:
     equal = estimate_requirement(compute_corrected_t_test(np.full(4, 0.1), 0.25), 4, 100)
-    assert "variance is 0" in equal.problem
-    assert equal.repeats is None
+    assert math.isnan(equal.smallest_difference)
+    assert (equal.repeats, equal.rows) == (None, None)
     none = estimate_requirement(compute_corrected_t_test(np.array([-0.1, 0.1]), 0.25), 2, 100)
-    assert (none.repeats, none.rows, none.problem) == (None, None, "")
+    assert (none.repeats, none.rows) == (None, None)
     with pytest.raises(ValueError, match="0 < alpha < power < 1"):
         estimate_requirement(compute_corrected_t_test(OTHER - BASE, 0.1), 10, 100, alpha=0.9, power=0.8)
 
