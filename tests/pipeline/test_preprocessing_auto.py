@@ -1,4 +1,7 @@
-"""preprocessing=auto gives each learner the columns that it takes, and says what it did."""
+"""preprocessing=auto gives each learner the columns that it takes, and says what it did.
+
+Whether a learner depends on the units of the columns is what its predictions show.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from command import Bakeoff
-from doubles import check_and_split, experiment
-from sklearn.base import is_classifier
-from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.naive_bayes import CategoricalNB, MultinomialNB
+from doubles import Recorder, check_and_split, experiment
+from sklearn.base import clone, is_classifier
+from sklearn.ensemble import BaggingClassifier, HistGradientBoostingClassifier, VotingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import CategoricalNB, GaussianNB, MultinomialNB
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
 from wheel_data import wheel_frame
 
 from bakeoff import learners
@@ -24,6 +29,7 @@ from bakeoff.pipeline.experiment import evaluate_splits
 from bakeoff.pipeline.model.allowed_types import trusted_types
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.preprocessing import AutoPreprocessing, choose_preprocessing
+from bakeoff.pipeline.stages.preprocessing.auto import is_scale_sensitive
 
 AUTO = AutoPreprocessing()
 ROWS = np.arange(60)
@@ -223,3 +229,45 @@ def test_auto_and_none_are_one_configuration_each_over_datasets(bakeoff: Bakeoff
     # What auto does differs between the datasets, which does not make two configurations of a learner.
     row = next(line for line in answer.out.splitlines() if line.startswith("naive_bayes"))
     assert len(re.findall(r"0\.\d{4}|1\.0000", row)) == 2
+
+
+UNITS = np.array([1.0, 1000.0, 0.03125])
+FREE = [name for name, learner in REGISTRY.items() if not is_scale_sensitive(learner())]
+
+
+def test_trees_naive_bayes_and_the_baselines_do_not_depend_on_units() -> None:
+    assert set(FREE) == {
+        "decision_tree", "decision_tree_regressor", "random_forest", "random_forest_regressor", "naive_bayes",
+        "majority", "mean",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FREE)
+def test_a_learner_that_says_so_predicts_the_same_in_other_units(name: str) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.integers(-8, 8, size=(80, 3)).astype(float)  # exact in every unit
+    y = X[:, 0] + X[:, 1] * X[:, 2] > 0
+    learner = REGISTRY[name]()
+    if "random_state" in learner.get_params():
+        learner.set_params(random_state=0)
+    if name == "naive_bayes":
+        learner.set_params(var_smoothing=0)  # it is a fraction of the largest variance of all columns
+    target = y if is_classifier(learner) else y.astype(float)
+    expected = clone(learner).fit(X[:60], target[:60]).predict(X)
+    scaled = clone(learner).fit(X[:60] * UNITS, target[:60]).predict(X * UNITS)
+    assert scaled.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    ("learner", "expected"),
+    [
+        (DecisionTreeClassifier(), False),
+        (GaussianNB(), False),
+        (LogisticRegression(), True),
+        (BaggingClassifier(LogisticRegression()), True),
+        (VotingClassifier([("tree", DecisionTreeClassifier()), ("bayes", GaussianNB())]), False),
+        (Recorder(), True),
+    ],
+)
+def test_estimators_of_others_are_known_by_module_and_by_their_parts(learner: object, expected: bool) -> None:
+    assert is_scale_sensitive(learner) is expected
