@@ -85,10 +85,16 @@ def names_file(text: str, *folders: Path) -> bool:
     return is_path and any((folder / text).is_file() for folder in (Path.cwd(), *folders))
 
 
-@cache
 def trace_targets(targets: frozenset[str]) -> list[UserModule]:
-    """Return the code of the user that classes and functions use; once per process, because modules are loaded once."""
-    return list(follow_imports(find_modules(targets)).values())
+    """Return the code of the user that classes and functions use."""
+    # What cannot be imported now may be there later, in a notebook whose file was mended.
+    return _trace_modules(frozenset(find_modules(targets)))
+
+
+@cache
+def _trace_modules(modules: frozenset[str]) -> list[UserModule]:
+    """Return the code that `follow_imports` finds; once per process, because modules are loaded once."""
+    return list(follow_imports(modules).values())
 
 
 def find_modules(targets: Set[str]) -> set[str]:
@@ -171,7 +177,7 @@ def find_source(module: str) -> Path | None:
 
 def forget_code() -> None:
     """Forget what was read of the code of the user, because some of it has changed."""
-    for function in (trace_targets, is_of_user, _find_spec):
+    for function in (_trace_modules, is_of_user, _find_spec):
         function.cache_clear()
 
 

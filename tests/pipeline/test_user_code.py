@@ -304,6 +304,16 @@ def test_compiled_code_and_code_in_another_encoding_count(folder: Path) -> None:
     assert len(digest_of()) == 16
 
 
+def test_code_that_could_not_be_imported_at_first_counts_once_it_can(folder: Path) -> None:
+    code = (folder / "ours" / "floor.py").read_text()
+    write(folder, "ours/floor.py", f"import nothing_of_this_name\n{code}")
+    missing = digest_of()
+    write(folder, "ours/floor.py", code)
+    importlib.invalidate_caches()
+    mended = hash_config_code(describe_job(_target_="ours.floor.Floor"))
+    assert missing != mended == digest_of()
+
+
 def test_code_that_was_changed_after_it_was_loaded_is_refused_until_it_is_loaded_again(folder: Path) -> None:
     spec = describe_job(_target_="ours.floor.Floor")
     _forget()
