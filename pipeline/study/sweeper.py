@@ -62,8 +62,7 @@ def run_study(settings: StudySettings, request: SweepRequest, context: HydraCont
     edge_plan = _plan_edges(space, command, runner)
     refused = refused_outcomes(edge_plan)
     display = SweepDisplay(0, command.quiet)
-    display.show_datasets(runner.resources.datasets)
-    display.show_problems(edge_plan.unidentified)
+    display.show_checked("", runner.resources.datasets, edge_plan.unidentified)
     if refused and (options.on_invalid == "stop" or not edge_plan.jobs):
         display.show_invalid(edge_plan)
         return SweepReport(refused, name)
@@ -100,7 +99,7 @@ def _expand_learner_pattern(command: SweepCommand, runner: JobRunner) -> SweepCo
         for number, name in enumerate(pattern.names)
     ]
     kept, left_out = pattern.select_jobs(composed, runner.resources)
-    SweepDisplay(0, command.quiet).show_left_out(left_out)
+    SweepDisplay(0, command.quiet).show_checked(left_out, [], [])
     names = [job.overrides[-1].partition("=")[2] for job in kept]
     others = [override for override in command.overrides if override.key_or_group != LEARNER_KEY]
     chosen = OverridesParser.create().parse_override(f"learner={','.join(names)}")

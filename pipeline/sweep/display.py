@@ -86,16 +86,24 @@ class SweepDisplay:
         for outcome in outcomes:
             self._bar.update(self._task, best=self._describe_best(outcome))
 
-    def show_left_out(self, sentence: str) -> None:
-        """Print which learners of a pattern are not among the jobs; nothing if the sentence is empty."""
-        if sentence:
-            self._out.print(escape(sentence))
+    def show_checked(self, left_out: str, datasets: Sequence[Dataset], notes: Sequence[str]) -> None:
+        """Print what the checks of the jobs found.
 
-    def show_datasets(self, datasets: Sequence[Dataset]) -> None:
-        """Print what may be wrong with the columns of each dataset, and which are left out."""
+        Parameters
+        ----------
+        left_out : str
+            Which learners of a pattern are not among the jobs; empty if all are.
+        datasets : sequence of Dataset
+            Each names what may be wrong with its columns, and which are left out.
+        notes : sequence of str
+            What may be wrong with the command.
+        """
+        if left_out:
+            self._out.print(escape(left_out))
         for dataset in datasets:
             for remark in dataset.remarks:
                 self._err.print(f"[yellow]dataset {escape(dataset.name)}:[/] {escape(remark)}")
+        self.show_problems(notes)
 
     def show_problems(self, problems: Sequence[str]) -> None:
         """Print what went wrong without stopping the sweep."""

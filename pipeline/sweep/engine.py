@@ -163,10 +163,8 @@ class SweepEngine:
             SweepDisplay(0, command.quiet).show_unplanned(len(composed_jobs))
             raise
         display = SweepDisplay(len(plan.jobs), command.quiet)
-        display.show_left_out(left_out)
-        display.show_datasets(resources.datasets)
         notes = [*notes, *self._describe_limits(plan), *plan.unidentified]
-        display.show_problems(notes)
+        display.show_checked(left_out, resources.datasets, notes)
         remarks = [f"{dataset.name}: {remark}" for dataset in resources.datasets for remark in dataset.remarks]
         report = SweepReport(
             refused_outcomes(plan),
@@ -231,12 +229,8 @@ class SweepEngine:
 
     def _find_stores(self, plan: Plan) -> dict[int, Store]:
         """Return the store of each job of a plan that has one, by the number of the job."""
-        stores = {}
-        for job in plan.identified:
-            store = get_tracker(self._runner.resources, job.spec).find_store()
-            if store is not None:
-                stores[job.number] = store
-        return stores
+        found = {job.number: self._runner.find_store(job) for job in plan.identified}
+        return {number: store for number, store in found.items() if store is not None}
 
 
 def make_job_runner(command: SweepCommand) -> JobRunner:

@@ -77,6 +77,10 @@ class JobRunner:
             self._claims[store.uri] = Claims.open_for_store(store.uri)
         return self._claims[store.uri]
 
+    def find_store(self, job: Job) -> Store | None:
+        """Return the store of a job if it exists; create none."""
+        return get_tracker(self.resources, job.spec).find_store()
+
     def identify_job(self, number: int, spec: Mapping[str, Any], invocation: Invocation) -> Job:
         """Return the job of a settled configuration, with its name and hash; this reads its data.
 
@@ -108,7 +112,7 @@ class JobRunner:
             The store cannot be read.
         """
         with self._refusing_errors(job.spec):
-            store = get_tracker(self.resources, job.spec).find_store()
+            store = self.find_store(job)
             return replace(job, claim_count=0 if store is None else self.claims_of(store).read_count(job.hash))
 
     def check_job(self, job: Job) -> None:

@@ -22,7 +22,6 @@ from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import ComposedJob, Job, JobOutcome
 from bakeoff.pipeline.text.words import count_nouns
 from bakeoff.pipeline.tracking.history import Durations
-from bakeoff.pipeline.tracking.run import get_tracker
 from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.sweep_record import (
     RecordedJob,
@@ -164,7 +163,7 @@ class Planner:
         """Return the plan with the expected duration of each job whose learner has finished runs in the store."""
         durations: dict[StoreKey, Durations] = {}
         for job in plan.jobs:
-            store = self._find_store(job)
+            store = self.runner.find_store(job)
             if store is not None and _store_key(job) not in durations:
                 durations[_store_key(job)] = Durations.of(store)
         return Plan(tuple(_add_estimate(entry, durations) for entry in plan.entries))
@@ -187,7 +186,7 @@ class Planner:
             jobs_by_store.setdefault(_store_key(job), []).append(job)
         done: dict[JobKey, str] = {}
         for key, jobs in jobs_by_store.items():
-            store = self._find_store(jobs[0])
+            store = self.runner.find_store(jobs[0])
             if store is not None:
                 found = find_done_jobs(store, {job.hash for job in jobs})
                 done |= {(key, job_hash): run_id for job_hash, run_id in found.items()}
@@ -196,7 +195,7 @@ class Planner:
     def _continue_sweep(self, entries: Sequence[PlanEntry], done: Mapping[JobKey, str]) -> list[PlanEntry]:
         """Give the jobs the name of the earlier sweep that has exactly the same jobs: this one continues it."""
         jobs = Plan(tuple(entries)).identified
-        store = self._find_store(jobs[0]) if len({_store_key(job) for job in jobs}) == 1 else None
+        store = self.runner.find_store(jobs[0]) if len({_store_key(job) for job in jobs}) == 1 else None
         if store is None:
             return list(entries)
         name = find_continued_sweep(store, {job.hash for job in jobs}, next(iter(done.values()), None))
@@ -214,10 +213,6 @@ class Planner:
         except UserError as error:
             return replace(entry, state=INVALID, reason=str(error))
         return entry
-
-    def _find_store(self, job: Job) -> Store | None:
-        """Return the store of a job if it exists; planning creates none."""
-        return get_tracker(self.runner.resources, job.spec).find_store()
 
 
 def record_sweep(name: str, plan: Plan, stores: Mapping[int, Store]) -> list[str]:
@@ -361,10 +356,6 @@ class LeftOut(NamedTuple):
     place: str
     noun: str = ""
 
-    def describe(self, names: set[str]) -> str:
-        """Return the learners and the place."""
-        return f"{count_nouns(len(names), self.noun) if self.noun else ', '.join(sorted(names))} {self.place}"
-
 
 def _find_reason(composed: ComposedJob, resources: PartCache) -> LeftOut | None:
     """Return why a job is to be left out; None if it is kept, also with an error that the plan shows."""
@@ -392,7 +383,8 @@ def _describe(left_out: Mapping[LeftOut, set[str]]) -> str:
     """Return each reason once, with the learners and the places."""
     texts: dict[str, list[str]] = {}
     for each, names in left_out.items():
-        texts.setdefault(each.reason, []).append(each.describe(names))
+        learners = count_nouns(len(names), each.noun) if each.noun else ", ".join(sorted(names))
+        texts.setdefault(each.reason, []).append(f"{learners} {each.place}")
     return "; ".join(f"{reason}: {', '.join(described)}" for reason, described in texts.items())
 
 

@@ -25,7 +25,7 @@ from bakeoff.pipeline.sweep.done_jobs import find_lost_job
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import Job, JobOutcome, JobProgress
 from bakeoff.pipeline.tracking.models import preload_modules
-from bakeoff.pipeline.tracking.run import disconnect_stores, get_tracker
+from bakeoff.pipeline.tracking.run import disconnect_stores
 
 GRACE_SECONDS = 5.0
 """A job that exceeds its time limit by this much does not respond to signals, and its process is killed."""
@@ -164,8 +164,7 @@ class Workers:
             worker.process.join()
         # A worker may have been ended just after it created its run, before it could end it.
         for job in [worker.job for worker in self._workers if worker.job is not None]:
-            store = get_tracker(self._runner.resources, job.spec).find_store()
-            find_lost_job(job, store, "the sweep was stopped", resume=False)
+            find_lost_job(job, self._runner.find_store(job), "the sweep was stopped", resume=False)
 
     def run_jobs(self, jobs: Iterable[Job]) -> Iterator[JobOutcome]:
         """Run jobs, each as soon as a worker is free, and yield their outcomes as they arrive."""
@@ -244,8 +243,7 @@ class Workers:
         worker.process.join()
         worker.connection.close()
         self._workers[position] = self._start_worker()
-        store = get_tracker(self._runner.resources, job.spec).find_store()
-        return find_lost_job(job, store, reason, resume=self._runner.resume)
+        return find_lost_job(job, self._runner.find_store(job), reason, resume=self._runner.resume)
 
     def _seconds_left(self, worker: Worker) -> float | None:
         """Return the seconds until a job is overdue; None if it has no time limit, or its time does not count yet."""
