@@ -9,7 +9,8 @@ from bakeoff.pipeline.comparison.run_facts import REQUIRED_PARAMS, RunFacts, des
 from bakeoff.pipeline.comparison.run_grid import MissingJob
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.text.words import count_nouns
-from bakeoff.pipeline.tracking.find_run import LATEST, find_run_id
+from bakeoff.pipeline.tracking.find_run import find_run_id
+from bakeoff.pipeline.tracking.registry import LATEST
 from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.stored_runs import (
     StoredRun,

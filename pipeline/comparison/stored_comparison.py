@@ -20,7 +20,8 @@ from bakeoff.pipeline.comparison.request import FORMATS, CompareRequest
 from bakeoff.pipeline.comparison.selection import Selection
 from bakeoff.pipeline.tables.table_formats import describe_escaped_names
 from bakeoff.pipeline.tracking.comparison_run import ComparisonRecord, keep_comparison
-from bakeoff.pipeline.tracking.find_run import BEST, find_standard_run
+from bakeoff.pipeline.tracking.find_run import find_standard_run
+from bakeoff.pipeline.tracking.registry import BEST
 from bakeoff.pipeline.tracking.store import Store, open_store
 
 TERMINAL = FORMATS[0]

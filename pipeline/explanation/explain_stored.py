@@ -24,8 +24,9 @@ from bakeoff.pipeline.replay.refit import LoadedRun, load_run, refit_run
 from bakeoff.pipeline.stages.dataset import ColumnRules, convert_like, require_file
 from bakeoff.pipeline.tables.output_file import name_file, replace_file, require_output
 from bakeoff.pipeline.text.words import count_nouns, expand_home
-from bakeoff.pipeline.tracking.find_run import find_run_and_version
+from bakeoff.pipeline.tracking.find_run import find_run_id
 from bakeoff.pipeline.tracking.loading import load_model
+from bakeoff.pipeline.tracking.registry import find_version
 from bakeoff.pipeline.tracking.store import Store, list_store_paths, open_store
 
 SHOWN_LETTERS = 8
@@ -71,7 +72,8 @@ def _find_subject(
     store: Store, request: ExplainRequest, show_progress: ShowProgress, announce: Callable[[str], None]
 ) -> Subject:
     """Fit the folds of a run again, and return it or the registered model that comes from it."""
-    run_id, version = find_run_and_version(store, request.run, request.dataset)
+    run_id = find_run_id(store, request.run, request.dataset)
+    version = find_version(store, request.run)
     run = load_run(store, run_id, request.trust, request.dataset__path)
     # Whatever can be refused is refused before the folds are fitted, which may take long.
     require_columns(request.columns, [str(name) for name in run.experiment.dataset.X.columns])

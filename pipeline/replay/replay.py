@@ -163,7 +163,7 @@ def _make_continue_rule(record: RunRecord) -> ContinueRule:
     """Return the rule that ends a run after as many folds as a study let it have; any other run is completed."""
     if not was_stopped(record):
         return always_continue
-    steps = [step for name, step in record.metrics if name.startswith("fold/")]
+    steps = [step for name, step in record.values if name.startswith("fold/")]
     # The store has no series of a single fold, because the mean is the same number.
     n_folds = max(steps, default=0) + 1
 
@@ -224,7 +224,7 @@ def _compare(
 ) -> tuple[list[Comparison], list[str]]:
     """Return the comparisons that the store allows, and what cannot be compared."""
     experiment = prepared.experiment
-    comparisons = [compare_metrics(record.metrics, measure_repeat(experiment, repeat.folds, repeat.model))]
+    comparisons = [compare_metrics(record.values, measure_repeat(experiment, repeat.folds, repeat.model))]
     notes: list[str] = []
     if record.status != FINISHED or repeat.model is None:
         return comparisons, notes

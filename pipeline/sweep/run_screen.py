@@ -29,8 +29,7 @@ from bakeoff.pipeline.tables.terminal import print_table
 from bakeoff.pipeline.text.secrets import find_references, hide_secrets
 from bakeoff.pipeline.text.terminal import escape, make_console
 from bakeoff.pipeline.tracking import RunDescription
-from bakeoff.pipeline.tracking.history import count_looks, read_metrics
-from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX
+from bakeoff.pipeline.tracking.history import count_looks
 from bakeoff.pipeline.tracking.store import Store
 
 STORED_NOW = "This job had finished when its store was lost; its results are stored now, and it did not run again."
@@ -113,7 +112,7 @@ class RunScreen:
     def _show_looks(self, description: RunDescription, store: Store | None) -> None:
         """Print how many configurations have been scored on the test rows of a run, if it is not the first one."""
         # A server would have to send all metrics of all these runs.
-        if store is None or not store.uri.startswith(SQLITE_PREFIX):
+        if store is None or store.folder is None:
             return
         tags = description.tags
         looks = count_looks(store, tags["dataset_digest"], tags["splits_digest"], tags["config_hash"])
@@ -122,7 +121,7 @@ class RunScreen:
 
     def show_kept_run(self, prepared: PreparedJob, run_id: str, store: Store | None) -> None:
         """Print that the result of an earlier run is stored now, with its headline scores."""
-        scores = {} if store is None else read_metrics(store, run_id)
+        scores = {} if store is None else store.client.get_run(run_id).data.metrics
         headline = prepared.experiment.headline
         self._out.print(f"[bold]{escape(prepared.description.name)}[/]")
         self._out.print(STORED_NOW)

@@ -10,7 +10,6 @@ import json
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 
 from bakeoff.pipeline.errors import StoreError
 from bakeoff.pipeline.text.secrets import hide_secrets
@@ -82,8 +81,7 @@ def keep_comparison(store: Store, experiment: str, record: ComparisonRecord) -> 
         for key, value in EXPERIMENT_TAGS.items():
             own.client.set_experiment_tag(own.experiment_id, key, value)
         log_metrics(own.client, run_id, RunValues(params=dict(record.params)))
-        upload = partial(own.client.log_artifacts, run_id)
-        with artifact_folder(created.info.artifact_uri, upload) as folder:
+        with artifact_folder(created.info.artifact_uri, own.client.log_artifacts, run_id) as folder:
             for name, text in record.files.items():
                 (folder / name).write_text(text)
             (folder / RUNS_FILE).write_text(json.dumps(dict(record.run_names), indent=1))

@@ -112,11 +112,10 @@ def name_run(choices: Mapping[str, str], spec: Mapping[str, Any], varying: Seque
 
 def name_configuration(choices: Mapping[str, str], spec: Mapping[str, Any], varying: Sequence[str]) -> str:
     """Return the name of a run without its dataset; the arguments are those of `name_run`."""
-    keys = [_find_stored_key(key) for key in varying if _is_named(key, spec)]
-    # The order in which a reader compares runs: the experiment, the learner, the learner's parameters, the rest.
-    keys = sorted(keys, key=_rank_key)
     # An option "none" is shown with its group, because "pruning=none" is clearer than "none".
     values = dict(walk({**spec, **{key: option for key, option in choices.items() if option == "none"}}))
+    # The order in which a reader compares runs: the experiment, the learner, the learner's parameters, the rest.
+    keys = sorted((key for key in varying if _is_named(key, values)), key=_rank_key)
     words = []
     for key in keys:
         if key in OPTIONAL_PARTS and key in choices:
@@ -124,27 +123,24 @@ def name_configuration(choices: Mapping[str, str], spec: Mapping[str, Any], vary
         elif choices.get(key, "none") != "none":
             words.append(choices[key])
         else:
-            words.append(f"{key.split('.')[-1]}={values.get(_split_key(key))}")
+            words.append(f"{key.split('.')[-1]}={values.get(_find_path(key))}")
     return " ".join(words if "learner" in keys else [*words, choices["learner"]])
 
 
-def _is_named(key: str, spec: Mapping[str, Any]) -> bool:
+def _is_named(key: str, values: Mapping[Path, Any]) -> bool:
     """Return whether a key may appear in a run's name: one that the run has, and of the space only what is searched."""
     if key.startswith(SPACE_PREFIX):
-        return dict(walk(spec)).get(_split_key(_find_stored_key(key))) is not None
+        return values.get(_find_path(key)) is not None
     # In a sweep over several learners, a key that varies may be that of another learner.
-    if key.startswith(LEARNER_PREFIX) and _split_key(key) not in dict(walk(spec)):
+    if key.startswith(LEARNER_PREFIX) and _find_path(key) not in values:
         return False
     return key.split(".")[0] not in UNNAMED_KEYS and key not in LONG_KEYS
 
 
-def _find_stored_key(key: str) -> str:
-    """Return the key under which a settled configuration holds a value: tuning holds the space that it searches."""
-    return f"tuning.{key}" if key.startswith(SPACE_PREFIX) else key
-
-
-def _split_key(key: str) -> Path:
-    return tuple(key.split("."))
+def _find_path(key: str) -> Path:
+    """Return where a settled configuration holds the value of a key: tuning holds the space that it searches."""
+    stored_key = f"tuning.{key}" if key.startswith(SPACE_PREFIX) else key
+    return tuple(stored_key.split("."))
 
 
 def _rank_key(key: str) -> int:

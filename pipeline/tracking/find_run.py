@@ -13,17 +13,9 @@ from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.scoring import DEFAULTS, name_entry
 from bakeoff.pipeline.stages.scoring import is_greater_better as is_score_greater_better
 from bakeoff.pipeline.tracking.history import IS_FINISHED
-from bakeoff.pipeline.tracking.registry import (
-    MAX_SHOWN_NAMES,
-    RUN_ID_LIKE,
-    RegisteredVersion,
-    find_version,
-    list_names,
-)
+from bakeoff.pipeline.tracking.registry import BEST, LATEST, MAX_SHOWN_NAMES, find_version, list_names, names_run
 from bakeoff.pipeline.tracking.store import Store, find_fault, search_runs
 
-LATEST = "latest"
-BEST = "best"
 MIN_PREFIX_LETTERS = 8
 """An id may be cut to this length, as pages and tables do."""
 
@@ -49,22 +41,14 @@ def find_run_id(store: Store, word: str, dataset: str = "", *, must_be_readable:
     UserError
         There is no such run or model, it was deleted, or the word is ambiguous.
     """
-    run_id, _ = find_run_and_version(store, word, dataset, must_be_readable=must_be_readable)
-    return run_id
-
-
-def find_run_and_version(
-    store: Store, word: str, dataset: str = "", *, must_be_readable: bool = True
-) -> tuple[str, RegisteredVersion | None]:
-    """Return the id of the run that a word names, and the version of a registered model if it names one.
-
-    The arguments and errors are those of `find_run_id`.
-    """
     if word in (LATEST, BEST):
-        find = _find_latest if word == LATEST else _find_best
-        return str(find(store, dataset).info.run_id), None
-    if RUN_ID_LIKE.fullmatch(word):
-        return _find_by_id(store, word, must_be_readable), None
+        runs = list(search_runs(store, _select_finished(dataset), 1 if word == LATEST else None))
+        if not runs:
+            raise _explain_nothing(store, dataset)
+        found = runs[0] if word == LATEST else _find_best(runs)
+        return str(found.info.run_id)
+    if names_run(word):
+        return _find_by_id(store, word, must_be_readable)
     version = find_version(store, word)
     if version is None:
         raise _explain_unknown(store, word)
@@ -75,12 +59,7 @@ def find_run_and_version(
         raise UserError(
             f"version {version.version} of the model {version.name!r} does not say which run it comes from."
         )
-    return _find_by_id(store, run_id, must_be_readable), version
-
-
-def names_run(word: str) -> bool:
-    """Return whether a word has the form of one that names a run; the others name registered models."""
-    return word in (LATEST, BEST) or RUN_ID_LIKE.fullmatch(word) is not None
+    return _find_by_id(store, run_id, must_be_readable)
 
 
 def find_headline(params: Mapping[str, str], metrics: Mapping[str, float]) -> str | None:
@@ -177,18 +156,8 @@ def _explain_unknown(store: Store, word: str) -> UserError:
     return UserError(f"there is no run {word!r}{also} in {store.uri}. {hint}")
 
 
-def _find_latest(store: Store, dataset: str) -> Any:
-    newest = next(search_runs(store, _select_finished(dataset), 1), None)
-    if newest is None:
-        raise _explain_nothing(store, dataset)
-    return newest
-
-
-def _find_best(store: Store, dataset: str) -> Any:
-    """Return the finished run with the best headline score; of several equal ones the newest."""
-    runs = list(search_runs(store, _select_finished(dataset)))
-    if not runs:
-        raise _explain_nothing(store, dataset)
+def _find_best(runs: Sequence[Any]) -> Any:
+    """Return the run with the best headline score; of several equal ones the newest."""
     _require_one_dataset(runs)
     headlines = {find_headline(run.data.params, run.data.metrics) for run in runs}
     names = sorted(name for name in headlines if name is not None)

@@ -70,11 +70,6 @@ def find_newest_runs(store: Store, hashes: Collection[str], condition: str = "")
     return found
 
 
-def read_metrics(store: Store, run_id: str) -> dict[str, float]:
-    """Return the metrics of a run by name: means over folds."""
-    return dict(store.client.get_run(run_id).data.metrics)
-
-
 def is_running(store: Store, job_hash: str) -> bool:
     """Whether a process that is alive runs the job, as far as the store knows."""
     query = f"status = 'RUNNING' and tags.config_hash = '{job_hash}'"

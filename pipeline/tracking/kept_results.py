@@ -11,17 +11,21 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.model.pyfunc import MLMODEL_FILE
 from bakeoff.pipeline.tracking.heartbeat import DIGEST_BYTES, OWNER_FILE, OWNER_FOLDER, find_cache
-from bakeoff.pipeline.tracking.models import MODEL_NAME, save_model
+from bakeoff.pipeline.tracking.models import add_run_model, save_model
 from bakeoff.pipeline.tracking.run_content import RunResults, RunValues, artifact_folder, log_metrics
 from bakeoff.pipeline.tracking.store import Store
+
+if TYPE_CHECKING:
+    from mlflow.models import Model
 
 FOLDER = "unstored"
 RUN_FILE = "run.json"
@@ -161,37 +165,29 @@ def send_kept_result(store: Store, job_hash: str) -> str | None:
     for tag in ERROR_TAGS:
         if tag in run.data.tags:
             store.client.delete_tag(kept.run_id, tag)
-    _send_files(folder / ARTIFACTS, run.info.artifact_uri, partial(store.client.log_artifacts, kept.run_id))
+    with artifact_folder(run.info.artifact_uri, store.client.log_artifacts, kept.run_id) as target:
+        _copy_files(folder / ARTIFACTS, target)
     if (folder / MODEL).is_dir():
-        _send_model(store, kept.run_id, folder / MODEL)
+        add_run_model(store, kept.run_id, partial(_copy_model, folder / MODEL))
     store.client.set_terminated(kept.run_id, FINISHED, kept.ended)
     discard_kept(folder)
     return kept.run_id
 
 
-def _send_files(folder: Path, uri: str, upload: Callable[[str], None]) -> None:
-    """Write the files of a folder to where artifacts are to be stored."""
-    with artifact_folder(uri, upload) as target:
-        # The files can be read by their owner alone, which is no property of an artifact.
-        for file in folder.rglob("*"):
-            if file.is_file():
-                copy = target / file.relative_to(folder)
-                copy.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(file, copy)
+def _copy_files(source: Path, target: Path) -> None:
+    """Copy the files of a folder, but not their rights: only their owner can read them there."""
+    for file in source.rglob("*"):
+        if file.is_file():
+            copy = target / file.relative_to(source)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, copy)
 
 
-def _send_model(store: Store, run_id: str, folder: Path) -> None:
-    """Write the model of a run, under an id of its own."""
-    from mlflow.entities import LoggedModelOutput, LoggedModelStatus
-    from mlflow.models import Model as MLflowModel
-
-    client = store.client
-    logged = client.create_logged_model(store.experiment_id, name=MODEL_NAME, source_run_id=run_id)
-    record = MLflowModel.load(str(folder / MLMODEL_FILE))
-    record.artifact_path = logged.artifact_location
-    record.model_uuid = logged.model_id
-    record.model_id = logged.model_id
-    record.save(str(folder / MLMODEL_FILE))
-    _send_files(folder, logged.artifact_location, partial(client.log_model_artifacts, logged.model_id))
-    client.finalize_logged_model(logged.model_id, LoggedModelStatus.READY)
-    client.log_outputs(run_id, [LoggedModelOutput(logged.model_id, step=0)])
+def _copy_model(source: Path, folder: Path, record: Model) -> None:
+    """Copy the files of a model; its own record takes the id of the logged model that it becomes."""
+    _copy_files(source, folder)
+    kept = type(record).load(str(source / MLMODEL_FILE))
+    kept.artifact_path = record.artifact_path
+    kept.model_uuid = record.model_uuid
+    kept.model_id = record.model_id
+    kept.save(str(folder / MLMODEL_FILE))

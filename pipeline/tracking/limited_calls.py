@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from bakeoff.pipeline.errors import STORE_THREAD, StoreError, UserError
 from bakeoff.pipeline.text.secrets import hide_secrets
-from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX, describe_holders, sqlite_path
+from bakeoff.pipeline.tracking.sqlite_file import describe_holders, find_file
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -86,11 +86,6 @@ class Deadline:
         n_bytes = 0 if self.folder is None else measure_folder(self.folder)
         return max(0.0, self.start + self.seconds + n_bytes / MIN_BYTES_PER_SECOND - time.monotonic())
 
-    @property
-    def next_pause(self) -> float:
-        """The time until the files are measured again, or the call is given up."""
-        return self.seconds_left if self.folder is None else min(self.seconds_left, POLL_SECONDS)
-
 
 class LimitedCalls:
     """The calls of a store in this process.
@@ -108,7 +103,7 @@ class LimitedCalls:
 
     def __init__(self, uri: str) -> None:
         self._uri = uri
-        self._file = sqlite_path(uri) if uri.startswith(SQLITE_PREFIX) else None
+        self._file = find_file(uri)
         self._identity = _identify(self._file)
         self.is_lost = False
 
@@ -287,7 +282,7 @@ def attempt(function: Callable[[], T], deadline: Deadline) -> T:
     thread.start()
     while True:
         try:
-            future.exception(deadline.next_pause)
+            future.exception(min(deadline.seconds_left, POLL_SECONDS))
             # A process without threads can be copied, as the workers of a sweep are.
             thread.join()
             return future.result()

@@ -15,9 +15,9 @@ from bakeoff.pipeline.model.own_code import MissingCode
 from bakeoff.pipeline.model.served_model import Model
 from bakeoff.pipeline.model.training_record import TRAINING_FILE, TrainingRecord, UnreadableRecord, parse_record
 from bakeoff.pipeline.tracking import provenance
-from bakeoff.pipeline.tracking.find_run import find_run_id, names_run
+from bakeoff.pipeline.tracking.find_run import find_run_id
 from bakeoff.pipeline.tracking.mlflow_tables import DEFAULT_EXPERIMENT
-from bakeoff.pipeline.tracking.registry import find_version
+from bakeoff.pipeline.tracking.registry import find_version, names_run
 from bakeoff.pipeline.tracking.run_content import fetch_folder
 from bakeoff.pipeline.tracking.store import Store, open_store
 
@@ -59,7 +59,7 @@ def find_model(store: Store, word: str, dataset: str = "") -> FoundModel:
         There is no such run or registered model, or the run has stored no model.
     """
     # A registered model is there even if the run that it comes from was deleted.
-    version = None if names_run(word) else find_version(store, word)
+    version = find_version(store, word)
     if version is not None and version.model_id:
         return FoundModel(version.run_id, version.model_id, f"{version.name}, version {version.version}")
     run_id = find_run_id(store, word, dataset)

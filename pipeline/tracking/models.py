@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
@@ -32,6 +32,8 @@ from bakeoff.pipeline.tracking.store import Store
 if TYPE_CHECKING:
     from mlflow.models import Model, ModelSignature
 
+WriteModel = Callable[[Path, "Model"], None]
+"""Writes the files of a model into a folder, with MLflow's record of it."""
 MODEL_NAME = "model"
 """The name of the model of each run, by which MLflow finds it as ``runs:/ID/model``."""
 PRELOADED_MODULES = (
@@ -187,9 +189,7 @@ def model_signature(estimator: Any, task: str) -> ModelSignature:
 
 
 def log_run_model(store: Store, estimator: Any, training: TrainingRecord, trust: Sequence[str]) -> str:
-    """Write the model of a run, and note it as the output of the run; return its id.
-
-    It becomes READY, or FAILED if it cannot be written, so that pages show it beside its run.
+    """Write a fitted estimator as the model of a run, and return the id of the model.
 
     Parameters
     ----------
@@ -201,17 +201,32 @@ def log_run_model(store: Store, estimator: Any, training: TrainingRecord, trust:
     trust : sequence of str
         Packages whose types the estimator may hold.
     """
+    return add_run_model(store, training.run_id, partial(save_model, estimator, training=training, trust=trust))
+
+
+def add_run_model(store: Store, run_id: str, write: WriteModel) -> str:
+    """Write the model of a run, and note it as the output of the run; return its id.
+
+    It becomes READY, or FAILED if it cannot be written, so that pages show it beside its run.
+
+    Parameters
+    ----------
+    store : Store
+    run_id : str
+    write : callable
+        Writes the files of the model into a folder; its record has the id of the model.
+    """
     from mlflow.entities import LoggedModelOutput, LoggedModelStatus
 
     client = store.client
-    logged = client.create_logged_model(store.experiment_id, name=MODEL_NAME, source_run_id=training.run_id)
+    logged = client.create_logged_model(store.experiment_id, name=MODEL_NAME, source_run_id=run_id)
     try:
-        _write_model(store, logged, estimator, training, trust)
+        _write_model(store, logged, run_id, write)
     except BaseException:
         with suppress(StoreError):  # the first error is the one to report
             client.finalize_logged_model(logged.model_id, LoggedModelStatus.FAILED)
         raise
-    client.log_outputs(training.run_id, [LoggedModelOutput(logged.model_id, step=0)])
+    client.log_outputs(run_id, [LoggedModelOutput(logged.model_id, step=0)])
     return str(logged.model_id)
 
 
@@ -255,7 +270,8 @@ def store_version(
     try:
         logged = store.client.create_logged_model(experiment_id, name=name.name, source_run_id=record.run_id)
         try:
-            _write_model(store, logged, estimator, record, trust)
+            write = partial(save_model, estimator, training=record, trust=trust)
+            _write_model(store, logged, record.run_id, write)
             return register_version(store, name, logged.model_id, record.run_id, tags, description)
         except BaseException:
             with suppress(StoreError):  # the first error is the one to report
@@ -266,7 +282,7 @@ def store_version(
         raise UserError(f"the model of run {record.run_id} cannot be stored as {name}: {reason}") from error
 
 
-def _write_model(store: Store, logged: Any, estimator: Any, training: TrainingRecord, trust: Sequence[str]) -> None:
+def _write_model(store: Store, logged: Any, run_id: str, write: WriteModel) -> None:
     """Write the files of a logged model, which becomes READY only then: an incomplete one is never loaded."""
     from mlflow.entities import LoggedModelStatus
     from mlflow.models import Model as MLflowModel
@@ -274,12 +290,11 @@ def _write_model(store: Store, logged: Any, estimator: Any, training: TrainingRe
     record = MLflowModel(
         artifact_path=logged.artifact_location,
         model_uuid=logged.model_id,
-        run_id=training.run_id,
+        run_id=run_id,
         model_id=logged.model_id,
     )
-    upload = partial(store.client.log_model_artifacts, logged.model_id)
-    with artifact_folder(logged.artifact_location, upload) as folder:
-        save_model(estimator, folder, record, training, trust)
+    with artifact_folder(logged.artifact_location, store.client.log_model_artifacts, logged.model_id) as folder:
+        write(folder, record)
     store.client.finalize_logged_model(logged.model_id, LoggedModelStatus.READY)
 
 

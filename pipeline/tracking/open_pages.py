@@ -14,7 +14,7 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.secrets import strip_secrets
 from bakeoff.pipeline.tracking import views
 from bakeoff.pipeline.tracking.limited_calls import is_server
-from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX, sqlite_path
+from bakeoff.pipeline.tracking.sqlite_file import find_file
 from bakeoff.pipeline.tracking.store import open_store, prepare_file, quiet_mlflow, store_exists, store_uri
 
 HOST = "127.0.0.1"
@@ -74,9 +74,10 @@ def open_pages(request: PagesRequest) -> Pages:
     if not store_exists(uri):
         raise UserError(f"there is no store at {uri}; run an experiment first, or give tracking.uri=URI.")
     _require_free_port(request.port)
-    if uri.startswith(SQLITE_PREFIX):
+    file = find_file(uri)
+    if file is not None:
         # The server reads the addresses of the database, whether the views can be written or not.
-        prepare_file(sqlite_path(uri))
+        prepare_file(file)
     address = f"http://{HOST}:{request.port}"
     return Pages(uri, tuple(_iterate_lines(uri, address, request)), is_served=False)
 

@@ -15,8 +15,8 @@ from bakeoff.pipeline.tracking.store import Store, iterate_pages
 if TYPE_CHECKING:
     from mlflow import MlflowClient
 
-RESERVED_NAMES = ("latest", "best")
-"""Words that name a run."""
+LATEST = "latest"
+BEST = "best"
 RUN_ID_LIKE = re.compile(r"[0-9a-f]{8,32}")
 """What is taken for the id of a run, or its beginning."""
 NAME = re.compile(r"\w[\w.-]{0,254}")
@@ -104,7 +104,7 @@ def parse_model_name(word: str, key: str) -> ModelName:
     allowed = "letters, digits, and the signs _ - . (the first one a letter, a digit or _), such as titanic@champion"
     if not NAME.fullmatch(name):
         raise UserError(f"{key}={word!r}: {name!r} cannot be the name of a model; a name has {allowed}.")
-    if name in RESERVED_NAMES or RUN_ID_LIKE.fullmatch(name):
+    if names_run(name):
         raise UserError(f"{key}={word!r}: {name!r} names a run wherever a model is named; choose another name.")
     if sign and not ALIAS.fullmatch(alias):
         raise UserError(
@@ -115,8 +115,13 @@ def parse_model_name(word: str, key: str) -> ModelName:
     return ModelName(name, alias)
 
 
+def names_run(word: str) -> bool:
+    """Return whether a word has the form of one that names a run; the others name registered models."""
+    return word in (LATEST, BEST) or RUN_ID_LIKE.fullmatch(word) is not None
+
+
 def find_version(store: Store, word: str) -> RegisteredVersion | None:
-    """Return the version of a registered model that a word names; None for a plain name that is not a model's.
+    """Return the version that a word names; None for a word that names a run, or is the name of no registered model.
 
     Parameters
     ----------
@@ -129,6 +134,8 @@ def find_version(store: Store, word: str) -> RegisteredVersion | None:
     UserError
         The word has the form of an alias or a version, and there is none.
     """
+    if names_run(word):
+        return None
     wanted = _read_model_word(word)
     versions = list_versions(store, wanted.name)
     if not versions and not wanted.alias and not wanted.version:

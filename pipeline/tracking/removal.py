@@ -36,7 +36,7 @@ from bakeoff.pipeline.tracking.mlflow_tables import (
     shrink_file,
 )
 from bakeoff.pipeline.tracking.registry import RegisteredVersion, list_versions, open_registry
-from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX, sqlite_path
+from bakeoff.pipeline.tracking.sqlite_file import find_file
 from bakeoff.pipeline.tracking.store import Store, find_fault, open_store, tidy_name
 from bakeoff.pipeline.tracking.stored_runs import find_sweep_runs, search_stored_runs
 
@@ -214,9 +214,10 @@ def shrink_database(store: Store) -> str:
     store : Store
         Only a SQLite file is shrunk; a server does it by itself.
     """
+    file = find_file(store.uri)
     try:
-        if store.uri.startswith(SQLITE_PREFIX):
-            shrink_file(sqlite_path(store.uri))
+        if file is not None:
+            shrink_file(file)
     except sqlite3.OperationalError as error:
         return f"the database was not made smaller: {error}; repeat `bakeoff gc` when no other process uses it"
     return ""

@@ -11,7 +11,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import partial
 from threading import Lock
 from typing import Any
 
@@ -47,7 +46,6 @@ from bakeoff.pipeline.tracking.run_content import (
     log_metrics,
     to_dataset_input,
 )
-from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX
 from bakeoff.pipeline.tracking.store import Store, open_store, store_exists, store_uri
 
 FLUSH_SECONDS = 10.0
@@ -150,8 +148,8 @@ class MLflowRun:
         card = self._write_card(model=model, picture=results.picture, looks=looks)
         self._final_tags = {NOTE_TAG: card, **looks}
         self._write(tags=self._final_tags)
-        upload = partial(self._client.log_artifacts, self._id)
-        with _naming_disk_faults("the artifacts of the run"), artifact_folder(self._artifact_uri, upload) as folder:
+        artifacts = artifact_folder(self._artifact_uri, self._client.log_artifacts, self._id)
+        with _naming_disk_faults("the artifacts of the run"), artifacts as folder:
             results.write_artifacts(folder)
         if training is not None:
             with _naming_disk_faults("the model of the run"):
@@ -235,7 +233,7 @@ class MLflowRun:
         Runs that end at the same moment do not see each other. A server is not asked, because its answer would take
         longer than a small job.
         """
-        if not self._store.uri.startswith(SQLITE_PREFIX):
+        if self._store.folder is None:
             return {}
         tags = self._description.tags
         looks = count_looks(self._store, tags["dataset_digest"], tags["splits_digest"], tags["config_hash"])
@@ -340,11 +338,6 @@ class MLflowTracker:
         if self.store is None:
             self.store = open_store(self.uri, str(self.experiment))
 
-    def disconnect(self) -> None:
-        """Close the connections to the store: a copy of this process must not use them."""
-        if self.store is not None:
-            disconnect(self.store.client)
-
     def store_kept_result(self, job_hash: str) -> str | None:
         """Store the result of a job that could not be stored before, and return its run; None if there is none."""
         self.open_store()
@@ -387,7 +380,7 @@ def get_tracker(parts: PartCache, spec: Mapping[str, Any]) -> Tracker:
 
 
 def disconnect_stores(parts: PartCache) -> None:
-    """Close the connections to all stores; those that are needed again are opened again."""
+    """Close the connections to all stores: a copy of this process must not use them, and this one opens others."""
     for part in parts.parts:
-        if isinstance(part, MLflowTracker):
-            part.disconnect()
+        if isinstance(part, MLflowTracker) and part.store is not None:
+            disconnect(part.store.client)

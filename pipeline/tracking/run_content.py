@@ -85,7 +85,7 @@ class RunResults:
 
 
 @contextmanager
-def artifact_folder(uri: str, upload: Callable[[str], None]) -> Iterator[Path]:
+def artifact_folder(uri: str, upload: Callable[[str, str], None], owner_id: str) -> Iterator[Path]:
     """Yield a folder for artifacts: their final one if that is on this machine, else a temporary one to upload.
 
     Parameters
@@ -93,7 +93,9 @@ def artifact_folder(uri: str, upload: Callable[[str], None]) -> Iterator[Path]:
     uri : str
         Where the artifacts are to be stored.
     upload : callable
-        Sends the files of a temporary folder there.
+        The method of MLflow's client that sends the files of a folder there.
+    owner_id : str
+        The run or the model that they belong to.
     """
     path = local_path(uri)
     if path is not None:
@@ -102,7 +104,7 @@ def artifact_folder(uri: str, upload: Callable[[str], None]) -> Iterator[Path]:
         return
     with TemporaryDirectory(prefix="bakeoff-") as folder:
         yield Path(folder)
-        upload(folder)
+        upload(owner_id, folder)
 
 
 def fetch_folder(store: Store, uri: str, temporary: str) -> Path:

@@ -76,6 +76,11 @@ def sqlite_path(uri: str) -> Path:
     return Path(unquote(text) if text.startswith(ESCAPED_ROOT) else text)
 
 
+def find_file(uri: str) -> Path | None:
+    """Return the file of a store; None for a server, or a database on one."""
+    return sqlite_path(uri) if uri.startswith(SQLITE_PREFIX) else None
+
+
 def read_given_path(given: str) -> Path:
     """Return the file that a user names, by its path or by a URI.
 

@@ -30,11 +30,12 @@ from bakeoff.pipeline.tracking.limited_calls import LimitedCalls, limit_client, 
 from bakeoff.pipeline.tracking.mlflow_tables import ARTIFACTS_FOLDER, LOCAL_FOLDERS
 from bakeoff.pipeline.tracking.sqlite_file import (
     SQLITE_PREFIX,
+    SUFFIXES,
     copy_for_reading,
     create_sqlite,
+    find_file,
     is_writable,
     read_given_path,
-    sqlite_path,
     sqlite_uri,
 )
 
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
 
 DEFAULT_URI = "outputs/mlflow.db"
-FILE_SUFFIXES = ("", "-wal", "-shm", "-journal", ".lock")
+FILE_SUFFIXES = (*SUFFIXES, ".lock")
 """The files of a database: SQLite's own, and the lock under which it is created."""
 MAX_RUNS_PER_PAGE = 1000
 """Of an answer to a search: MLflow's default."""
@@ -101,7 +102,8 @@ class Store:
     @property
     def folder(self) -> Path | None:
         """The folder of a store in a SQLite file, in which its artifacts are; other stores have none."""
-        return sqlite_path(self.uri).parent if self.uri.startswith(SQLITE_PREFIX) else None
+        file = find_file(self.uri)
+        return None if file is None else file.parent
 
 
 def store_uri(given: str | None) -> str:
@@ -151,7 +153,8 @@ def store_uri(given: str | None) -> str:
 
 def store_exists(uri: str) -> bool:
     """Whether there is a store at a URI from `store_uri`; a server is assumed to exist."""
-    return not uri.startswith(SQLITE_PREFIX) or sqlite_path(uri).is_file()
+    file = find_file(uri)
+    return file is None or file.is_file()
 
 
 def list_store_paths(given: str | None) -> list[Path]:
@@ -164,10 +167,10 @@ def list_store_paths(given: str | None) -> list[Path]:
     given : str or None
         As for `store_uri`.
     """
-    uri = store_uri(given)
-    if not uri.startswith(SQLITE_PREFIX):
+    file = find_file(store_uri(given))
+    if file is None:
         return []
-    database = sqlite_path(uri).resolve()
+    database = file.resolve()
     files = [database.with_name(f"{database.name}{suffix}") for suffix in FILE_SUFFIXES]
     return [*files, *(database.parent / name for name in LOCAL_FOLDERS)]
 
@@ -196,17 +199,17 @@ def open_store(given: str | None, experiment: str, create: bool = True, read_onl
     if not create and not store_exists(uri):
         raise UserError(f"tracking.uri: there is no store at {uri}; run an experiment first, or give tracking.uri=URI.")
     is_copy = is_new = False
-    if not uri.startswith(SQLITE_PREFIX):
+    file = find_file(uri)
+    if file is None:
         require_answer(uri)
-    elif read_only and store_exists(uri) and not is_writable(sqlite_path(uri)):
+    elif read_only and file.is_file() and not is_writable(file):
         is_copy = True
-        path = sqlite_path(uri)
-        copy = copy_for_reading(path)
-        anchor_addresses(copy, path.parent)
-        print(f"tracking: {path} cannot be written; a copy of it is read.", file=sys.stderr)
+        copy = copy_for_reading(file)
+        anchor_addresses(copy, file.parent)
+        print(f"tracking: {file} cannot be written; a copy of it is read.", file=sys.stderr)
         uri = sqlite_uri(copy)
     else:
-        is_new = prepare_file(sqlite_path(uri))
+        is_new = prepare_file(file)
     from mlflow import MlflowClient
     from mlflow.exceptions import MlflowException
 
@@ -255,8 +258,8 @@ def _open_experiment(client: MlflowClient, uri: str, name: str, create: bool) ->
         names = [experiment.name for experiment in client.search_experiments()]
         raise UserError(f"tracking.experiment={name!r} is not in {uri}. {did_you_mean(name, names)}")
     if found is None:
-        is_file = uri.startswith(SQLITE_PREFIX)  # a server decides by itself
-        location = (sqlite_path(uri).parent / ARTIFACTS_FOLDER / name).as_uri() if is_file else None
+        file = find_file(uri)  # a server decides by itself
+        location = None if file is None else (file.parent / ARTIFACTS_FOLDER / name).as_uri()
         try:
             return str(client.create_experiment(name, artifact_location=location))
         except MlflowException:  # another process has created it in the meantime

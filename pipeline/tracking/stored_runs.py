@@ -8,12 +8,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.tracking.history import IS_FINISHED, find_finished_runs, find_newest_runs
+from bakeoff.pipeline.tracking.history import IS_FINISHED, find_newest_runs
 from bakeoff.pipeline.tracking.mlflow_tables import read_histories
 from bakeoff.pipeline.tracking.run_content import fetch_folder
 from bakeoff.pipeline.tracking.store import Store, search_runs, tidy_name
 from bakeoff.pipeline.tracking.stored_config import find_source, read_stored_config
-from bakeoff.pipeline.tracking.sweep_record import read_latest_sweep, read_sweep_record
+from bakeoff.pipeline.tracking.sweep_record import find_earlier_runs, read_latest_sweep, read_sweep_record
 
 FINISHED = "FINISHED"
 NAME_PARAMS = ("learner", "dataset")
@@ -65,16 +65,14 @@ class StoredRun:
 
 
 @dataclass(frozen=True)
-class RunRecord:
+class RunRecord(StoredRun):
     """All that a store holds of one run.
 
     Attributes
     ----------
-    run_id, name, status : str
-    tags : mapping of str to str
     spec : mapping
         The settled configuration.
-    metrics : mapping of (str, int) to float
+    values : mapping of (str, int) to float
         (name, step) -> value. NaN is a value; infinite values are never stored.
     tables : mapping of str to str
         Name -> text, of the `TABLES` that are there.
@@ -84,12 +82,8 @@ class RunRecord:
         The model of the run; None if it has stored none.
     """
 
-    run_id: str
-    name: str
-    status: str
-    tags: Mapping[str, str]
     spec: Mapping[str, Any]
-    metrics: Mapping[Place, float]
+    values: Mapping[Place, float]
     tables: Mapping[str, str]
     source: str
     model_id: str | None
@@ -185,12 +179,9 @@ def read_run_record(store: Store, run_id: str) -> RunRecord:
     # A run stores one model, so that the first one is the only one.
     models = run.outputs.model_outputs if run.outputs else []
     return RunRecord(
-        run_id=stored.run_id,
-        name=stored.name,
-        status=stored.status,
-        tags=stored.tags,
+        **vars(stored),
         spec=spec,
-        metrics=_read_metrics(store, stored),
+        values=_read_values(store, stored),
         tables=_read_tables(store, run.info.artifact_uri),
         source=find_source(run),
         model_id=str(models[0].model_id) if models else None,
@@ -215,9 +206,7 @@ def find_runs_of_sweep(store: Store, sweep: str) -> list[str]:
     if record is None or not record.jobs:
         return find_sweep_runs(store, sweep)
     started = list(search_runs(store, f"tags.sweep = '{record.name}'", order_by=["start_time ASC"]))
-    known = {run.data.tags.get("config_hash") for run in started}
-    earlier = find_finished_runs(store, {job.hash for job in record.jobs if job.hash} - known)
-    return [*earlier.values(), *(str(run.info.run_id) for run in started)]
+    return [*find_earlier_runs(store, record, started), *(str(run.info.run_id) for run in started)]
 
 
 def find_sweep_runs(store: Store, sweep: str) -> list[str]:
@@ -268,7 +257,7 @@ def _to_stored_run(run: Any) -> StoredRun:
     )
 
 
-def _read_metrics(store: Store, run: StoredRun) -> dict[Place, float]:
+def _read_values(store: Store, run: StoredRun) -> dict[Place, float]:
     values: dict[Place, float] = {}
     for name, latest in run.metrics.items():
         if not name.startswith(SERIES_PREFIXES):

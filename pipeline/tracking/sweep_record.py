@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from bakeoff.pipeline.tracking.history import find_finished_runs
 from bakeoff.pipeline.tracking.run_content import fetch_folder
 from bakeoff.pipeline.tracking.store import Store, search_runs
 
@@ -129,6 +130,12 @@ def find_continued_sweep(store: Store, hashes: Collection[str], done_run: str | 
     except (MlflowException, OSError):  # without its list the sweep is one of its own
         return None
     return None
+
+
+def find_earlier_runs(store: Store, record: SweepRecord, started: Iterable[Any]) -> list[str]:
+    """Return the ids of the runs of jobs that were done before a sweep, given the runs that it started."""
+    known = {run.data.tags.get("config_hash") for run in started}
+    return list(find_finished_runs(store, {job.hash for job in record.jobs if job.hash} - known).values())
 
 
 def list_sweeps(store: Store) -> list[str]:

@@ -17,15 +17,21 @@ import time
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from bakeoff.pipeline.errors import StoreError, UserError, did_you_mean
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.tracking.find_run import find_headline, is_greater_better
-from bakeoff.pipeline.tracking.history import find_finished_runs
 from bakeoff.pipeline.tracking.limited_calls import LimitedCalls, is_server
 from bakeoff.pipeline.tracking.store import Store, search_runs
-from bakeoff.pipeline.tracking.sweep_record import SweepRecord, list_sweeps, read_latest_sweep, read_sweep_record
+from bakeoff.pipeline.tracking.sweep_record import (
+    SweepRecord,
+    find_earlier_runs,
+    list_sweeps,
+    read_latest_sweep,
+    read_sweep_record,
+)
 
 LEADERBOARD = "bakeoff-leaderboard"
 CHARTS = "bakeoff-charts"
@@ -287,11 +293,10 @@ def _select_sweep(store: Store, record: SweepRecord, notes: list[str]) -> str:
         )
         return query
     tagged = _search_runs(store, query)
-    hashes = {job.hash for job in record.jobs if job.hash}
-    earlier = find_finished_runs(store, hashes - {run.data.tags.get("config_hash") for run in tagged})
+    earlier = find_earlier_runs(store, record, tagged)
     if not earlier:
         return query
-    ids = [run.info.run_id for run in tagged] + list(earlier.values())
+    ids = [run.info.run_id for run in tagged] + earlier
     return f"attributes.run_id IN ({', '.join(repr(run_id) for run_id in ids)})"
 
 
@@ -332,11 +337,8 @@ def _ask_version(uri: str) -> str:
     from mlflow.utils.rest_utils import http_request
     from requests import RequestException
 
-    def ask() -> Any:
-        return http_request(
-            get_default_host_creds(uri), "/version", "GET", max_retries=0, timeout=VERSION_TIMEOUT_SECONDS
-        )
-
+    credentials = get_default_host_creds(uri)
+    ask = partial(http_request, credentials, "/version", "GET", max_retries=0, timeout=VERSION_TIMEOUT_SECONDS)
     try:
         answer = LimitedCalls(uri).call(ask, seconds=VERSION_TIMEOUT_SECONDS)
     except (MlflowException, RequestException, StoreError):
@@ -470,6 +472,6 @@ def group_runs(state: Mapping[str, Any], params: Sequence[str], values: Sequence
         The values of each group, which is shown folded.
     """
     keys = [{"mode": "param", "groupByData": param} for param in params]
-    names = [[f"param.{param}.{value}" for param, value in zip(params, group, strict=True)] for group in values]
     group_by = {"aggregateFunction": "average", "groupByKeys": keys}
-    return {**state, "groupBy": group_by, "groupsExpanded": {",".join(words): False for words in names}}
+    names = [",".join(f"param.{param}.{value}" for param, value in zip(params, group, strict=True)) for group in values]
+    return {**state, "groupBy": group_by, "groupsExpanded": dict.fromkeys(names, False)}
