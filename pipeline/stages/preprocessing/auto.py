@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import pandas as pd
+from sklearn.base import TransformerMixin
 from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import KBinsDiscretizer, MinMaxScaler, OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.utils import get_tags
 
@@ -246,8 +246,7 @@ def _list_numeric_steps(needs: LearnerInput, fills: bool) -> list[Step]:
         return _list_interval_steps()
     steps = []
     if fills:
-        imputer = SimpleImputer(strategy="median", keep_empty_features=True)
-        steps.append(Step("median in missing cells", imputer))
+        steps.append(Step("median in missing cells", _make_imputer("median")))
     if needs.needs_counts:
         steps.append(Step("scaled from 0 to 1", MinMaxScaler(clip=True)))
     elif needs.is_scale_sensitive:
@@ -265,8 +264,14 @@ def _list_interval_steps() -> list[Step]:
 
 
 def _fill_most_frequent() -> Step:
-    imputer = SimpleImputer(strategy="most_frequent", keep_empty_features=True)
-    return Step("most frequent value in missing cells", imputer)
+    return Step("most frequent value in missing cells", _make_imputer("most_frequent"))
+
+
+def _make_imputer(strategy: str) -> TransformerMixin:
+    """Return scikit-learn's imputer, whose module many runs do without."""
+    from sklearn.impute import SimpleImputer
+
+    return SimpleImputer(strategy=strategy, keep_empty_features=True)
 
 
 def _summarize(used: dict[str, list[Step]]) -> str:

@@ -9,13 +9,6 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
-from sklearn.feature_selection import (
-    SelectPercentile,
-    f_classif,
-    f_regression,
-    mutual_info_classif,
-    mutual_info_regression,
-)
 from sklearn.utils.validation import validate_data
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
@@ -260,7 +253,7 @@ def _name_columns(column: str, vectorizer: Any, width: int) -> list[str]:
     return [f"{column}_{number}" for number in range(width)]
 
 
-def make_selection(percentile: float = 50, score: str = "f_test") -> SelectPercentile:
+def make_selection(percentile: float = 50, score: str = "f_test") -> TransformerMixin:
     """Return a step that selects the columns with the highest scores.
 
     Parameters
@@ -282,11 +275,15 @@ def make_selection(percentile: float = 50, score: str = "f_test") -> SelectPerce
     """
     if score not in SCORES:
         raise UserError(f"preprocessing: score={score!r} is not a score of columns. {did_you_mean(str(score), SCORES)}")
+    from sklearn.feature_selection import SelectPercentile
+
     return SelectPercentile(score_func=SCORES[score], percentile=percentile)
 
 
 def score_f_test(X: Any, y: np.ndarray) -> Any:
     """Return the F statistic and the p-value of each column of X (n, d), both of shape (d,)."""
+    from sklearn.feature_selection import f_classif, f_regression
+
     with warnings.catch_warnings():
         # scikit-learn warns of columns that vary in no class, among them those that tell the classes apart.
         warnings.simplefilter("ignore")
@@ -295,6 +292,8 @@ def score_f_test(X: Any, y: np.ndarray) -> Any:
 
 def score_mutual_information(X: Any, y: np.ndarray) -> Any:
     """Return the mutual information of each column of X (n, d) with the target in nats, of shape (d,)."""
+    from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
+
     # The estimate adds a little noise to break ties, which must be the same in each run.
     estimate = mutual_info_regression if _is_numeric(y) else mutual_info_classif
     return estimate(X, y, random_state=0)
