@@ -1,7 +1,7 @@
-"""The audit: does a score come from rows that nothing was fitted or chosen on?
+"""The audit: whether scores come from rows on which nothing was fitted or chosen.
 
-`audit` decides what is refused and what gives a warning; `parts` examines the splits and rows that occur more
-than once, and `columns` the columns that give the target away.
+`audit` decides between refusal and warning; `parts` examines the splits and duplicate rows, and `columns` the columns
+that reveal the target.
 """
 
 from bakeoff.pipeline.audit.audit import LEAK, Audit, AuditVerdict, LeakError, NoAudit, describe_audit, make_audit_tags

@@ -1,4 +1,4 @@
-"""What the audit of a job checks, and what follows: a refusal before the first fit, a warning, or an internal error."""
+"""The checks of the audit, which lead to a refusal before the first fit, a warning, or an internal error."""
 
 from __future__ import annotations
 

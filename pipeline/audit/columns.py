@@ -1,7 +1,7 @@
-"""Columns that give the target away alone, number the rows or say the same as others, and identifiers of groups.
+"""Columns that reveal the target, number the rows or duplicate others, and identifiers of groups.
 
-All of these are signs, not proofs: a good measurement may separate classes without error. So few rows that a column may
-do so by chance are not examined, and of many rows a sample is.
+These are indications, not proofs: a good measurement may separate classes without error. Small tables, in which a
+column may do so by chance, are not examined, and of large tables only a sample is.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Columns that give the target away alone, by their values or by where they have cells."""
+"""Single columns that reveal the target, by their values or by their missing cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parts of the splits: rows and groups that lie in more than one."""
+"""Rows and groups that are in more than one part of a split."""
 
 from __future__ import annotations
 

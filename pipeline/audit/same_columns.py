@@ -1,4 +1,4 @@
-"""Columns that say the same as others: equal cells, or the same information in another spelling or unit."""
+"""Columns that duplicate others: equal cells, or the same information in another spelling or unit."""
 
 from __future__ import annotations
 

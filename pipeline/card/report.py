@@ -1,4 +1,4 @@
-"""What is reported of a run: means over folds, series over folds, and tables of single rows."""
+"""The report of a run: means over folds, values per fold, and tables of single rows."""
 
 from __future__ import annotations
 

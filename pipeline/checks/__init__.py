@@ -1,4 +1,4 @@
-"""What is refused before the first fit, with the cure: one table of checks, which run in order.
+"""Checks before the first fit, in a table that determines their order; messages name the cure.
 
 Each check is a function that raises a `UserError` or returns, and its first line says what it requires. Those of
 `EXPERIMENT_CHECKS` need no splits. The model of a job may have to be fitted on a few rows, and is checked in

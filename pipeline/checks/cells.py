@@ -1,6 +1,6 @@
-"""Checks of the table that a learner is given: its kinds of columns, its missing cells, and the memory that it needs.
+"""Checks of the table passed to a learner: kinds of columns, missing cells, and memory.
 
-Each message names the column or the parameter, and the option that cures it.
+Each message names the column or parameter, and the option that fixes the problem.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Checks of what changes a fit or its predictions: weights, balance, target, calibration and threshold."""
+"""Checks of weights, balance, target, calibration and threshold."""
 
 from __future__ import annotations
 

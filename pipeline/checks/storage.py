@@ -1,7 +1,7 @@
 """The check, before the first fit, that the model of a run can be stored and loaded.
 
-The file of a model holds reviewed types only, and which types a model holds shows after a fit. So a model whose parts
-are not known is fitted on a few rows, stored and loaded, before hours are spent on all rows.
+The file of a model may only contain reviewed types, and the types of a model are known only after a fit. A model with
+unknown parts is therefore fitted on a few rows, stored and loaded, before hours are spent on all rows.
 """
 
 from __future__ import annotations

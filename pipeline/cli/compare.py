@@ -1,4 +1,4 @@
-"""``bakeoff compare``: which configuration is better, and how sure that is."""
+"""``bakeoff compare``: which configuration is better, and how certain that is."""
 
 from __future__ import annotations
 

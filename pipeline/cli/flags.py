@@ -1,4 +1,4 @@
-"""The flags of Hydra among the words of a command line, in any order."""
+"""Hydra's flags among the arguments of a command line, in any order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verbs about the data and the parts of a user: ``inspect``, ``check`` and ``init``."""
+"""Verbs about data and user-defined parts: ``inspect``, ``check`` and ``init``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words without a verb, which run one experiment or with ``-m`` a sweep; and the verbs ``plan`` and ``rerun``."""
+"""Commands without a verb, which run an experiment or, with ``-m``, a sweep; and the verbs ``plan`` and ``rerun``."""
 
 from __future__ import annotations
 

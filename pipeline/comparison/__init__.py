@@ -1,1 +1,1 @@
-"""Comparison of runs: which learner is better, and how sure that is."""
+"""Comparison of runs: which learner is better, and how certain that is."""

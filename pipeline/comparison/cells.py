@@ -1,6 +1,6 @@
-"""The metrics that a comparison is made by, and its cells.
+"""The metrics of a comparison, and its cells.
 
-A cell holds the scores of a configuration on a dataset fold by fold, and what they have cost.
+A cell contains the scores of a configuration on a dataset, fold by fold, and their cost.
 """
 
 from __future__ import annotations

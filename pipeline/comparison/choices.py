@@ -2,10 +2,9 @@
 
 A learner is never represented by the configuration with the best test scores.
 
-To take the best of N configurations by the scores that are then compared is to choose on the test rows, and a verdict
-between learners favours the one with the most configurations. So a learner is represented by its nested-tuned
-configuration, or fold by fold by the configuration with the best validation score. Where there is neither, all
-configurations stay rows.
+Choosing the best of N configurations by the scores that are then compared is a choice on the test rows, and favours the
+learner with the most configurations. A learner is therefore represented by its nested-tuned configuration, or fold by
+fold by the configuration with the best validation score. Otherwise each configuration has its own row.
 
 References
 ----------

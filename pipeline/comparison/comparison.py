@@ -1,7 +1,7 @@
-"""A finished comparison: everything that the reports are written from, in plain frozen values.
+"""A finished comparison: all values for the reports, in frozen dataclasses.
 
-The tables, the diagrams, the page and the files are made from a `Comparison` and from nothing else, so that all of them
-show the same numbers. Values that do not exist are None or NaN, never 0: a reason stands beside them.
+All tables, diagrams, pages and files are made from a `Comparison` alone, so they show the same numbers. Missing values
+are None or NaN, never 0, and come with a reason.
 """
 
 from __future__ import annotations

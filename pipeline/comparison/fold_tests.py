@@ -9,9 +9,9 @@ The Bayesian correlated t-test has the same standard error as the scale of its p
 J - 1 degrees of freedom. The package baycomp computes it for ``n_test / n_train = 1 / (k - 1)`` only, which is wrong
 for holdout, bootstrap and folds with a validation part.
 
-What it would take to tell two configurations apart is a rough plan: the variance is estimated from the same folds, and
-the difference seen is taken as the true one, although it may well be luck. The corrected t-statistic then has a
-noncentral t distribution, whose noncentrality is the true mean difference over the standard error.
+The amount of data needed to distinguish two configurations is a rough estimate: the variance comes from the same folds,
+and the observed difference is taken as the true one, although it may be due to chance. The corrected t-statistic then
+has a noncentral t distribution, whose noncentrality is the true mean difference over the standard error.
 
 References
 ----------

@@ -1,4 +1,4 @@
-"""A comparison as one HTML file that holds everything it needs: no network, no other file, no script that must run.
+"""A comparison as a self-contained HTML file that works offline and without scripts.
 
 The template is `page.html`; its tables come from `report_tables`, and its pictures are drawn here.
 """

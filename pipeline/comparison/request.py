@@ -1,4 +1,4 @@
-"""What is to be compared, and how: as the user asks it, and for the runs that this selects."""
+"""The request for a comparison, by the user and for the selected runs."""
 
 from __future__ import annotations
 

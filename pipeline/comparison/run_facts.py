@@ -1,4 +1,4 @@
-"""What a comparison needs to know of a stored run, and the names of the configurations that runs have."""
+"""The facts about a stored run that a comparison needs, and the names of configurations."""
 
 from __future__ import annotations
 

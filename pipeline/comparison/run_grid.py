@@ -1,6 +1,6 @@
 """Runs arranged as a grid of configurations and datasets, paired fold by fold.
 
-Runs that cannot be paired are refused, each kind with a sentence of its own.
+Runs that cannot be paired are refused, with a specific message for each reason.
 """
 
 from __future__ import annotations

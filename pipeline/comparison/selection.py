@@ -1,4 +1,4 @@
-"""Which runs are compared: those of a sweep, those that a filter selects, or those that are named one by one."""
+"""Selection of the runs to compare: those of a sweep, of a filter, or given individually."""
 
 from __future__ import annotations
 

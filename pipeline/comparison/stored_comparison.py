@@ -1,4 +1,4 @@
-"""A comparison of stored runs: they are selected and compared, and the reports are kept as a run."""
+"""Comparison of stored runs: select and compare them, and store the reports as a run."""
 
 from __future__ import annotations
 

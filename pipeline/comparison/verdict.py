@@ -1,7 +1,7 @@
 """The verdict in plain words, and the gate for continuous integration.
 
-The verdict names what is best, what is not told apart from it, and what would tell them apart. The gate answers whether
-a configuration is significantly worse than the base.
+The verdict names the best configurations, those that cannot be distinguished from them, and the data that this would
+need. The gate decides whether a configuration is significantly worse than the base.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """From a settled configuration to objects: each mapping with a ``_target_`` is a class or function with its parameters.
 
-A name is checked as text, imported here and nowhere else, and checked for its kind before it is called. A constructor
-defines the schema of its part: the keys of a learner or a splitter are its parameters. Values are those of the
-configuration as they are; what looks like an interpolation in one of them was written as text, and stays text.
+A name is checked as text, imported only here, and checked for its kind before it is called. A constructor defines the
+schema of its part: the keys of a learner or a splitter are its parameters. Values are passed unchanged; text that looks
+like an interpolation stays text.
 """
 
 from __future__ import annotations

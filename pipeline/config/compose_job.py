@@ -1,4 +1,4 @@
-"""Composing one job: from its words to the settled configuration, without running anything."""
+"""Composing a job: from its arguments to the settled configuration, without running anything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hydra's engine, as every command of bakeoff opens it: what files say is checked before Hydra composes and acts.
+"""Hydra's engine, as used by every command: files are checked before Hydra composes them.
 
 Hydra configures its log, creates callbacks and makes folders as soon as it has composed a configuration, and before it
 calls any function of the program. This module alone imports private modules of Hydra; `tests/pipeline/test_engine.py`

@@ -1,4 +1,4 @@
-"""The parts that lists name: ``figures=`` and ``evaluation.metrics``, with those of the user.
+"""The named parts of ``figures=`` and ``evaluation.metrics``, including user-defined ones.
 
 A Hydra group of options would not do: it replaces its key by one mapping, and these are lists to which experiments add
 nodes with arguments of their own. Names stand for such nodes, and settling replaces them, so that a stored

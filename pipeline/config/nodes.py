@@ -1,4 +1,4 @@
-"""A configuration as nodes inside one another: the one walk over them, and bounds on how many there may be.
+"""A configuration as a tree of nodes: the walk over it, and bounds on its size.
 
 A mapping of ten lines, in which each line repeats the one before it nine times, stands for a thousand million values,
 and so do references that double a text again and again. The parser's events are counted one by one, and the size of a

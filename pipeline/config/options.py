@@ -1,11 +1,11 @@
-"""The options of each group: the files of ``conf/``, and those of the user.
+"""The options of each group: the files of ``conf/``, and user-defined ones.
 
 The YAML files in ``conf/`` of the current folder join those of bakeoff if the folder holds one that is named as a group
 of options, and is not bakeoff's own. With a file ``config.yaml`` it is that of another program that uses Hydra, and is
 left alone, which is said.
 
-Two groups are for options of the user alone: ``metric``, whose names stand in ``evaluation.metrics``, and ``figure``,
-whose names stand in ``figures``.
+Two groups are for user-defined options only:
+``metric``, whose names stand in ``evaluation.metrics``, and ``figure``, whose names stand in ``figures``.
 """
 
 from __future__ import annotations

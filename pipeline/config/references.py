@@ -1,6 +1,6 @@
 """From a composed configuration to plain values, in which references to environment variables stay.
 
-So the values of the variables are neither stored nor hashed.
+The values of the variables are therefore neither stored nor hashed.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""The requests of verbs: what those on stores and runs have in common, and how words fill them.
+"""The requests of verbs: the common fields of those on stores and runs, and how arguments fill them.
 
-A request is what a user asks of a verb. `bakeoff.pipeline.cli` fills it from words and `bakeoff.pipeline.python` from
-keywords: the name of a field is that of the keyword, and with dots in place of two underscores that of the word. A
-field with ``metadata={"word": NAME}`` is given without a key, and one with ``metadata={"key": KEY}`` under another one.
-The sentences on fields are the help of the command.
+A request contains the arguments of a verb. `bakeoff.pipeline.cli` fills it from the command line and
+`bakeoff.pipeline.python` from keywords: the name of a field is that of the keyword, and with dots in place of two
+underscores that of the word. A field with
+``metadata={"word": NAME}`` is given without a key, and one with ``metadata={"key": KEY}`` under another one. The
+sentences on fields are the help of the command.
 """
 
 from __future__ import annotations

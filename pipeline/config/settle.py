@@ -1,7 +1,7 @@
 """From a composed configuration to a settled one: plain values, with every open choice made.
 
-A settled configuration says everything that decides a run. It is what `build_experiment` reads, what `hash_config`
-hashes, and what is stored with the run.
+A settled configuration determines a run completely. `build_experiment` reads it, `hash_config` hashes it, and it is
+stored with the run.
 """
 
 from __future__ import annotations

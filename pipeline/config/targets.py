@@ -1,4 +1,4 @@
-"""The names that ``_target_`` may have, and where each may stand: checked as text before anything is imported.
+"""The names allowed as ``_target_``, and the keys where each is allowed: checked as text before anything is imported.
 
 A configuration may come from somebody else, and importing a module runs it. So the names of the whole configuration are
 checked first. Without trust, a name of bakeoff is one that its own files in ``conf/`` have; of scikit-learn,

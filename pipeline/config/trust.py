@@ -1,4 +1,4 @@
-"""Trust: the packages of the user whose code may run, and what a file may set of Hydra.
+"""Trust: the packages whose code may run, and the settings of Hydra that a file may contain.
 
 Trust is read here, at the doors of bakeoff, from the three places where only the user writes: the words of the command,
 the argument ``trust`` of a call of Python, and an environment variable. From there it travels as words and as values:

@@ -1,4 +1,4 @@
-"""The results of a study: on the screen, and in ``optimization_results.yaml`` in the folder of the sweep."""
+"""The results of a study: in the terminal, and in ``optimization_results.yaml`` in the folder of the sweep."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How Optuna draws and stops trials: its sampler and pruner, and a function of the user that suggests further keys."""
+"""Optuna's sampler and pruner, and a user-defined function that suggests further keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a study is: the keys of ``hydra.sweeper``, and the name under which the same command finds the same study."""
+"""The identity of a study: the keys of ``hydra.sweeper``, and the name under which a command finds its study."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command of a study: its space is checked, its trials run as the jobs of a sweep, and the best is shown."""
+"""The command of a study: check the space, run the trials as the jobs of a sweep, and show the best."""
 
 from __future__ import annotations
 

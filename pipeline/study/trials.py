@@ -1,4 +1,4 @@
-"""Optuna as a search method: each trial is a job, and Optuna is told how the job ended.
+"""Optuna as a search method: each trial is a job, whose outcome is reported to Optuna.
 
 Several processes can share a study, and each of them can leave trials unfinished.
 """

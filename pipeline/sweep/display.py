@@ -1,4 +1,4 @@
-"""What a sweep prints: the plan, a progress bar, a line for each job, what did not finish and why, and the scores."""
+"""The output of a sweep: the plan, a progress bar, a line for each job, unfinished jobs, and the scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which jobs are done, run elsewhere, or failed: the one place that decides it.
+"""The decision whether a job is done, runs elsewhere, or failed.
 
 A job is done if the store has a FINISHED run under its ``config_hash``, or if its result was kept on this machine when
 the store was lost. Plans ask for many jobs, a process asks for the job that it is about to run, and the sweep asks for

@@ -1,4 +1,4 @@
-"""A job: one settled configuration, from the checks to the last value that is written."""
+"""A job: a settled configuration, from the checks to the last stored value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The jobs of a sweep: as they are composed, as they run, and how they end."""
+"""The jobs of a sweep: composed jobs, running jobs, and outcomes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The keys of a whole sweep, which are part of no job; and the values of other keys, which must be few and not none."""
+"""The keys of a whole sweep, which belong to no job; and bounds on the number of values of other keys."""
 
 from __future__ import annotations
 

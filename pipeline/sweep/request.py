@@ -1,4 +1,4 @@
-"""A sweep as it is asked for, by the command or by Python, and what runs it."""
+"""The request for a sweep, from the command line or Python, and the function that runs it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a single run prints: a progress bar over folds, a table of scores, and the command that opens the UI."""
+"""The output of a single run: a progress bar over folds, a table of scores, and the command that opens the UI."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every worker needs, imported once by the server process that the workers are forked from."""
+"""Imports for all workers, done once by the server process from which they are forked."""
 
 from __future__ import annotations
 

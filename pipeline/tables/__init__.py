@@ -1,1 +1,1 @@
-"""Tables: what they hold, built once by each report, and how each format shows them."""
+"""Tables, built once by each report, and their formats."""

@@ -1,4 +1,4 @@
-"""Files that commands write: in the format of the extension, whole or not at all, and never onto an input."""
+"""Output files of commands: format by extension, written completely or not at all, never over an input."""
 
 from __future__ import annotations
 

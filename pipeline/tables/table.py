@@ -1,4 +1,4 @@
-"""A table as every report builds it, once; how a format shows it is not its matter."""
+"""A table of a report, independent of the output format."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Text for people: numbers, words, what a terminal may show, and secrets. Nothing else formats."""
+"""Text for users: numbers, words, terminal output and secrets. Nothing else formats text."""

@@ -1,4 +1,4 @@
-"""Secrets, such as the password in an address: kept out of what is stored, and hidden in what is shown.
+"""Secrets, such as the password in an address: never stored, and hidden in output.
 
 A secret has two forms. In a configuration it is a reference to an environment variable, ``${oc.env:NAME}`` or, in an
 address, ``$NAME``; this form is stored, hashed and printed. Its value is put in place where an object is built, and

@@ -1,4 +1,4 @@
-"""Text for a terminal: no name and no cell of a file moves the cursor or gives a command."""
+"""Text for a terminal: control characters in names and cells are escaped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which run a word names: an id or the beginning of one, ``latest``, ``best``, or the name of a registered model."""
+"""Finding a run by its id or the beginning of it, ``latest``, ``best``, or the name of a registered model."""
 
 from __future__ import annotations
 

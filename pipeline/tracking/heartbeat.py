@@ -1,8 +1,8 @@
 """Whether the process of a run is alive: on this machine by its id, on another by its heartbeat.
 
-No clock that can be set decides: two machines differ, and a clock is put right while runs are fitted. A process of this
-machine is recognised by the boot of the machine and its place in it. That of another counts as dead when its heartbeat
-has not changed for a while by the clock of this machine that counts from its start, whatever time it names.
+Wall clocks are not used, because they differ between machines and may be adjusted during a run. A process on this
+machine is identified by the boot of the machine and its start. A process on another machine counts as dead when its
+heartbeat has not changed for a while, by the monotonic clock of this machine.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Queries about earlier runs in the store: which are finished or failed, how long they took, what was scored before.
+"""Queries about earlier runs in the store: their status, duration and test rows.
 
 A *look* at a test part is a configuration that was scored on its rows. Each makes the best score on the part a little
 too good, because it is the best of more attempts. Runs of one configuration count once: repeating a run shows nothing

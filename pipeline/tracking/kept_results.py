@@ -1,4 +1,4 @@
-"""Results that could not be stored: they stay on this machine, and the next run of the same job stores them.
+"""Results that could not be stored: kept on this machine until the next run of the same job stores them.
 
 A result is a folder whose name is the ``config_hash`` of its job, below the user's cache: ``run.json`` with metrics,
 params and tags, ``artifacts`` and ``model``. Only its owner can read it. It is moved into place when it is complete,

@@ -1,4 +1,4 @@
-"""Calls of a store that end within a limit of time: MLflow's client would repeat some of them for minutes, or for ever.
+"""Calls of a store with a time limit, because MLflow's client would retry some for minutes or forever.
 
 A call runs in a thread of its own, since neither a server that sends a byte now and then nor a locked database lets
 itself be interrupted. What fails for a moment is repeated until the limit; then the store counts as lost, and each

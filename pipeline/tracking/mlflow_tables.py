@@ -1,4 +1,4 @@
-"""What bakeoff knows of MLflow beside its interface: tables of its database, and methods that its client lacks.
+"""MLflow's internals used by bakeoff: tables of its database, and methods that its client lacks.
 
 No other module names them. `tests/pipeline/test_mlflow_tables.py` states which of them the installed MLflow must have.
 """

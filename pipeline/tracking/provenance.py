@@ -1,4 +1,4 @@
-"""The provenance of a run: the user, the machine, the versions of packages, and the state of the code."""
+"""The provenance of a run: user, machine, versions of packages, and state of the code."""
 
 from __future__ import annotations
 

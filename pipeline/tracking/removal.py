@@ -1,4 +1,4 @@
-"""Runs and models that are deleted for good: which the user asks for, what goes with them, and what is kept.
+"""Permanent deletion of runs and models: the selection, what is deleted with them, and what is kept.
 
 MLflow's own ``mlflow gc`` deletes the runs that were marked as deleted, and leaves their models, which are most of the
 bytes. MLflow's search returns neither deleted models nor those of runs that are gone, so its tables are read.

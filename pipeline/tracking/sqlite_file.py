@@ -1,4 +1,4 @@
-"""A store in a SQLite file: its URI, and its creation, which one process does as a whole or not at all."""
+"""A store in an SQLite file: its URI, and its atomic creation by one process."""
 
 from __future__ import annotations
 

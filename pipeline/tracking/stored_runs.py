@@ -1,4 +1,4 @@
-"""Runs as the store holds them: many with their params, tags and means, or one with all that a replay compares."""
+"""Stored runs: many with their params, tags and means, or one with everything that a replay compares."""
 
 from __future__ import annotations
 

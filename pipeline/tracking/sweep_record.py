@@ -1,4 +1,4 @@
-"""Which jobs belong to a sweep: all that its command line describes, those that were done before it included.
+"""The jobs of a sweep: all that its command line describes, including those finished earlier.
 
 A job that is done before a sweep starts has a run with the tag of an earlier sweep, and a job that is refused has no
 run. So each sweep writes the list of its jobs, as a small file below the artifacts of its experiment,
