@@ -1,6 +1,6 @@
 """Checks before the first fit, in a table that determines their order; messages name the cure.
 
-Each check is a function that raises a `UserError` or returns, and its first line says what it requires. Those of
+Each check is a function that raises a `UserError` or returns, and its first line states the requirement. Those of
 `EXPERIMENT_CHECKS` need no splits. The model of a job may have to be fitted on a few rows, and is checked in
 `storage`; the figures are checked last.
 """
@@ -85,7 +85,7 @@ class FigureChoice:
 def choose_figures(
     nodes: Sequence[Mapping[str, Any]], experiment: Experiment, splits: Splits, trust: Sequence[str]
 ) -> FigureChoice:
-    """Build the figures that nodes describe, and leave out those that need not apply and do not.
+    """Build the figures that nodes describe, and leave out optional ones that do not apply.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def choose_figures(
     experiment : Experiment
     splits : Splits
     trust : sequence of str
-        Further packages whose classes may be named.
+        Further packages whose classes are allowed.
 
     Raises
     ------
@@ -112,13 +112,13 @@ def choose_figures(
             figure.check(experiment, splits)
             figures.append(figure)
             continue
-        # A figure with arguments of its own replaces the one that `all` would draw into the same file.
+        # A figure with arguments replaces the one that `all` would draw into the same file.
         if figure.file in explicit_files or figure.task not in (None, experiment.dataset.task):
             continue
         try:
             figure.check(experiment, splits)
         except UserError as error:
-            # The remedy after the semicolon is for those who have asked for this figure.
+            # The remedy after the semicolon only concerns explicitly requested figures.
             left_out[Path(figure.file).stem] = str(error).removeprefix("figures: ").split(";")[0]
         else:
             figures.append(figure)
@@ -132,7 +132,7 @@ def choose_figures(
 
 
 def _may_be_left_out(figure: Any) -> bool:
-    # A class of the user need not have the attribute.
+    # A user-defined class need not have the attribute.
     return bool(getattr(figure, "if_applicable", False))
 
 

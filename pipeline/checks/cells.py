@@ -34,16 +34,16 @@ PAIRWISE_MODULE = "sklearn.gaussian_process"
 MATRICES_OF_FITTED_KERNEL = 11
 """Matrices of n × n numbers at the peak of a fit that optimizes its kernel: 10 to 15 were measured."""
 MATRICES_OF_GIVEN_KERNEL = 7
-"""Matrices at the peak with the kernel as it is given: 5 to 7 were measured."""
+"""Matrices at the peak with a fixed kernel: 5 to 7 were measured."""
 ONE_HOT = "OneHotEncoder"
 REDUCING_STEPS = ("GroupRareValues",)
 """Steps after which a column has fewer values."""
 NOTED_BYTES = 500_000_000
-"""A fit that needs more memory is said before it begins."""
+"""Fits that need more memory are announced before they begin."""
 
 
 def check_cells(experiment: Experiment, splits: Splits) -> None:
-    """Require columns that the learner can take, after preprocessing of the first part, with their missing cells."""
+    """Require columns and missing cells that the learner accepts after preprocessing of the first training part."""
     split = splits.folds[0]
     dataset = experiment.dataset
     for name, column in dataset.X.select_dtypes("number").items():
@@ -116,7 +116,7 @@ def _suggest_steps(X: pd.DataFrame) -> str:
 
 
 def _explain_kind(name: str, kind: str, given_kind: str | None, learner: Any) -> str:
-    """Say why a learner cannot read a column, and which preprocessing it needs."""
+    """Return why a learner cannot read a column, and which preprocessing it needs."""
     learner_name = type(learner).__name__
     if kind == "date":
         return (
@@ -165,7 +165,7 @@ def check_table_memory(experiment: Experiment) -> None:
         )
     n_classes = len(dataset.classes) if dataset.is_classification else 0
     n_bytes = BYTES_OF_NUMBER * n_rows * n_classes
-    # So many classes are rather a number.
+    # A target with so many classes is rather a number.
     if n_bytes > available and hasattr(experiment.scored_learner, "predict_proba"):
         raise UserError(
             f"dataset.target={dataset.target!r} has {n_classes:,} classes, whose probabilities for {n_rows:,} rows "
@@ -175,7 +175,7 @@ def check_table_memory(experiment: Experiment) -> None:
 
 
 def count_one_hot_columns(preprocessing: Any, dataset: Dataset) -> int:
-    """Return the number of columns that one-hot coding makes of the nominal columns, if it limits them by nothing."""
+    """Return the number of columns after one-hot coding of the nominal columns without a limit."""
     params = preprocessing.get_params(deep=True) if hasattr(preprocessing, "get_params") else {}
     steps = [step for step in [preprocessing, *params.values()] if type(step).__name__ == ONE_HOT]
     is_limited = any(type(step).__name__ in REDUCING_STEPS for step in params.values())
@@ -188,7 +188,7 @@ def count_one_hot_columns(preprocessing: Any, dataset: Dataset) -> int:
 
 
 def exceeds_memory(learner: Any, n_rows: int) -> bool:
-    """Return whether a fit on some number of rows needs more memory for pairs of them than the machine has."""
+    """Return whether a fit on a number of rows needs more memory for pairs of rows than the machine has."""
     needed = estimate_pairwise_bytes(learner, n_rows)
     return needed > 0 and needed > read_machine_bytes()
 
@@ -202,7 +202,7 @@ def note_memory(experiment: Experiment) -> str:
 
 
 def describe_memory(learner: Any, n_rows: int) -> str:
-    """Return what a fit on some number of rows needs, and how it grows."""
+    """Return a description of the memory that a fit on a number of rows needs, and its growth."""
     needed = format_bytes(estimate_pairwise_bytes(learner, n_rows))
     return (
         f"{type(learner).__name__} needs about {needed} for the pairs of {n_rows:,} rows; its memory grows with the "
@@ -211,14 +211,14 @@ def describe_memory(learner: Any, n_rows: int) -> str:
 
 
 def estimate_pairwise_bytes(estimator: Any, n_rows: int) -> int:
-    """Return the memory in bytes that a fit needs for pairs of rows; 0 for learners that hold none.
+    """Return the memory in bytes that a fit needs for pairs of rows; 0 for learners that store none.
 
     Parameters
     ----------
     estimator : estimator
         An estimator of bakeoff or of another library.
     n_rows : int
-        Of the training rows.
+        The number of training rows.
 
     Examples
     --------

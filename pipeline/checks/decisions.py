@@ -24,7 +24,7 @@ SCORE_METHODS = ("predict_proba", "decision_function")
 
 
 def check_balance(experiment: Experiment) -> None:
-    """Require classes to balance, and a learner that accepts the weights of rows that dataset or balance give."""
+    """Require classes to balance, and a learner that accepts the row weights of the dataset or balance."""
     name = experiment.balance.name
     if name != "none" and not experiment.dataset.is_classification:
         raise UserError(
@@ -55,7 +55,7 @@ def _require_weighted_fit(experiment: Experiment, key: str, cure: str) -> None:
 
 
 def check_target_transformation(experiment: Experiment) -> None:
-    """Require numbers to transform, for which the transformation and its inverse are defined."""
+    """Require numeric targets for which the transformation and its inverse are defined."""
     target = experiment.target
     if not isinstance(target, TransformedTarget):
         return
@@ -89,7 +89,7 @@ def check_calibration(experiment: Experiment) -> None:
 
 
 def check_threshold(experiment: Experiment) -> None:
-    """Require two classes, scores of one of them, and a metric that a threshold can change."""
+    """Require two classes, scores of one of them, and a metric that depends on the threshold."""
     threshold = experiment.threshold
     if not threshold.is_on:
         return
@@ -120,7 +120,7 @@ def check_threshold(experiment: Experiment) -> None:
 
 
 def check_decision_rows(experiment: Experiment) -> None:
-    """Require rows for calibration and threshold that no other choice uses, and the same for both."""
+    """Require rows for calibration and threshold that no other choice uses, and that are the same for both."""
     folds = experiment.decision_folds
     if folds is None:
         return
@@ -164,7 +164,7 @@ def check_sampler(experiment: Experiment, splits: Splits) -> None:
 
 
 def check_decision_splits(experiment: Experiment, splits: Splits) -> None:
-    """Require that the rows on which calibration and threshold are learnt hold all classes of the training rows."""
+    """Require that the rows on which calibration and threshold are learnt contain all classes of the training rows."""
     folds = experiment.decision_folds
     if folds is None:
         return
@@ -183,7 +183,7 @@ def check_decision_splits(experiment: Experiment, splits: Splits) -> None:
 
 
 def _find_missing_class(experiment: Experiment, split: Split) -> object | None:
-    """Return a class that the rows to learn on lack, or that a model fitted for them would not know; None if none."""
+    """Return a class missing from the rows to learn on, or unknown to a model fitted for them; None if none."""
     y = experiment.dataset.y
     known = np.unique(y[split.train])
     fitted = [inner.train for inner in list_inner_splits(experiment, split)] if experiment.decision_folds else []

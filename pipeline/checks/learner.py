@@ -42,7 +42,7 @@ def check_target(experiment: Experiment) -> None:
 
 
 def check_learner(experiment: Experiment) -> None:
-    """Require a classifier for classes and a regressor for numbers, with parameters and processes that it may have."""
+    """Require a classifier for classes and a regressor for numbers, with valid parameters and numbers of processes."""
     learner = experiment.learner
     learner_name = type(learner).__name__
     if not isinstance(learner, BaseEstimator):
@@ -61,12 +61,12 @@ def check_learner(experiment: Experiment) -> None:
 
 
 def list_options(is_suitable: Callable[[type[BaseEstimator]], bool]) -> str:
-    """Return the learners of bakeoff with some property, as an override names them."""
+    """Return the learners of bakeoff that satisfy a condition, as named by overrides."""
     return f"learner={','.join(name for name, learner in learners.REGISTRY.items() if is_suitable(learner))}"
 
 
 def check_parameters(learner: BaseEstimator, key: str) -> None:
-    """Require parameters of the types and ranges that the learner declares, if it declares them."""
+    """Require parameters of the types and ranges that the learner declares, if any."""
     if not hasattr(learner, "_parameter_constraints"):
         return
     try:
@@ -78,7 +78,7 @@ def check_parameters(learner: BaseEstimator, key: str) -> None:
 
 
 def check_processes(estimator: Any, key: str) -> None:
-    """Reject an estimator that would start very many processes or threads of its own."""
+    """Reject an estimator that would itself start very many processes or threads."""
     n_most = count_most_processes()
     for name, value in estimator.get_params(deep=True).items():
         is_count = name.rpartition(NESTING)[2] == PROCESS_PARAMETER and isinstance(value, int)
@@ -90,7 +90,7 @@ def check_processes(estimator: Any, key: str) -> None:
 
 
 def check_pruning(experiment: Experiment) -> None:
-    """Require a learner that can be pruned, and a method that exists, fits the task and has the options."""
+    """Require a learner that can be pruned, and a method that exists, suits the task and accepts the options."""
     pruning = experiment.pruning
     if isinstance(pruning, NoPruning):
         return
@@ -151,7 +151,7 @@ def check_tuning(experiment: Experiment) -> None:
 
 
 def check_validation_rows(experiment: Experiment) -> None:
-    """Require validation rows for each stage that chooses on them, and no row for two stages."""
+    """Require validation rows for each stage that uses them for a choice, and no row for two stages."""
     pruning = experiment.pruning
     tuning = experiment.tuning
     if pruning.needs_rows and tuning.needs_rows:
@@ -187,7 +187,7 @@ def check_row_bounds(experiment: Experiment, splits: Splits) -> None:
     n_inner_rows = count_smallest_inner_part(experiment, splits)
     candidates = list(_iter_candidates(experiment))
     for name in bounded:
-        # Tuning replaces the learner's own value only in the candidates that set it.
+        # Tuning replaces the learner's value only in the candidates that set it.
         for candidate in candidates:
             key = "space" if name in candidate else "learner"
             _require_rows(f"{key}.{name}", candidate.get(name, own_params[name]), n_inner_rows)

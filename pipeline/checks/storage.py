@@ -1,7 +1,7 @@
 """The check, before the first fit, that the model of a run can be stored and loaded.
 
 The file of a model may only contain reviewed types, and the types of a model are known only after a fit. A model with
-unknown parts is therefore fitted on a few rows, stored and loaded, before hours are spent on all rows.
+unknown parts is therefore fitted on a few rows, stored and loaded before the fit on all rows.
 """
 
 from __future__ import annotations
@@ -69,23 +69,23 @@ def check_models(spec: Mapping[str, Any], experiment: Experiment, splits: Splits
 
 
 def uses_own_code(experiment: Experiment, trust: Sequence[str]) -> bool:
-    """Return whether a part that is fitted, or a parameter of one, is of a package that the user trusts."""
+    """Return whether a fitted part, or a parameter of one, is defined in a package that the user trusts."""
     parts = [experiment.preprocessing, experiment.target, *_list_learners(experiment)]
     return any(is_from(part, trust) for part in parts)
 
 
 def check_storable(experiment: Experiment, split: Split, trust: Sequence[str], description: str) -> None:
-    """Reject a model that holds types that are not trusted, or that predicts differently after it was stored.
+    """Reject a model that contains untrusted types, or that predicts differently after it was stored.
 
     Parameters
     ----------
     experiment : Experiment
     split : Split
-        A few of its training rows are used, and of its validation rows for pruning.
+        A few of its training rows are used, and a few of its validation rows for pruning.
     trust : sequence of str
         Packages that the user trusts.
     description : str
-        One of `describe_stored_types`.
+        A description returned by `describe_stored_types`.
 
     Raises
     ------
@@ -98,14 +98,14 @@ def check_storable(experiment: Experiment, split: Split, trust: Sequence[str], d
             warnings.simplefilter("ignore")  # each fit of the run reports them
             _try_storage(trial, split, trust)
     finally:
-        # The fits of the run draw the same numbers as without the trial, even those that take them from NumPy's state.
+        # The fits of the run draw the same numbers as without the trial, even if they use NumPy's state.
         np.random.set_state(state)
 
 
 def list_unknown_variants(experiment: Experiment, trust: Sequence[str]) -> dict[str, Experiment]:
-    """Return an experiment without tuning for each kind of model that is not known, by its description; often none.
+    """Return an experiment without tuning for each unknown kind of model, by its description; often none.
 
-    Tuning may choose any candidate. Models that are described alike need one check.
+    Tuning may choose any candidate. Models with equal descriptions need only one check.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def list_unknown_variants(experiment: Experiment, trust: Sequence[str]) -> dict[
         kinds = sorted(set(list_kinds(experiment.dataset.X).values()))
         types = [describe_types(part) for part in (*parts, experiment.pruning, learner)]
         words = [*types, *kinds, *sorted(trust), experiment.dataset.task]
-        # Calibration and threshold add parts that are known, and would need rows of their own.
+        # Calibration and threshold add known parts, and would need separate rows.
         variants["; ".join(words)] = replace(
             experiment,
             learner=learner,
@@ -143,13 +143,13 @@ def _list_learners(experiment: Experiment) -> list[Any]:
 
 
 def _try_storage(trial: Experiment, split: Split, trust: Sequence[str]) -> None:
-    """Fit on a few rows, store, load and predict; raise UserError if that shows that the model cannot be kept."""
+    """Fit on a few rows, store, load and predict; raise UserError if the model cannot be stored."""
     rows = _choose_rows(trial, split.train)
     few = Split(rows, _choose_rows(trial, split.validation), np.empty(0, dtype=int))
     try:
         model = fit_model(trial, few).predictor
     except Exception:
-        # A learner may need more rows than these; its parameters still show types that are not trusted.
+        # A learner may need more rows than these; its parameters still reveal untrusted types.
         _store(make_pipeline(trial), trust)
         return
     loaded = _store(model, trust)
@@ -158,7 +158,7 @@ def _try_storage(trial: Experiment, split: Split, trust: Sequence[str]) -> None:
 
 
 def _store(model: Any, trust: Sequence[str]) -> Any:
-    """Return a model as it is loaded after it was stored."""
+    """Store a model and return the loaded copy."""
     import skops.io
 
     try:
@@ -179,7 +179,7 @@ def _store(model: Any, trust: Sequence[str]) -> Any:
 
 
 def _require_same_predictions(model: Any, loaded: Any, X: pd.DataFrame) -> None:
-    """Reject a model that predicts otherwise for X (m, d) after it was loaded, unless it never predicts the same."""
+    """Reject a model whose predictions for X (m, d) change after loading, unless they are never reproducible."""
     for method in PREDICTING_METHODS:
         if not hasattr(model, method):
             continue
@@ -200,13 +200,13 @@ def _require_same_predictions(model: Any, loaded: Any, X: pd.DataFrame) -> None:
 
 
 def _are_equal(first: Any, second: Any) -> bool:
-    """Return whether two arrays of predictions, (m,) or (m, c), are equal; cells that are missing in both are."""
+    """Return whether two arrays of predictions, (m,) or (m, c), are equal; cells missing in both are equal."""
     pairs = zip(np.ravel(first).tolist(), np.ravel(second).tolist(), strict=True)
     return all(one == other or (one != one and other != other) for one, other in pairs)
 
 
 def _choose_rows(trial: Experiment, rows: np.ndarray) -> np.ndarray:
-    """Return a few of some rows of the dataset, with rows of each class, in their order."""
+    """Return a few of the given rows of the dataset, including rows of each class, in order."""
     bounded = get_row_bounded_parameters(trial.learner)
     bounds = [value for name in bounded if isinstance(value := trial.learner.get_params()[name], int)]
     n_wanted = max([N_TRIAL_ROWS, *bounds])

@@ -1,4 +1,4 @@
-"""From a settled configuration to objects: each mapping with a ``_target_`` is a class or function with its parameters.
+"""From a settled configuration to objects: a mapping with a ``_target_`` is a class or function with its parameters.
 
 A name is checked as text, imported only here, and checked for its kind before it is called. A constructor defines the
 schema of its part: the keys of a learner or a splitter are its parameters. Values are passed unchanged; text that looks
@@ -33,7 +33,8 @@ METRICS_MODULE = "sklearn.metrics"
 TRUE_VALUES = ("y_true", "labels_true", "y1")
 """The first parameter of each metric of scikit-learn."""
 KIND_MARKS = ("get_params", "get_n_splits", "fit_resample", "sample_independent", "prune")
-"""Estimators and kernels have the first; splitters, samplers of rows, and Optuna's samplers and pruners the others."""
+"""Estimators and kernels have the first; splitters, samplers of rows, and Optuna's samplers and pruners have the
+others."""
 ABSENT = object()
 
 
@@ -47,15 +48,15 @@ def build_object(node: Mapping[str, Any], key: str, trust: Sequence[str]) -> Any
     node : mapping
         Has a ``_target_``; nested parts may have one too.
     key : str
-        The key of the part, which says what it must be.
+        The key of the part, which determines the required kind of object.
     trust : sequence of str
-        Packages of which any class and function may be named.
+        Packages whose classes and functions may all be named.
 
     Raises
     ------
     UserError
-        A target needs trust, does not exist or is not of the kind of its place, or an argument is not a parameter or
-        not valid.
+        A target needs trust, does not exist or is not of the kind its key requires, or an argument is unknown or
+        invalid.
     """
     if node.get(TARGET_KEY) is None:
         raise UserError(f"{key} has no _target_: it must name the class or function to call.")
@@ -133,7 +134,7 @@ def _require_parameters(found: Any, given: Mapping[Any, Any], key: str, target: 
 
 
 def find_target(target: Any, key: str, trust: Sequence[str]) -> Any:
-    """Return the class or function of a dotted name; it can be used.
+    """Return the class or function with a dotted name, and require that it can be used.
 
     Parameters
     ----------
@@ -154,7 +155,7 @@ def find_target(target: Any, key: str, trust: Sequence[str]) -> Any:
 
 
 def import_target(target: Any, key: str, trust: Sequence[str]) -> Any:
-    """Return the class or function of a dotted name, which need not be usable here; parameters as of `find_target`.
+    """Return the class or function with a dotted name, even if it is not usable here; parameters as in `find_target`.
 
     Raises
     ------
@@ -168,7 +169,7 @@ def import_target(target: Any, key: str, trust: Sequence[str]) -> Any:
 
 
 def _import_known(target: str, key: str) -> Any:
-    """Return a public class or function of the packages that bakeoff knows."""
+    """Return a public class or function from one of the known packages."""
     key_and_value = f"{key}={target!r}"
     package = target.split(".")[0]
     _require_installed(package, key_and_value, ())
@@ -176,11 +177,11 @@ def _import_known(target: str, key: str) -> Any:
     home = _import_module(module, key_and_value)
     try:
         found = getattr(home, name, ABSENT)
-    except ImportError as error:  # what scikit-learn calls experimental
+    except ImportError as error:  # experimental features of scikit-learn
         raise UserError(f"{key_and_value} cannot be imported: {' '.join(str(error).split())}") from error
     if found is ABSENT:
         raise UserError(f"{key_and_value} does not exist. {_suggest_member(name, home)}")
-    # The table has every name of bakeoff, and of the others the form of their names alone.
+    # The table lists every name of bakeoff, but only the form of the names of other packages.
     if package != OWN_PACKAGE and not _is_public_part(found, home, target):
         raise UserError(
             f"{key_and_value} is not an estimator, transformer, splitter, kernel or metric; if you trust all code of "
@@ -190,7 +191,7 @@ def _import_known(target: str, key: str) -> Any:
 
 
 def _is_public_part(found: Any, home: Any, target: str) -> bool:
-    """Return whether a public name is that of a class, or of a metric, which the module itself defines."""
+    """Return whether a public name refers to a class or metric that the module itself defines."""
     if target == COLUMN_SELECTOR:
         return True
     name = target.rpartition(".")[2]
@@ -204,7 +205,7 @@ def _is_public_part(found: Any, home: Any, target: str) -> bool:
 
 
 def _import_trusted(target: str, key: str, trust: Sequence[str]) -> Any:
-    """Return what a name in a trusted package stands for, if that is of a trusted package itself."""
+    """Return the object with a name in a trusted package, if a trusted package defines it."""
     key_and_value = f"{key}={target!r}"
     first, *rest = target.split(".")
     found = _import_module(first, key_and_value)
@@ -222,9 +223,9 @@ def _import_trusted(target: str, key: str, trust: Sequence[str]) -> Any:
 
 
 def _get_member(owner: Any, name: str, is_last: bool, key_and_value: str) -> Any:
-    """Return a member of a module or class, or a module of a package that is not imported yet; else `ABSENT`."""
+    """Return a member of a module or class, or a module of a package that has not been imported yet; else `ABSENT`."""
     is_package = inspect.ismodule(owner) and hasattr(owner, "__path__")
-    # A function may have the name of its module: mine.profit, in mine.profit.
+    # A function may have the same name as its module: mine.profit, in mine.profit.
     member = getattr(owner, name, ABSENT) if is_last or not is_package else ABSENT
     if member is not ABSENT or not is_package:
         return member
@@ -233,20 +234,20 @@ def _get_member(owner: Any, name: str, is_last: bool, key_and_value: str) -> Any
 
 
 def _suggest_member(name: str, owner: Any) -> str:
-    """Return a sentence on the public names of a module or class that are similar to one that it does not have."""
+    """Return a sentence suggesting public names of a module or class that are similar to a missing one."""
     names = [each for each in getattr(owner, "__all__", dir(owner)) if not each.startswith("_")]
     return did_you_mean(name, names)
 
 
 def _require_home(found: Any, key_and_value: str, trust: Sequence[str]) -> None:
-    """Reject what a trusted module has imported from elsewhere: ``mine.os.system`` is code of os."""
+    """Reject objects that a trusted module has imported from elsewhere: ``mine.os.system`` belongs to os."""
     if inspect.ismodule(found):
         home = found.__name__
     elif inspect.isclass(found) or inspect.isroutine(found):
-        # Methods of objects that are not written in Python name no module.
+        # Methods of objects implemented outside Python have no module.
         home = str(getattr(found, "__module__", None) or type(found).__module__)
     else:
-        return  # an object that the module has made, such as a scorer
+        return  # an object created by the module, such as a scorer
     package = home.split(".")[0]
     if package not in trust:
         raise UserError(
@@ -259,26 +260,17 @@ def _import_module(module: str, key_and_value: str) -> Any:
     """Import a module; `ABSENT` if there is none of that name."""
     try:
         return import_module(module)
-    except Exception as error:  # a module of the user may raise any
+    except Exception as error:  # user-defined modules may raise any exception
         if isinstance(error, ModuleNotFoundError) and error.name == module:
             return ABSENT
         raise UserError(f"{key_and_value} cannot be imported: {error}") from error
 
 
 def _require_installed(package: str, key_and_value: str, trust: Sequence[str]) -> None:
-    """Reject a target whose package is an extra that is not installed, or a file of the user with its name.
-
-    Parameters
-    ----------
-    package : str
-        A class names it in ``required_package``; else empty.
-    key_and_value : str
-        For messages.
-    trust : sequence of str
-    """
+    """Reject a target whose package is an extra that is not installed, or is shadowed by a file of the user."""
     if package in EXTRAS and find_spec(package) is None:
         raise MissingPackage(f'{key_and_value} needs {package}; install it with pip install ".[{EXTRAS[package]}]".')
-    # What this module imports itself would delay every command.
+    # The imports of this module would delay every command.
     from bakeoff.pipeline.identity.user_code import find_source, is_of_user
 
     is_listed = package in (*KNOWN_PACKAGES, *EXTRAS)
@@ -290,7 +282,7 @@ def _require_installed(package: str, key_and_value: str, trust: Sequence[str]) -
 
 
 def _require_methods(part: Any, key: str, target: str, subject: str) -> None:
-    """Reject a class or an object that is not of the kind of its place."""
+    """Reject a class or an object that is not of the kind its key requires."""
     kind = find_kind(key)
     if kind is None or target in kind.choices:
         return

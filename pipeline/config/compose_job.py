@@ -1,4 +1,4 @@
-"""Composing a job: from its arguments to the settled configuration, without running anything."""
+"""Composition of a job: from its arguments to the settled configuration, without running anything."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PRIVATE_MODE = 0o600
 
 
 class ComposedRun(NamedTuple):
-    """A single job as its words describe it.
+    """A single job, composed from the words of a command.
 
     Attributes
     ----------
@@ -32,9 +32,9 @@ class ComposedRun(NamedTuple):
         The settled configuration.
     invocation : Invocation
     composed : DictConfig
-        What Hydra composed, without its own part.
+        The composed configuration, without the part of Hydra itself.
     own : DictConfig
-        Hydra's own part, under the key ``hydra``.
+        The part of Hydra itself, under the key ``hydra``.
     """
 
     spec: dict[str, Any]
@@ -78,10 +78,10 @@ def compose_job(words: Sequence[str], source: ConfigSource | None = None) -> Com
         with read_write(composed.hydra), open_dict(composed.hydra):
             composed.hydra.mode = RunMode.RUN
             composed.hydra.runtime.output_dir = os.path.abspath(str(composed.hydra.run.dir))
-        # Values of the configuration may refer to Hydra's own part.
+        # Values of the configuration may refer to the part of Hydra itself.
         HydraConfig.instance().set_config(composed)
         invocation = read_invocation(composed.hydra)
-        # A copy, because Hydra's own part refers to keys of the whole.
+        # A copy, because the part of Hydra refers to keys of the whole configuration.
         composed = deepcopy(composed)
         with open_dict(composed):
             del composed["hydra"]
@@ -95,19 +95,19 @@ def compose_job(words: Sequence[str], source: ConfigSource | None = None) -> Com
 
 
 def compose_parts(words: Sequence[str], keys: Iterable[str]) -> dict[str, Any]:
-    """Return parts of the configuration that words compose, as plain values; ``???`` stands for a missing one.
+    """Return parts of the configuration composed from words, as plain values; missing values are ``???``.
 
     Parameters
     ----------
     words : sequence of str
         Overrides.
     keys : iterable of str
-        At the top of the configuration.
+        Top-level keys of the configuration.
 
     Raises
     ------
     UserError
-        A word is invalid, or refers to a value that is not there.
+        A word is invalid, or refers to a missing value.
     """
     from hydra.types import RunMode
     from omegaconf import OmegaConf
@@ -127,7 +127,7 @@ def compose_parts(words: Sequence[str], keys: Iterable[str]) -> dict[str, Any]:
 
 @contextmanager
 def job_environment(run: ComposedRun) -> Iterator[None]:
-    """Set the environment variables that the command gives a job by ``hydra.job.env_set`` for as long as a block."""
+    """Set the environment variables in ``hydra.job.env_set`` while a block runs."""
     from hydra.core.utils import env_override
 
     with env_override(run.own.hydra.job.env_set):
@@ -138,7 +138,7 @@ def job_environment(run: ComposedRun) -> Iterator[None]:
 def run_folder(run: ComposedRun) -> Iterator[None]:
     """Write the folder of a run as Hydra does, and give the block the log and the current folder that Hydra would.
 
-    What the run was composed of may be read by nobody else.
+    The recorded composition is readable by the current user only.
 
     Raises
     ------
@@ -167,9 +167,9 @@ def run_folder(run: ComposedRun) -> Iterator[None]:
 
 @contextmanager
 def own_hydra_state() -> Iterator[None]:
-    """Give the block Hydra objects of its own, and afterwards bring back those of the program that calls bakeoff.
+    """Run a block with a separate Hydra state, and restore the state of the calling program afterwards.
 
-    Hydra keeps its state in objects of which a process has one. A program may use Hydra itself, and call bakeoff from
+    Hydra keeps its state in global objects. A program may use Hydra itself, and call bakeoff from
     the function that Hydra runs.
     """
     from hydra.core.global_hydra import GlobalHydra

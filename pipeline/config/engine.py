@@ -1,8 +1,8 @@
 """Hydra's engine, as used by every command: files are checked before Hydra composes them.
 
 Hydra configures its log, creates callbacks and makes folders as soon as it has composed a configuration, and before it
-calls any function of the program. This module alone imports private modules of Hydra; `tests/pipeline/test_engine.py`
-shows what it needs of them.
+calls any function of the program. Only this module imports private modules of Hydra; `tests/pipeline/test_engine.py`
+covers the parts that it uses.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Schema:
     max_candidates: int = 1_000_000
     figures: Any = field(default_factory=list)  # a list, or one name; `settle_figures` checks it
     trust: list[str] = field(default_factory=list)
-    resume: Any = True  # true or false, in the words that `read_boolean` takes
+    resume: Any = True  # true or false, in any form that `read_boolean` accepts
     workers: int = 1
     timeout: float | None = None
     on_error: str = "continue"
@@ -95,11 +95,11 @@ class ConfigSource:
     Attributes
     ----------
     root_folder : str
-        The folder of the root file; empty for that of bakeoff.
+        The folder of the root file; empty for the one shipped with bakeoff.
     root : str
         The name of the root file.
     folder : str or None
-        A folder with options of the user, beside those of the root folder.
+        A folder with user-defined options, in addition to those of the root folder.
     """
 
     root_folder: str = ""
@@ -112,7 +112,7 @@ SHIPPED_FILES = ConfigSource()
 
 @contextmanager
 def open_engine(source: ConfigSource = SHIPPED_FILES) -> Iterator[Any]:
-    """Give Hydra's engine, and afterwards bring back the one that was there before.
+    """Provide Hydra's engine to a block, and restore the previous one afterwards.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def open_engine(source: ConfigSource = SHIPPED_FILES) -> Iterator[Any]:
     Raises
     ------
     SearchPathException
-        The folder of the user does not exist.
+        The folder with user-defined options does not exist.
     """
     from hydra import version
     from hydra._internal.hydra import Hydra
@@ -152,7 +152,7 @@ def open_engine(source: ConfigSource = SHIPPED_FILES) -> Iterator[Any]:
 def register_schema() -> None:
     """Register with Hydra the schema, the resolvers, and the source that reads files by `BoundedFileSource`."""
     schema = OmegaConf.structured(Schema)
-    # Which parameters a space has is not known here, so that they are given without a plus sign.
+    # The parameters of a space are not known here, so they can be given without a plus sign.
     OmegaConf.set_struct(schema.space, False)
     ConfigStore.instance().store(group="schema", name="bakeoff", node=schema)
     OmegaConf.register_new_resolver("bakeoff.token", lambda: secrets.token_hex(2), use_cache=True, replace=True)
@@ -169,7 +169,7 @@ def make_flag_parser() -> ArgumentParser:
 
 
 def make_context(engine: Any) -> HydraContext:
-    """Return what Hydra's launchers are given of an engine; bakeoff has no callbacks."""
+    """Return the context of an engine for Hydra's launchers; bakeoff has no callbacks."""
     from hydra._internal.callbacks import Callbacks
 
     return HydraContext(engine.config_loader, Callbacks())
@@ -182,7 +182,7 @@ def set_values(composed: DictConfig, values: list[Override]) -> None:
 
 @final
 class GuardedLoader(ConfigLoaderImpl):
-    """Hydra's loader, which composes only what `read_files` and `require_allowed_files` have let through."""
+    """Hydra's loader, restricted to files accepted by `read_files` and `require_allowed_files`."""
 
     repository: Any
 
@@ -194,12 +194,12 @@ class GuardedLoader(ConfigLoaderImpl):
         from_shell: bool = True,
         validate_sweep_overrides: bool = True,
     ) -> DictConfig:
-        """Check the files, compose them as Hydra's loader does, and check the classes that Hydra would create.
+        """Check the files, compose them with Hydra's loader, and check the classes that Hydra would create.
 
         Raises
         ------
         UserError
-            A file says what only the command may say.
+            A file contains a setting that only the command may contain.
         """
         if config_name is None:  # as for --hydra-help: Hydra runs nothing
             return super().load_configuration(None, overrides, run_mode, from_shell, validate_sweep_overrides)
@@ -210,12 +210,12 @@ class GuardedLoader(ConfigLoaderImpl):
         return composed
 
     def read_files(self, root: str, words: list[str], run_mode: RunMode) -> list[ComposedFile]:
-        """Return the files that words compose, in their order; none if all of them come with bakeoff or Hydra.
+        """Return the files that words compose, in order; none if all of them are shipped with bakeoff or Hydra.
 
         Raises
         ------
         UserError
-            A folder of the search path is that of a package that is not trusted: Hydra would import it.
+            A folder of the search path belongs to an untrusted package, which Hydra would import.
         """
         path = self.get_search_path()
         is_shipped = all(_is_shipped(str(each.provider), str(each.path)) for each in path.get_path())
@@ -224,7 +224,7 @@ class GuardedLoader(ConfigLoaderImpl):
             return []
         for folder in folders:
             require_trusted_folder(SEARCH_PATH_KEY, folder, read_trust_of_words(words))
-        # What is checked here and what Hydra composes is read once, so that it cannot differ.
+        # Each file is read once, so that Hydra composes exactly the checked content.
         if folders:
             extended = deepcopy(path)
             schemas = extended.get_path().pop()  # Hydra adds folders before it
@@ -239,7 +239,7 @@ class GuardedLoader(ConfigLoaderImpl):
 
 
 def _is_shipped(provider: str, folder: str) -> bool:
-    """Return whether a folder is one of bakeoff or Hydra."""
+    """Return whether a folder is shipped with bakeoff or Hydra."""
     folder = folder.removeprefix(FILE_SCHEME)
     is_of_hydra = provider == "hydra" or folder.startswith(STRUCTURED_SCHEME)
     return is_of_hydra or os.path.realpath(folder) == os.path.realpath(CONF)
@@ -272,7 +272,7 @@ def _read_file(default: ResultDefault, repository: IConfigRepository) -> Compose
 
 @final
 class BoundedFileSource(FileConfigSource):
-    """Hydra's source of files, which refuses those that would grow without bound."""
+    """Hydra's source of files, restricted to files of bounded size."""
 
     def load_config(self, config_path: str) -> ConfigResult:
         """Return the content of a file.
@@ -280,7 +280,7 @@ class BoundedFileSource(FileConfigSource):
         Raises
         ------
         UserError
-            It is too large.
+            The file is too large.
         """
         file = Path(self.path) / self._normalize_file_name(config_path)
         if file.is_file():
@@ -291,14 +291,14 @@ class BoundedFileSource(FileConfigSource):
 
 @final
 class ConfigFiles(CachingConfigRepository):
-    """Hydra's repository of configuration files, which keeps what it has read over all jobs.
+    """Hydra's repository of configuration files, with a cache that is shared by all jobs.
 
-    Hydra's own cache lives for one composition: it copies the repository that it is given, and fills the copy.
+    Hydra's own cache lives for one composition: the repository is copied, and the copy is filled.
 
     Parameters
     ----------
     delegate : IConfigRepository
-        Reads the files.
+        The repository that reads the files.
     """
 
     def __init__(self, delegate: IConfigRepository) -> None:
@@ -306,11 +306,11 @@ class ConfigFiles(CachingConfigRepository):
         self._packed: dict[str, bytes] = {}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ConfigFiles:
-        """Return the same object, so that what one composition has read is there for the next."""
+        """Return the same object, so that compositions share the cache."""
         return self
 
     def load_config(self, config_path: str) -> Any:
-        """Return a copy of a file's content, because Hydra changes what it gets; None if there is no such file."""
+        """Return a copy of a file's content, because Hydra modifies it; None if there is no such file."""
         if config_path not in self._packed:
             self._packed[config_path] = pickle.dumps(self.delegate.load_config(config_path=config_path))
         return pickle.loads(self._packed[config_path])

@@ -26,13 +26,13 @@ ALLOWED = {
     "trust": "a list of packages, such as trust=[mine]",
     "figures": "all, none, or a list of names such as [roc,confusion_matrix]",
 }
-"""Keys whose type is declared, and what each takes."""
+"""Keys with a declared type -> the values that each accepts."""
 FUNCTIONS = (
     "choice(a,b,c)", "range(START,STOP,STEP)", "interval(START,END)", "glob(PATTERN,exclude=PATTERN)",
     "tag(log,interval(START,END))", "sort(a,b,reverse=true)", "shuffle(a,b,c)", "int(NUMBER)", "float(NUMBER)",
     "str(TEXT)", "bool(VALUE)",
 )  # fmt: skip
-"""How the functions of Hydra's grammar are called."""
+"""The form of a call of a function of Hydra's grammar."""
 KEY = re.compile(r"(\+\+?|~)?[A-Za-z_][\w$/-]*(\.[\w$/-]+)*(@[\w.]+)?", re.ASCII)
 """A key with its prefix."""
 CALL = re.compile(r"\w+ while evaluating '(?P<name>\w+)\(.*': (?P<reason>[^\n]*)", re.DOTALL)
@@ -49,18 +49,18 @@ MESSAGES: Mapping[str, str] = {
         "text in quotes, {quoted}."
     ),
 }
-"""Message of Hydra's -> what is said in its place."""
+"""A message of Hydra -> its replacement."""
 NO_REFERENCE = re.compile(r"Interpolation key '(.*?)' not found")
 NEWEST_REASON = re.compile(r"raised while resolving interpolation: [\"']?(?P<reason>.*?)[\"']?$")
 SEARCH_PATH = "\nConfig search path"
-"""How the lines of Hydra's messages begin that list folders."""
+"""The beginning of the lines that list folders in Hydra's messages."""
 MAX_SHOWN_CHARACTERS = 200
-"""Of a word that a message repeats."""
+"""Maximum length of a word that a message repeats."""
 DATASET_GROUP = "dataset"
 ROOT_FILE = "config"
-"""The file of which Hydra says that it names the options of the command line."""
+"""The file that lists the command-line options according to Hydra's messages."""
 LISTS_OF_OWN = {"metric": "evaluation.metrics", "figure": "figures"}
-"""Groups of the user's options alone -> the key whose list takes their names."""
+"""Groups that only have user-defined options -> the key whose list contains their names."""
 
 
 def explain_error(error: Exception, words: Sequence[str] = ()) -> UserError:
@@ -69,9 +69,9 @@ def explain_error(error: Exception, words: Sequence[str] = ()) -> UserError:
     Parameters
     ----------
     error : Exception
-        Of Hydra or OmegaConf; a `UserError` is returned unchanged.
+        An exception of Hydra or OmegaConf; a `UserError` is returned unchanged.
     words : sequence of str
-        The overrides of which it was composed.
+        The overrides from which it was composed.
 
     Returns
     -------
@@ -85,7 +85,7 @@ def explain_error(error: Exception, words: Sequence[str] = ()) -> UserError:
         return UserError(explain_yaml_error(error))
     if isinstance(error, OverrideParseException):
         return UserError(explain_syntax(error.override, str(error)))
-    # Hydra wraps OmegaConf's exceptions, and only the wrapped one knows the key.
+    # Hydra wraps OmegaConf's exceptions, and only the wrapped one contains the key.
     cause = error.__cause__ or error
     if isinstance(cause, ConfigKeyError | ConfigAttributeError) and isinstance(cause.parent_node, DictConfig):
         return UserError(_explain_unknown_key(str(cause.full_key), str(cause.key), cause.parent_node))
@@ -100,7 +100,7 @@ def explain_error(error: Exception, words: Sequence[str] = ()) -> UserError:
 
 
 def explain_syntax(word: str, problem: str) -> str:
-    """Return a sentence about a word that Hydra's grammar does not read, with the cure.
+    """Return a sentence about a word that Hydra's grammar rejects, with the cure.
 
     Parameters
     ----------
@@ -152,12 +152,12 @@ def explain_reference(error: OmegaConfBaseException, composed: DictConfig) -> st
 
 
 def show(text: str) -> str:
-    """Return a word in one line, without characters that a terminal cannot show, and not longer than a message."""
+    """Return a word on one line, without unprintable characters, shortened to fit a message."""
     return cut_text(show_in_line(text), MAX_SHOWN_CHARACTERS)
 
 
 def _quote(key: str, value: str) -> str:
-    """Return a word whose value is a text in quotes, as it is written in a shell."""
+    """Return a word whose value is a quoted text, as written in a shell."""
     value = show(value)
     quote, shell = ("'", '"') if "'" in value else ('"', "'")
     escaped = value.replace(quote, f"\\{quote}")
@@ -165,7 +165,7 @@ def _quote(key: str, value: str) -> str:
 
 
 def _explain_missing_option(error: MissingConfigException) -> str:
-    """Name the nearest option of a group, or the keys of a file that was given in place of one."""
+    """Return a sentence with the nearest option of a group, or the keys of a file given in place of an option."""
     given = str(error.missing_cfg_file)
     group, _, option = given.partition("/")
     if group == DATASET_GROUP and (Path(option).suffix or Path(option).is_file()):
@@ -189,7 +189,7 @@ def _explain_unknown_key(full_key: str, key: str, parent: DictConfig) -> str:
 
 
 def _explain_value(error: OmegaConfBaseException, words: Sequence[str]) -> str:
-    """Return a sentence about a value that does not suit its key; one of the words may have given it."""
+    """Return a sentence about an invalid value of a key, which may come from one of the words."""
     key = str(error.full_key)
     given = _find_word(key, words)
     if key in ALLOWED and isinstance(error, ValidationError):
@@ -200,7 +200,7 @@ def _explain_value(error: OmegaConfBaseException, words: Sequence[str]) -> str:
 
 
 def _find_word(key: str, words: Sequence[str]) -> str:
-    """Return the last word that gives a key or one below it a value; empty if none does."""
+    """Return the last word that sets a key or one below it; empty if there is none."""
     for word in reversed(words):
         name = word.lstrip("+~").partition("=")[0]
         if name == key or name.startswith(f"{key}."):
@@ -209,7 +209,7 @@ def _find_word(key: str, words: Sequence[str]) -> str:
 
 
 def _explain_message(message: str) -> str:
-    """Translate an error of which Hydra gives nothing but a message."""
+    """Translate an error that consists of nothing but a message of Hydra."""
     for form, sentence in MESSAGES.items():
         if match := re.match(form, message):
             given = match.groupdict()
@@ -220,7 +220,7 @@ def _explain_message(message: str) -> str:
 
 
 def _explain_group(given: str) -> str:
-    """Say of a word that it chooses no group of options, and name the nearest one."""
+    """Return a sentence about a word that names no group of options, with the nearest group."""
     name, _, option = given.partition("=")
     if name in LISTS_OF_OWN:
         return f"{name}= is not a key; name your {name} in the list {LISTS_OF_OWN[name]}=[NAME]."

@@ -1,8 +1,8 @@
 """The named parts of ``figures=`` and ``evaluation.metrics``, including user-defined ones.
 
-A Hydra group of options would not do: it replaces its key by one mapping, and these are lists to which experiments add
-nodes with arguments of their own. Names stand for such nodes, and settling replaces them, so that a stored
-configuration has nodes only, whose code is a part of the identity of a run.
+A Hydra group of options is unsuitable: it replaces its key by one mapping, and these are lists to which experiments add
+nodes with arguments. Settling replaces names by such nodes, so that a stored configuration contains only nodes, whose
+code is a part of the identity of a run.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ NONE = "none"
 FIGURE_LIST = "figures"
 METRIC_LIST = "metrics"
 LISTED = (*GROUPS, FIGURE_LIST, METRIC_LIST)
-"""What ``bakeoff list`` shows."""
+"""The groups that ``bakeoff list`` shows."""
 GROUP_OF_FILES = {FIGURE_LIST: FIGURE_GROUP, METRIC_LIST: METRIC_GROUP}
-"""Lists whose options of the user are in a group of another name."""
+"""Lists whose user-defined options are in a group of another name."""
 
 
 @dataclass(frozen=True)
 class NamedFigure:
-    """A figure that can be asked for by its name.
+    """A figure that can be requested by its name.
 
     Attributes
     ----------
     class_name : str
-        In `bakeoff.pipeline.figures`.
+        The name of a class in `bakeoff.pipeline.figures`.
     sentence : str
         Shown by ``bakeoff list figures``.
     arguments : mapping
-        Arguments of the class, as in YAML.
+        Keyword arguments of the class, as in YAML.
     reads_space : bool
-        Whether the class also takes the search space of the learner.
+        Whether the class also accepts the search space of the learner.
     """
 
     class_name: str
@@ -80,22 +80,22 @@ FIGURES: Mapping[str, NamedFigure] = {
     "candidates": NamedFigure("Candidates", "Tuning: the score of each candidate, and the one that was chosen."),
     "choices": NamedFigure("Choices", "Nested tuning: what the inner folds of each fold chose."),
 }
-"""The one table of names: what ``figures=[NAME]`` and ``bakeoff figures RUN NAME`` stand for."""
+"""The names that ``figures=[NAME]`` and ``bakeoff figures RUN NAME`` accept."""
 
 
 def list_figures() -> dict[str, str]:
-    """Return the sentence of each figure by its name."""
+    """Return the names of the figures, each with its sentence."""
     return {name: figure.sentence for name, figure in FIGURES.items()}
 
 
 def settle_figures(given: Any, space: Any = None, trust: Sequence[str] = ()) -> list[Any]:
-    """Return the nodes of the figures that ``figures=`` asks for.
+    """Return the nodes of the figures that ``figures=`` requests.
 
     Parameters
     ----------
     given : list, str or None
-        Names, names with arguments as in ``{learning_curve: {sizes: [0.5, 1]}}``, and nodes; ``all`` stands for every
-        named figure that applies to the run, those of the user in trusted packages included, ``none`` for no figure.
+        Names, names with arguments as in ``{learning_curve: {sizes: [0.5, 1]}}``, and nodes; ``all`` means every named
+        figure that applies to the run, including user-defined ones in trusted packages, and ``none`` no figure.
     space : mapping, sequence of mappings or None
         The search space of the learner.
     trust : sequence of str
@@ -109,7 +109,7 @@ def settle_figures(given: Any, space: Any = None, trust: Sequence[str] = ()) -> 
     Raises
     ------
     UserError
-        There is no figure of a name, or two, or an item is neither a name nor a node.
+        A name belongs to no figure, or to two, or an item is neither a name nor a node.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def settle_figures(given: Any, space: Any = None, trust: Sequence[str] = ()) -> 
 
 
 def _make_nodes(item: Any, space: Any, trust: Sequence[str]) -> list[Any]:
-    """Return the nodes that one item of the list stands for."""
+    """Return the nodes that an item of the list describes."""
     if item == ALL:
         nodes = [_make_node(name, {}, space) for name in FIGURES]
         own = [_make_node(name, {}, space) for name in list_own_names(FIGURE_GROUP)]
@@ -170,12 +170,12 @@ def _make_node(name: str, arguments: Mapping[str, Any], space: Any) -> dict[str,
 
 
 def settle_metrics(entries: Any) -> Any:
-    """Return ``evaluation.metrics`` with each metric of the user as a mapping with a ``_target_``.
+    """Return ``evaluation.metrics`` with each user-defined metric as a mapping with a ``_target_``.
 
     Parameters
     ----------
     entries : list or None
-        Anything else is returned as it is: the choice of metrics rejects it.
+        Anything else is returned unchanged, and rejected when the metrics are chosen.
 
     Examples
     --------
@@ -200,9 +200,9 @@ class Listing:
     Attributes
     ----------
     options : mapping of str to str
-        Name -> sentence; none of the metrics, which the scoring of learners knows.
+        Name -> sentence; empty for metrics, which are listed by the scoring of learners.
     own : mapping of str to str
-        Those of the user.
+        The user-defined options.
     """
 
     options: Mapping[str, str]
@@ -215,7 +215,7 @@ def read_listing(group: str) -> Listing:
     Raises
     ------
     UserError
-        An option of the user has a name that it must not have.
+        A user-defined option has a forbidden name.
     """
     own_folder = find_own_folder()
     if own_folder is not None:

@@ -1,7 +1,7 @@
 """A configuration as a tree of nodes: the walk over it, and bounds on its size.
 
-A mapping of ten lines, in which each line repeats the one before it nine times, stands for a thousand million values,
-and so do references that double a text again and again. The parser's events are counted one by one, and the size of a
+A mapping of ten lines, in which each line repeats the previous one nine times, expands to a thousand million values,
+and so do references that double a text repeatedly. The parser's events are counted one by one, and the size of a
 repeated part is known without repeating it.
 """
 
@@ -18,16 +18,16 @@ from bakeoff.pipeline.errors import UserError
 Path = tuple[Any, ...]
 """The keys and positions that lead to a value."""
 MAX_NODES = 100_000
-"""Keys, values, lists and mappings of a file, its anchors written out."""
+"""Maximum number of keys, values, lists and mappings of a file, with its anchors expanded."""
 MAX_DEPTH = 50
-"""Lists and mappings inside one another."""
+"""Maximum depth of nested lists and mappings."""
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # PyYAML may have been built without its faster C code
 MAX_RESOLVED_SIZE = 10_000_000
-"""Characters and values of a configuration, its interpolations resolved."""
+"""Maximum number of characters and values of a configuration with its interpolations resolved."""
 MAX_CHAIN = 100
-"""Values that refer to one another, each to the next."""
+"""Maximum length of a chain of values that refer to one another."""
 REFERENCE = re.compile(r"\$\{(?:oc\.[\w.]+:)?\s*([^${}:,]+?)\s*(?:,[^${}]*)?\}")
-"""An interpolation whose key is written out, as in ``${a.b}``, ``${.a}``, ``${a[0]}`` and ``${oc.select:a}``."""
+"""An interpolation with a literal key, as in ``${a.b}``, ``${.a}``, ``${a[0]}`` and ``${oc.select:a}``."""
 
 
 def walk(node: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
@@ -38,7 +38,7 @@ def walk(node: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     node : object
         Nested mappings and lists.
     path : tuple
-        Of the node.
+        The path of the node.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def walk(node: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
 
 def name_key(path: Path) -> str:
-    """Return a path as a key is written.
+    """Return the key that corresponds to a path.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def name_key(path: Path) -> str:
 
 
 def load_bounded_yaml(text: str, name: str) -> Any:
-    """Return what a YAML text holds.
+    """Return the content of a YAML text.
 
     Parameters
     ----------
@@ -80,18 +80,18 @@ def load_bounded_yaml(text: str, name: str) -> Any:
     Raises
     ------
     UserError
-        It is too large.
+        The text is too large.
     yaml.YAMLError
-        It is not YAML.
+        The text is not valid YAML.
     """
     require_bounded_yaml(text, name)
     return yaml.safe_load(text)
 
 
 def require_bounded_yaml(text: str, name: str) -> None:
-    r"""Reject a YAML text that holds very many nodes, or nodes that are nested very deeply.
+    r"""Reject a YAML text with too many or too deeply nested nodes.
 
-    A text that is not YAML passes: the parser that reads it says where it is wrong.
+    A text that is not valid YAML passes, because the parser reports the position of the error.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def require_bounded_references(raw: Any) -> None:
     Parameters
     ----------
     raw : mapping
-        With its interpolations as they are written.
+        The configuration before its interpolations are resolved.
 
     Raises
     ------
@@ -168,7 +168,7 @@ def require_bounded_references(raw: Any) -> None:
     sizes: dict[Path, int] = {}
 
     def measure(path: Path, chain: tuple[Path, ...]) -> int:
-        """Return the characters and values at a place that is resolved after those of a chain."""
+        """Return the number of characters and values at a path that is resolved after those of a chain."""
         if path in sizes:
             return sizes[path]
         if path in chain:
@@ -192,7 +192,7 @@ def require_bounded_references(raw: Any) -> None:
 
 
 def _require_closed(event: Any, open_nodes: list[tuple[str | None, int]], name: str) -> None:
-    """Reject a node that holds itself."""
+    """Reject a node that contains itself."""
     if event.anchor in [anchor for anchor, _ in open_nodes]:
         raise UserError(
             f"{name}, line {event.start_mark.line + 1}: *{event.anchor} stands inside &{event.anchor}, so that the "
@@ -201,12 +201,12 @@ def _require_closed(event: Any, open_nodes: list[tuple[str | None, int]], name: 
 
 
 def _find_targets(text: str, path: Path) -> list[Path]:
-    """Return the places that the interpolations of a text at some place refer to."""
+    """Return the paths to which the interpolations of a text at a path refer."""
     targets = []
     for reference in REFERENCE.findall(text):
         key = reference.lstrip(".")
         n_dots = len(reference) - len(key)
-        # One point is the mapping that holds the text, and each further one the mapping around it.
+        # One dot refers to the mapping that contains the text, and each further dot to its parent.
         base = path[: len(path) - n_dots] if n_dots else ()
         targets.append((*base, *re.findall(r"[^.\[\]'\"]+", key)))
     return targets

@@ -1,11 +1,11 @@
 """The options of each group: the files of ``conf/``, and user-defined ones.
 
-The YAML files in ``conf/`` of the current folder join those of bakeoff if the folder holds one that is named as a group
-of options, and is not bakeoff's own. With a file ``config.yaml`` it is that of another program that uses Hydra, and is
-left alone, which is said.
+The YAML files in ``conf/`` of the current folder are added to those of bakeoff if it contains a folder named after a
+group of options, and is not shipped with bakeoff. With a file ``config.yaml`` it belongs to another program that uses
+Hydra, and is ignored with a note.
 
 Two groups are for user-defined options only:
-``metric``, whose names stand in ``evaluation.metrics``, and ``figure``, whose names stand in ``figures``.
+``metric``, with names for ``evaluation.metrics``, and ``figure``, with names for ``figures``.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ GROUPS = (
 )  # fmt: skip
 OWN_FOLDER = "conf"
 OWN_GROUPS = ("metric", "figure")
-"""Groups of which bakeoff has no files."""
+"""Groups without options shipped with bakeoff."""
 ALL_GROUPS = frozenset((*GROUPS, *OWN_GROUPS))
 ROOT_FILE = "config.yaml"
 CHECKOUT_MARK = "pipeline/errors.py"
-"""A file beside bakeoff's own folder."""
+"""A file next to the folder of bakeoff."""
 ROOT_MARK = "schema/bakeoff@_here_"
-"""A line of bakeoff's own root file, which a checkout of another version has too."""
+"""A line of the root file of bakeoff, common to all versions."""
 SUFFIX = ".yaml"
 OTHER_SUFFIX = ".yml"
 
 
 def read_options(group: str) -> dict[str, str]:
-    """Return the options of a group, and the sentence in the first comment of each: name -> sentence.
+    """Return the options of a group, each with the sentence in its first comment.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def read_options(group: str) -> dict[str, str]:
 
 
 def read_sentences(files: Iterable[Path]) -> dict[str, str]:
-    """Return the sentence in the first comment of each file of an option: name -> sentence."""
+    """Return the names of the options in files, each with the sentence in its first comment."""
     options = {}
     for file in files:
         lines = file.read_text(errors="replace").splitlines()
@@ -61,7 +61,7 @@ def read_sentences(files: Iterable[Path]) -> dict[str, str]:
 
 
 def read_option(group: str, name: str) -> dict[str, Any]:
-    """Return the keys of an option, of bakeoff or of the user, as its file has them; empty if there is none.
+    """Return the keys in the file of a shipped or user-defined option; empty if there is none.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def read_option(group: str, name: str) -> dict[str, Any]:
     Raises
     ------
     UserError
-        The file of the user is not YAML.
+        The file of a user-defined option is not valid YAML.
     """
     file = CONF / group / f"{name}{SUFFIX}"
     if file.is_file():
@@ -83,7 +83,7 @@ def read_option(group: str, name: str) -> dict[str, Any]:
 
 
 def find_own_folder() -> Path | None:
-    """Return the folder with the options of the user; None if the current folder has none."""
+    """Return the folder with user-defined options; None if the current folder has none."""
     folder = Path.cwd() / OWN_FOLDER
     if not _has_groups(folder) or _is_of_bakeoff(folder) or (folder / ROOT_FILE).is_file():
         return None
@@ -91,7 +91,7 @@ def find_own_folder() -> Path | None:
 
 
 def describe_ignored_folder() -> str:
-    """Return why ``conf/`` of the current folder does not join although it has options; empty if there is no reason."""
+    """Return why ``conf/`` of the current folder is ignored although it has options; empty if it is not."""
     folder = Path.cwd() / OWN_FOLDER
     if not (folder / ROOT_FILE).is_file() or not _has_groups(folder) or _is_of_bakeoff(folder):
         return ""
@@ -102,7 +102,7 @@ def describe_ignored_folder() -> str:
 
 
 def require_own_names(folder: Path) -> None:
-    """Reject options of the user that could not be chosen, or would stand for two things.
+    """Reject user-defined options that could not be chosen or would be ambiguous.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def require_own_names(folder: Path) -> None:
     Raises
     ------
     UserError
-        A name is that of an option of bakeoff, or a file or folder is named so that nothing would read it.
+        An option of bakeoff has the same name, or a file or folder has a name that is never read.
     """
     for group in ALL_GROUPS:
         plural = folder / f"{group}s"
@@ -127,18 +127,18 @@ def require_own_names(folder: Path) -> None:
 
 
 def list_own_files(group: str) -> list[Path]:
-    """Return the files of the user's options of a group, by name."""
+    """Return the files of the user-defined options of a group, sorted by name."""
     folder = find_own_folder()
     return [] if folder is None else sorted((folder / group).glob(f"*{SUFFIX}"))
 
 
 def list_own_names(group: str) -> list[str]:
-    """Return the names of the user's options of a group."""
+    """Return the names of the user-defined options of a group."""
     return [file.stem for file in list_own_files(group)]
 
 
 def read_own_listing(group: str) -> dict[str, str]:
-    """Return the user's options of a group, each with its sentence, or with what is wrong with its file."""
+    """Return the user-defined options of a group, each with its sentence, or with the error in its file."""
     files = list_own_files(group)
     sentences = read_sentences(files)
     for file in files:
@@ -150,9 +150,9 @@ def read_own_listing(group: str) -> dict[str, str]:
 
 
 def read_own_node(group: str, name: str) -> dict[str, Any] | None:
-    """Return the keys of a metric or figure of the user; None if there is none of that name.
+    """Return the keys of a user-defined metric or figure; None if no such name exists.
 
-    Hydra does not compose these files, because lists name them.
+    Hydra does not compose these files, because they are named in lists.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def read_own_node(group: str, name: str) -> dict[str, Any] | None:
     Raises
     ------
     UserError
-        The file is not YAML, holds no ``_target_``, or needs to be composed.
+        The file is not valid YAML, contains no ``_target_``, or needs to be composed.
     """
     if name not in list_own_names(group):
         return None
@@ -176,7 +176,7 @@ def read_own_node(group: str, name: str) -> dict[str, Any] | None:
 
 
 def load_own_file(file: Path) -> dict[str, Any]:
-    """Return the keys of a file of the user.
+    """Return the keys in the file of a user-defined option.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def load_own_file(file: Path) -> dict[str, Any]:
     Raises
     ------
     UserError
-        It is not YAML, or not a mapping; the message names the line.
+        The file is not valid YAML, or not a mapping; the message contains the line.
     """
     try:
         keys = load_bounded_yaml(file.read_text(), _show(file))
@@ -199,13 +199,13 @@ def load_own_file(file: Path) -> dict[str, Any]:
 
 
 def explain_yaml_error(error: yaml.YAMLError, name: str = "") -> str:
-    """Return a sentence about an error of YAML, with the file and the line.
+    """Return a sentence about a YAML error, with the file and the line.
 
     Parameters
     ----------
     error : yaml.YAMLError
     name : str
-        Of the file; by default the one that the error holds.
+        The name of the file; by default the one in the error.
 
     Examples
     --------
@@ -224,7 +224,7 @@ def explain_yaml_error(error: yaml.YAMLError, name: str = "") -> str:
 
 
 def _has_groups(folder: Path) -> bool:
-    """Return whether a folder exists and holds one that is named as a group of options."""
+    """Return whether a folder exists and has a subfolder named after a group of options."""
     try:
         with os.scandir(folder) as entries:
             return any(entry.name in ALL_GROUPS and entry.is_dir() for entry in entries)
@@ -233,7 +233,7 @@ def _has_groups(folder: Path) -> bool:
 
 
 def _is_of_bakeoff(folder: Path) -> bool:
-    """Return whether a folder is bakeoff's own, or that of another checkout of it."""
+    """Return whether a folder belongs to bakeoff or another checkout of it."""
     if os.path.samefile(folder, CONF):
         return True
     root = folder / ROOT_FILE
@@ -241,6 +241,6 @@ def _is_of_bakeoff(folder: Path) -> bool:
 
 
 def _show(path: Path) -> str:
-    """Return a path as it is seen from the current folder."""
+    """Return a path relative to the current folder."""
     here = Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)

@@ -1,4 +1,4 @@
-"""From a composed configuration to plain values, in which references to environment variables stay.
+"""From a composed configuration to plain values that keep references to environment variables.
 
 The values of the variables are therefore neither stored nor hashed.
 """
@@ -27,7 +27,7 @@ RESOLVED = re.compile(
     r"(trust|search|space|default_space|figures|on_error|on_invalid|preprocessing\.method|pruning\.method|tuning\.space|"
     r"threshold\.metric|tracking\.experiment|evaluation\.(metrics|costs|train_metrics))([.\[]|$)"
 )
-"""Keys that are read here, or that name what a run chooses or is called: texts in them are no secrets."""
+"""Keys whose texts are no secrets: those read here, and those with names of choices and runs."""
 TARGET_NAME = "_target_"
 REQUIRED_VALUES = ("seed", "trust")
 """Keys that every job reads."""
@@ -36,10 +36,9 @@ REQUIRED_VALUES = ("seed", "trust")
 def resolve_config(composed: DictConfig) -> dict[str, Any]:
     """Return a composed configuration as plain dicts and lists, with its interpolations resolved.
 
-    References to environment variables stay in its texts.
+    Texts keep references to environment variables.
 
-    What is written under ``space`` replaces the default space of the learner; a file that ``space=NAME`` chooses does
-    so, too.
+    Values under ``space``, also from a file that ``space=NAME`` chooses, replace the default space of the learner.
 
     Raises
     ------
@@ -50,7 +49,7 @@ def resolve_config(composed: DictConfig) -> dict[str, Any]:
     require_bounded_references(OmegaConf.to_container(composed, resolve=False))
     try:
         if DEFAULT_SPACE_KEY in composed and not composed.get("space"):
-            with read_write(composed):  # a copy would take longer than all other steps
+            with read_write(composed):  # a copy would be slower than all other steps
                 composed.space = f"${{{DEFAULT_SPACE_KEY}}}"
         spec = _resolve_values(composed)
     except MissingMandatoryValue as error:
@@ -64,19 +63,8 @@ def resolve_config(composed: DictConfig) -> dict[str, Any]:
 def _resolve_values(composed: DictConfig) -> dict[str, Any]:
     """Return a composed configuration as plain dicts and lists.
 
-    Interpolations are resolved. A text that an environment variable is a part of has ``${oc.env:NAME}`` in the place of
-    its value; numbers and truth values, which decide results, are resolved.
-
-    Parameters
-    ----------
-    composed : DictConfig
-
-    Raises
-    ------
-    UserError
-        A text holds a password, or is made of the value of a variable in a way that cannot be repeated.
-    OmegaConfBaseException
-        An interpolation cannot be resolved.
+    Texts contain ``${oc.env:NAME}`` instead of the value of an environment variable; numbers and Booleans, which affect
+    results, are resolved.
     """
     read: list[str] = []
 
@@ -102,12 +90,12 @@ def _resolve_values(composed: DictConfig) -> dict[str, Any]:
 
 
 def _keep_reference(name: str, *default: Any) -> Any:
-    """Return the reference to a variable that is set, in place of its value."""
+    """Return a reference to a variable instead of its value, if it is set."""
     return f"${{oc.env:{name}}}" if name in os.environ else oc.env(name, *default)
 
 
 def _keep_references(values: dict[str, Any], composed: DictConfig) -> None:
-    """Put references into the texts of resolved values, as the composed configuration now gives them."""
+    """Put references into the texts of resolved values, as in the composed configuration."""
     for path, node in walk(values):
         if isinstance(node, dict | list):
             for name, child in node.items() if isinstance(node, dict) else enumerate(node):
@@ -116,7 +104,7 @@ def _keep_references(values: dict[str, Any], composed: DictConfig) -> None:
 
 
 def _keep_text(text: str, composed: DictConfig, path: Path) -> str:
-    """Return a text with references, unless it is read here or names what a run chooses."""
+    """Return a text with references, unless it is read here or is the name of a choice."""
     key = name_key(path)
     if RESOLVED.match(key):
         return text
@@ -133,9 +121,9 @@ def _keep_text(text: str, composed: DictConfig, path: Path) -> str:
 
 
 def check_keys(composed: DictConfig) -> None:
-    """Reject a composed configuration with a key that nothing reads, or without a value that every job has.
+    """Reject a composed configuration with an unused key or without a mandatory value.
 
-    A key of the user's own is read if an interpolation refers to it, as in ``+k=3 learner.n_neighbors=${k}``.
+    A user-defined key is used if an interpolation refers to it, as in ``+k=3 learner.n_neighbors=${k}``.
 
     Parameters
     ----------

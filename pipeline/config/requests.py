@@ -1,10 +1,9 @@
-"""The requests of verbs: the common fields of those on stores and runs, and how arguments fill them.
+"""The requests of verbs: common fields of those on stores and runs, and their creation from arguments.
 
 A request contains the arguments of a verb. `bakeoff.pipeline.cli` fills it from the command line and
-`bakeoff.pipeline.python` from keywords: the name of a field is that of the keyword, and with dots in place of two
-underscores that of the word. A field with
-``metadata={"word": NAME}`` is given without a key, and one with ``metadata={"key": KEY}`` under another one. The
-sentences on fields are the help of the command.
+`bakeoff.pipeline.python` from keywords: a field has the name of the keyword; the word has dots in place of two
+underscores. A field with ``metadata={"word": NAME}`` is given without a key, and one with ``metadata={"key": KEY}``
+under another key. The descriptions of fields are the help of the command.
 """
 
 from __future__ import annotations
@@ -38,24 +37,24 @@ LAYOUT_KINDS: Mapping[str, Any] = {
     "sheet": str | None,
     "na_values": tuple[str, ...],
 }
-"""Keys of a file -> their types. Ragged rows are refused, since each row needs its prediction."""
+"""Keys of a file -> their types. Ragged rows are rejected, since each row needs a prediction."""
 MODELS = "models"
-"""Lists what is in a store, so that it is not among those that are listed by default."""
+"""The group with the content of a store, which is not listed by default."""
 WORDS: Mapping[str, bool] = {
     "true": True, "yes": True, "on": True, "y": True, "1": True,
     "false": False, "no": False, "off": False, "n": False, "0": False,
 }  # fmt: skip
-"""What a text in lower case means."""
+"""Texts in lower case -> Booleans."""
 R = TypeVar("R")
 NULL = "null"
 SENTENCES = re.compile(r"^(\w[\w, ]*) : .*\n((?: +.+\n?)+)", re.MULTILINE)
-"""What a docstring says of fields: their names, and the indented lines after them."""
+"""The descriptions of fields in a docstring: their names, and the indented lines after them."""
 HELP_COLUMNS = 110
 KEY_COLUMNS = 22
 
 
 def list_store_words(uri: Any = None, experiment: Any = DEFAULT_EXPERIMENT) -> list[str]:
-    """Return the words that name a store on the command line, as far as it is not the usual one."""
+    """Return the words that select a store on the command line, without default values."""
     words = [] if uri is None else [f"tracking.uri={uri}"]
     return words if experiment == DEFAULT_EXPERIMENT else [*words, f"tracking.experiment={experiment}"]
 
@@ -86,7 +85,7 @@ class ExperimentRequest(StoreRequest):
     tracking__experiment: str = DEFAULT_EXPERIMENT
 
     def list_store_words(self) -> list[str]:
-        """Return the words that name the store, if it is not the usual one."""
+        """Return the words that select the store, without default values."""
         return list_store_words(self.tracking__uri, self.tracking__experiment)
 
 
@@ -160,14 +159,14 @@ class ListRequest(ExperimentRequest):
 
 
 def read_boolean(key: str, value: Any) -> bool:
-    """Return the Boolean that a value means.
+    """Convert a value to a Boolean.
 
     Parameters
     ----------
     key : str
         For the message.
     value : object
-        A Boolean, 0 or 1, or one of the words.
+        A Boolean, 0 or 1, or a text such as yes or off.
 
     Raises
     ------
@@ -187,23 +186,23 @@ def read_boolean(key: str, value: Any) -> bool:
 
 @dataclass(frozen=True)
 class Argument:
-    """A field of a request, as the command line has it.
+    """A field of a request on the command line.
 
     Attributes
     ----------
     name : str
-        Of the field.
+        The name of the field.
     part : str
-        The key in the mapping that the field is; empty for other fields.
+        The key in a field that is a mapping; empty for other fields.
     word : str
-        Its key, or the name of a word without a key.
+        The key of the word, or the name of a word without a key.
     kind : type
-        Of its value; None may be given beside it if ``may_be_null``.
+        The type of the value; None is also allowed if ``may_be_null``.
     has_key, is_required, may_be_null : bool
     takes_others : bool
-        Whether it is the mapping of all other keys.
+        Whether the field is the mapping of all other keys.
     sentence : str
-        What the request says of it.
+        The description in the docstring of the request.
     """
 
     name: str
@@ -218,11 +217,11 @@ class Argument:
 
     @property
     def is_list(self) -> bool:
-        """Whether it takes several words."""
+        """Whether the argument accepts several words."""
         return not self.has_key and self.kind == tuple[str, ...]
 
     def read(self, text: str) -> Any:
-        """Return the value that a text stands for.
+        """Convert a text to a value of this argument.
 
         Raises
         ------
@@ -242,7 +241,7 @@ class Argument:
 
 
 def list_arguments(request: type) -> list[Argument]:
-    """Return the arguments of a verb: those without a key first, in order, and then its own keys before the others."""
+    """Return the arguments of a verb: those without a key first, then its specific keys, then the common ones."""
     hints = get_type_hints(request)
     sentences = _read_sentences(request)
     arguments = [
@@ -255,7 +254,7 @@ def list_arguments(request: type) -> list[Argument]:
 
 
 def read_request(verb: str, request: type[R], words: Sequence[str]) -> R:
-    """Return the request that words stand for.
+    """Create a request from words.
 
     Parameters
     ----------
@@ -277,7 +276,7 @@ def read_request(verb: str, request: type[R], words: Sequence[str]) -> R:
 
 
 def read_values(verb: str, request: type, words: Sequence[str]) -> dict[str, Any]:
-    """Return the values of the fields of a request that words give.
+    """Return the values of the fields of a request in words.
 
     The parameters and errors are those of `read_request`.
     """
@@ -295,7 +294,7 @@ def read_values(verb: str, request: type, words: Sequence[str]) -> dict[str, Any
                 f"write {known}=VALUE" if known in by_key else f"its keys are written as KEY=VALUE: {', '.join(by_key)}"
             )
             raise UserError(f"{word} is not an option of this verb; {cure}.")
-        # The path of a file or folder may have an equality sign in its name.
+        # The name of a file or folder may contain an equals sign.
         if not sign or (key not in by_key and expand_home(word).exists()):
             placed.append(word)
             continue
@@ -318,7 +317,7 @@ def read_values(verb: str, request: type, words: Sequence[str]) -> dict[str, Any
 
 
 def read_list(text: str) -> tuple[str, ...]:
-    """Return the items of a list such as ``[age,sex]``, without quotation marks around them.
+    """Return the items of a list such as ``[age,sex]``, without quotation marks.
 
     Examples
     --------
@@ -330,7 +329,7 @@ def read_list(text: str) -> tuple[str, ...]:
 
 
 def format_usage(verb: str, request: type) -> str:
-    """Return the words of a verb in a line."""
+    """Return a line with the words of a verb."""
     shown: list[str] = []
     for argument in list_arguments(request):
         word = f"{argument.word}=…" if argument.has_key else argument.word
@@ -340,7 +339,7 @@ def format_usage(verb: str, request: type) -> str:
 
 
 def format_arguments(request: type) -> str:
-    """Return a paragraph for each argument of a verb, and one for all keys of a mapping."""
+    """Return a paragraph for each argument of a verb, with one for all keys of a mapping."""
     keys: dict[tuple[str, str], list[str]] = {}
     for argument in list_arguments(request):
         word = f"{argument.word}=" if argument.has_key else argument.word
@@ -371,7 +370,7 @@ def _make_argument(field: Field[Any], part: str, hint: Any, sentence: str) -> Ar
 
 
 def _read_sentences(request: type) -> dict[str, str]:
-    """Return what the docstrings of a request and of those that it extends say of each field."""
+    """Return the description of each field in the docstrings of a request and its base classes."""
     sentences = {}
     for each in reversed(inspect.getmro(request)):
         for names, text in SENTENCES.findall(inspect.cleandoc(each.__doc__ or "")):
@@ -380,7 +379,7 @@ def _read_sentences(request: type) -> dict[str, str]:
 
 
 def _place_words(words: Sequence[str], places: Sequence[Argument]) -> dict[str, Any]:
-    """Return the values of the words without a key, by the names of their fields."""
+    """Return the values of words without a key by field name."""
     values: dict[str, Any] = {}
     for number, place in enumerate(places[: len(words)]):
         values[place.name] = tuple(words[number:]) if place.is_list else place.read(words[number])
@@ -394,4 +393,4 @@ READERS: Mapping[Any, Callable[[str], Any]] = {
     Path: expand_home,
     tuple[str, ...]: read_list,
 }
-"""The type of a field -> what reads a text into it."""
+"""The type of a field -> the function that converts a text to it."""

@@ -1,7 +1,7 @@
 """From a composed configuration to a settled one: plain values, with every open choice made.
 
-A settled configuration determines a run completely. `build_experiment` reads it, `hash_config` hashes it, and it is
-stored with the run.
+A settled configuration determines a run completely. `build_experiment` reads it, `hash_config` hashes it, and the run
+stores it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NULL_PARTS = {
     "calibration": "bakeoff.pipeline.stages.calibration.NoCalibration",
     "threshold": "bakeoff.pipeline.stages.threshold.NoThreshold",
 }
-"""Each part that need not be given -> the class that does nothing in its place."""
+"""Each optional part -> the class that replaces it and does nothing."""
 DEFAULT_PARTS = {**NULL_PARTS, "audit": "bakeoff.pipeline.audit.Audit"}
 DECISION_PARTS = ("calibration", "threshold")
 REQUIRED_PARTS = ("dataset", "preprocessing", "learner", "tuning", "pruning", "evaluation", "tracking")
@@ -41,26 +41,26 @@ AUTO_PREPROCESSING = "bakeoff.pipeline.stages.preprocessing.AutoPreprocessing"
 MADE_DATASETS = tuple(
     f"bakeoff.pipeline.stages.dataset.{name}" for name in ("load_bundled", "load_lecture_table", "make_points")
 )
-"""The functions that load what comes with bakeoff: the kinds of its columns are known, and no cell is missing."""
+"""The functions that load datasets shipped with bakeoff: their kinds of columns are known, and no cell is missing."""
 STEP_KEYS = ("numeric", "nominal", "ordered", "dates", "text", "columns", "then")
-"""The keys of preprocessing that hold steps."""
+"""The keys of preprocessing that contain steps."""
 PRUNING_METHODS_ON_ROWS = ("bottom_up", "best_first")
 """Methods that use validation rows to decide which nodes to prune."""
 DEFAULT_MAX_CANDIDATES = 1_000_000
 BOOLEAN_CONSTRAINT = "boolean"
-"""What scikit-learn calls a Boolean among the constraints of a parameter."""
+"""The name of a Boolean in scikit-learn's constraints of a parameter."""
 DATASETS = "bakeoff.pipeline.stages.dataset."
 FILE_KEYS = {"header": True, "strip": False, "drop_missing_target": False}
-"""Keys that the functions that read a dataset pass on, and whether each may be null."""
+"""Keys passed on by the functions that read a dataset, and whether each may be null."""
 ANNOTATIONS = {"bool": False, "bool | None": True}
-"""The annotation of a Boolean -> whether null is allowed, too."""
+"""The annotation of a Boolean -> whether null is allowed as well."""
 MAX_REMEMBERED_TARGETS = 1024
 
 
 def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Make the choices that the YAML leaves open, so that the record shows what was done.
+    """Make the choices that the YAML leaves open, so that they are recorded.
 
-    - ``preprocessing=default`` becomes ``none`` for datasets that come with bakeoff, else ``auto``.
+    - ``preprocessing=default`` becomes ``none`` for datasets shipped with bakeoff, else ``auto``.
     - ``pruning=auto`` becomes ``best_first`` if the learner can be pruned and ``evaluation.validation`` sets rows aside
       for it, else ``none``.
     - ``tuning.folds=null`` becomes 5 if pruning uses the validation part, else 0, which tunes on that part.
@@ -69,7 +69,7 @@ def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
     - ``calibration.folds=null`` and ``threshold.folds=null`` become 0, the validation part, if neither pruning nor
       tuning uses it, else 5.
     - ``figures=all`` and names of figures become nodes with a ``_target_``.
-    - ``yes``, ``no``, ``on`` and ``off`` become true and false where a parameter takes nothing else.
+    - ``yes``, ``no``, ``on`` and ``off`` become true and false where a parameter is a Boolean.
 
     Parameters
     ----------
@@ -79,16 +79,16 @@ def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
     Returns
     -------
     dict
-        Without the search space, which tuning holds, and without the keys of sweeps.
+        Without the search space, which is part of tuning, and without the keys of sweeps.
 
     Raises
     ------
     UserError
-        A part of the experiment is missing, a class or function is named that needs trust, a named figure does not
-        exist, ``n_jobs`` is not a number of processes, or a key that is true or false has another value.
+        A part of the experiment is missing, a class or function needs trust, a named figure does not exist, ``n_jobs``
+        is not a number of processes, or a Boolean key has another value.
     """
     trust = spec.get("trust") or []
-    # Before anything is imported, as some of the choices below need it.
+    # Before the imports that some of the choices below need.
     require_names(spec, "", trust)
     _require_parts(spec)
     settled = {
@@ -110,7 +110,7 @@ def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
     import scipy.special  # noqa: F401
 
     settled["pruning"] = _settle_pruning(settled, trust)
-    # Each of these choices depends on the one before it.
+    # Each of these choices depends on the previous one.
     prunes_on_rows = settled["pruning"].get("method") in PRUNING_METHODS_ON_ROWS
     tuning = _settle_tuning(settled["tuning"], prunes_on_rows)
     require_few_candidates(tuning, spec.get("max_candidates", DEFAULT_MAX_CANDIDATES))
@@ -124,7 +124,7 @@ def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _settle_tuning(tuning: Mapping[str, Any], prunes_on_rows: bool) -> dict[str, Any]:
-    """Return the node of tuning with its inner folds: none if the validation part is free."""
+    """Return the node of tuning with its number of inner folds: 0 if the validation part is free."""
     if "space" not in tuning:
         return dict(tuning)
     if not isinstance(tuning["space"], Mapping | list | None):
@@ -139,9 +139,9 @@ def _settle_tuning(tuning: Mapping[str, Any], prunes_on_rows: bool) -> dict[str,
 
 
 def _settle_decision(settled: Mapping[str, Any], has_free_rows: bool) -> dict[str, Any]:
-    """Return calibration and threshold with the inner folds that they learn on: none on a free validation part.
+    """Return calibration and threshold with their number of inner folds: 0 if the validation part is free.
 
-    Both are learnt on the same rows: if one of them has ``folds``, the other gets the same.
+    Both are learnt on the same rows: if one of them sets ``folds``, the other gets the same value.
     """
     parts = {part: dict(settled[part]) for part in DECISION_PARTS}
     given = [node["folds"] for node in parts.values() if node.get("folds") is not None]
@@ -154,14 +154,14 @@ def _settle_decision(settled: Mapping[str, Any], has_free_rows: bool) -> dict[st
 
 
 def settle_choices(settled: Mapping[str, Any], choices: Mapping[str, str]) -> dict[str, str]:
-    """Return the chosen option of each group, with what ``default`` became: ``auto``, ``none`` or ``custom``.
+    """Return the chosen option of each group, with ``default`` replaced by ``auto``, ``none`` or ``custom``.
 
     Parameters
     ----------
     settled : mapping
         As returned by `settle_config`.
     choices : mapping of str to str
-        As given on the command line.
+        The options given on the command line.
     """
     if choices.get("preprocessing") != "default":
         return dict(choices)
@@ -172,13 +172,13 @@ def settle_choices(settled: Mapping[str, Any], choices: Mapping[str, str]) -> di
 
 
 def to_yaml(spec: Mapping[str, Any]) -> str:
-    """Write a settled configuration as YAML, in the order of its keys."""
+    """Return a settled configuration as YAML, in the order of its keys."""
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # PyYAML may have been built without its faster C code
     return str(yaml.dump(dict(spec), Dumper=dumper, sort_keys=False, allow_unicode=True))
 
 
 def _settle_preprocessing(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Return preprocessing without an open choice, and without keys of steps that are empty."""
+    """Return preprocessing without open choices and without empty lists of steps."""
     given: dict[str, Any] = spec["preprocessing"]
     node = {key: value for key, value in given.items() if value or key not in STEP_KEYS}
     is_default = node.get("method") == "default"
@@ -221,7 +221,7 @@ def _settle_pruning(spec: Mapping[str, Any], trust: Sequence[str]) -> dict[str, 
 
 
 def _require_parts(spec: Mapping[str, Any]) -> None:
-    """Reject a configuration without a part that each job needs, or with an impossible number of processes."""
+    """Reject a configuration without a mandatory part or with an invalid number of processes."""
     for part in REQUIRED_PARTS:
         if not isinstance(spec.get(part), Mapping):
             raise UserError(f"{part} must name an option: add {part}=NAME; `bakeoff list {part}` shows them.")
@@ -231,7 +231,7 @@ def _require_parts(spec: Mapping[str, Any]) -> None:
 
 
 def require_few_candidates(tuning: Mapping[str, Any], max_candidates: int) -> None:
-    """Reject a space with more points than tuning may try.
+    """Reject a space with more points than tuning is allowed to try.
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ def require_few_candidates(tuning: Mapping[str, Any], max_candidates: int) -> No
     if not space:
         return
     grids = [space] if isinstance(space, Mapping) else space
-    # What is no list is refused elsewhere.
+    # Values other than lists are rejected elsewhere.
     lengths = [
         {name: len(values) for name, values in grid.items() if isinstance(values, list | tuple)}
         for grid in grids
@@ -269,36 +269,37 @@ def require_few_candidates(tuning: Mapping[str, Any], max_candidates: int) -> No
 
 
 def settle_booleans(node: Any, path: Path, trust: Sequence[str]) -> Any:
-    """Return a part of a configuration with a Boolean wherever a parameter takes nothing else.
+    """Return a part of a configuration with Booleans for all Boolean parameters.
 
     Parameters
     ----------
     node : object
-        Nested mappings and lists; those with a ``_target_`` are calls, whose parameters say which keys are Booleans.
+        Nested mappings and lists; those with a ``_target_`` are calls, whose parameters determine which keys are
+        Booleans.
     path : tuple
-        Of the part, for messages; empty for a whole configuration.
+        The path of the part, for messages; empty for a whole configuration.
     trust : sequence of str
         Further packages that may be imported.
 
     Raises
     ------
     UserError
-        Such a parameter is given a value that is neither true nor false.
+        The value of such a parameter is neither true nor false.
     """
     settled = deepcopy(node)
     for place, inner in walk(settled, path):
         target = inner.get(TARGET_KEY) if isinstance(inner, dict) else None
         if not isinstance(target, str):
             continue
-        # Code of the user may change while a process runs, as in a notebook.
+        # User-defined code may change while a process runs, as in a notebook.
         is_of_user = target.partition(".")[0] in trust
         try:
             booleans = find_boolean_parameters(target, trust) if is_of_user else find_known_booleans(target)
-        except UserError:  # it needs trust, does not exist, or is not installed: whoever builds it says so
+        except UserError:  # it needs trust, does not exist, or is not installed, which is reported when it is built
             continue
         for name, allows_null in booleans.items():
             value = inner.get(name)
-            # A part that is called in turn, or null where the parameter takes it, is left to the parameter.
+            # Nested parts, and null where it is allowed, are not converted.
             is_left = name not in inner or isinstance(value, Mapping) or (value is None and allows_null)
             if not is_left:
                 inner[name] = read_boolean(name_key((*place, name)), value)
@@ -306,10 +307,9 @@ def settle_booleans(node: Any, path: Path, trust: Sequence[str]) -> Any:
 
 
 def find_boolean_parameters(target: str, trust: Sequence[str] = ()) -> dict[str, bool]:
-    """Return the parameters of a class or function that are true or false, and whether each may be null.
+    """Return the Boolean parameters of a class or function, and whether each may be null.
 
-    scikit-learn's constraints say so, if there are any; else the annotation of the parameter, and without one its
-    default.
+    They are determined by scikit-learn's constraints, if any; else by the annotation of the parameter, or its default.
 
     Parameters
     ----------
@@ -339,7 +339,7 @@ find_known_booleans = lru_cache(MAX_REMEMBERED_TARGETS)(find_boolean_parameters)
 
 
 def _read_parameter(parameter: Parameter, constraint: Any) -> bool | None:
-    """Return whether a Boolean parameter may be null; None if it is no Boolean, or takes other values as well."""
+    """Return whether a Boolean parameter may be null; None if it is not a Boolean or accepts other values as well."""
     if isinstance(constraint, list):
         others = [allowed for allowed in constraint if allowed not in (BOOLEAN_CONSTRAINT, None, callable)]
         is_boolean = BOOLEAN_CONSTRAINT in constraint and not others

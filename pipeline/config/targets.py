@@ -1,9 +1,9 @@
 """The names allowed as ``_target_``, and the keys where each is allowed: checked as text before anything is imported.
 
 A configuration may come from somebody else, and importing a module runs it. So the names of the whole configuration are
-checked first. Without trust, a name of bakeoff is one that its own files in ``conf/`` have; of scikit-learn,
-imbalanced-learn and Optuna the form of a class in a public module, of which `bakeoff.pipeline.config.build` checks that
-it is a class of the kind when it has been imported.
+checked first. The names allowed without trust are those of bakeoff in the shipped files of ``conf/``, and those with
+the form of a class in a public module of scikit-learn, imbalanced-learn or Optuna; after the import,
+`bakeoff.pipeline.config.build` checks the kind of the class.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from bakeoff.pipeline.errors import UserError, did_you_mean
 
 TARGET_KEY = "_target_"
 CALL_KEYS = ("_args_", "_partial_", "_recursive_", "_convert_")
-"""Keys by which Hydra calls something else than a class with its parameters."""
+"""Keys that would make Hydra do anything but call a class with its parameters."""
 CACHE_PARAMETER = "memory"
-"""A parameter of scikit-learn's that names a folder of pickles, which are loaded: loading one may run any code."""
+"""A parameter of scikit-learn with a folder of pickles, which may run arbitrary code when they are loaded."""
 PARAMETER_KEY = "parameter"
-"""Of a figure that tries values of a parameter."""
+"""The key for the name of a parameter in a figure that tries values of it."""
 TRIED_KEYS = frozenset({"space", "default_space", "variants"})
-"""Keys below which parameters have values to try."""
+"""Keys that contain parameters with values to try."""
 SCIKIT_LEARN = "sklearn"
 KNOWN_PACKAGES = ("bakeoff", SCIKIT_LEARN, "imblearn", "optuna")
-"""Packages of which some names need no trust."""
+"""Packages that have names allowed without trust."""
 
 # Places
 
 ESTIMATOR_KEYS = (
     "learner", "preprocessing", "tuning", "balance", "target", "space", "default_space", "search", "figures", "figure",
 )  # fmt: skip
-"""Keys below which an estimator may stand: as a part, as a parameter of one, or as a value to try."""
+"""Keys that may contain estimators: as parts, as parameters of parts, or as values to try."""
 FIGURE_KEYS = ("figures", "figure")
 METRIC_KEYS = ("evaluation.metrics", "metric")
 PLACED_KEYS = (*GROUPS, "default_space", *FIGURE_KEYS, "metric", "hydra")
-"""Keys whose parts are known; a key of the user's own, to which others refer, may hold any of the names."""
+"""Keys whose parts are known; a user-defined key, to which others refer, may contain any of the names."""
 STAGES = "bakeoff.pipeline.stages"
 SAME_NAME = ("balance", "calibration", "dataset", "preprocessing", "pruning", "target", "threshold", "tuning")
 """Stages whose folder of ``conf/`` has the same name."""
@@ -54,7 +54,7 @@ OWN_MODULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     f"{STAGES}.splitting": ("evaluation", ("evaluation",)),
     **{f"{STAGES}.{name}": (name, (name,)) for name in SAME_NAME},
 }
-"""Module -> the folder of ``conf/`` whose files name what may be named of it, and the keys at which that may stand."""
+"""Module -> the folder of ``conf/`` whose files list its allowed names, and the keys that may contain them."""
 OWN_NAME = re.compile(r"_target_:\s*[\"']?(bakeoff\.[\w.]+)")
 FIGURE_NAMES = frozenset({f"bakeoff.pipeline.figures.{figure.class_name}" for figure in FIGURES.values()})
 SKLEARN_MODULES = (
@@ -67,7 +67,7 @@ SKLEARN_MODULES = (
 )  # fmt: skip
 """The public modules of scikit-learn with estimators, transformers, splitters and kernels."""
 COLUMN_SELECTOR = "sklearn.compose.make_column_selector"
-"""A class in spite of its name; the columns of a ColumnTransformer."""
+"""A class despite its name, for the columns of a ColumnTransformer."""
 CLASS_NAME = r"[A-Z][A-Za-z0-9]*"
 FUNCTION_NAME = r"[a-z][a-z0-9_]*"
 IMBLEARN_MODULES = ("combine", "over_sampling", "under_sampling")
@@ -86,23 +86,23 @@ FAMILIES: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
     (_match_names("optuna", ("samplers",), CLASS_NAME), ("hydra.sweeper.sampler",)),
     (_match_names("optuna", ("pruners",), CLASS_NAME), ("hydra.sweeper.pruner",)),
 )
-"""The form of names of other packages -> the keys of the configuration, at or below which they may stand."""
+"""The form of names of other packages -> the keys at or below which they are allowed."""
 
 # Kinds
 
 
 @dataclass(frozen=True)
 class PartKind:
-    """What a part of an experiment is.
+    """A kind of part of an experiment.
 
     Attributes
     ----------
     noun : str
         As in "learner must be an estimator".
     methods : tuple of str
-        Which it has, class and object alike.
+        Methods of the class or object.
     choices : tuple of str
-        Names of those that may stand for another part or for none.
+        Names of options, for another part or for none.
     """
 
     noun: str
@@ -147,11 +147,12 @@ KINDS: Mapping[str, PartKind] = {
     r"hydra\.sweeper\.sampler": PartKind("a sampler of Optuna", ("sample_independent",)),
     r"hydra\.sweeper\.pruner": PartKind("a pruner of Optuna", ("prune",)),
 }
-"""Pattern of a key -> what stands there. Of parameters, such as the kernel of a learner, the constructor decides."""
+"""Pattern of a key -> the kind of its part. Constructors check their own parameters, such as the kernel of a
+learner."""
 
 
 def find_kind(key: str) -> PartKind | None:
-    """Return what stands at a key of the configuration; None if the framework does not know it."""
+    """Return the kind of the part at a key of the configuration; None if it is unknown."""
     return next((kind for pattern, kind in KINDS.items() if re.fullmatch(pattern, key)), None)
 
 
@@ -163,14 +164,14 @@ def require_names(node: Any, key: str, trust: Sequence[str]) -> None:
     node : object
         A configuration with its interpolations resolved, or a part of one.
     key : str
-        Of the node, for messages; empty for the whole configuration.
+        The key of the node, for messages; empty for the whole configuration.
     trust : sequence of str
         Packages that the user trusts.
 
     Raises
     ------
     UserError
-        A name needs trust, or a key would call it in another way than with its parameters.
+        A name needs trust, or a key would make Hydra do anything but call it with its parameters.
     """
     parts_of_sklearn: list[Path] = []
     for path, value in walk(node, (key,) if key else ()):
@@ -202,7 +203,7 @@ def require_name(target: Any, key: str, trust: Sequence[str]) -> None:
     target : object
         Anything but a dotted name is rejected.
     key : str
-        Where it stands.
+        The key of the name in the configuration.
     trust : sequence of str
 
     Raises
@@ -231,21 +232,21 @@ def require_name(target: Any, key: str, trust: Sequence[str]) -> None:
 
 
 def is_known(target: str, key: str) -> bool:
-    """Return whether a name may stand at a key without trust.
+    """Return whether a name is allowed at a key without trust.
 
     Parameters
     ----------
     target : str
         A dotted name.
     key : str
-        Such as ``preprocessing.then[0]._target_``.
+        A key such as ``preprocessing.then[0]._target_``.
     """
     places = list_places(target)
     return bool(places) and (_stands_at(key, places) or not _stands_at(key, PLACED_KEYS))
 
 
 def list_places(target: str) -> tuple[str, ...]:
-    """Return the keys at or below which a name may stand without trust; none if it needs trust everywhere.
+    """Return the keys at or below which a name is allowed without trust; none if it needs trust everywhere.
 
     Examples
     --------
@@ -262,18 +263,18 @@ def list_places(target: str) -> tuple[str, ...]:
 
 @cache
 def _read_own_names(group: str) -> frozenset[str]:
-    """Return the names of bakeoff that the shipped files of a group have."""
+    """Return the names of bakeoff in the shipped files of a group."""
     texts = [file.read_text(encoding="utf-8") for file in (CONF / group).rglob("*.yaml")]
     return frozenset(name for text in texts for name in OWN_NAME.findall(text))
 
 
 def _stands_at(key: str, places: tuple[str, ...]) -> bool:
-    """Return whether a key of the configuration is one of some keys, or below one."""
+    """Return whether a key of the configuration is equal to or below one of the given keys."""
     return any(key == place or key.startswith((f"{place}.", f"{place}[")) for place in places)
 
 
 def _suggest_name(target: str, key: str) -> str:
-    """Return a sentence on the names that are similar to one that is not known; empty if none is."""
+    """Return a sentence suggesting names similar to an unknown one; empty if there are none."""
     module, _, name = target.rpartition(".")
     group, keys = OWN_MODULES.get(module, ("", ()))
     if _stands_at(key, keys):
@@ -291,10 +292,10 @@ def _suggest_name(target: str, key: str) -> str:
 def _require_no_cache(key: str, name: Any, value: Any, is_parameter: bool) -> None:
     """Reject a folder of pickles, as a parameter below an estimator of scikit-learn or among the values to try for one.
 
-    A search of scikit-learn has the parameters of its estimator as keys, in grids and in lists of grids.
+    The grids of scikit-learn's searches have the parameters of the estimator as keys.
     """
     is_name = name == PARAMETER_KEY
-    parameter = str(value if is_name else name)  # that of a part is written as part__parameter
+    parameter = str(value if is_name else name)  # parameters of nested parts are written as part__parameter
     is_cache = parameter.replace("__", ".").split(".")[-1] == CACHE_PARAMETER
     if is_cache and (is_name or (is_parameter and any(isinstance(each, str) for _, each in walk(value)))):
         raise UserError(

@@ -1,14 +1,14 @@
 """Trust: the packages whose code may run, and the settings of Hydra that a file may contain.
 
-Trust is read here, at the doors of bakeoff, from the three places where only the user writes: the words of the command,
-the argument ``trust`` of a call of Python, and an environment variable. From there it travels as words and as values:
+Trust is read here from the three sources that only the user controls: the words of the command, the argument ``trust``
+of a Python call, and an environment variable. It is passed on as words and as values:
 ``trust=[mine]`` among the words of a job, ``spec["trust"]`` in its settled configuration, and an argument ``trust`` of
-what reads a store or a model.
+functions that read a store or a model.
 
-A configuration of others is composed from their files, and so is Hydra's own part of it: the classes that Hydra
-creates, its log, the folders that it writes into, and the variables that it sets. `require_allowed_files` refuses files
-that grant trust, or set more of this part than `_is_allowed` lists. What the words of the command say is said by the
-user.
+A configuration by somebody else also contains settings of Hydra itself: the classes that it creates, its log, the
+folders that it writes to, and the variables that it sets. `require_allowed_files` rejects files that grant trust, or
+contain settings of Hydra that `_is_allowed` does not list. The words of the command are the user's, and are not
+restricted.
 """
 
 from __future__ import annotations
@@ -37,27 +37,27 @@ SECTIONS = (
     "hydra", "hydra.run", "hydra.sweep", "hydra.job", "hydra.overrides", "hydra.sweeper", PARAMS, "hydra.launcher",
     "hydra.launcher.ray", "hydra.launcher.ray.init", "hydra.launcher.ray.remote",
 )  # fmt: skip
-"""Mappings whose keys are judged one by one; every other value is judged as a whole."""
+"""Mappings whose keys are checked one by one; every other value is checked as a whole."""
 SWEEPS_FOLDER = re.compile(r"outputs/(sweeps/)?(?!(artifacts|sweeps|runs)$)[\w.-]*[\w-]")
-"""A folder of a plain name, beside those that are named by the time; a store keeps its files in ``artifacts``."""
+"""A plain name of a folder, next to the folders named by time; ``artifacts`` contains the files of a store."""
 PARAMETER = re.compile(r"(\+{1,2}(?!hydra\b))?[^\W\d_][^\s=]*")
-"""A key that a sweep gives values to; Hydra's own without a sign are refused with a cure when the sweep is planned."""
+"""A key that a sweep varies; keys of Hydra without a sign are rejected with a cure when the sweep is planned."""
 CLUSTER_NAMES = ("partition", "qos", "account", "constraint", "exclude", "gres", "comment", "mem_per_cpu", "name")
-"""Keys of a launcher whose texts choose among what a cluster has."""
+"""Keys of a launcher with texts that select resources of a cluster."""
 CLUSTER_NAME = re.compile(r"[\w.,:@+*\[\]-]*")
-"""Slurm's scripts hold the texts: a line break would end the comment, and begin a command."""
+"""Slurm scripts contain the texts: a line break would end the comment and start a command."""
 OWN_PLUGINS = "hydra_plugins.bakeoff_"
 BASIC_LAUNCHER = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
 PACKAGE_SCHEME = "pkg://"
 
 
 def read_trust(given: str | Sequence[str] = "") -> tuple[str, ...]:
-    """Return the packages that the user trusts: those that are given, and those of the environment.
+    """Return the packages that the user trusts: the given ones, and those of the environment.
 
     Parameters
     ----------
     given : str or sequence of str
-        The value of ``trust=`` on the command line, such as ``[mine,theirs]``, or the names of a call of Python.
+        The value of ``trust=`` on the command line, such as ``[mine,theirs]``, or the names in a Python call.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def read_trust(given: str | Sequence[str] = "") -> tuple[str, ...]:
 
 
 def read_trust_of_environment() -> tuple[str, ...]:
-    """Return the packages that the environment variable names.
+    """Return the packages in the environment variable.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def add_trust_of_environment(words: Sequence[str]) -> list[str]:
     Raises
     ------
     UserError
-        The word ``trust=`` has several values, to which nothing can be added.
+        The word ``trust=`` has several values, which cannot be extended.
     """
     packages = read_trust_of_environment()
     if not packages:
@@ -140,7 +140,7 @@ def is_trust_word(word: str) -> bool:
 
 
 def leave_out_current_folder() -> None:
-    """Import Hydra's package of plugins without the one in the current folder, unless that is bakeoff's own.
+    """Import Hydra's package of plugins without the one in the current folder, unless it belongs to bakeoff.
 
     Hydra imports every module of this namespace package, whatever it is asked to compose. The current folder is on the
     import path, because parts of the user are there, so that a folder ``hydra_plugins/`` of somebody else would run.
@@ -154,20 +154,20 @@ def leave_out_current_folder() -> None:
     if spec is None:
         return
     package: Any = importlib.util.module_from_spec(spec)
-    # The path of a namespace package is made anew whenever the import path changes.
+    # The path of a namespace package is recomputed whenever the import path changes.
     package.__path__ = list(spec.submodule_search_locations or ())
     sys.modules[PLUGIN_PACKAGE] = package
 
 
 def _write_as_list(word: str) -> str:
-    """Return ``trust=mine`` as the list that it stands for; other words as they are."""
+    """Return ``trust=mine`` written as a list, and other words unchanged."""
     key, _, name = word.partition("=")
     is_name = key == TRUST_KEY and _PACKAGE.fullmatch(name)
     return f"{TRUST_KEY}=[{name}]" if is_name else word
 
 
 def _read_names(given: str | Sequence[str], key: str) -> list[str]:
-    """Return names of packages, which a text gives as a list or separated by commas."""
+    """Return names of packages from a text, written as a list or separated by commas."""
     names = list(given)
     if isinstance(given, str):
         items = given.strip().removeprefix("[").removesuffix("]").split(",")
@@ -186,16 +186,16 @@ def _is_in_current_folder(entry: Path) -> bool:
 
 @dataclass(frozen=True)
 class ComposedFile:
-    """A file of a configuration, at its place.
+    """A file of a configuration, with its content placed at its keys.
 
     Attributes
     ----------
     name : str
-        As messages show it.
+        The name for messages.
     content : mapping
-        What it sets, from the root of the configuration; nothing is resolved.
+        The values, from the root of the configuration; nothing is resolved.
     is_shipped : bool
-        Whether it is one of bakeoff or Hydra.
+        Whether the file is shipped with bakeoff or Hydra.
     """
 
     name: str
@@ -204,12 +204,12 @@ class ComposedFile:
 
 
 def require_allowed_files(files: Sequence[ComposedFile], words: Sequence[str]) -> None:
-    """Reject files that say what only the command may say.
+    """Reject files with settings that only the command may contain.
 
     Parameters
     ----------
     files : sequence of ComposedFile
-        In the order in which they are merged.
+        The files in the order in which they are merged.
     words : sequence of str
         Of the command.
 
@@ -231,14 +231,14 @@ def require_allowed_files(files: Sequence[ComposedFile], words: Sequence[str]) -
 
 
 def require_own_classes(hydra: Mapping[str, Any], words: Sequence[str]) -> None:
-    """Reject a composed part of Hydra by which it would call what bakeoff does not ship.
+    """Reject composed settings that would make Hydra call code that is not shipped with bakeoff.
 
     Parameters
     ----------
     hydra : mapping
-        Plain.
+        Plain values.
     words : sequence of str
-        Of the command, which may choose a launcher of another installed package.
+        The words of the command, which may choose a launcher of another installed package.
 
     Raises
     ------
@@ -257,7 +257,7 @@ def require_own_classes(hydra: Mapping[str, Any], words: Sequence[str]) -> None:
 
 
 def require_trusted_folder(key: str, folder: str, trust: Sequence[str]) -> None:
-    """Reject a folder of files that is that of a package, which would be imported, unless the command trusts it.
+    """Reject a folder of files in a package, which would be imported, unless the command trusts it.
 
     Parameters
     ----------
@@ -292,7 +292,7 @@ def _require_given_trust(file: ComposedFile, given: Sequence[str]) -> None:
     names = [str(name) for name in trust] if isinstance(trust, list) else []
     if not trust or (names and set(names) <= set(given)):
         return
-    # By an interpolation a file names what nobody reads in it.
+    # An interpolation would hide the name of the package from readers of the file.
     packages = ",".join(names) or "PACKAGE"
     raise UserError(
         f"{TRUST_KEY} is set by {file.name}, and only the command may say what is trusted: leave the key out of the "
@@ -301,7 +301,7 @@ def _require_given_trust(file: ComposedFile, given: Sequence[str]) -> None:
 
 
 def _find_refused(content: Mapping[Any, Any]) -> str | None:
-    """Return the first key of Hydra that a file may not set; None if it may set all that it does."""
+    """Return the first key of Hydra that a file must not set; None if all its keys are allowed."""
     nodes = dict(walk(content))
     for section in SECTIONS:
         node = nodes.get(tuple(section.split(".")), {})

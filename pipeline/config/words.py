@@ -1,7 +1,7 @@
-"""The words of a command line: what would be lost or means nothing, and what they hold beside the configuration.
+"""The words of a command line: those that would be lost or mean nothing, and information besides the configuration.
 
-A word that Hydra's grammar does not read is refused when it is composed. This module loads nothing of Hydra, so that
-the usual mistakes are answered at once.
+A word that Hydra's grammar rejects is refused during composition. This module does not load Hydra, so that the usual
+mistakes are reported immediately.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from bakeoff.pipeline.text.secrets import conceal_words, find_secrets
 from bakeoff.pipeline.text.words import join_words
 
 SWEEP_KEYS = ("search", "resume", "workers", "timeout", "on_error", "on_invalid", "dry_run", "max_jobs")
-"""Keys that say how jobs are generated and run together; they are not part of any job."""
+"""Keys that determine how jobs are generated and run together; they are not part of any job."""
 SWEEP_WORD = "hydra.mode=MULTIRUN"
 RUN_WORD = "hydra.mode=RUN"
-"""Asks for a single run, even if a file describes a sweep."""
+"""The word that requests a single run, even if a file describes a sweep."""
 HYDRA_SWEEP_KEYS = re.compile(r"hydra[./](sweep|sweeper|launcher)([./]|$)")
 """Hydra's keys that have an effect in a sweep only."""
 ADDED_HYDRA_KEY = re.compile(r"\++hydra\.(\w+)")
 REMOVABLE_GROUPS = ("experiment", "space")
-"""Groups of which a job may read no file."""
+"""Groups that need not have a file in a job."""
 GROUP = f"(?P<group>{'|'.join(GROUPS)}|hydra/[\\w/]+)(@[^=]*)?"
 NO_NAME = r"(null|true|false|[\d.]+|''|\"\"|[{\[][{}\[\] ]*|)"
 LOST_WORDS: Mapping[str, str] = {
@@ -46,20 +46,20 @@ LOST_WORDS: Mapping[str, str] = {
     ),
     rf"\++(?!hydra|[^=]*@){GROUP}=[^{{]*": "{word}: {group} has an option already; leave the plus sign out.",
 }
-"""Form of a word that Hydra would drop, or refuse without its key -> why it is refused."""
+"""Form of a word that Hydra would drop, or reject without naming its key -> the reason for the rejection."""
 INTERPOLATION = "${"
 QUERY_KEY = "dataset.url="
-"""The key of the address of a database; a reference with ``$`` takes the place of its password."""
+"""The key of the address of a database; a reference with ``$`` replaces its password."""
 DELETING_PREFIX = "~"
 
 
 def check_overrides(words: Iterable[str]) -> None:
-    """Reject words that Hydra would drop, or answer without their key, such as those that choose no option.
+    """Reject words that Hydra would drop, or reject without naming their key, such as those that choose no option.
 
     Parameters
     ----------
     words : iterable of str
-        Overrides; flags are left alone.
+        Overrides; flags are ignored.
 
     Raises
     ------
@@ -83,7 +83,7 @@ for no audit, or audit=NAME; `bakeoff list audit` shows the names.
 
 
 def _require_hydra_key(name: str) -> None:
-    """Reject a key that is added to Hydra's own configuration where Hydra reads none."""
+    """Reject a key added to the configuration of Hydra that Hydra does not read."""
     from hydra.conf import HydraConf
 
     known = [field.name for field in fields(HydraConf)]
@@ -92,7 +92,7 @@ def _require_hydra_key(name: str) -> None:
 
 
 def _describe_choice(group: str) -> str:
-    """Return how an option of a group is chosen."""
+    """Return the form of the word that chooses an option of a group."""
     if group not in GROUPS:
         return f"write {group}=NAME"
     has_none = (CONF / group / "none.yaml").is_file()
@@ -101,12 +101,12 @@ def _describe_choice(group: str) -> str:
 
 
 def require_readable_folder(folder: Path) -> None:
-    """Reject a current folder whose name Hydra would interpolate: it would write elsewhere.
+    """Reject a current folder whose name Hydra would interpolate, and write elsewhere.
 
     Parameters
     ----------
     folder : Path
-        Absolute.
+        An absolute path.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def require_readable_folder(folder: Path) -> None:
 
 
 def reject_passwords(words: Iterable[str]) -> None:
-    """Reject a command line that holds the password of a database, without repeating it.
+    """Reject a command line with the password of a database, without repeating it.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def reject_passwords(words: Iterable[str]) -> None:
     Raises
     ------
     UserError
-        A word gives ``dataset.url`` a password.
+        The value of ``dataset.url`` contains a password.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def reject_passwords(words: Iterable[str]) -> None:
 
 
 def conceal_passwords(words: Sequence[str]) -> list[str]:
-    """Return the words of a command with references in place of passwords, and say so.
+    """Return the words of a command with references in place of passwords, with a note.
 
     Parameters
     ----------
@@ -194,14 +194,14 @@ def read_invocation(own: Any, swept: Sequence[str] = ()) -> Invocation:
     Parameters
     ----------
     own : DictConfig
-        Hydra's own part of the configuration of the job.
+        The settings of Hydra in the configuration of the job.
     swept : sequence of str
         Keys that vary over the sweep.
 
     Raises
     ------
     UserError
-        A single run was given a key that only a sweep has.
+        A single run has a key that applies to sweeps only.
     """
     from hydra.types import RunMode
 
@@ -225,7 +225,7 @@ def read_invocation(own: Any, swept: Sequence[str] = ()) -> Invocation:
 
 
 def list_words(overrides: Any) -> list[str]:
-    """Return the words that Hydra holds, with references to environment variables instead of their values.
+    """Return the words stored by Hydra, with references to environment variables instead of their values.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ def reject_sweep_values(own: Any) -> None:
     Parameters
     ----------
     own : DictConfig
-        Hydra's own part of the configuration.
+        The settings of Hydra in the configuration.
 
     Raises
     ------
@@ -263,7 +263,7 @@ def reject_sweep_values(own: Any) -> None:
 
 
 def reject_unread_space(words: Iterable[str], settled: Iterable[Mapping[str, Any]]) -> None:
-    """Reject values to search if nothing searches them.
+    """Reject values to search if no job searches them.
 
     Parameters
     ----------
@@ -284,7 +284,7 @@ def reject_unread_space(words: Iterable[str], settled: Iterable[Mapping[str, Any
 
 
 def note_tuned_keys(words: Iterable[str], settled: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """Return a sentence for each key of the learner that is given and has no effect because tuning chooses its value.
+    """Return a sentence for each given key of the learner that has no effect because tuning chooses its value.
 
     Parameters
     ----------
@@ -307,7 +307,7 @@ def note_tuned_keys(words: Iterable[str], settled: Sequence[Mapping[str, Any]]) 
 
 
 def note_repeated_keys(words: Iterable[str]) -> list[str]:
-    """Return a sentence for each key that is given several values one after the other, of which the last one counts.
+    """Return a sentence for each key that is given repeatedly; the last value counts.
 
     Parameters
     ----------
@@ -329,10 +329,11 @@ def note_repeated_keys(words: Iterable[str]) -> list[str]:
 
 
 def split_sweep_words(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Split the overrides of a sweep into those that the sweep itself is composed from, and those of the jobs.
+    """Split the overrides of a sweep into those that compose the sweep itself and those of its jobs.
 
     A learner's keys are unknown until the learner is chosen, and each job chooses its own. So the sweep gets Hydra's
-    keys, its own, and ``experiment``, whose file may set both; the jobs get the others, and ``experiment`` too.
+    keys, its own keys, and ``experiment``, whose file may set both; the jobs get the others, and ``experiment`` as
+    well.
 
     Parameters
     ----------
