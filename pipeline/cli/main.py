@@ -82,11 +82,6 @@ def _search_current_folder_last() -> None:
 
     An installed command does not search that folder, and ``python -m`` searches it first: a file there that is named
     as a package of others would take its place.
-
-    Raises
-    ------
-    UserError
-        The folder was deleted.
     """
     try:
         folder = os.getcwd()

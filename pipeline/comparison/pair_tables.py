@@ -88,18 +88,7 @@ def tabulate_overall_pairs(overall: OverallResult, *, shows_all: bool) -> Table:
 def _choose_pairs(
     pairs: Sequence[Pair], order: Sequence[str], turn: Callable[[Pair], Pair], shows_all: bool
 ) -> tuple[list[Pair], str]:
-    """Return pairs with the better configuration first, and how many are not shown, in words.
-
-    Parameters
-    ----------
-    pairs : sequence of PairResult or of OverallPair
-    order : sequence of str
-        Names of configurations, the best first.
-    turn : callable
-        Exchanges the configurations of a pair.
-    shows_all : bool
-        Whether to return all pairs, or those of the best configuration.
-    """
+    """Return pairs with the better configuration first, and how many are not shown, in words."""
     positions = {name: position for position, name in enumerate(order)}
     turned = [turn(pair) if positions[pair.first] > positions[pair.second] else pair for pair in pairs]
     ordered = sorted(turned, key=lambda pair: (positions[pair.first], positions[pair.second]))

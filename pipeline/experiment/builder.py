@@ -136,17 +136,7 @@ def _order_classes(learner: Any, dataset: Dataset) -> Any:
 def _choose_metrics(
     spec: Mapping[str, Any], dataset: Dataset, scored: Any, entries: Sequence[Any] | None
 ) -> dict[str, Metric]:
-    """Return the metrics that are named, each of which was tried on the target of the dataset.
-
-    Parameters
-    ----------
-    spec : mapping
-    dataset : Dataset
-    scored : estimator
-        Has the methods of the model that is scored.
-    entries : sequence or None
-        The metrics as ``evaluation.metrics`` names them.
-    """
+    """Return the metrics that are named, each of which was tried on the target of the dataset."""
     classes = dataset.classes if dataset.is_classification else None
     target = Target(dataset.y, classes, dataset.positive, has_weights=dataset.weights is not None)
     return choose_metrics(

@@ -87,11 +87,6 @@ def _sum_squares(groups: np.ndarray, y: np.ndarray) -> float:
     """Return the sum of the squared distances of the targets from the mean of their group.
 
     Of classes, the distance is that of their indicators, so that the sum is n times Gini's variance within the groups.
-
-    Parameters
-    ----------
-    groups : ndarray of shape (n,), int
-    y : ndarray of shape (n,)
     """
     sizes = np.bincount(groups)  # (g,)
     if y.dtype.kind == "f":

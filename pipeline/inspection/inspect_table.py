@@ -264,15 +264,7 @@ def _describe(findings: Iterable[Finding]) -> Iterator[str]:
 
 
 def _find_row_suspicions(frame: pd.DataFrame, dataset: Dataset | None) -> Iterator[str]:
-    """Yield sentences about copied rows, and with a target about equal rows of different targets and sorted rows.
-
-    Parameters
-    ----------
-    frame : DataFrame of shape (n, d)
-        All columns of the source.
-    dataset : Dataset or None
-        None if no target is named.
-    """
+    """Yield sentences about copied rows, and with a target about equal rows of different targets and sorted rows."""
     hashes = pd.util.hash_pandas_object(frame, index=False)
     n_copies = int(hashes.duplicated().sum())
     if n_copies:

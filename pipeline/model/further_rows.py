@@ -135,11 +135,6 @@ def _name_columns(layout: FileLayout, file: Path, record: TrainingRecord) -> Fil
     """Return the layout of a file without names, with the names that its columns had in training.
 
     By their number they are all columns of the training file, all but the target, or the features alone, in order.
-
-    Raises
-    ------
-    UserError
-        They are none of these, so that it is not known which is which.
     """
     n_columns = count_columns(file, layout)
     features = list(record.features)

@@ -84,13 +84,7 @@ def _predict_rows(model: Model, frame: pd.DataFrame, request: PredictRequest) ->
 
 
 def _choose_identifiers(frame: pd.DataFrame, model: Model, given: Sequence[str] | None) -> pd.DataFrame:
-    """Return the columns to copy: those that are named, else those that training left out as identifiers.
-
-    Raises
-    ------
-    UserError
-        The file has no such column, or a column of the predictions has its name.
-    """
+    """Return the columns to copy: those that are named, else those that training left out as identifiers."""
     columns = [str(name) for name in frame.columns]
     names = list(dict.fromkeys(given)) if given is not None else _find_identifiers(columns, model)
     outputs = list_outputs(model.estimator)

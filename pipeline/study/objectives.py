@@ -107,13 +107,7 @@ def _check_direction(direction: str) -> Direction:
 
 
 def _natural_direction(name: str, task: str, entries: Sequence[Any]) -> Direction:
-    """Return the direction in which a metric gets better.
-
-    Raises
-    ------
-    UserError
-        The name is not a metric of the run, or a test score.
-    """
+    """Return the direction in which a metric gets better."""
     if name in COST_METRICS:
         return "minimize"
     computed = [name_entry(entry) for entry in entries]

@@ -181,13 +181,7 @@ def _slot_offset(job_hash: str) -> int:
 
 
 def _open_file(path: Path, mode: int) -> int:
-    """Open a file of claims, which is created if it does not exist, and return its descriptor.
-
-    Raises
-    ------
-    UserError
-        It is a link, a pipe or a device, has another name as well, or cannot be opened.
-    """
+    """Open a file of claims, which is created if it does not exist, and return its descriptor."""
     try:
         # A pipe without a reader is refused at once, and not waited for.
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, mode)

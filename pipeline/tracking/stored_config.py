@@ -146,14 +146,7 @@ def find_data(node: Mapping[str, Any], run_id: str, source: str, path: str | Non
 
 
 def _anchor_paths(node: Mapping[str, Any], source: str) -> dict[str, Any]:
-    """Return the configuration of a dataset with absolute paths.
-
-    Parameters
-    ----------
-    node : mapping
-    source : str
-        The absolute paths of the files, of which the first belongs to the first of ``path``.
-    """
+    """Return the configuration of a dataset with absolute paths."""
     if not source:
         return dict(node)
     first_path, *others = _list_paths(node["path"])

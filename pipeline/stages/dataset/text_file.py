@@ -187,21 +187,7 @@ def _shorten(text: str) -> str:
 
 
 def _name_columns(table: pa.Table, layout: FileLayout, file: Path) -> tuple[pa.Table, list[str]]:
-    """Return the rows with names, without columns that have neither a name nor cells, and a sentence for each.
-
-    Parameters
-    ----------
-    table : Table of shape (n, d)
-        All rows as text.
-    layout : FileLayout
-    file : Path
-
-    Raises
-    ------
-    UserError
-        The first row looks like data although it should hold names, ``names`` has the wrong length, or two columns
-        have one name.
-    """
+    """Return the rows with names, without columns that have neither a name nor cells, and a sentence for each."""
     names = layout.choose_names(table.num_columns, file.name)
     if layout.has_names:
         first_row = [str(column[0]) for column in table.columns]

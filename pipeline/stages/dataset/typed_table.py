@@ -323,19 +323,7 @@ def _read_cell(cell: Any, layout: FileLayout) -> Any:
 
 
 def _name_cells(cells: pd.DataFrame, layout: FileLayout) -> tuple[pd.DataFrame, int]:
-    """Return the filled rows below the row of names, and the number of empty rows among them.
-
-    Parameters
-    ----------
-    cells : DataFrame of shape (n + 1, d)
-        None where a cell is empty.
-    layout : FileLayout
-
-    Raises
-    ------
-    ValueError
-        There are no cells, or columns have no different names.
-    """
+    """Return the filled rows below the row of names, and the number of empty rows among them."""
     from openpyxl.utils import get_column_letter
 
     is_filled = cells.map(lambda cell: cell is not None).to_numpy(dtype=bool)  # (n + 1, d)

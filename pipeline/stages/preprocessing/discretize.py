@@ -217,13 +217,7 @@ def find_cuts(cells: np.ndarray, codes: np.ndarray) -> np.ndarray:
 
 
 def _find_best_cut(counts: np.ndarray) -> int | None:
-    """Return how many of the u values are below the best cut; None if it is not accepted, or there is none.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (u, c)
-        Rows of each class at each distinct value.
-    """
+    """Return how many of the u values are below the best cut; None if it is not accepted, or there is none."""
     if len(counts) < 2:
         return None
     total = counts.sum(axis=0)  # (c,)

@@ -231,13 +231,6 @@ def _choose_path_parameter(learner: Any, grid: Grid) -> str | None:
 def _group_candidates(grid: Grid, parameter: str | None, positions: Sequence[int]) -> list[list[int]]:
     """Group candidates, by position in their grid, that differ in one parameter only; each alone if None.
 
-    Parameters
-    ----------
-    grid : Grid
-    parameter : str or None
-    positions : sequence of int
-        In ascending order.
-
     Examples
     --------
     >>> _group_candidates({"depth": [1, 2, 3], "weights": ["equal", "distance"]}, "depth", [0, 1, 2, 4, 5])

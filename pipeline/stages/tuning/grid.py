@@ -181,16 +181,7 @@ class GridTuning:
         return best_model, table
 
     def _score_candidate(self, row: int, score: Callable[[], float], left_out: list[str]) -> float:
-        """Return the score of a candidate on an inner fold; NaN, with a warning, if it is left out.
-
-        Parameters
-        ----------
-        row : int
-            The position of the candidate in the table.
-        score : callable
-        left_out : list of str
-            The reason is appended.
-        """
+        """Return the score of a candidate on an inner fold; NaN, with a warning, if it is left out."""
         candidate = ", ".join(f"{name}={value}" for name, value in self.candidates[row].items())
         try:
             with InvalidPredictions.placed(f"the candidate {candidate} of tuning"):
