@@ -26,7 +26,7 @@ MODULES: Mapping[str, str] = {
     "BakeoffWarning": "python.call",
     "ComparisonResult": "python.compare",
     "Inspection": "python.inspect",
-    "Model": "model",
+    "Model": "model.served_model",
     "RunResult": "python.run",
     "SweepResult": "python.sweep",
     "UserError": "errors",

@@ -94,7 +94,7 @@ class KNeighborsBase(NeighborSearcher):
         self.n_jobs = n_jobs
 
     def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
-        """Fit once for many numbers of neighbours, which share one search."""
+        """Fit once for many numbers of neighbours, which share one search (see `input_checks`)."""
         values = check_path_values(self, parameter, values)
         # The neighbours for the largest number contain those for all smaller ones.
         largest = clone(self).set_params(n_neighbors=max(values))

@@ -191,6 +191,7 @@ def make_records(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
     Examples
     --------
+    >>> import pandas as pd
     >>> list(make_records(pd.DataFrame({"a": [1, 2], "b": [0.1, float("nan")]})))
     [{'a': 1, 'b': 0.1}, {'a': 2, 'b': None}]
     """

@@ -33,7 +33,7 @@ from faulty_server import (
 
 from bakeoff.pipeline import experiment
 from bakeoff.pipeline.card import report
-from bakeoff.pipeline.tracking import limited_calls, metric_log, run
+from bakeoff.pipeline.tracking import limited_calls, run, run_content
 from bakeoff.pipeline.tracking.heartbeat import Heartbeat
 from bakeoff.pipeline.tracking.store import Store, open_store
 
@@ -366,7 +366,7 @@ def test_scores_that_arrive_while_a_heartbeat_is_written_are_stored(
         finishing.set()
         return get_path(*arguments)
 
-    log, fit, get_path = metric_log.log_metrics, experiment.fit_final_model, report.get_pruning_path
+    log, fit, get_path = run_content.log_metrics, experiment.fit_final_model, report.get_pruning_path
     monkeypatch.setattr(run, "Heartbeat", lambda beat, first, owner: Heartbeat(beat, 0.01, owner))
     monkeypatch.setattr(run, "log_metrics", log_slowly)
     monkeypatch.setattr(report, "get_pruning_path", read_path)
