@@ -290,7 +290,7 @@ def _suggest_name(target: str, key: str) -> str:
 
 
 def _require_no_cache(key: str, name: Any, value: Any, is_parameter: bool) -> None:
-    """Reject a folder of pickles, as a parameter below an estimator of scikit-learn or among the values to try for one.
+    """Reject a folder of pickles in the parameters of a scikit-learn estimator or in values to try.
 
     The grids of scikit-learn's searches have the parameters of the estimator as keys.
     """
