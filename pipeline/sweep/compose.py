@@ -1,4 +1,4 @@
-"""Composing the jobs of a sweep: from the values on a command line, or of a space, to the configuration of each job."""
+"""Composition of the jobs of a sweep, from values on a command line or in a space to configurations."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Choices = dict[str, str]
 LaunchJobs = Callable[[Sequence[Job], SweepOptions], Iterator[JobOutcome]]
 """Another launcher: runs a batch of jobs and yields their outcomes in order."""
 YAML_WORDS = ("null", "true", "false", "nan")
-"""Strings that would be read as other values if they were not quoted."""
+"""Strings that would be parsed as other values without quotation marks."""
 
 
 @dataclass
@@ -44,7 +44,7 @@ class Composer:
     Attributes
     ----------
     loader : ConfigLoader
-        Hydra's.
+        The loader of Hydra.
     master : DictConfig
         The configuration of the sweep itself.
     """
@@ -74,12 +74,13 @@ class Composer:
             An override is invalid.
         """
         try:
-            # Options decide which files are composed, which is slow. Jobs that differ in values alone share that step.
+            # Options determine which files are composed, which is slow. Jobs that only differ in values share this
+            # step.
             group_words = tuple(word for word in words if self.chooses_option(word))
             value_words = [word for word in words if not self.chooses_option(word)]
             values = [self._parse(word)[0] for word in value_words]
             packed, choices = self._compose_groups(group_words)
-            composed: DictConfig = pickle.loads(packed)  # a copy, in a third of the time of deepcopy
+            composed: DictConfig = pickle.loads(packed)  # a copy, three times as fast as deepcopy
             set_values(composed, values)
         except Exception as error:
             raise explain_error(error, words) from None
@@ -93,7 +94,7 @@ class Composer:
         Parameters
         ----------
         number : int
-            In the sweep, from 0.
+            The job's number in the sweep, from 0.
         words : sequence of str
             The overrides of the job.
         varying : tuple of str
@@ -116,11 +117,11 @@ class Composer:
             return ComposedJob(number, overrides, settled, invocation)
         except UserError as error:
             return ComposedJob(number, overrides, error=error)
-        except Exception as error:  # one job must not keep the others from being composed
+        except Exception as error:  # one job must not prevent the composition of the others
             return ComposedJob(number, overrides, error=UserError(f"{type(error).__name__}: {error}"))
 
     def chooses_option(self, word: str) -> bool:
-        """Whether an override chooses an option of a group, which decides what files are read."""
+        """Whether an override chooses an option of a group, which determines the files to read."""
         return self._parse(word)[1]
 
     def _parse(self, word: str) -> tuple[Override, bool]:
@@ -135,7 +136,7 @@ class Composer:
         """Return the pickled configuration of a combination of options, and the chosen option of each group."""
         if group_words not in self._bases:
             composed = self.loader.load_sweep_config(self.master, list(group_words))
-            # Hydra's own part of the configuration is large, and no job needs it.
+            # The settings of Hydra are large, and no job needs them.
             choices = {str(group): str(option) for group, option in composed.hydra.runtime.choices.items()}
             with open_dict(composed):
                 del composed["hydra"]
@@ -144,7 +145,7 @@ class Composer:
 
 
 def override_text(value: Any) -> str:
-    """Write a value in the grammar of Hydra, so that a string that looks like a number stays a string."""
+    """Return a value in the grammar of Hydra, so that a string that looks like a number stays a string."""
     if isinstance(value, dict):
         value = {str(key): _quote_text(child) for key, child in value.items()}
     elif isinstance(value, list):
@@ -178,13 +179,13 @@ class SweepCommand:
     Attributes
     ----------
     words : tuple of str
-        The overrides that the jobs are made of.
+        The overrides from which the jobs are made.
     overrides : list of Override
-        The same, parsed.
+        The parsed overrides.
     options : SweepOptions
     composer : Composer
     launch : callable or None
-        Another launcher than Hydra's basic one.
+        A launcher other than Hydra's basic one.
     folder : Path
         The folder of the sweep.
     master : DictConfig
@@ -209,7 +210,7 @@ class SweepCommand:
         """Write the configuration of the sweep into its folder, unless nothing ran and there is no folder."""
         if not self.folder.is_dir():
             return
-        # The sweep itself was composed without the overrides of its jobs; the record shows the whole command.
+        # The sweep itself was composed without the overrides of its jobs; the record contains the whole command.
         with read_write(self.master.hydra), open_dict(self.master):
             self.master.hydra.overrides.task = list(self.words)
         file = self.folder / "multirun.yaml"
@@ -223,7 +224,7 @@ def expand_overrides(overrides: Sequence[Override], options: SweepOptions, compo
     Parameters
     ----------
     overrides : sequence of Override
-        As on the command line, where a key may have several values.
+        The overrides on the command line, where a key may have several values.
     options : SweepOptions
     composer : Composer
         Finds the search space that belongs to the chosen learner.
@@ -260,7 +261,7 @@ def _list_axis(override: Override) -> Axis:
 
 
 def _pair_axes(axes: Sequence[Axis]) -> list[JobWords]:
-    """Return the overrides of each job, the values of all keys one by one; a key that does not vary is repeated.
+    """Return the overrides of each job, with the values of all keys paired; a key that does not vary is repeated.
 
     Examples
     --------
@@ -277,9 +278,9 @@ def _pair_axes(axes: Sequence[Axis]) -> list[JobWords]:
 
 
 def _search_space(words: JobWords, composer: Composer, options: SweepOptions, n_before: int) -> Iterator[JobWords]:
-    """Yield a job for each point of the learner's search space; without a space, the job as it is given.
+    """Yield a job for each point of the learner's search space; without a space, the given job.
 
-    A key that the command line gives is not searched, as in a study.
+    A key set on the command line is not searched, as in a study.
     """
     try:
         space = composer.compose(words)[0].get("space")
@@ -295,7 +296,7 @@ def _search_space(words: JobWords, composer: Composer, options: SweepOptions, n_
     n_points = sum(map(_count_points, grids))
     indices: Sequence[int] = range(n_points)
     if options.method == "random" and options.n < n_points:
-        # The points are drawn by index, so that a space of any size is never written out.
+        # The points are drawn by index, so that spaces of any size need no memory.
         indices = _draw_indices(n_points, options.n, options.seed)
     n_jobs = n_before + len(indices)
     if n_jobs > options.max_jobs:
@@ -309,12 +310,12 @@ def _search_space(words: JobWords, composer: Composer, options: SweepOptions, n_
 
 
 def _leave_out(grid: Grid, given_keys: set[str]) -> Grid:
-    """Return a grid without the parameters whose keys are given."""
+    """Return a grid without the parameters with given keys."""
     return {name: values for name, values in grid.items() if _learner_key(name) not in given_keys}
 
 
 def _learner_key(parameter: str) -> str:
-    """Return the key of a parameter; scikit-learn writes that of a part as part__parameter."""
+    """Return the key of a parameter; scikit-learn writes nested parameters as part__parameter."""
     return f"learner.{parameter.replace('__', '.')}"
 
 
@@ -331,7 +332,7 @@ def _count_points(grid: Grid) -> int:
 
 
 def _draw_indices(n_points: int, n: int, seed: int) -> list[int]:
-    """Return n different indices below `n_points`, which may be too large a number for a permutation."""
+    """Return n different indices below `n_points`, which may be too large for a permutation."""
     generator = np.random.default_rng(seed)
     drawn: dict[int, None] = {}
     while len(drawn) < n:

@@ -22,7 +22,7 @@ from bakeoff.pipeline.text.terminal import escape, make_console
 from bakeoff.pipeline.text.words import count_nouns
 
 MAX_FAILURES_SHOWN = 40
-"""Failures in the table at the end; the store has the others."""
+"""Maximum number of failures in the table at the end; the store contains the others."""
 MAX_WARNINGS_SHOWN = 5
 MIN_NAME_WIDTH = 36
 MAX_NAME_WIDTH = 60
@@ -68,7 +68,7 @@ class SweepDisplay:
         self._bar.stop()
 
     def show_start(self, plan: Plan, continued: str) -> None:
-        """Print how many jobs there are, how many will run, and which earlier sweep had the same jobs."""
+        """Print the number of jobs, how many will run, and the earlier sweep with the same jobs."""
         longest = max((len(entry.name) for entry in plan.with_state(TO_DO)), default=0)
         self._name_width = min(max(longest, MIN_NAME_WIDTH), MAX_NAME_WIDTH)
         self._out.print(_summarize_plan(plan))
@@ -82,21 +82,21 @@ class SweepDisplay:
             self._out.print(f"continues sweep {escape(continued)}")
 
     def show_best(self, outcomes: Sequence[JobOutcome]) -> None:
-        """Show the best of the jobs that were done before in the progress bar."""
+        """Show the best of the earlier jobs in the progress bar."""
         for outcome in outcomes:
             self._bar.update(self._task, best=self._describe_best(outcome))
 
     def show_checked(self, left_out: str, datasets: Sequence[Dataset], notes: Sequence[str]) -> None:
-        """Print what the checks of the jobs found.
+        """Print the findings of the checks of the jobs.
 
         Parameters
         ----------
         left_out : str
-            Which learners of a pattern are not among the jobs; empty if all are.
+            A sentence on the learners of a pattern without a job; empty if there are none.
         datasets : sequence of Dataset
-            Each names what may be wrong with its columns, and which are left out.
+            Datasets with notes on suspicious columns and columns left out.
         notes : sequence of str
-            What may be wrong with the command.
+            Notes on possible mistakes in the command.
         """
         if left_out:
             self._out.print(escape(left_out))
@@ -106,7 +106,7 @@ class SweepDisplay:
         self.show_problems(notes)
 
     def show_problems(self, problems: Sequence[str]) -> None:
-        """Print what went wrong without stopping the sweep."""
+        """Print problems that did not stop the sweep."""
         for problem in problems:
             self._err.print(f"[yellow]warning:[/] {escape(problem)}")
 
@@ -118,7 +118,7 @@ class SweepDisplay:
             self._preprocessing_counts[outcome.preprocessing] += 1
         failed = f"{self._n_failed} failed" if self._n_failed else ""
         self._bar.update(self._task, advance=1, failed=failed, best=self._describe_best(outcome))
-        # On a terminal the bar must print the line itself, or the two would overwrite each other.
+        # On a terminal the bar must print the line itself, or they would overwrite each other.
         has_bar = self._err.is_terminal and self._out.is_terminal
         console = self._bar.console if has_bar else self._out
         console.print(_format_outcome(outcome, self._name_width))
@@ -132,12 +132,12 @@ class SweepDisplay:
         self._err.print(f"none of {count_nouns(n_jobs, 'job')} was started; they were still being checked.")
 
     def show_interrupted(self, outcomes: Sequence[JobOutcome], n_planned: int) -> None:
-        """Print how many jobs are done when a sweep is interrupted, and how it goes on.
+        """Print how many jobs were done when a sweep was interrupted, and how to continue it.
 
         Parameters
         ----------
         outcomes : sequence of JobOutcome
-            Those that are known.
+            The known outcomes.
         n_planned : int
             The number of different jobs.
         """
@@ -145,18 +145,18 @@ class SweepDisplay:
         self._err.print(f"{n_done} of {count_nouns(n_planned, 'job')} done; the same command runs the others.")
 
     def show_end(self, outcomes: Sequence[JobOutcome], n_planned: int, skips_invalid: bool) -> None:
-        """Print what preprocessing=auto did, the warnings of the learners, and the jobs that did not finish.
+        """Print the effect of preprocessing=auto, the warnings of the learners, and the jobs that did not finish.
 
         Parameters
         ----------
         outcomes : sequence of JobOutcome
         n_planned : int
         skips_invalid : bool
-            Whether the user asked to leave out invalid jobs, which are then counted by themselves.
+            Whether the user asked to leave out invalid jobs, which are then counted separately.
         """
         for summary, n_jobs in self._preprocessing_counts.items():
             self._out.print(f"preprocessing auto of {count_nouns(n_jobs, 'job')}: {escape(summary)}")
-        # Many jobs give the same warning, so each is printed once with the number of jobs.
+        # Many jobs cause the same warning, so each is printed once with the number of jobs.
         shown = list(self._warning_counts.items())[:MAX_WARNINGS_SHOWN]
         for warning, n_jobs in shown:
             self._err.print(f"[yellow]warning[/] of {count_nouns(n_jobs, 'job')}: {escape(warning)}")
@@ -174,7 +174,7 @@ class SweepDisplay:
         sweep : str
             The name of the sweep.
         settings : sequence of mapping
-            Of the stores of the jobs; empty if nothing is stored.
+            The settings of the stores of the jobs; empty if nothing is stored.
         """
         for table in tables:
             show_table(table, self._out)
@@ -197,7 +197,7 @@ class SweepDisplay:
         if left_out:
             self._err.print(f"{len(left_out)} of {count_nouns(n_planned, 'job')} skipped as invalid (on_invalid=skip):")
             self._show_reasons(left_out)
-        # A stopped job is not a failure: the study has decided that its score is not needed.
+        # A stopped job is not a failure: the study does not need its score.
         others = [outcome for outcome in outcomes if outcome not in left_out]
         unfinished = [outcome for outcome in others if outcome.kind not in (FINISHED, SKIPPED, STOPPED)]
         if unfinished:
@@ -214,7 +214,7 @@ class SweepDisplay:
             self._err.print("Correct them, or add on_invalid=skip to run the others.")
 
     def show_plan(self, plan: Plan, workers: int) -> None:
-        """Print all jobs, which are done or invalid and why, and how long the others may take."""
+        """Print all jobs with their states and reasons, and the expected duration of those to do."""
         rows = []
         for entry in plan.entries:
             hint = entry.reason if entry.seconds is None else f"about {format_seconds(entry.seconds, 2)}"
@@ -222,7 +222,7 @@ class SweepDisplay:
         for line in align_lines(make_table("", [""] * 4, rows)):
             self._out.print(escape(line))
         self._out.print(_summarize_plan(plan))
-        # The total is given only if some durations are known; jobs without one are counted apart.
+        # The total is printed only if some durations are known; jobs without one are counted separately.
         estimates = [entry.seconds for entry in plan.with_state(TO_DO) if entry.seconds is not None]
         if estimates:
             n_unknown = len(plan.with_state(TO_DO)) - len(estimates)
@@ -231,7 +231,7 @@ class SweepDisplay:
             self._out.print(f"about {duration}{unknown}")
 
     def _describe_best(self, outcome: JobOutcome) -> str:
-        """Return the best job so far on the dataset of a job."""
+        """Return a description of the best job so far on the dataset of a job."""
         dataset = "" if outcome.cell is None else outcome.cell.dataset
         key = dataset, outcome.headline
         # The scores of a skipped job were read from the store.
@@ -269,7 +269,7 @@ def _is_better(outcome: JobOutcome, best: JobOutcome) -> bool:
 
 
 def _summarize_plan(plan: Plan) -> str:
-    """Return how many jobs there are, and how many of each state: "to do" always, the others if there are any."""
+    """Return the number of jobs, in total and by state: "to do" always, other states if there are any."""
     words = {TO_DO: "to run", DONE: "already done", DUPLICATE: "given twice", INVALID: "invalid"}
     counts = {state: len(plan.with_state(state)) for state in words}
     shown = [f"{count} {words[state]}" for state, count in counts.items() if count or state == TO_DO]

@@ -1,19 +1,19 @@
 """The decision whether a job is done, runs elsewhere, or failed.
 
 A job is done if the store has a FINISHED run under its ``config_hash``, or if its result was kept on this machine when
-the store was lost. Plans ask for many jobs, a process asks for the job that it is about to run, and the sweep asks for
-the job of a process that died.
+the store was lost. The decision is made for many jobs by plans, for one job before it runs, and for the job of a
+process that died.
 
 Of all processes that use one store, only one runs a job, under a claim: a record lock on eight bytes of a file next to
-the store. The kernel releases it when its process ends, by whatever signal, so that a killed job does not stay claimed;
-and NFS passes it on to other machines.
+the store. The kernel releases it when its process ends, by whatever signal, so that a killed job does not remain
+claimed; and NFS passes it on to other machines.
 
-The eight bytes hold a count, as in a sequence lock: it is odd while the job runs, and even after the job has ended. If
+The eight bytes contain a count, as in a sequence lock: it is odd while the job runs, and even after it has ended. If
 a process takes a claim and finds an even count that has not changed since the store was asked, then no other process
 ran the job in between. With any other count the store must be asked again.
 
-A store that is a server has no file next to it. Its claims are in a folder of the user, in the temporary folder of this
-machine, where everybody may write: so links are not followed, and a folder or a file of another user is refused.
+A store on a server has no file next to it. Its claims are in a folder of the user, in the temporary folder of this
+machine, where everybody may write: so links are not followed, and a folder or a file of another user is rejected.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ STORED_NOW = "it had finished before, and its results are stored now"
 
 
 def find_done_jobs(store: Store, hashes: Collection[str]) -> dict[str, str]:
-    """Return the runs of those jobs that are done: ``config_hash`` -> run id.
+    """Return the runs of the finished jobs: ``config_hash`` -> run id.
 
     Runs whose process died are ended first: they would count as running, and their jobs would wait for them.
     """
@@ -64,13 +64,13 @@ def find_ended_job(job: Job, tracker: Tracker, claim_count: int) -> JobOutcome |
     ----------
     job : Job
     tracker : Tracker
-        Has opened its store.
+        A tracker with an open store.
     claim_count : int
-        The count of its claim, which this process holds now.
+        The count of the job's claim, which this process holds.
     """
     store = tracker.store
     assert store is not None
-    # An unchanged count tells without a query that no other process ran the job since the plan asked for it.
+    # An unchanged count shows without a query that no other process has run the job since it was planned.
     if claim_count % 2 or claim_count != job.claim_count or not can_trust_claims(store.uri):
         run_id = history.find_finished_runs(store, [job.hash]).get(job.hash)
         if run_id is not None:
@@ -88,11 +88,11 @@ def find_lost_job(job: Job, store: Store | None, reason: str, *, resume: bool) -
     ----------
     job : Job
     store : Store or None
-        That of the job, if it is stored.
+        The store of the job, if it is stored.
     reason : str
         Why the process died.
     resume : bool
-        Whether a run that was finished before counts.
+        Whether an earlier finished run counts.
     """
     if store is None:
         return job.to_outcome(KILLED, reason)
@@ -110,7 +110,7 @@ SLOT_BYTES = 8
 COUNT_FORMAT = "<q"
 FOLDER_MODE = 0o700
 FILE_MODE = 0o666
-"""Further restricted by the umask: who may write the store of a group may run its jobs."""
+"""Further restricted by the umask: users who can write to the store of a group can run its jobs."""
 WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -136,7 +136,7 @@ class Claims:
         Raises
         ------
         UserError
-            In the place of the file is something else, or the folder belongs to another user.
+            The path is not a regular file, or the folder belongs to another user.
         """
         if can_trust_claims(uri):
             return cls(_open_file(Path(f"{sqlite_path(uri)}.claims"), FILE_MODE))
@@ -153,7 +153,7 @@ class Claims:
 
     @contextmanager
     def hold(self, job_hash: str) -> Iterator[int | None]:
-        """Take the claim, yield the count it had before, and release it; yield None if another process holds it."""
+        """Take the claim, yield its previous count, and release it; yield None if another process holds it."""
         offset = _slot_offset(job_hash)
         try:
             fcntl.lockf(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB, SLOT_BYTES, offset)
@@ -172,7 +172,7 @@ class Claims:
 
 
 def can_trust_claims(uri: str) -> bool:
-    """Whether all processes that use a store have claims in one file; those of a server may be on other machines."""
+    """Whether all processes that use a store share one file of claims; those of a server may be on other machines."""
     return uri.startswith(SQLITE_PREFIX)
 
 
@@ -181,9 +181,9 @@ def _slot_offset(job_hash: str) -> int:
 
 
 def _open_file(path: Path, mode: int) -> int:
-    """Open a file of claims, which is created if it does not exist, and return its descriptor."""
+    """Open a file of claims, or create it, and return its descriptor."""
     try:
-        # A pipe without a reader is refused at once, and not waited for.
+        # A pipe without a reader is rejected immediately instead of blocking.
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, mode)
     except OSError as error:
         reason = "it is a link" if error.errno == errno.ELOOP else str(error.strerror)
@@ -204,7 +204,7 @@ def _explain_file(path: Path, reason: str) -> UserError:
 
 
 def _require_own_folder(folder: Path) -> None:
-    """Create a folder that nobody else may use, or reject one that somebody else may."""
+    """Create a folder that is private to the user, or reject one that is not."""
     with suppress(FileExistsError):
         folder.mkdir(mode=FOLDER_MODE)
     found = folder.lstat()
@@ -239,10 +239,9 @@ class FailedJobs:
     Attributes
     ----------
     overrides : list of sequence of str
-        Those of each job.
+        The overrides of each job.
     notes : list of str
-        A sentence for each job that another user, or another machine, wrote into the store: it runs with the rights of
-        this one.
+        A sentence for each job stored by another user or machine: it runs with the rights of this user.
     """
 
     overrides: list[Sequence[str]]
@@ -252,8 +251,8 @@ class FailedJobs:
 def find_failed_jobs(request: RerunRequest) -> FailedJobs:
     """Return the jobs that failed and were never finished.
 
-    Whoever can write to the store can write a job into it. So what a job trusted is dropped, as are words for Hydra
-    itself: the packages that a command trusts are those that it names.
+    Anyone who can write to the store can add a job to it. So the trust of a job is dropped, as are words for Hydra
+    itself: a command trusts only the packages that it names.
 
     Parameters
     ----------
@@ -277,7 +276,7 @@ def find_failed_jobs(request: RerunRequest) -> FailedJobs:
 
 
 def _replace_store(words: Sequence[str], request: RerunRequest, store: Store) -> list[str]:
-    """Return the overrides of a job with the store in which it was found: the one that they name may have moved."""
+    """Return the overrides of a job with the store in which it was found: the original store may have moved."""
     replaced = {}
     if request.tracking__uri is not None:
         replaced[URI_KEY] = request.tracking__uri

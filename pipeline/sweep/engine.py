@@ -1,4 +1,4 @@
-"""The engine of sweeps: plan all jobs, then run those to do, in this process, in workers, or with another launcher."""
+"""The engine of sweeps: plan all jobs, then run those to do in this process, in workers, or with another launcher."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ POLL_SECONDS = 0.5
 """Time between two checks of a job that another process runs."""
 LOST_STORE = "the store is lost, and no further job is started; the same command runs the others when the store works"
 RunJobs = Callable[[Iterable[Job]], Iterator[JobOutcome]]
-"""Takes jobs one by one, as there is room for them, and yields their outcomes as they arrive."""
+"""Consumes jobs one by one as processes become free, and yields their outcomes as they arrive."""
 RecordOutcome = Callable[[JobOutcome], object]
-"""Records how a job ended that need not run."""
+"""Records the outcome of a job that need not run."""
 
 
 class Search(ABC):
-    """Chooses the jobs of a sweep: it is asked for each when a process is free, and told how it ended.
+    """Chooses the jobs of a sweep, each when a process is free, with the outcomes of earlier ones.
 
     Attributes
     ----------
     n_jobs : int
         The largest number of jobs.
     batch_size : int or None
-        The number of jobs that another launcher gets at a time; None for all of them.
+        The number of jobs passed to another launcher at a time; None for all of them.
     """
 
     n_jobs: int
@@ -47,16 +47,16 @@ class Search(ABC):
 
     @abstractmethod
     def ask(self, record: RecordOutcome) -> Iterator[Job]:
-        """Yield the jobs to run, each chosen when it is asked for.
+        """Yield the jobs to run, each chosen on demand.
 
         Parameters
         ----------
         record : callable
-            Takes the outcome of a job that was chosen and need not run.
+            Records the outcome of a chosen job that need not run.
         """
 
     def tell(self, outcome: JobOutcome) -> JobOutcome:
-        """Take the outcome of a job, and return it as it is kept and shown."""
+        """Record the outcome of a job, and return it in the form to keep and show."""
         return outcome
 
 
@@ -77,24 +77,24 @@ class ListedJobs(Search):
 
 @dataclass(frozen=True)
 class SweepReport:
-    """What a sweep has done.
+    """The results of a sweep.
 
     Attributes
     ----------
     outcomes : list of JobOutcome
-        Of the jobs that ended, were done before, or were refused.
+        The outcomes of the jobs that ended, were already done, or were refused.
     name : str
-        The name of the sweep, which is that of an earlier one if it was continued.
+        The name of the sweep, or of the earlier sweep that it continues.
     plan : Plan
-        Without entries for a study, which knows its jobs one by one.
+        The plan; without entries for a study, which chooses its jobs one by one.
     results : list of JobOutcome
-        Of all jobs, with the stored scores of those that were done before; empty if nothing was to run.
+        The outcomes of all jobs, with stored scores of those already done; empty if nothing was to run.
     settings : list of mapping
         Of the stores of the jobs; empty if nothing is stored.
     notes : tuple of str
-        What may be wrong with the data, and what went wrong without stopping the sweep.
+        Notes on possible problems of the data, and problems that did not stop the sweep.
     is_dry_run : bool
-        Whether only the plan was asked for.
+        Whether only the plan was requested.
     skips_invalid : bool
         Whether invalid jobs were to be left out.
     """
@@ -116,12 +116,12 @@ class SweepReport:
 
 @dataclass
 class SweepEngine:
-    """Plans and runs a sweep, and prints what happens.
+    """Plans and runs a sweep, and prints its progress.
 
     Attributes
     ----------
     command : SweepCommand
-        Its folder is created only if something runs.
+        The command, whose folder is created only if something runs.
     """
 
     command: SweepCommand
@@ -139,14 +139,14 @@ class SweepEngine:
         ----------
         composed_jobs : sequence of ComposedJob
         pattern : LearnerPattern or None
-            What names the learners of the jobs, if they are not named explicitly.
+            The pattern that selects the learners, if they are not named explicitly.
         notes : sequence of str
-            What is to be said of the command.
+            Notes on the command.
 
         Raises
         ------
         UserError
-            A store cannot be written, or the pattern names no learner for the task.
+            A store cannot be written, or the pattern matches no learner for the task.
         """
         command = self.command
         options = command.options
@@ -178,7 +178,7 @@ class SweepEngine:
             plan = planner.add_estimates(plan)
             display.show_plan(plan, options.workers)
             return replace(report, plan=plan)
-        # An invalid job is often a mistake in the command, which then concerns the other jobs too.
+        # An invalid job is often a mistake in the command, which then affects the other jobs as well.
         if report.outcomes and not self._skips_invalid:
             display.show_invalid(plan)
             return report
@@ -188,7 +188,7 @@ class SweepEngine:
         """Run the jobs of a plan that are not done, and return the report with their outcomes."""
         command = self.command
         plan = report.plan
-        # A store that cannot be written must be refused before the first job runs.
+        # A store that cannot be written must be rejected before the first job runs.
         for job in plan.jobs:
             get_tracker(self._runner.resources, job.spec).open_store()
         stores = self._find_stores(plan)
@@ -200,7 +200,7 @@ class SweepEngine:
             display.show_start(plan, continued="" if report.name == command.folder.name else report.name)
             display.show_problems(problems)
             done = [entry.to_outcome(SKIPPED) for entry in plan.with_state(DONE)]
-            # The best so far is the best of all jobs of the sweep, and not of those alone that run now.
+            # The best so far is the best of all jobs of the sweep, including those already done.
             skipped = add_stored_scores(done, stores)
             display.show_best(skipped)
             loop = SweepLoop(command.options.max_failures, display, search, [*report.outcomes, *skipped])
@@ -221,7 +221,7 @@ class SweepEngine:
         return report
 
     def _describe_limits(self, plan: Plan) -> list[str]:
-        """Return what is said of more processes than this machine has cores."""
+        """Return notes on requests for more processes than this machine has cores."""
         most_jobs = max((job.spec.get("n_jobs", 1) for job in plan.jobs), default=1)
         command = self.command
         of_workers = describe_limit("workers", command.options.workers) if command.launch is None else ()
@@ -234,7 +234,7 @@ class SweepEngine:
 
 
 def make_job_runner(command: SweepCommand) -> JobRunner:
-    """Return the runner of the process of a sweep, which leaves the code of the user to the processes that run jobs."""
+    """Return the runner of the process of a sweep, which leaves user-defined code to the processes that run jobs."""
     options = command.options
     runs_here = command.launch is None and not _needs_workers(options)
     return JobRunner(options.resume, options.timeout, command.tracebacks, tries_own_code=runs_here)
@@ -258,10 +258,10 @@ def executor(runner: JobRunner, command: SweepCommand, search: Search) -> Iterat
     Parameters
     ----------
     runner : JobRunner
-        Runs jobs in this process; workers get its settings.
+        The runner for this process, whose settings workers inherit.
     command : SweepCommand
     search : Search
-        No more workers are started than it has jobs.
+        The source of jobs, which limits the number of workers.
     """
     options = command.options
     launch = command.launch
@@ -297,7 +297,7 @@ class SweepLoop:
     display : SweepDisplay
     search : Search
     outcomes : list of JobOutcome
-        Those that are known before; the others are appended as they arrive.
+        Outcomes known in advance; the others are appended as they arrive.
     has_lost_store : bool
         Whether a job ended because its store cannot be used.
     """
@@ -310,19 +310,19 @@ class SweepLoop:
     _is_stopped: bool = field(default=False)
 
     def run_all(self, run_jobs: RunJobs) -> None:
-        """Run the jobs; those that another process runs are tried again until they have ended.
+        """Run the jobs; retry those that run in another process until they have ended.
 
         Parameters
         ----------
         run_jobs : callable
-            As from `executor`.
+            A function yielded by `executor`.
         """
         jobs: Iterable[Job] = self.search.ask(self.record_outcome)
         with self.display:
             while not self._is_stopped:
                 started: dict[int, Job] = {}
                 outcomes = run_jobs(self._until_stopped(jobs, started))
-                # A job that another process runs is not done yet: it may fail there, and is then run here.
+                # A job in another process may still fail, and is then run here.
                 busy = [started[outcome.number] for outcome in outcomes if not self.record_outcome(outcome)]
                 if not busy:
                     return
@@ -331,13 +331,13 @@ class SweepLoop:
                 jobs = busy
 
     def record_outcome(self, outcome: JobOutcome) -> bool:
-        """Keep and show an outcome; return False if there is none yet because another process runs the job."""
+        """Record and show an outcome; return False if the job still runs in another process."""
         if outcome.kind == BUSY:
             return False
         outcome = self.search.tell(outcome)
         self.outcomes.append(outcome)
         self.display.show_outcome(outcome)
-        # Jobs that are running now still end; only no further ones are started.
+        # Running jobs are completed, but no further ones are started.
         if outcome.has_lost_store and not self.has_lost_store:
             self.has_lost_store = True
             self._is_stopped = True
@@ -348,7 +348,7 @@ class SweepLoop:
         return True
 
     def _until_stopped(self, jobs: Iterable[Job], started: dict[int, Job]) -> Iterator[Job]:
-        """Yield jobs until too many have failed, and keep by number those that were started."""
+        """Yield jobs until too many have failed, and record the started ones by number."""
         remaining = iter(jobs)
         while not self._is_stopped and (job := next(remaining, None)) is not None:
             started[job.number] = job

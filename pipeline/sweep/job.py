@@ -28,7 +28,7 @@ from bakeoff.pipeline.tracking import RunDescription, RunStopped, Tracker
 from bakeoff.pipeline.tracking.description import describe_run
 
 ContinueRule = Callable[[Experiment, Sequence[FoldResult]], bool]
-"""Decides, from the folds so far, whether to evaluate the next one."""
+"""Returns, from the folds so far, whether to evaluate the next one."""
 
 
 @dataclass(frozen=True)
@@ -42,12 +42,12 @@ class PreparedJob:
     experiment : Experiment
     splits : Splits
     figure_choice : FigureChoice
-        The figures to draw, and why others are left out.
+        The figures to draw, and the reasons for leaving out others.
     description : RunDescription
     audit : Audit or NoAudit
-        Checks each fold after it was evaluated.
+        The audit of each fold after its evaluation.
     audit_verdict : AuditVerdict
-        Of the checks before the first fit.
+        The verdict of the checks before the first fit.
     """
 
     spec: Mapping[str, Any]
@@ -71,7 +71,7 @@ class JobResult:
         The run's model.
     run_id : str or None
     stopped : str
-        After how many folds the run was stopped; empty if it was completed.
+        A note on the folds after which the run was stopped; empty if it was completed.
     """
 
     prepared: PreparedJob
@@ -89,7 +89,7 @@ def prepare_job(
     job_hash: str | None = None,
     tries_own_code: bool = True,
 ) -> PreparedJob:
-    """Build and check a job; nothing is stored, and nothing is fitted but the trials of some checks on a few rows.
+    """Build and check a job; nothing is stored, and nothing is fitted except in checks on a few rows.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def prepare_job(
     job_hash : str, optional
         The ``config_hash`` under which the job was planned.
     tries_own_code : bool
-        Whether a learner of the user is among those that may be fitted on a few rows.
+        Whether user-defined learners may be fitted on a few rows.
 
     Raises
     ------
@@ -166,7 +166,7 @@ def execute_job(
                 kept = fold if splits.is_listed else fold.without_model()
                 run.record_fold(kept)
                 folds.append(kept)
-                # The rule is called after the last fold too, because a study records its score.
+                # The rule is called after the last fold as well, because a study records its score.
                 if not should_continue(experiment, folds) and len(folds) < n_folds:
                     raise RunStopped(f"after {len(folds)} of {n_folds} folds")
             model = _hide_in_warnings(fit_final_model(experiment, splits, last), configuration)
@@ -177,7 +177,7 @@ def execute_job(
 
 
 def _hide_in_warnings(model: FittedModel, configuration: str) -> FittedModel:
-    """Return a model whose warnings hold no value of a variable that a configuration refers to."""
+    """Return a model whose warnings contain no value of a variable in a configuration."""
     warnings = tuple(hide_secrets(warning, configuration) for warning in model.warnings)
-    # Under holdout the model of the run is that of the fold, the same object.
+    # Under holdout the model of the run and of the fold are the same object.
     return model if warnings == model.warnings else replace(model, warnings=warnings)

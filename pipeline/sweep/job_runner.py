@@ -1,4 +1,4 @@
-"""Running the jobs of one process, one after the other, so that none affects the next."""
+"""Execution of the jobs of one process, one after the other, so that none affects the next."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from bakeoff.pipeline.tracking.run import get_tracker
 from bakeoff.pipeline.tracking.store import Store
 
 MAX_PREPARED_BYTES = 1 << 26
-"""Memory for the splits of jobs that were checked and wait to run; those beyond it are prepared a second time."""
+"""Memory for the splits of checked jobs that wait to run; jobs beyond it are prepared again."""
 
 
 @dataclass
@@ -52,11 +52,11 @@ class JobRunner:
     on_start : callable
         Called when the time of a job starts to count.
     should_continue : callable or None
-        Called with the progress of a job after each fold; returns whether to evaluate further folds.
+        Function of the progress of a job, called after each fold; returns whether to evaluate further folds.
     resources : PartCache
         Datasets and stores that the jobs share.
     tries_own_code : bool
-        Whether `check_job` may fit learners of the user on a few rows: not where other processes run the jobs, because
+        Whether `check_job` may fit user-defined learners on a few rows: not where other processes run the jobs, because
         such code may end its process.
     """
 
@@ -78,11 +78,11 @@ class JobRunner:
         return self._claims[store.uri]
 
     def find_store(self, job: Job) -> Store | None:
-        """Return the store of a job if it exists; create none."""
+        """Return the store of a job if it exists; it is not created."""
         return get_tracker(self.resources, job.spec).find_store()
 
     def identify_job(self, number: int, spec: Mapping[str, Any], invocation: Invocation) -> Job:
-        """Return the job of a settled configuration, with its name and hash; this reads its data.
+        """Return the job of a settled configuration, with its name and hash, which requires reading its data.
 
         Parameters
         ----------
@@ -104,7 +104,7 @@ class JobRunner:
         return Job(number, name, job_hash, spec, invocation, dataset.name, cell)
 
     def count_claims(self, job: Job) -> Job:
-        """Return the job with the count of its claim: if it has changed later, the store is asked once more.
+        """Return the job with the count of its claim: if it changes later, the store is queried again.
 
         Raises
         ------
@@ -138,7 +138,7 @@ class JobRunner:
 
     @contextmanager
     def _refusing_errors(self, spec: Mapping[str, Any]) -> Iterator[None]:
-        """Turn any error of a part into one that concerns its own job: code of the user raises what it likes."""
+        """Turn any exception into an error of its job, because user-defined code may raise any exception."""
         try:
             yield
         except (UserError, KeyboardInterrupt):
@@ -156,7 +156,7 @@ class JobRunner:
         """
         try:
             return self._run_claimed(job)
-        except Exception as error:  # of the store or the claims; errors of the job are its outcome already
+        except Exception as error:  # of the store or the claims; errors of the job are already part of its outcome
             return self._to_failure(job, error)
 
     def _run_claimed(self, job: Job) -> JobOutcome:
@@ -176,7 +176,7 @@ class JobRunner:
             return find_ended_job(job, tracker, claim_count) or self._run_unclaimed(job)
 
     def _run_unclaimed(self, job: Job) -> JobOutcome:
-        """Run a job and return its outcome, which names any error that it raised."""
+        """Run a job and return its outcome, which contains any error."""
         self.on_start()
         try:
             with limit_time(self.timeout):
@@ -197,14 +197,14 @@ class JobRunner:
         return replace(outcome, has_lost_store=isinstance(error, StoreError))
 
     def _report_error(self, error: BaseException, spec: Mapping[str, Any]) -> str:
-        """Return an error in words, and print its traceback if that is asked for, both without secrets."""
+        """Return the message of an error, and print its traceback if requested, both without secrets."""
         configuration = json.dumps(spec, default=str)
         if self.tracebacks:
             print(format_traceback(error, configuration), file=sys.stderr)
         return describe_error(error, configuration)
 
     def _take_prepared(self, job: Job) -> PreparedJob:
-        """Return the job as `check_job` prepared it, else prepare it now."""
+        """Return the job prepared by `check_job`, or prepare it now."""
         # In a study, the jobs that were checked and those that run are numbered separately, so the job is compared too.
         kept_job, prepared = self._prepared.pop(job.number, (None, None))
         if prepared is not None and kept_job is job:
@@ -212,7 +212,7 @@ class JobRunner:
         return prepare_job(job.spec, job.invocation, self.resources, job_hash=job.hash)
 
     def _continue_rule(self, job: Job) -> ContinueRule:
-        """Return the rule that decides after each fold of a job whether to evaluate the next one."""
+        """Return the rule applied after each fold of a job to determine whether to evaluate the next one."""
         should_continue = self.should_continue
         if should_continue is None:
             return always_continue
@@ -276,7 +276,7 @@ def describe_result(job: Job, result: JobResult) -> JobOutcome:
 def _locate_result(spec: Mapping[str, Any], invocation: Invocation, dataset: str, digest: str) -> JobCell:
     """Return the place of a job's result in a table."""
     varying = invocation.varying
-    # The name of a file stands for its path.
+    # The name of a file replaces its path.
     keys = [key.partition(".")[2] for key in varying if key.startswith("dataset.") and key != "dataset.path"]
     values = [f"{key}={spec['dataset'].get(key)}" for key in keys if key in spec["dataset"]]
     configuration = name_configuration(invocation.choices, spec, varying)

@@ -23,7 +23,7 @@ NAN = float("nan")
 
 @dataclass(frozen=True)
 class ComposedJob:
-    """A job as it was composed, or the error that prevented it.
+    """A composed job, or the error that prevented its composition.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class JobCell:
     dataset : str
         The dataset's name, and its keys that vary over the sweep.
     dataset_digest : str
-        Tells datasets of one name apart; empty if the data cannot be read.
+        A digest that distinguishes datasets with the same name; empty if the data cannot be read.
     """
 
     configuration: str
@@ -73,7 +73,7 @@ class Job:
     name : str
         The name of its run.
     hash : str
-        Its ``config_hash``.
+        The ``config_hash`` of the job.
     spec : mapping
         The settled configuration.
     invocation : Invocation
@@ -95,13 +95,13 @@ class Job:
     claim_count: int = -1
 
     def to_outcome(self, kind: str, reason: str = "", run_id: str | None = None) -> JobOutcome:
-        """Return the outcome of the job if it has measured nothing."""
+        """Return the outcome of the job without measured values."""
         return JobOutcome(self.number, self.name, kind, reason, run_id=run_id, cell=self.cell)
 
 
 @dataclass(frozen=True)
 class JobProgress:
-    """What a job has measured in its latest fold.
+    """The values measured in the latest fold of a job.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ class JobProgress:
     folds : int
         The number of folds so far.
     metrics : mapping of str to float
-        Of the latest of them, by name.
+        The values of the latest fold, by name.
     """
 
     number: int
@@ -120,7 +120,7 @@ class JobProgress:
 
 @dataclass(frozen=True)
 class JobOutcome:
-    """How a job ended.
+    """The outcome of a job.
 
     Attributes
     ----------
@@ -130,24 +130,24 @@ class JobOutcome:
         ``finished``, ``skipped`` (finished in an earlier sweep), ``stopped`` (by a study, before its last fold),
         ``failed``, ``killed``, ``refused``, or ``busy`` (another process runs it).
     reason : str
-        Why it did not finish.
+        The reason why it did not finish.
     headlines : tuple of str
-        The names of the metrics that are shown: one, or the objectives of a study.
+        The names of the displayed metrics: one, or the objectives of a study.
     greater_is_better : bool
-        Of the first of them.
+        The direction of the first of them.
     seconds : float
         Wall time of the learner: fitting, tuning and pruning.
     run_id : str or None
     metrics : mapping of str to float
         Means over folds, by name; empty if the job did not run now.
     warnings : tuple of str
-        Those of the learner.
+        The warnings of the learner.
     cell : JobCell or None
-        None if it is not known, because the job could not be composed.
+        None if the job could not be composed.
     preprocessing : str
-        What ``preprocessing=auto`` did; empty if the steps were given or the job did not run now.
+        The effect of ``preprocessing=auto``; empty if the steps were given or the job did not run now.
     has_lost_store : bool
-        Whether it failed because its store cannot be used; the jobs after it would fail too.
+        Whether it failed because its store cannot be used; later jobs would fail as well.
     """
 
     number: int
@@ -166,7 +166,7 @@ class JobOutcome:
 
     @property
     def headline(self) -> str:
-        """The name of the first metric that is shown; empty if nothing was measured."""
+        """The name of the first displayed metric; empty if nothing was measured."""
         return self.headlines[0] if self.headlines else ""
 
     @property
@@ -176,7 +176,7 @@ class JobOutcome:
 
     @property
     def summary(self) -> str:
-        """The metrics that are shown, each with its mean and standard deviation."""
+        """The displayed metrics, each with its mean and standard deviation."""
         means = {
             name: format_mean(self.metrics.get(name, NAN), self.metrics.get(f"{name}_std", NAN))
             for name in self.headlines
@@ -196,7 +196,7 @@ def exit_code(outcomes: Iterable[JobOutcome], skips_invalid: bool = False) -> in
     ----------
     outcomes : iterable of JobOutcome
     skips_invalid : bool
-        Whether the user asked to leave out invalid jobs: the others decide, if there are any.
+        Whether the user asked to leave out invalid jobs: the others determine the code, if there are any.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The keys of a whole sweep, which belong to no job; and bounds on the number of values of other keys."""
+"""The keys of a whole sweep, which belong to no job, and bounds on the number of values of other keys."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ON_INVALID = ("stop", "skip")
 
 @dataclass(frozen=True)
 class SweepOptions:
-    """How the jobs of a sweep are made and run together.
+    """Options for making and running the jobs of a sweep.
 
     Attributes
     ----------
@@ -43,11 +43,11 @@ class SweepOptions:
     dry_run : bool
         Whether to show the plan and run nothing.
     method : str
-        How the jobs are chosen: one of `SEARCH_METHODS`.
+        A name in `SEARCH_METHODS`: how the jobs are chosen.
     n, seed : int
         The number of random points, and their seed.
     max_jobs : int
-        The largest number of jobs that are made.
+        The maximum number of jobs.
     """
 
     resume: bool
@@ -63,7 +63,7 @@ class SweepOptions:
 
     @classmethod
     def read(cls, master: DictConfig) -> SweepOptions:
-        """Return the options that the configuration of a sweep holds.
+        """Return the options in the configuration of a sweep.
 
         Parameters
         ----------
@@ -72,7 +72,7 @@ class SweepOptions:
         Raises
         ------
         UserError
-            One of them is missing or invalid.
+            An option is missing or invalid.
         """
         options: Any = OmegaConf.to_container(OmegaConf.masked_copy(master, list(SWEEP_KEYS)), resolve=True)
         missing = [key for key in SWEEP_KEYS if key not in options]
@@ -117,7 +117,7 @@ class SweepOptions:
 
 
 def _is_whole(value: Any, least: int) -> bool:
-    """Whether a value is a whole number; a bool is an int in Python, and search.n=true is an error all the same."""
+    """Whether a value is a whole number; Booleans, which are integers in Python, are not."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
@@ -129,7 +129,7 @@ def require_one_value(override: Override) -> None:
 
 
 def reject_sweep_params(params: Sequence[str]) -> None:
-    """Reject keys of the whole sweep, and Hydra's own, among the overrides of its jobs: no job would read them.
+    """Reject keys of the whole sweep and of Hydra among the overrides of its jobs, which would ignore them.
 
     Parameters
     ----------
@@ -151,14 +151,14 @@ def reject_sweep_params(params: Sequence[str]) -> None:
 
 
 def reject_lost_keys(overrides: Sequence[Override], loader: Any, master: DictConfig) -> None:
-    """Reject experiments of one sweep whose files set keys of the whole sweep: none of them would be read.
+    """Reject experiments of one sweep whose files set keys of the whole sweep, which would be ignored.
 
     Parameters
     ----------
     overrides : sequence of Override
-        Those of the jobs.
+        The overrides of the jobs.
     loader : ConfigLoader
-        Hydra's.
+        The loader of Hydra.
     master : DictConfig
         The configuration of the sweep itself, to which a single experiment belongs.
 
@@ -197,7 +197,7 @@ def _read_value(config: DictConfig, key: str) -> Any:
 
 
 def check_values(overrides: Iterable[Override]) -> None:
-    """Reject keys that would vary over no value; null is one.
+    """Reject keys without values to vary; null is a value.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def check_values(overrides: Iterable[Override]) -> None:
 
 
 def reject_tags(override: Override) -> None:
-    """Reject tags in a sweep that lists its values, which reads none."""
+    """Reject tags in a sweep over listed values, which would ignore them."""
     value = override.value()
     if isinstance(value, ChoiceSweep | RangeSweep) and value.tags:
         tag = min(map(str, value.tags))
@@ -229,7 +229,7 @@ def reject_tags(override: Override) -> None:
 
 
 def _require_options(override: Override) -> None:
-    """Require that a pattern names an option."""
+    """Require that a pattern matches an option."""
     word = str(override.input_line)
     group = override.key_or_group
     group_list = group if "/" in group else f"`bakeoff list {group}`"
@@ -247,7 +247,7 @@ def _require_options(override: Override) -> None:
 
 
 def require_few_jobs(overrides: Sequence[Override], method: str, max_jobs: int) -> None:
-    """Reject a command whose values make more jobs than are allowed.
+    """Reject a command whose values result in more jobs than allowed.
 
     Parameters
     ----------
@@ -270,12 +270,12 @@ def require_few_jobs(overrides: Sequence[Override], method: str, max_jobs: int) 
 
 
 def describe_excess(asked: str, max_jobs: int) -> str:
-    """Return why a sweep with too many jobs is refused.
+    """Return the reason for rejecting a sweep with too many jobs.
 
     Parameters
     ----------
     asked : str
-        What the command asks for.
+        A description of the requested jobs.
     max_jobs : int
         The value of the key.
     """
@@ -283,7 +283,7 @@ def describe_excess(asked: str, max_jobs: int) -> str:
 
 
 def count_values(override: Override) -> int:
-    """Return the number of values that an override gives its key.
+    """Return the number of values of an override.
 
     Parameters
     ----------
@@ -292,7 +292,7 @@ def count_values(override: Override) -> int:
     Raises
     ------
     UserError
-        It is a range without an end.
+        The value is a range without an end.
     """
     value = override.value()
     if not override.is_sweep_override() or not override.is_discrete_sweep():
@@ -301,7 +301,7 @@ def count_values(override: Override) -> int:
         return _count_range(value, str(override.input_line))
     if isinstance(value, ChoiceSweep):
         return len(value.list)
-    # A pattern names options, of which there are as many as files.
+    # A pattern matches options, each of which is a file.
     return len(list(override.sweep_string_iterator()))
 
 

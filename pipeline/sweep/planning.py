@@ -1,6 +1,6 @@
-"""Planning: before the first job runs, every job is checked, and the store is asked which jobs are finished.
+"""Planning: before the first job runs, every job is checked, and the store is queried for finished jobs.
 
-Of the learners that a pattern names, as in ``learner=glob(*)``, those for the task of a dataset become jobs.
+Of the learners that match a pattern, as in ``learner=glob(*)``, those for the task of a dataset become jobs.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ DUPLICATE = "duplicate"
 StoreKey = str
 """The settings of a job's store as text; jobs with equal settings share a store."""
 JobKey = tuple[StoreKey, str]
-"""What identifies a job: its store and its hash."""
+"""The identity of a job: its store and its hash."""
 
 
 @dataclass(frozen=True)
 class PlanEntry:
-    """What is planned for a job.
+    """The plan for a job.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class PlanEntry:
     state : str
         ``to do``, ``done`` (finished in the store), ``invalid``, or ``duplicate`` (the same as an earlier job).
     reason : str
-        Why it is invalid, or the run or job that it is the same as.
+        Why it is invalid, or the run or job with which it is identical.
     job : Job or None
         None if it could not be composed.
     seconds : float or None
@@ -88,11 +88,11 @@ class PlanEntry:
         return JobOutcome(self.composed.number, self.name, kind, self.reason)
 
     def to_record(self) -> RecordedJob:
-        """Return what the list of the jobs of the sweep holds of the job."""
+        """Return the record of the job in the list of the jobs of the sweep."""
         job = self.job
         words = dict(word.lstrip("+").split("=", 1) for word in self.composed.overrides if "=" in word)
         choices = words if self.composed.invocation is None else self.composed.invocation.choices
-        # A dataset that is read from a file has a name of its own, which is the one that runs store.
+        # Runs store the name of the dataset, which may differ from the name of the option.
         return RecordedJob(
             hash="" if job is None else job.hash,
             name=self.name,
@@ -124,13 +124,13 @@ class Plan:
 
     @property
     def sweep(self) -> str | None:
-        """The name of the sweep, which is that of an earlier one if it is continued; None without a job."""
+        """The name of the sweep, or of the earlier sweep that it continues; None without a job."""
         jobs = self.identified
         return jobs[0].invocation.sweep if jobs else None
 
     @property
     def unidentified(self) -> tuple[str, ...]:
-        """What may decide the results of the jobs and is not part of their identity, a sentence each."""
+        """A sentence for each influence on the results that is not part of the identity of the jobs."""
         sentences = (sentence for job in self.identified for sentence in describe_unidentified(job.spec))
         return tuple(dict.fromkeys(sentences))
 
@@ -142,16 +142,16 @@ class Planner:
     Parameters
     ----------
     runner : JobRunner
-        The plan loads datasets and opens stores through it, so that jobs that run in this process find them loaded.
+        Loads datasets and opens stores, so that jobs that run in this process can reuse them.
     resume : bool
-        Whether to ask the store which jobs are finished.
+        Whether to query the store for finished jobs.
     """
 
     runner: JobRunner
     resume: bool
 
     def make_plan(self, composed_jobs: Sequence[ComposedJob]) -> Plan:
-        """Return for each job whether it is valid, finished, or the same as an earlier one."""
+        """Return a plan with the state of each job."""
         entries = _mark_duplicates([self._identify(composed) for composed in composed_jobs])
         done: dict[JobKey, str] = {}
         if self.resume:
@@ -180,7 +180,7 @@ class Planner:
             return PlanEntry(composed, INVALID, str(error))
 
     def _find_done(self, entries: Sequence[PlanEntry]) -> dict[JobKey, str]:
-        """Return the finished runs of the planned jobs; each store is asked once for all of its jobs."""
+        """Return the finished runs of the planned jobs; each store is queried once for all of its jobs."""
         jobs_by_store: dict[StoreKey, list[Job]] = {}
         for job in Plan(tuple(entries)).jobs:
             jobs_by_store.setdefault(_store_key(job), []).append(job)
@@ -193,7 +193,7 @@ class Planner:
         return done
 
     def _continue_sweep(self, entries: Sequence[PlanEntry], done: Mapping[JobKey, str]) -> list[PlanEntry]:
-        """Give the jobs the name of the earlier sweep that has exactly the same jobs: this one continues it."""
+        """Give the jobs the name of an earlier sweep with exactly the same jobs, which this sweep continues."""
         jobs = Plan(tuple(entries)).identified
         store = self.runner.find_store(jobs[0]) if len({_store_key(job) for job in jobs}) == 1 else None
         if store is None:
@@ -202,7 +202,7 @@ class Planner:
         return list(entries) if name is None else [entry.rename_sweep(name) for entry in entries]
 
     def _check_entry(self, entry: PlanEntry, done: dict[JobKey, str]) -> PlanEntry:
-        """Mark a job as done or invalid; a job that is done was valid and is not checked."""
+        """Mark a job as done or invalid; finished jobs are valid and need no check."""
         if entry.job is None or entry.state != TO_DO:
             return entry
         run_id = done.get(_job_key(entry.job))
@@ -216,14 +216,14 @@ class Planner:
 
 
 def record_sweep(name: str, plan: Plan, stores: Mapping[int, Store]) -> list[str]:
-    """Write the jobs of a plan, those that are done or refused included, so that `compare` finds them all.
+    """Write the jobs of a plan, including finished and refused ones, so that `compare` finds them all.
 
     A list that cannot be written does not stop the sweep, because its jobs may still be worth running.
 
     Parameters
     ----------
     name : str
-        The sweep's.
+        The name of the sweep.
     plan : Plan
     stores : mapping of int to Store
         The store of each job by its number.
@@ -231,10 +231,10 @@ def record_sweep(name: str, plan: Plan, stores: Mapping[int, Store]) -> list[str
     Returns
     -------
     list of str
-        Why a list could not be written.
+        Reasons why lists could not be written.
     """
     by_key: dict[tuple[str, str], tuple[Store, list[RecordedJob]]] = {}
-    # A job that could not be composed names no store, and belongs to the sweep all the same.
+    # A job that could not be composed has no store, but belongs to the sweep.
     unplaced: list[RecordedJob] = []
     for entry in plan.entries:
         store = stores.get(entry.composed.number)
@@ -256,7 +256,7 @@ def record_sweep(name: str, plan: Plan, stores: Mapping[int, Store]) -> list[str
 
 
 def _mark_duplicates(entries: Sequence[PlanEntry]) -> list[PlanEntry]:
-    """Mark each job that is the same as an earlier one."""
+    """Mark each job that is identical with an earlier one."""
     first_jobs: dict[JobKey, Job] = {}
     marked = []
     for entry in entries:
@@ -290,30 +290,30 @@ LEARNER_KEY = "learner"
 
 @dataclass(frozen=True)
 class LearnerPattern:
-    """An override that names learners by a pattern.
+    """An override that selects learners by a pattern.
 
-    A learner that is named explicitly is refused if it is for the other task; a pattern does not ask for it.
+    Explicitly named learners for the other task are refused; a pattern leaves them out.
 
     Attributes
     ----------
     text : str
-        As it was written: ``learner=glob(*)``.
+        The override, such as ``learner=glob(*)``.
     names : tuple of str
-        The learners of any task that it names.
+        The matching learners of any task.
     """
 
     text: str
     names: tuple[str, ...]
 
     def select_jobs(self, composed_jobs: Sequence[ComposedJob], resources: PartCache) -> tuple[list[ComposedJob], str]:
-        """Return the jobs whose learner is for the task of their dataset, numbered anew, and a sentence on the others.
+        """Return the jobs with a learner for the task of their dataset, renumbered, and a sentence on the others.
 
         Parameters
         ----------
         composed_jobs : sequence of ComposedJob
-            Those that could not be composed, or whose data cannot be read, are kept: the plan shows why.
+            Jobs that could not be composed, or whose data cannot be read, are kept with their errors.
         resources : PartCache
-            Reads the datasets.
+            The cache that loads the datasets.
 
         Raises
         ------
@@ -341,15 +341,15 @@ class LearnerPattern:
 
 
 class LeftOut(NamedTuple):
-    """Why learners that a pattern names cannot be fitted.
+    """The reason why learners matching a pattern cannot be fitted.
 
     Attributes
     ----------
     reason : str
     place : str
-        The dataset, or how a package is installed.
+        The dataset, or the command that installs a package.
     noun : str
-        What the learners are, if they are counted and not named.
+        A noun for the learners, if they are counted and not named.
     """
 
     reason: str
@@ -358,7 +358,7 @@ class LeftOut(NamedTuple):
 
 
 def _find_reason(composed: ComposedJob, resources: PartCache) -> LeftOut | None:
-    """Return why a job is to be left out; None if it is kept, also with an error that the plan shows."""
+    """Return the reason for leaving out a job; None if it is kept, possibly with an error for the plan."""
     spec = composed.spec
     if spec is None:
         return None
@@ -389,7 +389,7 @@ def _describe(left_out: Mapping[LeftOut, set[str]]) -> str:
 
 
 def find_learner_pattern(overrides: Sequence[Override]) -> LearnerPattern | None:
-    """Return the pattern that names the learners; None if they are named explicitly."""
+    """Return the pattern that selects the learners; None if they are named explicitly."""
     for override in overrides:
         if override.key_or_group == LEARNER_KEY and isinstance(override.value(), Glob):
             return LearnerPattern(str(override.input_line), tuple(override.sweep_string_iterator()))

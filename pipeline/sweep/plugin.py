@@ -50,12 +50,12 @@ def read_command(
     params : sequence of str
         Overrides in the configuration of the sweeper; those of the request take precedence.
     request : SweepRequest
-        Its words are those of the jobs.
+        The request with the words of the jobs.
     context : HydraContext
     master : DictConfig
         The configuration of the sweep itself.
     combines : bool
-        Whether the values of the keys are combined with one another, as they are unless a study chooses some.
+        Whether the values of the keys are combined; in a study, it chooses some of them.
 
     Raises
     ------
@@ -63,10 +63,10 @@ def read_command(
         An option of the sweep is invalid, or there would be too many jobs.
     """
     reject_sweep_params(params)
-    # Otherwise each combination would have both values of a key, of which the last one counts, many times over.
+    # Otherwise each combination would contain both values of a key, and use the last one.
     given = {word.lstrip("+~").partition("=")[0] for word in request.words}
     words = [*(word for word in params if word.partition("=")[0] not in given), *request.words]
-    # Values of the configuration may refer to Hydra's own part.
+    # Values of the configuration may refer to settings of Hydra.
     HydraConfig.instance().set_config(master)
     parser = OverridesParser.create(config_loader=context.config_loader)
     # These words set the options of the sweep itself, which cannot vary from job to job.
@@ -97,14 +97,14 @@ def read_command(
 def run_hydra_sweep(
     params: Sequence[str], request: SweepRequest, context: HydraContext, master: DictConfig
 ) -> SweepReport:
-    """Compose all jobs of a sweep, let the engine run them, and return what it has done.
+    """Compose all jobs of a sweep, run them with the engine, and return its report.
 
     Parameters
     ----------
     params : sequence of str
         Overrides in the configuration of the sweeper; those of the command line take precedence.
     request : SweepRequest
-        Its words are those of the jobs.
+        The request with the words of the jobs.
     context : HydraContext
     master : DictConfig
         The configuration of the sweep itself.
@@ -118,11 +118,11 @@ def run_hydra_sweep(
     jobs = request.jobs
     if jobs is None:
         jobs = expand_overrides(command.overrides, command.options, command.composer)
-    # Words that are wrong are refused before the packages that compute are imported.
+    # Invalid words are refused before the numerical packages are imported.
     from bakeoff.pipeline.sweep.engine import SweepEngine
     from bakeoff.pipeline.sweep.planning import find_learner_pattern
 
-    # Jobs of a search space vary in keys that the command line does not name.
+    # Jobs of a search space vary in keys that are not on the command line.
     swept_keys = [override.key_or_group for override in command.overrides if override.is_sweep_override()]
     varying = tuple(dict.fromkeys([*swept_keys, *varying_keys(jobs)]))
     composed = [command.composer.compose_job(number, words, varying) for number, words in enumerate(jobs)]
@@ -137,7 +137,7 @@ def run_hydra_sweep(
 
 @dataclass(frozen=True)
 class RemoteLauncher:
-    """Another launcher of Hydra's, which may run jobs on other machines."""
+    """Another launcher of Hydra, which may run jobs on other machines."""
 
     context: HydraContext
     master: DictConfig
@@ -157,7 +157,7 @@ class RemoteLauncher:
                 outcome = _read_outcome(job, job_return)
                 yield replace(outcome, number=job.number, name=job.name)
         finally:
-            # After Ctrl-C nobody waits for the jobs that are still running.
+            # After Ctrl-C the jobs that are still running are cancelled.
             cancel = getattr(returned, "cancel", None)  # Hydra's own launchers return a list
             if cancel is not None:
                 cancel()
@@ -171,7 +171,7 @@ class RemoteLauncher:
 
 
 def _read_outcome(job: Job, returned: JobReturn) -> JobOutcome:
-    """Return the outcome of a job that ran elsewhere; a job whose process died has none and counts as killed."""
+    """Return the outcome of a job that ran elsewhere, or an outcome for a killed job if its process died."""
     try:
         outcome = returned.return_value
     except UserError as error:
@@ -184,7 +184,7 @@ def _read_outcome(job: Job, returned: JobReturn) -> JobOutcome:
 
 @dataclass(frozen=True)
 class RemoteTask:
-    """The function that another launcher calls for each job; it and its results are pickled.
+    """The picklable function that another launcher calls for each job.
 
     Attributes
     ----------
@@ -194,7 +194,7 @@ class RemoteTask:
         The keys that vary over the sweep.
     study : str or None
     sweep : str or None
-        The name of the sweep if it is not that of its folder.
+        The name of the sweep if it differs from the name of its folder.
     """
 
     resume: bool

@@ -34,13 +34,13 @@ class SweepRequest:
     words : tuple of str
         Overrides; those of jobs may have several values.
     source : ConfigSource
-        The files that they are composed from.
+        The files from which they are composed.
     jobs : sequence of sequence of str or None
-        The overrides of each job, if they are already known; None if they are to be made from `words`.
+        The overrides of each job, if they are already known; None to make them from `words`.
     tracebacks : bool
         Whether to print the traceback of a job that fails.
     quiet : bool
-        Whether to print nothing: the caller reads the report.
+        Whether to print nothing, because the caller uses the report.
     only_plans : bool
         Whether to show the plan and run nothing, as with ``dry_run=true``.
     """
@@ -54,13 +54,13 @@ class SweepRequest:
 
 
 def set_single_threads() -> None:
-    """Let matrix products use one thread, in processes that load NumPy from now on, unless the user decided it."""
+    """Limit matrix products to one thread in processes that load NumPy later, unless the user set a number."""
     for variable in THREAD_VARIABLES:
         os.environ.setdefault(variable, "1")
 
 
 def run_requested_sweep(request: SweepRequest) -> SweepReport:
-    """Compose the jobs of a sweep or a study, run them, and return what was done.
+    """Compose and run the jobs of a sweep or a study, and return a report.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def run_requested_sweep(request: SweepRequest) -> SweepReport:
     Raises
     ------
     UserError
-        The request is invalid. An invalid job is not an error here: the report has it.
+        The request is invalid. Invalid jobs are no errors here, and part of the report.
     StoreError
         The store was lost before a job ran.
     """
@@ -86,7 +86,7 @@ def run_requested_sweep(request: SweepRequest) -> SweepReport:
         with open_engine(request.source) as engine:
             words = [*sweep_words, SWEEP_WORD]
             master = engine.compose_config(request.source.root, words, RunMode.MULTIRUN, with_log_configuration=True)
-            # The words choose that of plain sweeps, or that of studies, which is in a room above.
+            # The words choose the sweeper of plain sweeps or of studies, which is in a higher layer.
             sweeper: Any = instantiate(master.hydra.sweeper)
             of_jobs = replace(request, words=tuple(job_words))
             report: SweepReport = sweeper.run(of_jobs, make_context(engine), master)
@@ -106,11 +106,11 @@ class RunRequest:
     words : tuple of str
         Overrides.
     source : ConfigSource
-        The files that it is composed from.
+        The files from which it is composed.
     quiet : bool
         Whether to print nothing.
     is_command : bool
-        Whether it is a command, and not a call of Python: then it has a folder in which its configuration is written,
+        Whether it is a command, and not a Python call: then it has a folder for its configuration,
         and a result that was kept when its store was lost is stored in place of a second run.
     """
 
@@ -121,9 +121,9 @@ class RunRequest:
 
 
 class RunFailed(Exception):
-    """A run that was started, or whose checks called code of the user, ended by an error, which is the cause.
+    """A started run, or checks that called user-defined code, failed with an error, which is the cause.
 
-    The message names the type of the error, and holds no secret; neither does `trace`, its traceback.
+    The message names the type of the error; neither it nor `trace`, the traceback, contains secrets.
     """
 
     is_sentence = True
@@ -176,7 +176,7 @@ def run_experiment(request: RunRequest) -> JobResult | None:
 
 
 def _open_job(composed: ComposedRun, request: RunRequest, screen: RunScreen) -> tuple[PreparedJob, Tracker]:
-    """Check a job and open its store, which must be refused before anything is fitted if it cannot be written."""
+    """Check a job and open its store, so that a store that cannot be written is refused before any fit."""
     from bakeoff.pipeline.config.words import note_tuned_keys
     from bakeoff.pipeline.experiment.builder import PartCache
     from bakeoff.pipeline.experiment.loop import describe_limit
@@ -186,7 +186,7 @@ def _open_job(composed: ComposedRun, request: RunRequest, screen: RunScreen) -> 
     from bakeoff.pipeline.tracking.run import get_tracker
 
     spec = composed.spec
-    if not request.is_command:  # the modules of a command are as its files are
+    if not request.is_command:  # the modules of a command always match its files
         require_current_code(spec)
     screen.show_notes(note_tuned_keys(composed.invocation.overrides, [spec]))
     screen.show_notes(describe_limit("n_jobs", spec.get("n_jobs", 1)))
@@ -200,7 +200,7 @@ def _open_job(composed: ComposedRun, request: RunRequest, screen: RunScreen) -> 
 
 
 def _store_kept_result(prepared: PreparedJob, tracker: Tracker, screen: RunScreen) -> bool:
-    """Store the result of a run that had finished when its store was lost; return whether there is one."""
+    """Store the kept result of a run that had finished when its store was lost; return whether there is one."""
     if tracker.store is not None and tracker.store.is_new:
         return False
     run_id = tracker.store_kept_result(prepared.description.tags["config_hash"])

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 MAX_ROWS = 30
-"""Configurations in a table; the others are counted."""
+"""Maximum number of configurations in a table; the others are counted."""
 MAX_PANELS = 2
-"""Parts of a table, one below the other, before the standard deviations are left out to make it narrower."""
+"""Maximum number of parts of a wide table before the standard deviations are left out."""
 MAX_NOTES = 10
 RANK = "mean rank"
 MIN_RANKED_DATASETS = 2
@@ -38,7 +38,7 @@ RANKED_DIGITS = 12
 """Scores that agree in this many digits, relative to the largest of their dataset, are tied."""
 DIGEST_LETTERS = 4
 MAX_IDS_PER_QUERY = 500
-"""The length of a query is limited."""
+"""Maximum number of runs in a query, whose length is limited."""
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,12 @@ class ResultTable:
     Attributes
     ----------
     metric : str
-        ``test_accuracy``.
+        The name of the metric, such as ``test_accuracy``.
     greater_is_better : bool
     configurations, datasets : tuple of str
         In the order of the jobs.
     results : mapping of (str, str) to JobOutcome
-        (configuration, dataset) -> how the job ended; one that the sweep does not have is absent.
+        (configuration, dataset) -> the outcome of the job, if there is one.
     """
 
     metric: str
@@ -83,7 +83,7 @@ class ResultTable:
         finite = np.where(np.isfinite(self.scores), self.scores, 0.0)
         largest = np.max(np.abs(finite), axis=0, initial=0.0)  # (datasets,)
         _, exponent = np.frexp(largest)
-        # A power of two as the unit changes no digit of the scores that it divides.
+        # Dividing by a power of two changes no digits of the scores.
         unit = np.ldexp(1.0, exponent)
         return np.asarray(np.round(self.scores / unit, RANKED_DIGITS) * unit)
 
@@ -94,7 +94,7 @@ class ResultTable:
 
     @cached_property
     def is_best(self) -> np.ndarray:
-        """Whether each score is the best of several on its dataset, shape (configurations, datasets); ties all are."""
+        """Whether each score is the best of several on its dataset, or tied: shape (configurations, datasets)."""
         scores = pd.DataFrame(self._rounded_scores)
         best = scores.max() if self.greater_is_better else scores.min()
         return ((scores == best) & (scores.count() > 1)).to_numpy()
@@ -124,7 +124,8 @@ class ResultTable:
     def sort_configurations(self) -> ResultTable:
         """Return the table with the best first: by mean rank, or by the score on the only dataset.
 
-        With several datasets of which fewer than two are complete there is no common order, and that of the jobs stays.
+        With several datasets of which fewer than two are complete there is no common order, and the order of the jobs
+        stays.
         """
         if self.mean_ranks is not None:
             key = self.mean_ranks
@@ -142,7 +143,7 @@ def make_tables(outcomes: Iterable[JobOutcome]) -> list[ResultTable]:
     Parameters
     ----------
     outcomes : iterable of JobOutcome
-        Those without a cell have no place in a table.
+        The outcomes; those without a cell are ignored.
     """
     placed = [outcome for outcome in outcomes if outcome.cell is not None and outcome.kind != STOPPED]
     placed.sort(key=lambda outcome: outcome.number)
@@ -150,7 +151,7 @@ def make_tables(outcomes: Iterable[JobOutcome]) -> list[ResultTable]:
     metrics = {outcome.number: outcome.headline for outcome in placed if outcome.headline}
     tables = []
     for metric in dict.fromkeys(metrics.values()):
-        # A job that did not finish has no headline: it belongs where its dataset stands.
+        # A job that did not finish has no headline: it belongs to the table of its dataset.
         datasets = {cells[number].dataset for number, headline in metrics.items() if headline == metric}
         members = [
             outcome
@@ -162,7 +163,7 @@ def make_tables(outcomes: Iterable[JobOutcome]) -> list[ResultTable]:
 
 
 def add_stored_scores(outcomes: Sequence[JobOutcome], stores: Mapping[int, Store]) -> list[JobOutcome]:
-    """Return the outcomes, those of jobs that were done before with their scores in the store.
+    """Return the outcomes, with the stored scores of jobs that were already done.
 
     Parameters
     ----------
@@ -214,7 +215,7 @@ def _make_table(metric: str, outcomes: Sequence[JobOutcome], cells: Mapping[int,
 
 
 def _distinguish_cells(outcomes: Sequence[JobOutcome]) -> dict[int, JobCell]:
-    """Return the cell of each job by its number, so that different datasets and different jobs have different ones."""
+    """Return the cells of jobs by number; different datasets and different jobs have different cells."""
     digests: dict[str, set[str]] = {}
     for outcome in outcomes:
         if outcome.cell is not None and outcome.cell.dataset_digest:
@@ -234,7 +235,7 @@ def _distinguish_cells(outcomes: Sequence[JobOutcome]) -> dict[int, JobCell]:
 
 
 def tabulate_results(table: ResultTable) -> Table:
-    """Return a row for each configuration: its mean rank, and its score on each dataset or why there is none."""
+    """Return a row for each configuration: its mean rank, and its score on each dataset or a reason."""
     ranks = table.mean_ranks
     rows: list[Row] = []
     for row, name in enumerate(table.configurations):
@@ -249,7 +250,7 @@ def tabulate_results(table: ResultTable) -> Table:
 
 def show_table(table: ResultTable, console: Console) -> None:
     """Print a table of results with its legend, and the reasons of the jobs without a score."""
-    # Marks and ranks are those of the whole table: a hidden configuration may be the best of a dataset.
+    # Marks and ranks refer to the whole table: a hidden configuration may be the best on a dataset.
     whole = tabulate_results(table)
     numbered, reasons = _number_reasons(replace(whole, rows=whole.rows[:MAX_ROWS]))
     shown = _choose_arrangement(numbered, len(table.datasets), console.width)
@@ -269,7 +270,7 @@ def show_table(table: ResultTable, console: Console) -> None:
 
 
 def _write_result(table: ResultTable, configuration: str, dataset: str, *, is_best: bool) -> Cell:
-    """Return a score, or why there is none in a word and a sentence; empty if there is no such job."""
+    """Return a score, or a word and a sentence on why there is none; empty if there is no such job."""
     outcome = table.results.get((configuration, dataset))
     if outcome is None:
         return Cell("", EMPTY)
@@ -285,7 +286,7 @@ def _write_result(table: ResultTable, configuration: str, dataset: str, *, is_be
 
 
 def _number_reasons(table: Table) -> tuple[Table, list[str]]:
-    """Return the table with a number beside each failure, and the reasons in this order."""
+    """Return the table with a number next to each failure, and the reasons in this order."""
     failed = [cell for row in table.rows for cell in row if cell.kind == EMPTY and cell.text]
     reasons = list(dict.fromkeys(cell.hint for cell in failed))
     rows = (
@@ -299,7 +300,7 @@ def _number_reasons(table: Table) -> tuple[Table, list[str]]:
 
 
 def _choose_arrangement(table: Table, n_datasets: int, width: int) -> Table:
-    """Return a table that is not too wide: with a row for each dataset, or without the standard deviations."""
+    """Return a sufficiently narrow table: with a row for each dataset, or without standard deviations."""
     if len(split_columns(table, width)) == 1:
         return table
     is_long = n_datasets > len(table.rows)
@@ -311,7 +312,7 @@ def _choose_arrangement(table: Table, n_datasets: int, width: int) -> Table:
 
 
 def _number_columns(table: Table) -> Table:
-    """Return the table with numbers in place of names that would widen its columns; the footnote has the names."""
+    """Return the table with numbers in place of names that are too wide, and the names in the footnote."""
     names = [column.text for column in table.columns[1:]]
     cell_width = max(len(cell.line) for row in table.rows for cell in row[1:])
     if max(map(len, names)) <= cell_width:
@@ -322,7 +323,7 @@ def _number_columns(table: Table) -> Table:
 
 
 def _describe(table: ResultTable, shown: Table) -> str:
-    """Return the line above a table: what the numbers are, and what the marks mean."""
+    """Return the line above a table, which explains its numbers and marks."""
     parts = [f"[bold]{escape(table.metric)}[/]"]
     has_deviations = any(cell.note for row in shown.rows for cell in row if cell.kind == NUMBER)
     if any(f"{table.metric}_std" in outcome.metrics for outcome in table.results.values()):

@@ -65,12 +65,12 @@ class RunScreen:
                 yield fold
 
     def show_notes(self, sentences: Iterable[str]) -> None:
-        """Print sentences about the words of the run, or the code of the user."""
+        """Print notes on the words of the run or on user-defined code."""
         for sentence in sentences:
             self._err.print(f"note: {escape(sentence)}")
 
     def show_job(self, prepared: PreparedJob) -> None:
-        """Print the name of the run, its dataset, what preprocessing=auto does, and what the audit found."""
+        """Print the name of the run, its dataset, the effect of preprocessing=auto, and the findings of the audit."""
         experiment = prepared.experiment
         dataset = experiment.dataset
         self._out.print(f"[bold]{escape(prepared.description.name)}[/]\n{escape(dataset.describe())}")
@@ -87,7 +87,7 @@ class RunScreen:
             self._err.print(f"[yellow]audit:[/] {escape(warning)}")
 
     def show_result(self, result: JobResult, store: Store | None) -> None:
-        """Print the scores of a run, its figures, and where it is stored."""
+        """Print the scores of a run, its figures, and its place in the store."""
         prepared = result.prepared
         self._show_scores(prepared.experiment, result.folds, result.model)
         self._show_figures(prepared.figure_choice, is_kept=result.run_id is not None)
@@ -104,13 +104,13 @@ class RunScreen:
         for sentence in describe_run_lines(experiment, folds, model):
             self._out.print(escape(sentence))
         self._out.print(f"model: {count_rows(experiment, model).describe()}")
-        # Most folds give the same warnings, so each is printed once.
+        # Most folds cause the same warnings, so each is printed once.
         warnings = {warning for fold in folds for warning in fold.model.warnings}
         for warning in sorted(warnings):
             self._err.print(f"[yellow]warning:[/] {escape(warning)}")
 
     def _show_looks(self, description: RunDescription, store: Store | None) -> None:
-        """Print how many configurations have been scored on the test rows of a run, if it is not the first one."""
+        """Print the number of configurations scored on the test rows of a run, if it is not the first one."""
         # A server would have to send all metrics of all these runs.
         if store is None or store.folder is None:
             return
@@ -120,7 +120,7 @@ class RunScreen:
             self._out.print(f"looks: {looks} configurations have been scored on these test rows, this one included")
 
     def show_kept_run(self, prepared: PreparedJob, run_id: str, store: Store | None) -> None:
-        """Print that the result of an earlier run is stored now, with its headline scores."""
+        """Print the headline scores of an earlier run whose result has now been stored."""
         scores = {} if store is None else store.client.get_run(run_id).data.metrics
         headline = prepared.experiment.headline
         self._out.print(f"[bold]{escape(prepared.description.name)}[/]")
@@ -132,7 +132,7 @@ class RunScreen:
         self._show_run(run_id, store, prepared)
 
     def _show_run(self, run_id: str | None, store: Store | None, prepared: PreparedJob) -> None:
-        """Print the id of the run and the command that opens its experiment; nothing if the run is not kept."""
+        """Print the id of the run and the command that opens its experiment, if the run is stored."""
         if run_id is None or store is None:
             return
         self._out.print(f"run {run_id}")
@@ -143,7 +143,7 @@ class RunScreen:
         self._out.print(f"open  {escape(shlex.join(['bakeoff', 'ui', *words]))}")
 
     def _show_figures(self, choice: FigureChoice, is_kept: bool) -> None:
-        """Print the figures of the run, which only a stored one has, and why others of ``figures=all`` are left out."""
+        """Print the figures of a stored run, and the reasons for leaving out others of ``figures=all``."""
         if choice.figures and not is_kept:
             self._err.print("[yellow]warning:[/] figures are artifacts of a stored run; tracking=none draws none")
         elif choice.figures:
@@ -154,7 +154,7 @@ class RunScreen:
             self._out.print(f"not drawn: {names} (`bakeoff figures RUN` says why)", style="dim")
 
     def _show_tuning(self, experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> None:
-        """Print what was chosen for the run's model, and how many folds chose each value."""
+        """Print the values chosen for the run's model, and how many folds chose each value."""
         params = get_tuned_params(model)
         if params:
             chosen = ", ".join(f"{name.removeprefix(TUNED_PREFIX)}={value}" for name, value in params.items())

@@ -1,4 +1,4 @@
-"""Worker processes on this machine: each runs one job at a time, and one that dies costs only its job.
+"""Worker processes on this machine: each runs one job at a time, and the death of one only affects its job.
 
 Each has its own connection to the store. The results do not depend on which process runs a job.
 """
@@ -28,9 +28,9 @@ from bakeoff.pipeline.tracking.models import preload_modules
 from bakeoff.pipeline.tracking.run import disconnect_stores
 
 GRACE_SECONDS = 5.0
-"""A job that exceeds its time limit by this much does not respond to signals, and its process is killed."""
+"""The time after its limit at which a job is considered unresponsive, and its process is killed."""
 SHUTDOWN_SECONDS = 20.0
-"""The time a worker has to end its run before it is killed."""
+"""The time that a worker has to end its run before it is killed."""
 POLL_MARGIN_SECONDS = 0.05
 MIN_TIMER_SECONDS = 0.001
 CONNECTION_ERRORS = (BrokenPipeError, ConnectionResetError)
@@ -50,21 +50,21 @@ def serve_jobs(
     Parameters
     ----------
     connection : Connection
-        Delivers jobs. Takes back None when the time of a job starts to count, its progress after each fold, and in the
-        end its outcome.
+        Receives jobs. Sends None when the time of a job starts to count, its progress after each fold, and finally its
+        outcome.
     environment : mapping of str to str
-        The variables of the process of the sweep.
+        The environment variables of the process of the sweep.
     resume, timeout, tracebacks
-        As for `JobRunner`.
+        Arguments of `JobRunner`.
     reports_progress : bool
-        Whether to ask after each fold if the job should continue.
+        Whether to ask after each fold whether the job should continue.
     inherited : sequence of Connection
-        Those of the process of the sweep that a forked process has as well.
+        Connections of the process of the sweep that a forked process inherits.
     """
     signal.signal(signal.SIGTERM, _interrupt_once)
     signal.signal(signal.SIGINT, _interrupt_once)
     receive_signals()
-    # As long as they are open here, the other workers would not notice that the process of the sweep is gone.
+    # While they are open here, the other workers cannot notice the end of the process of the sweep.
     for other in inherited:
         other.close()
     # A server process has the variables of the time of the first sweep: of a program that sweeps twice they change.
@@ -89,7 +89,7 @@ def serve_jobs(
 def _ask_to_continue(connection: Connection, progress: JobProgress) -> bool:
     """Ask the process of the sweep whether a job should continue.
 
-    The timer of the job is paused meanwhile: its signal could interrupt a message halfway.
+    The timer of the job is paused, because its signal could interrupt a message.
     """
     seconds_left, _ = signal.setitimer(signal.ITIMER_REAL, 0)
     asked = time.monotonic()
@@ -133,7 +133,7 @@ class Workers:
     Parameters
     ----------
     runner : JobRunner
-        Of this process; those of the workers have the same settings.
+        The runner of this process; those of the workers have the same settings.
     count : int
         The number of processes.
     """
@@ -158,11 +158,11 @@ class Workers:
         for worker in self._workers:
             try:
                 worker.process.join(seconds)
-            except KeyboardInterrupt:  # a second Ctrl-C: nothing is waited for, and the runs are ended below
+            except KeyboardInterrupt:  # after a second Ctrl-C the runs are ended below without waiting
                 seconds = 0
             worker.process.kill()
             worker.process.join()
-        # A worker may have been ended just after it created its run, before it could end it.
+        # A worker may have died between creating its run and ending it.
         for job in [worker.job for worker in self._workers if worker.job is not None]:
             find_lost_job(job, self._runner.find_store(job), "the sweep was stopped", resume=False)
 
@@ -170,7 +170,7 @@ class Workers:
         """Run jobs, each as soon as a worker is free, and yield their outcomes as they arrive."""
         remaining = iter(jobs)
         while True:
-            # A job is taken only when a worker is free: a study chooses it by the outcomes of the earlier ones.
+            # A job is requested only when a worker is free: a study chooses it from the outcomes of earlier ones.
             for position, worker in enumerate(self._workers):
                 if worker.job is None and (job := next(remaining, None)) is not None:
                     self._send_job(position, job)
@@ -192,7 +192,7 @@ class Workers:
         worker = self._workers[position]
         if self._seconds_left(worker) != 0:
             return None
-        # The alarm in the worker should have ended the job; a computation in C does not let it through.
+        # The alarm in the worker should have ended the job, but computations in C block it.
         worker.process.kill()
         return self._replace_worker(position, f"it took longer than timeout={self._runner.timeout:g} seconds")
 
@@ -203,7 +203,7 @@ class Workers:
         arguments = (worker_end, dict(os.environ), *settings)
         inherited = (own_end, *(worker.connection for worker in self._workers))
         process = start_process(serve_jobs, arguments, inherited, partial(disconnect_stores, runner.resources))
-        # With this end open here as well, the death of the worker would not close the connection.
+        # If this end stayed open here, the death of the worker would not close the connection.
         worker_end.close()
         return Worker(process, own_end)
 
@@ -218,7 +218,7 @@ class Workers:
         worker.start_time = None
 
     def _receive(self, position: int) -> JobOutcome | None:
-        """Read one message of a worker and return the outcome if it is one; a report of progress is answered."""
+        """Read one message of a worker and return it if it is an outcome; reply to reports of progress."""
         worker = self._workers[position]
         should_continue = self._runner.should_continue
         try:
@@ -246,7 +246,7 @@ class Workers:
         return find_lost_job(job, self._runner.find_store(job), reason, resume=self._runner.resume)
 
     def _seconds_left(self, worker: Worker) -> float | None:
-        """Return the seconds until a job is overdue; None if it has no time limit, or its time does not count yet."""
+        """Return the seconds until a job is overdue; None without a time limit, or before its time starts to count."""
         timeout = self._runner.timeout
         if timeout is None or worker.job is None or worker.start_time is None:
             return None
@@ -267,17 +267,17 @@ def _describe_exit(code: int | None) -> str:
 
 PRELOAD_MODULE = "bakeoff.pipeline.sweep.worker_preload"
 THREADS_FOLDER = Path("/proc/self/task")
-"""Linux has a folder in it for each thread of this process, with the name of the thread."""
+"""A folder in which Linux has a subfolder for each thread of this process, with its name."""
 COPIED_THREADS = frozenset({"jemalloc_bg_thd"})
-"""Threads that libraries start again in a copy: that of the memory allocator of Arrow, which pandas loads."""
+"""Threads that libraries restart in a copy: the memory allocator of Arrow, which pandas loads."""
 HELD_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def can_copy_process() -> bool:
-    """Return whether a copy of this process works.
+    """Return whether a copy of this process would work.
 
-    A copy has one thread, and would wait forever for a lock that another thread held. On macOS, libraries of the
-    system do not work in it.
+    A copy has one thread, and would wait forever for a lock held by another thread. System libraries of macOS do not
+    work in it.
     """
     if sys.platform != "linux":
         return False
@@ -294,7 +294,7 @@ def _list_threads() -> list[str]:
 
 
 def prepare_server() -> None:
-    """Start the server process, if it will be needed, so that it imports while this process does other work."""
+    """Start the server process, if it will be needed, so that its imports run in parallel with this process."""
     if not can_copy_process():
         _run_server()
 
@@ -312,9 +312,9 @@ def start_process(
     function : callable
         Calls `receive_signals` when it is ready for them.
     arguments : sequence
-        Of the function.
+        The arguments of the function.
     inherited : sequence of Connection
-        Passed as the last argument to a copy of this process, which has them as well.
+        Connections passed as the last argument to a copy of this process, which inherits them.
     disconnect : callable
         Closes what a copy must not share, such as connections to a database.
     """
@@ -326,7 +326,7 @@ def start_process(
     else:
         context = _run_server()
     process = context.Process(target=function, args=arguments, daemon=True)
-    # A signal that arrives halfway would leave a process that nobody ends, or be handled in the copy as it is here.
+    # A signal in between would leave an orphaned process, or be handled in the copy as it is here.
     previous = signal.pthread_sigmask(signal.SIG_BLOCK, HELD_SIGNALS)
     try:
         with _hidden_main_module():
@@ -337,12 +337,12 @@ def start_process(
 
 
 def receive_signals() -> None:
-    """Let signals arrive in a process that was started, which has its own handlers now."""
+    """Unblock signals in a started process, after it has installed its handlers."""
     signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD_SIGNALS)
 
 
 def _run_server() -> Any:
-    """Start the server process unless it runs already, and return the context that starts processes from it."""
+    """Start the server process unless it is running, and return the context that starts processes from it."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([PRELOAD_MODULE])
     with _hidden_main_module():
@@ -352,7 +352,7 @@ def _run_server() -> Any:
 
 @contextmanager
 def _hidden_main_module() -> Iterator[None]:
-    """Hide the main module from processes that start: they would run a script that calls bakeoff a second time."""
+    """Hide the main module from new processes, which would run a script that calls bakeoff a second time."""
     main_module = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
     try:
