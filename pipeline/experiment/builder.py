@@ -31,7 +31,7 @@ from bakeoff.pipeline.stages.splitting import DEFAULT_MAX_FOLDS, Splits
 from bakeoff.pipeline.stages.tuning import GridTuning, list_candidate_learners
 
 UNDECLARED_ROW_BOUNDED_PARAMETERS = ("n_neighbors",)
-"""The parameters of that kind in scikit-learn, whose estimators do not declare them."""
+"""Such parameters in scikit-learn, whose estimators do not declare them."""
 
 
 @dataclass
@@ -44,7 +44,7 @@ class PartCache:
     Attributes
     ----------
     tried : set of str
-        Descriptions of trials that passed, such as that of a model that can be stored: each is made once.
+        Descriptions of passed trials, such as of a model that can be stored, which are not repeated.
     """
 
     tried: set[str] = field(default_factory=set)
@@ -64,12 +64,12 @@ class PartCache:
 
     @property
     def parts(self) -> list[Any]:
-        """What was built, in the order in which it was."""
+        """The built parts, in the order in which they were built."""
         return list(self._built.values())
 
     @property
     def datasets(self) -> list[Dataset]:
-        """The datasets that were loaded, in the order in which they were."""
+        """The loaded datasets, in the order in which they were loaded."""
         return [part for part in self.parts if isinstance(part, Dataset)]
 
 
@@ -92,12 +92,12 @@ def build_experiment(spec: Mapping[str, Any], resources: PartCache) -> Experimen
     preprocessing = resources.build("preprocessing", spec["preprocessing"], trust)
     learner = _order_classes(resources.build("learner", spec["learner"], trust), dataset)
     tuning = resources.build("tuning", spec["tuning"], trust)
-    # What suits the learner must suit each candidate of tuning, which may accept less than the learner itself.
+    # Preprocessing must suit each candidate of tuning, which may accept less than the learner itself.
     variants = list_candidate_learners(learner, tuning) if is_open(preprocessing) else [learner]
     chosen = choose_preprocessing(preprocessing, variants, dataset.X)
     calibration = resources.build("calibration", spec["calibration"], trust)
     threshold = resources.build("threshold", spec["threshold"], trust)
-    # Calibration gives probabilities to learners that have none.
+    # Calibration adds probabilities to learners without them.
     scored = calibration.add_methods(learner)
     return Experiment(
         dataset=dataset,
@@ -120,9 +120,9 @@ def build_experiment(spec: Mapping[str, Any], resources: PartCache) -> Experimen
 
 
 def _order_classes(learner: Any, dataset: Dataset) -> Any:
-    """Return the learner with the order in which an ARFF file declares the classes, unless it has another one.
+    """Return the learner with the order of classes declared in an ARFF file, unless it has another order.
 
-    The order decides equal votes of a learner that has a parameter ``class_order``.
+    The order breaks ties of votes of a learner with a parameter ``class_order``.
     """
     if dataset.class_order is None or not isinstance(learner, BaseEstimator):
         return learner
@@ -136,7 +136,7 @@ def _order_classes(learner: Any, dataset: Dataset) -> Any:
 def _choose_metrics(
     spec: Mapping[str, Any], dataset: Dataset, scored: Any, entries: Sequence[Any] | None
 ) -> dict[str, Metric]:
-    """Return the metrics that are named, each of which was tried on the target of the dataset."""
+    """Return the metrics with the given names, each of which was tried on the target of the dataset."""
     classes = dataset.classes if dataset.is_classification else None
     target = Target(dataset.y, classes, dataset.positive, has_weights=dataset.weights is not None)
     return choose_metrics(
@@ -151,18 +151,18 @@ def _choose_metrics(
 
 
 def _choose_threshold_metric(spec: Mapping[str, Any], dataset: Dataset, scored: Any) -> Metric | None:
-    """Return the metric that a threshold is chosen by; None is the headline."""
+    """Return the metric by which a threshold is chosen; None for the headline."""
     name = spec["threshold"].get("metric")
     if name is None:
         return None
-    # A metric of the user is described once, among the metrics of the run.
+    # A user-defined metric is described once, among the metrics of the run.
     own = [entry for entry in spec["evaluation"].get("metrics") or [] if name_entry(entry) == name]
     try:
         chosen = _choose_metrics(spec, dataset, scored, own or [name])
     except UserError as error:
         message = str(error).replace("evaluation.metrics", "threshold.metric")
         raise UserError(message.replace("; remove it from the list", "; choose another")) from None
-    # A metric of costs joins the list by itself, after the one that is named.
+    # A metric of costs is appended automatically after the named one.
     return next(iter(chosen.values()))
 
 
@@ -184,9 +184,9 @@ def get_row_bounded_parameters(estimator: Any) -> tuple[str, ...]:
 
 
 def leave_out_candidates(experiment: Experiment, splits: Splits) -> Experiment:
-    """Return the experiment, without the candidates that need more rows than there are if its tuning is not strict.
+    """Return the experiment, without candidates that need more rows than available unless its tuning is strict.
 
-    The smallest part that a candidate is fitted on decides, so that all folds have the same candidates.
+    The smallest part on which a candidate is fitted is decisive, so that all folds have the same candidates.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def leave_out_candidates(experiment: Experiment, splits: Splits) -> Experiment:
 
 
 def count_smallest_inner_part(experiment: Experiment, splits: Splits) -> int:
-    """Return the number of rows of the smallest part that a candidate of tuning is fitted on."""
+    """Return the number of rows of the smallest part on which a candidate of tuning is fitted."""
     inner_folds = experiment.tuning.folds
     n_rows = splits.min_train_rows
     if not inner_folds:

@@ -1,7 +1,7 @@
-"""From a fitted pipeline to what predicts: calibrated probabilities, and the threshold between two classes.
+"""From a fitted pipeline to a predictor: calibrated probabilities, and the threshold between two classes.
 
-Both are learnt on rows that the pipeline was not fitted on, and on the same ones: the validation part, or the inner
-folds of the training rows, each of which is predicted by a pipeline that was fitted without it. A threshold is chosen
+Both are learnt on the same rows, on which the pipeline was not fitted: the validation part, or the inner
+folds of the training rows, each of which is predicted by a pipeline fitted without it. A threshold is chosen
 on probabilities whose calibrators have not seen the row either, so that no row counts for two choices.
 """
 
@@ -27,12 +27,12 @@ from bakeoff.pipeline.stages.splitting import Split
 from bakeoff.pipeline.stages.threshold import BinaryScores, ChosenThreshold, GivenThreshold, TunedThreshold
 
 RESPOND = {DECISION: compute_decision, PROBABILITY: predict_probabilities}
-"""How a fitted model is asked for scores of rows, which are checked."""
+"""The function that returns checked scores of a fitted model."""
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What predicts, and the threshold that it applies.
+    """A predictor and the threshold that it applies.
 
     Attributes
     ----------
@@ -45,13 +45,13 @@ class Decision:
 
 
 def decide(experiment: Experiment, pipeline: Pipeline, split: Split, log: RowLog) -> Decision:
-    """Calibrate a fitted pipeline and set its threshold, as far as the experiment asks for it.
+    """Calibrate a fitted pipeline and set its threshold, as specified by the experiment.
 
     Parameters
     ----------
     experiment : Experiment
     pipeline : Pipeline
-        Fitted on the training rows of the split, and pruned; it does not change.
+        A pipeline fitted on the training rows of the split, and pruned; it is not modified.
     split : Split
     log : RowLog
 
@@ -80,9 +80,9 @@ def decide(experiment: Experiment, pipeline: Pipeline, split: Split, log: RowLog
 
 
 def list_decision_rows(experiment: Experiment, split: Split) -> np.ndarray:
-    """Return the numbers of the rows that calibration and threshold are learnt on, in the order of the inner folds.
+    """Return the numbers of the rows for calibration and threshold, in the order of the inner folds.
 
-    In the order of time, the earliest training rows are in no inner fold, because nothing precedes them.
+    With folds ordered by time, the earliest training rows are in no inner fold, because nothing precedes them.
     """
     if not experiment.decision_folds:
         return split.validation
@@ -90,7 +90,7 @@ def list_decision_rows(experiment: Experiment, split: Split) -> np.ndarray:
 
 
 def list_inner_splits(experiment: Experiment, split: Split) -> list[Split]:
-    """Return the splits whose models predict the training rows, each tested on an inner fold of them."""
+    """Return the splits for predicting the training rows, each tested on an inner fold of them."""
     seed = derive_seed(experiment.seed, "decision")
     data = experiment.split_input
     folds = experiment.splitter.make_inner_folds(data, split.train, experiment.decision_folds or 0, seed)
@@ -98,8 +98,8 @@ def list_inner_splits(experiment: Experiment, split: Split) -> list[Split]:
 
 
 def _collect_outputs(experiment: Experiment, pipeline: Pipeline, split: Split, log: RowLog) -> Outputs:
-    """Return the outputs for the rows to learn on, each by a pipeline that has not seen the row."""
-    # Probabilities of calibration are learnt from decision values, if there are any, as scikit-learn does.
+    """Return the outputs for the rows to learn on, each from a pipeline that has not seen the row."""
+    # Calibration is learnt from decision values, if there are any, as in scikit-learn.
     preferred = (DECISION, PROBABILITY) if experiment.calibration.is_on else (PROBABILITY, DECISION)
     method = next(name for name in preferred if hasattr(pipeline, name))
     rows = list_decision_rows(experiment, split)
@@ -140,7 +140,7 @@ def _predict_inner_folds(
 
 
 def _note_rows(experiment: Experiment, rows: np.ndarray, log: RowLog) -> pd.DataFrame:
-    """Record that calibration, threshold or both are given some rows, and return their table."""
+    """Record rows as used by calibration, threshold or both, and return their table."""
     X = experiment.dataset.X.iloc[rows]  # (m, d)
     if experiment.calibration.is_on:
         log.note(stage_log.CALIBRATION, X)
@@ -150,7 +150,7 @@ def _note_rows(experiment: Experiment, rows: np.ndarray, log: RowLog) -> pd.Data
 
 
 def _select_positive(experiment: Experiment, outputs: Outputs) -> BinaryScores:
-    """Return the scores of the positive class, and how a division of the rows is scored."""
+    """Return the scores of the positive class, and the function that scores a division of the rows."""
     positive = experiment.dataset.positive
     is_second = outputs.classes[1] == positive
     if outputs.scores.ndim == 2:
@@ -167,7 +167,7 @@ def _select_positive(experiment: Experiment, outputs: Outputs) -> BinaryScores:
 
 
 def _score_division(experiment: Experiment, outputs: Outputs, is_positive: np.ndarray) -> float:
-    """Return the score of the metric if the given rows (m,) are predicted to be of the positive class."""
+    """Return the metric if the given rows (m,) are predicted to be in the positive class."""
     metric = experiment.threshold_metric or experiment.headline_metric
     positive = experiment.dataset.positive
     (negative,) = (label for label in outputs.classes if label != positive)

@@ -1,4 +1,4 @@
-"""What decides the result of a run: the dataset, the stages and the seed."""
+"""The experiment: the dataset, the stages and the seed, which determine the result of a run."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def derive_seed(seed: int, axis: str) -> int:
 
 @dataclass(frozen=True)
 class Experiment:
-    """Everything that decides the result.
+    """Everything that determines the result of a run.
 
     Attributes
     ----------
@@ -46,19 +46,19 @@ class Experiment:
     pruning : NoPruning or Pruning
     splitter : Splitter
     metrics : mapping of str to Metric
-        The headline first.
+        The metrics, with the headline first.
     seed : int
     preprocessing_summary : str
-        What ``preprocessing=auto`` does to the columns of each kind; empty if the steps were given.
+        The effect of ``preprocessing=auto`` on the columns of each kind; empty if the steps were given.
     balance : Balance
-        Applies to the training rows of each fit.
+        The balancing of the training rows of each fit.
     target : NoTarget or TransformedTarget
     calibration : NoCalibration or Calibration
     threshold : NoThreshold, GivenThreshold or TunedThreshold
     threshold_metric : Metric or None
-        What the threshold is chosen by; None is the headline.
+        The metric by which the threshold is chosen; None for the headline.
     train_metrics : {"headline", "all"}
-        By which of the metrics training rows are scored.
+        The metrics by which training rows are scored.
     max_folds : int
         The largest number of splits.
     """
@@ -103,19 +103,19 @@ class Experiment:
 
     @property
     def decision_folds(self) -> int | None:
-        """The inner folds that calibration and threshold use, 0 for the validation part; None if neither needs rows."""
+        """The number of inner folds of calibration and threshold, 0 for the validation part, None if neither is on."""
         if self.calibration.is_on:
             return self.calibration.folds
         return self.threshold.folds if self.threshold.is_chosen else None
 
     @property
     def scored_learner(self) -> Any:
-        """An unfitted estimator that has the methods of the model that is scored, such as ``predict_proba``."""
+        """An unfitted estimator with the methods of the scored model, such as ``predict_proba``."""
         return self.calibration.add_methods(self.learner)
 
     @property
     def split_input(self) -> SplitInput:
-        """What the splits may depend on."""
+        """The inputs on which the splits may depend."""
         dataset = self.dataset
         return SplitInput(
             y=dataset.y,
@@ -138,7 +138,7 @@ class Experiment:
         return has_units or self.splitter.keeps_order or self.splitter.repeats_rows
 
     def make_splits(self) -> Splits:
-        """Return all splits; their seed is derived from the experiment's, and is not the learner's.
+        """Return all splits; their seed is derived from the experiment's, and differs from the learner's.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""How the pipeline of preprocessing and learner is fitted on training rows, and pruned on validation rows."""
+"""Fitting of the pipeline of preprocessing and learner on training rows, and pruning on validation rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from bakeoff.pipeline.stages.tuning import FitRows, TuningData
 
 
 def predict_part(experiment: Experiment, model: Any, part: str, rows: np.ndarray, log: RowLog) -> Predictions:
-    """Return the predictions of a fitted model for some rows of the dataset, and record which rows these are.
+    """Return the predictions of a fitted model for rows of the dataset, and record these rows.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def predict_part(experiment: Experiment, model: Any, part: str, rows: np.ndarray
     X = log.note(f"{stage_log.SCORING}{part}", dataset.X.iloc[rows])  # (m, d)
     weights = None if dataset.weights is None else dataset.weights[rows]
     metrics = experiment.select_metrics(part).values()
-    # Of training rows only the scores are kept, of others the predictions as well.
+    # For training rows only the scores are kept, for others the predictions as well.
     labels_only = part == "train" and not any(metric.needs for metric in metrics)
     return predict_rows(
         model,
@@ -64,7 +64,7 @@ def score_headline(
     X : table of shape (m, d)
     y : ndarray of shape (m,)
     weights : ndarray of shape (m,), optional
-        How much each row counts.
+        The weights of the rows.
     """
     dataset = experiment.dataset
     metric = experiment.headline_metric
@@ -90,9 +90,9 @@ def make_pipeline(experiment: Experiment) -> Pipeline:
 
 
 def make_tuning_data(experiment: Experiment, split: Split) -> TuningData:
-    """Return the rows that tuning may see, and how candidates are fitted and scored on them."""
+    """Return the rows available to tuning, and functions that fit and score candidates on them."""
     dataset = experiment.dataset
-    # Validation rows are used for one choice only: tuning gets them if pruning does not need them.
+    # Validation rows are used for one choice only: for tuning if pruning does not need them.
     rows = np.concatenate([split.train, split.validation]) if experiment.tuning.needs_rows else split.train
     has_own_splits = experiment.tuning.folds > 0 and experiment.rows_belong_together
     return TuningData(
@@ -110,20 +110,20 @@ def make_tuning_data(experiment: Experiment, split: Split) -> TuningData:
 
 
 def make_tuning_splits(experiment: Experiment, split: Split) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the inner folds of tuning that keep together what belongs together: positions among the training rows."""
+    """Return the inner folds of tuning as positions among the training rows; related rows stay together."""
     seed = derive_seed(experiment.seed, "tuning")
     folds = experiment.tuning.folds
     return experiment.splitter.make_inner_folds(experiment.split_input, split.train, folds, seed)
 
 
 def select_weights(experiment: Experiment, rows: np.ndarray) -> np.ndarray | None:
-    """Return the weights of some rows; None if all rows of the dataset count alike."""
+    """Return the weights of rows; None if the dataset has no weights."""
     weights = experiment.dataset.weights
     return None if weights is None else weights[rows]
 
 
 def prepare_rows(experiment: Experiment, X: Any, y: np.ndarray, weights: np.ndarray | None) -> FitRows:
-    """Return what the learner is fitted on: rows balanced, target transformed.
+    """Return the rows on which the learner is fitted, balanced and with a transformed target.
 
     Parameters
     ----------
@@ -139,13 +139,13 @@ def prepare_rows(experiment: Experiment, X: Any, y: np.ndarray, weights: np.ndar
 
 
 def fit_pipeline(experiment: Experiment, pipeline: Pipeline, rows: np.ndarray, log: RowLog) -> FittedTarget:
-    """Fit preprocessing and learner on some rows of the dataset, and return how predictions are to be transformed.
+    """Fit preprocessing and learner on rows of the dataset, and return the fitted target.
 
     Parameters
     ----------
     experiment : Experiment
     pipeline : Pipeline
-        Fitted in place.
+        The pipeline to fit in place.
     rows : ndarray of int
     log : RowLog
     """
@@ -164,7 +164,7 @@ def fit_pipeline(experiment: Experiment, pipeline: Pipeline, rows: np.ndarray, l
 def _balance_rows(
     experiment: Experiment, X: Any, y: np.ndarray, weights: np.ndarray | None, index: pd.Index
 ) -> BalancedRows:
-    """Return the rows that the learner is fitted on; the index numbers the rows of a table without one."""
+    """Return the rows on which the learner is fitted; the index numbers the rows of a table without one."""
     numbers = X.index if isinstance(X, pd.DataFrame) else index
     rows = BalancedRows(X, y, weights, numbers)
     return experiment.balance.balance(rows, derive_seed(experiment.seed, "balance"))
@@ -175,7 +175,7 @@ def prune_learner(
 ) -> PruningPath | None:
     """Prune the fitted learner in place, on the validation rows if the method needs any.
 
-    The target is transformed as for the fit, so that the tree is cut by the error that it was grown by.
+    The target is transformed as for the fit, so that the tree is grown and pruned by the same error.
     """
     y = experiment.dataset.y[split.validation]  # (m,)
     if not experiment.pruning.needs_rows:

@@ -1,4 +1,4 @@
-"""The loop over splits: fit, prune and score; preprocessing, tuning and the learner see training rows alone."""
+"""The loop over splits: fit, prune and score; preprocessing, tuning and the learner only see training rows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from bakeoff.pipeline.stages.splitting import Split, Splits
 from bakeoff.pipeline.stages.tuning import NoTuning
 
 MAX_PROCESSES_PER_CORE = 8
-"""More processes than this wait for one another, and each needs memory of its own."""
+"""The maximum number of processes per core: more would wait for one another and use more memory."""
 
 
 def evaluate_splits(experiment: Experiment, splits: Sequence[Split], n_jobs: int = 1) -> Iterator[FoldResult]:
@@ -40,7 +40,7 @@ def evaluate_splits(experiment: Experiment, splits: Sequence[Split], n_jobs: int
     experiment : Experiment
     splits : sequence of Split
     n_jobs : int
-        The number of processes that share the splits, with one BLAS thread each; -1 for as many as there are cores.
+        The number of processes that share the splits, with one BLAS thread each; -1 for one per core.
 
     Yields
     ------
@@ -51,7 +51,7 @@ def evaluate_splits(experiment: Experiment, splits: Sequence[Split], n_jobs: int
         for number, split in enumerate(splits):
             yield evaluate_split(experiment, number, split)
         return
-    # If there were more BLAS threads than cores, they would slow each other down.
+    # More BLAS threads than cores would slow each other down.
     with parallel_config("loky", inner_max_num_threads=1):
         parallel = Parallel(n_jobs=limit_processes(n_jobs, len(splits)), return_as="generator")
         calls = (delayed(evaluate_split)(experiment, number, split) for number, split in enumerate(splits))
@@ -59,12 +59,12 @@ def evaluate_splits(experiment: Experiment, splits: Sequence[Split], n_jobs: int
 
 
 def evaluate_split(experiment: Experiment, number: int, split: Split) -> FoldResult:
-    """Fit on one split and score every part of it that has rows.
+    """Fit on one split and score every part with rows.
 
     Raises
     ------
     InvalidPredictions
-        The learner, or a candidate of tuning, gives predictions that cannot be scored; the message names the fold.
+        The learner, or a candidate of tuning, returns predictions that cannot be scored; the message names the fold.
     """
     with InvalidPredictions.placed(f"fold {number}"):
         model = fit_model(experiment, split)
@@ -76,7 +76,7 @@ def evaluate_split(experiment: Experiment, number: int, split: Split) -> FoldRes
             for part, rows in parts.items():
                 if len(rows):
                     predictions[part] = predict_part(experiment, model.predictor, part, rows, log)
-            # The scores of the test part come first wherever they are listed, and the headline first among them.
+            # The scores of the test part come first in all lists, and the headline first among them.
             scores: dict[str, float] = {}
             for part in ("test", "validation", "train"):
                 if part in predictions:
@@ -97,7 +97,7 @@ def evaluate_split(experiment: Experiment, number: int, split: Split) -> FoldRes
 
 
 def fit_final_model(experiment: Experiment, splits: Splits, last: FoldResult) -> FittedModel:
-    """Return the run's model: under holdout the scored one, otherwise one fitted on all rows in the same way."""
+    """Return the run's model: under holdout the scored one, otherwise one fitted in the same way on all rows."""
     if splits.refit is None:
         return last.model
     with InvalidPredictions.placed("the model of all rows"):
@@ -135,7 +135,7 @@ def fit_model(experiment: Experiment, split: Split) -> FittedModel:
         seconds=_select_seconds(experiment, stopwatch, is_tuned=candidates is not None, is_pruned=path is not None),
         warnings=unique_messages(caught),
         seen=log.seen,
-        # Only regressions transform the target, and only classifiers decide.
+        # The target is transformed only in regression, and thresholds exist only in classification.
         predictor=target.invert(decision.predictor),
         threshold=decision.threshold,
     )
@@ -144,7 +144,7 @@ def fit_model(experiment: Experiment, split: Split) -> FittedModel:
 def _select_seconds(
     experiment: Experiment, stopwatch: Stopwatch, *, is_tuned: bool, is_pruned: bool
 ) -> dict[str, float]:
-    """Return the wall times of the stages that were there."""
+    """Return the wall times of the stages that ran."""
     is_used = {
         "fit": True,
         "tune": is_tuned,
@@ -155,9 +155,9 @@ def _select_seconds(
 
 
 def _score_before_pruning(experiment: Experiment, model: Any, split: Split, log: RowLog) -> dict[str, float]:
-    """Return the headline score on validation and test rows; nothing if the run does not prune.
+    """Return the headline score on validation and test rows; empty if the run does not prune.
 
-    If the run calibrates or chooses a threshold, the tree before pruning has neither, so that nothing is compared.
+    It is also empty with calibration or a threshold, which the tree before pruning lacks.
     """
     if isinstance(experiment.pruning, NoPruning) or experiment.calibration.is_on or experiment.threshold.is_on:
         return {}
@@ -170,27 +170,27 @@ def _score_before_pruning(experiment: Experiment, model: Any, split: Split, log:
 
 
 def count_most_processes() -> int:
-    """Return the largest number of processes that are started on this machine."""
+    """Return the maximum number of processes on this machine."""
     from joblib import cpu_count
 
     return MAX_PROCESSES_PER_CORE * int(cpu_count())
 
 
 def limit_processes(n_asked: int, n_tasks: int) -> int:
-    """Return how many processes are started for some tasks.
+    """Return the number of processes to start for a number of tasks.
 
     Parameters
     ----------
     n_asked : int
-        -1 for as many as there are cores.
+        The requested number; -1 for one per core.
     n_tasks : int
-        What the processes share.
+        The number of tasks that the processes share.
     """
     return n_asked if n_asked < 0 else max(1, min(n_asked, n_tasks, count_most_processes()))
 
 
 def describe_limit(key: str, n_asked: int) -> tuple[str, ...]:
-    """Return a sentence if fewer processes are started than a key asks for; nothing if there are not too many.
+    """Return a sentence if fewer processes are started than requested by a key; else nothing.
 
     Parameters
     ----------

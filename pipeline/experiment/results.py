@@ -1,4 +1,4 @@
-"""What the loop returns: fitted models, and evaluated folds."""
+"""The results of the loop: fitted models and evaluated folds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NO_ROWS = np.empty(0, dtype=np.intp)
 
 @dataclass(frozen=True)
 class UnseenValues:
-    """How many test rows hold values of nominal columns that the training rows lack.
+    """Numbers of test rows with values of nominal columns that are missing in the training rows.
 
     Attributes
     ----------
@@ -37,13 +37,13 @@ class UnseenValues:
 
 
 def find_unseen_values(dataset: Dataset, split: Split) -> UnseenValues:
-    """Count the test rows of a split whose nominal values no training row has; missing cells do not count."""
+    """Count the test rows of a split with nominal values that no training row has; missing cells do not count."""
     is_affected = np.zeros(len(split.test), dtype=bool)  # (m,)
     counts: dict[str, int] = {}
     for name in dataset.nominal:
         column = dataset.X[name].cat
         is_known = np.zeros(len(column.categories) + 1, dtype=bool)
-        # The code of a missing cell is -1, which is the last place.
+        # The code of a missing cell is -1, which is the last position.
         codes = column.codes.to_numpy()
         is_known[codes[split.train]] = True
         is_known[-1] = True
@@ -56,32 +56,32 @@ def find_unseen_values(dataset: Dataset, split: Split) -> UnseenValues:
 
 @dataclass(frozen=True)
 class FittedModel:
-    """A fitted pipeline of preprocessing and learner, and how it was fitted.
+    """A fitted pipeline of preprocessing and learner, with a record of its fit.
 
     Attributes
     ----------
     pipeline : Pipeline
-        Takes the dataset's columns as they are.
+        The pipeline, which accepts the raw columns of the dataset.
     split : Split
-        The rows that it was fitted, tuned and pruned on.
+        The rows on which it was fitted, tuned and pruned.
     path : PruningPath or None
     candidates : DataFrame or None
-        The candidates that tuning tried, one a row.
+        The candidates that tuning tried, one per row.
     scores_before_pruning : mapping of str to float
         The headline score on validation and test rows.
     n_fits : int
-        How often the learner was fitted: the candidates of tuning on all inner folds, and the chosen one.
+        The number of fits of the learner: the candidates of tuning on all inner folds, and the chosen one.
     seconds : mapping of str to float
         Wall time of ``tune``, ``fit`` (preprocessing and learner) and ``prune``.
     warnings : tuple of str
         Each warning of the learner once.
     seen : mapping of str to RowSet
-        The name of a stage -> the rows that it was given.
+        The name of a stage -> the rows passed to it.
     predictor : estimator
-        What predicts: the pipeline, or an estimator around it that returns to the units of the target, calibrates
+        The predictor: the pipeline, or an estimator around it that inverts the transformation of the target, calibrates
         probabilities, or applies a threshold.
     threshold : ChosenThreshold or None
-        The threshold that the predictor applies; None if it is the learner's own.
+        The threshold that the predictor applies; None for the learner's default.
     """
 
     pipeline: Pipeline
@@ -103,26 +103,26 @@ class FittedModel:
 
 @dataclass(frozen=True)
 class FoldResult:
-    """One split, evaluated.
+    """The evaluation of one split.
 
     Attributes
     ----------
     number : int
-        From 0.
+        The number of the fold, from 0.
     split : Split
     model : FittedModel
     scores : mapping of str to float
         ``test_accuracy``, ``validation_accuracy``, ``train_accuracy`` … for each part that has rows.
     predictions : Predictions
-        Of the test rows.
+        The predictions for the test rows.
     seen : mapping of str to RowSet
-        The name of a stage -> the rows that it was given, those that were scored included.
+        The name of a stage -> the rows passed to it, including the scored ones.
     unseen : mapping of str to int
-        Each nominal column with values that the training rows lack -> the number of test rows that hold them.
+        Each nominal column with values missing in the training rows -> the number of affected test rows.
     n_unseen_rows : int
-        The number of test rows that hold such a value in any column.
+        The number of test rows with such a value in any column.
     row_summaries : mapping of str to RowSummary
-        What is left of ``seen`` in a fold without its model.
+        A summary of ``seen`` in a fold without its model.
     """
 
     number: int
@@ -136,15 +136,15 @@ class FoldResult:
     row_summaries: Mapping[str, RowSummary] = field(default_factory=dict)
 
     def without_model(self) -> FoldResult:
-        """Return the fold without what takes memory in proportion to all rows: its model, and the rows it was given."""
+        """Return the fold without the parts whose memory is proportional to all rows: its model, and its rows."""
         split = Split(NO_ROWS, NO_ROWS, self.split.test)
         model = replace(self.model, pipeline=None, predictor=None, split=split, seen={})
         return replace(self, split=split, model=model, seen={}, row_summaries=self.summarize_rows())
 
     def summarize_rows(self) -> Mapping[str, RowSummary]:
-        """Return the number and the fingerprint of the rows that each stage was given."""
+        """Return the number and the fingerprint of the rows passed to each stage."""
         return self.row_summaries or {stage: rows.summarize() for stage, rows in self.seen.items()}
 
 
 ShowProgress = Callable[[Iterator[FoldResult], int, str], Iterator[FoldResult]]
-"""Yields folds as they pass through, and displays how many of a number of them have, under a title."""
+"""Yields folds unchanged, and displays their progress towards a total under a title."""

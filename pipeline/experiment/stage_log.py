@@ -1,7 +1,7 @@
-"""What is recorded while the stages of a fold run: the rows that each is given, the time it takes, and its warnings.
+"""The record of the stages of a fold: the rows passed to each, its time, and its warnings.
 
-Rows are recorded from the tables that are passed, not from the split that they should follow: the index of a table
-holds the numbers of its rows in the dataset, and a table that is cut from another one keeps them.
+Rows are recorded from the tables themselves, not from the split that they should follow: the index of a table contains
+the numbers of its rows in the dataset, and subsets of a table keep them.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ PRUNING = "pruning"
 CALIBRATION = "calibration"
 THRESHOLD = "threshold"
 SCORING = "scoring."
-"""The beginning of the name of a stage, before the name of the part that is scored."""
+"""The prefix of the name of a stage, before the name of the scored part."""
 SCORED_TEST = f"{SCORING}test"
 FITTING_STAGES = (PREPROCESSING, TUNING, LEARNER, PRUNING, CALIBRATION, THRESHOLD)
-"""The stages that fit or choose something; none of them may see a test row."""
+"""The stages that fit or choose something, which must not see any test row."""
 DIGEST_BYTES = 8
 
 
@@ -47,7 +47,7 @@ class RowSet:
 
     @classmethod
     def of(cls, rows: np.ndarray, n: int) -> RowSet:
-        """Return the set of some row numbers (m,) of a dataset of n rows."""
+        """Return the set of row numbers (m,) of a dataset with n rows."""
         is_member = np.zeros(n, dtype=bool)  # (n,)
         is_member[rows] = True
         return cls(n, np.packbits(is_member).tobytes())
@@ -90,7 +90,7 @@ class RowSummary:
     ----------
     n_rows : int
     fingerprint : str
-        As `RowSet.digest` returns it.
+        The digest returned by `RowSet.digest`.
     """
 
     n_rows: int
@@ -99,44 +99,44 @@ class RowSummary:
 
 @dataclass
 class RowLog:
-    """Records the rows of the tables that the stages of one fold are given.
+    """Records the rows of the tables passed to the stages of one fold.
 
     Attributes
     ----------
     n : int
         The number of rows of the dataset.
     seen : dict of str to RowSet
-        The name of a stage -> all rows that it has been given.
+        The name of a stage -> all rows passed to it.
     """
 
     n: int
     seen: dict[str, RowSet] = field(default_factory=dict)
 
     def note(self, stage: str, table: Any, index: pd.Index | None = None) -> Any:
-        """Record the rows of a table that a stage is about to be given, and return the table.
+        """Record the rows of a table before it is passed to a stage, and return the table.
 
         Parameters
         ----------
         stage : str
         table : DataFrame or array of m rows
         index : Index of shape (m,), optional
-            The numbers of the rows of an array, which has no index of its own.
+            The numbers of the rows of an array, which has no index.
         """
         numbers = table.index if isinstance(table, pd.DataFrame) else index
         assert numbers is not None
         rows = RowSet.of(numbers.to_numpy(), self.n)
-        # A stage that is given several tables has seen the rows of all of them.
+        # A stage that receives several tables has seen the rows of all of them.
         self.seen[stage] = self.seen[stage] | rows if stage in self.seen else rows
         return table
 
 
 def find_leaks(seen: Mapping[str, RowSet]) -> dict[str, int]:
-    """Return how many of the rows that are scored as test rows each stage has seen, for those that have seen any.
+    """Return the number of scored test rows seen by each stage, for the stages that have seen any.
 
     Parameters
     ----------
     seen : mapping of str to RowSet
-        The name of a stage -> the rows that it was given.
+        The name of a stage -> the rows passed to it.
     """
     # A fold that failed before it was scored has no rows to compare with.
     scored = seen.get(SCORED_TEST)
@@ -161,6 +161,6 @@ class Stopwatch:
 
 
 def unique_messages(caught: Iterable[warnings.WarningMessage], earlier: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return each message of some warnings once, after earlier ones."""
+    """Return each message of the warnings once, after earlier ones."""
     messages = [*earlier, *(str(warning.message) for warning in caught)]
     return tuple(dict.fromkeys(messages))
