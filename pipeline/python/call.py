@@ -1,4 +1,4 @@
-"""What every Python call needs: words made of its arguments, the state of its process kept, and warnings."""
+"""Common steps of Python calls: converting arguments to words, preserving the state of the process, and warning."""
 
 from __future__ import annotations
 
@@ -31,28 +31,28 @@ from bakeoff.pipeline.text.secrets import conceal_words
 from bakeoff.pipeline.text.words import expand_home
 
 NESTING = "__"
-"""Stands for a point in the name of a keyword argument, as in scikit-learn."""
+"""Replaces a dot in the name of a keyword argument, as in scikit-learn."""
 SECOND_WORD = re.compile(r"^[^'\"\[{(]*\s[+~]*[\w./@]+=")
-"""A word with another KEY=VALUE after a space."""
+"""A word that contains another KEY=VALUE after a space."""
 UNSWEPT_KEYS = ("trust", "figures", "space")
-"""Keys of a sweep whose lists are one value."""
+"""Keys whose lists are single values in a sweep."""
 COLUMN_KEYS = tuple(f"dataset.{key}" for key in LIST_KEYS)
-"""Keys of a sweep that each job needs as a list, so that a list of names is one value."""
+"""Keys that each job of a sweep needs as a list, so that a list of names is one value."""
 CONFIG_FLAGS = ("--config-dir", "-cd")
 
 
 def check_words(words: Sequence[Any]) -> list[str]:
-    """Return the words of a call, with the flags that have a meaning in Python as overrides.
+    """Return the words of a call, with flags that apply in Python converted to overrides.
 
     Parameters
     ----------
     words : sequence of str
-        As on the command line, each as a text of its own.
+        Words of the command line, each as a separate text.
 
     Raises
     ------
     UserError
-        A word is not a text, holds several KEY=VALUE, or is a flag of the command line alone.
+        A word is not a text, contains several KEY=VALUE, or is a flag that only the command line accepts.
 
     Examples
     --------
@@ -76,20 +76,20 @@ def check_words(words: Sequence[Any]) -> list[str]:
 
 
 def read_words(words: Sequence[Any], keys: Mapping[str, Any], *, is_sweep: bool = False) -> list[str]:
-    """Return the words and keywords of a call as words of a command line that hold no secret.
+    """Return the words and keywords of a call as words of a command line, without secrets.
 
     Parameters
     ----------
     words : sequence of str
     keys : mapping of str to object
-        As for `make_words`.
+        Keyword arguments, as for `make_words`.
     is_sweep : bool
         Whether a list has one value for each job.
 
     Raises
     ------
     UserError
-        A keyword is misspelled, a value cannot be written in a configuration, or a word holds a password.
+        A keyword is misspelled, a value cannot be written in a configuration, or a word contains a password.
     """
     reject_misspelled_keywords(keys)
     given = add_trust_of_environment([*check_words(words), *make_words(keys, is_sweep)])
@@ -103,12 +103,12 @@ def make_words(values: Mapping[str, Any], is_sweep: bool = False) -> list[str]:
     Parameters
     ----------
     values : mapping of str to object
-        Key -> value, with two underscores or a point between the parts of a key. The text of a group, such as
-        ``learner``, is taken as it is written, so that ``"knn,svm"`` and ``"glob(*)"`` mean what they do there; every
-        other text is a value. A mapping of a group gives several keys of it.
+        Key -> value, with two underscores or a dot between the parts of a key. The text of a group, such as
+        ``learner``, is used unchanged, so that ``"knn,svm"`` and ``"glob(*)"`` have the same meaning as there; every
+        other text is a value. A mapping sets several keys of a group.
     is_sweep : bool
         Whether a list has one value for each job. Lists of `UNSWEPT_KEYS`, and lists of names of `COLUMN_KEYS`, are one
-        value. A list of lists gives each job a list.
+        value. A list of lists contains a list for each job.
 
     Raises
     ------
@@ -153,7 +153,7 @@ def _write_one(key: str, value: Any) -> str:
 
 
 def _to_plain(key: str, value: Any) -> Any:
-    """Return a value as YAML knows it."""
+    """Convert a value to a type supported by YAML."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, np.generic):
@@ -175,17 +175,17 @@ def _is_list(value: Any) -> bool:
 
 
 def find_source(folder: str | os.PathLike[str] | None) -> ConfigSource:
-    """Return the files that a call composes from.
+    """Return the files from which a call composes.
 
     Parameters
     ----------
     folder : path or None
-        That of the user's own options.
+        The folder with user-defined options.
 
     Raises
     ------
     UserError
-        There is no such folder.
+        The folder does not exist.
     """
     if folder is None:
         return SHIPPED_FILES
@@ -196,7 +196,7 @@ def find_source(folder: str | os.PathLike[str] | None) -> ConfigSource:
 
 
 def write_command(words: Sequence[str], source: ConfigSource, *flags: str) -> str:
-    """Return the command that does the same as a call."""
+    """Return the command that is equivalent to a call."""
     folder = () if source.folder is None else (CONFIG_FLAGS[0], source.folder)
     return shlex.join(["bakeoff", *folder, *flags, *words])
 
@@ -206,23 +206,23 @@ R = TypeVar("R")
 NO_CURES: Mapping[str, str] = {}
 NAMED_KINDS = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 PYTHON_KEYWORDS = ("config_dir", "dataset_name", "target", "verbose")
-"""Those of functions that take further keys, and no keys of a configuration."""
+"""Keywords of functions with further keys that are not keys of a configuration."""
 MIN_SIMILARITY = 0.8
 """The least similarity, from 0 to 1, of a misspelled one: keys of configurations are less similar to each of them."""
 
 
 def reject_unknown_keywords(cures: Mapping[str, str] = NO_CURES) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Let a function raise UserError for a keyword that it does not have, and begin its errors with its name.
+    """Make a function raise UserError for unknown keywords, and prefix its errors with its name.
 
     Parameters
     ----------
     cures : mapping of str to str
-        Keys of the command that the function does not have -> what to do in Python.
+        Keys of the command that the function lacks -> the cure in Python.
 
     Returns
     -------
     callable
-        A decorator, which keeps the signature.
+        A decorator that preserves the signature.
 
     Examples
     --------
@@ -253,7 +253,7 @@ def reject_unknown_keywords(cures: Mapping[str, str] = NO_CURES) -> Callable[[Ca
 
 
 def reject_misspelled_keywords(keys: Iterable[str]) -> None:
-    """Reject keys that are misspelled keywords of `run` and `sweep`; other keys are checked with the configuration.
+    """Reject misspelled keywords of `run` and `sweep`; other keys are checked with the configuration.
 
     Parameters
     ----------
@@ -279,15 +279,15 @@ def reject_misspelled_keywords(keys: Iterable[str]) -> None:
 
 
 ONE_CALL = RLock()
-"""Hydra, MLflow's settings and Python's warnings belong to the whole process, so that calls wait for one another."""
+"""Hydra, MLflow's settings and Python's warnings are global to the process, so calls wait for one another."""
 
 
 @contextmanager
 def own_process_state() -> Iterator[None]:
-    """Run a block as the command would run it, and bring back the state of the process that called.
+    """Run a block under the conditions of the command, and restore the state of the calling process.
 
-    Environment variables, the search path of modules and the objects of Hydra are what they were, whatever happens in
-    the block. Blocks in other threads wait.
+    Environment variables, the search path of modules and the objects of Hydra are restored in any case. Blocks in other
+    threads wait.
     """
     with ONE_CALL, _same_environment(), _folder_on_path(), own_hydra_state():
         yield
@@ -308,7 +308,7 @@ def _same_environment() -> Iterator[None]:
 
 @contextmanager
 def _folder_on_path() -> Iterator[None]:
-    """Let packages in the current folder be imported, as the command does, where the user's own learners may be."""
+    """Allow imports from the current folder, as the command does, for user-defined learners."""
     folder = os.getcwd()
     is_known = folder in sys.path or "" in sys.path
     if is_known:
@@ -326,18 +326,18 @@ PACKAGE = Path(__file__).parents[2]
 
 
 class BakeoffWarning(UserWarning):
-    """Something that may make a number wrong: what was left out of the data, leaks, warnings of a learner."""
+    """A possible reason for wrong numbers, such as data left out, leaks, or warnings of a learner."""
 
 
 def warn_of(notes: Iterable[str]) -> None:
-    """Warn of each note, at the line that called bakeoff."""
+    """Issue each note as a warning at the line that called bakeoff."""
     level = _count_own_frames()
     for note in notes:
         warnings.warn(note, BakeoffWarning, stacklevel=level)
 
 
 def _count_own_frames() -> int:
-    """Return the number of calls from the function that warns to the line that called bakeoff."""
+    """Return the stack level of the line that called bakeoff."""
     frame = currentframe()
     level = 0
     while frame is not None and PACKAGE in Path(frame.f_code.co_filename).parents:

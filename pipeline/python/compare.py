@@ -1,4 +1,4 @@
-"""``bakeoff.compare``: which configuration is better, with the numbers as tables of pandas."""
+"""``bakeoff.compare``: which configuration is better, with the numbers as pandas tables."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CURES = {
     "output": "write the text of result.render(to=...) into a file",
     "fail_if": "ask result.is_worse",
 }
-"""Keys of the command that say where its report goes -> what Python has instead."""
+"""Keys of the command for the output of its report -> the alternative in Python."""
 
 
 @reject_unknown_keywords(CURES)
@@ -55,21 +55,21 @@ def compare(
     sweep : str
         The name of a sweep, or ``latest``.
     filter : str
-        In MLflow's filter language, such as ``params.dataset = 'wine'``.
+        A filter in MLflow's language, such as ``params.dataset = 'wine'``.
     base : str or RunResult
-        A configuration, learner, run or registered model that the others are marked against; by default the best.
+        A configuration, learner, run or registered model, the baseline for marks; by default the best.
     metrics : sequence of str
-        Scores or times, the first of which decides; by default the headline.
+        Scores or times, the first of which determines the verdict; by default the headline.
     alpha : float
         The significance level.
     rope : float
         Differences up to this one are equivalent in practice.
     pairs : {"best", "all"}
-        Which pairs reports list; `ComparisonResult.pairs` always has all.
+        The pairs that reports list; `ComparisonResult.pairs` always contains all.
     choice : {"auto", "none"}
-        ``none``: no row stands for several configurations of a learner.
+        With ``none``, no row represents several configurations of a learner.
     dataset : str
-        Of ``latest`` and ``best``.
+        The dataset of ``latest`` and ``best``.
     keep : bool
         Whether to store the reports as a run. The command does so by default; a cell of a notebook, which is run again
         and again, does not.
@@ -110,7 +110,7 @@ def compare(
 
 
 def _read_words(words: Sequence[str]) -> dict[str, Any]:
-    """Return the values of words of the command line, by field; reject those that are not for Python."""
+    """Return the values of words of the command line, by field; reject words that Python does not support."""
     if "-m" in words or "--multirun" in words:
         raise UserError("-m is for the command line; give the result of bakeoff.sweep(...).")
     values = read_values("compare", CompareRequest, words)
@@ -120,7 +120,7 @@ def _read_words(words: Sequence[str]) -> dict[str, Any]:
 
 
 def _name_results(results: Sequence[Any]) -> dict[str, Any]:
-    """Return the fields that select the runs of results: one sweep as such, several results by their ids."""
+    """Return the fields that select the runs of results: one sweep by name, several results by their ids."""
     for result in results:
         if not isinstance(result, RunResult | SweepResult):
             raise UserError(
@@ -145,14 +145,14 @@ TEMPLATE = Path(__file__).parent / "templates" / "comparison.html"
 
 @dataclass(frozen=True, repr=False)
 class ComparisonResult:
-    """Which configuration is better, and how sure that is.
+    """A comparison of configurations.
 
     Attributes
     ----------
     made : MadeComparison
-        The comparison as the reports are written from it.
+        The comparison from which the reports are written.
     run_id : str or None
-        The run that keeps the reports, with ``keep=True``.
+        The run that stores the reports, with ``keep=True``.
     """
 
     made: MadeComparison
@@ -160,17 +160,17 @@ class ComparisonResult:
 
     @property
     def comparison(self) -> Comparison:
-        """Every number of the comparison, as plain values."""
+        """All results of the comparison, as plain values."""
         return self.made.comparison
 
     @property
     def verdict(self) -> str:
-        """The answer in sentences, a line each."""
+        """The verdict in sentences, one per line."""
         return "\n".join(self.comparison.verdict)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader must know: rows left out, defaults taken, scores that are optimistic."""
+        """Notes for readers: rows left out, defaults used, and optimistic scores."""
         return self.comparison.notes
 
     @property
@@ -209,7 +209,7 @@ class ComparisonResult:
         Raises
         ------
         UserError
-            No base was given.
+            The comparison has no base.
         """
         if not self.comparison.settings.is_base_given:
             raise UserError("is_worse needs base=, the run, model or configuration that is the standard.")

@@ -21,20 +21,20 @@ from bakeoff.pipeline.sweep.compose import override_text
 
 FILE_OPTION = "dataset=file"
 PASSING_WORDS = ("tracking=none", "dry_run=true")
-"""Words of calls after which no stored run refers to the file of a table."""
+"""Words of calls that store no reference to the file of a table."""
 
 
 @dataclass(frozen=True)
 class GivenData:
-    """The arguments of a call that say what the data are.
+    """The arguments of a call that specify the data.
 
     Attributes
     ----------
     dataset : str, path, table, or None
-        In a sweep also a list of one kind of these, or a mapping of names to tables.
+        In a sweep also a list of items of one kind, or a mapping of names to tables.
     target : str, Series, array, list, or None
     name : str or None
-        Of the dataset, if it is a table.
+        The name of the dataset, if it is a table.
     is_sweep : bool
     """
 
@@ -45,36 +45,36 @@ class GivenData:
 
     @property
     def is_named(self) -> bool:
-        """Whether the dataset is an option, or is left to the words of the call."""
+        """Whether the dataset is an option, or is specified by the words of the call."""
         return all(item is None or isinstance(item, str) for item in self.items)
 
     @property
     def items(self) -> list[Any]:
-        """The datasets, of which a single run has one."""
+        """The datasets; a single run has one."""
         is_list = self.is_sweep and isinstance(self.dataset, list | tuple)
         return list(self.dataset) if is_list else [self.dataset]
 
 
 DataWords = tuple[Sequence[str], Sequence[str]]
-"""The words that name the data, and what is to be said of them."""
+"""The words that specify the data, and notes on them."""
 
 
 @contextmanager
 def open_data(given: GivenData, words: Sequence[str]) -> Iterator[DataWords]:
-    """Yield the words that name the data, and notes on them; tables are written to files first.
+    """Yield the words that specify the data, and notes on them; tables are written to files first.
 
-    A file that was written for a call that is refused is removed.
+    A file written for a refused call is removed.
 
     Parameters
     ----------
     given : GivenData
     words : sequence of str
-        The other words of the call. With one of `PASSING_WORDS` the files are gone after the block.
+        The other words of the call. With one of `PASSING_WORDS` the files are deleted after the block.
 
     Raises
     ------
     UserError
-        The data are given twice, or are no table.
+        The data are given twice, or are not a table.
     """
     _require_once(given, words)
     if given.is_named:
@@ -107,7 +107,7 @@ def _require_once(given: GivenData, words: Sequence[str]) -> None:
 
 
 def _name_option(given: GivenData) -> Iterator[str]:
-    """Yield the words of data that are an option, with ``target`` as the command line has it: a transformation."""
+    """Yield the words of data that are an option; ``target`` is a transformation, as on the command line."""
     names = [item for item in given.items if item is not None]
     for name in names:
         if Path(name).suffix.lower() in READERS:
@@ -122,7 +122,7 @@ def _name_option(given: GivenData) -> Iterator[str]:
 
 
 def _write_data(given: GivenData, folder: Path, written: list[FrameFile]) -> DataWords:
-    """Write each table, collect its file, and return the words that name all of them."""
+    """Write each table, collect its file, and return the words for all of them."""
     paths = []
     target = given.target
     for name, table in _list_tables(given):
@@ -169,16 +169,16 @@ MAX_SHOWN_NAMES = 3
 
 @dataclass(frozen=True)
 class FrameFile:
-    """A table that was written.
+    """A table written to a file.
 
     Attributes
     ----------
     path : Path
         ``<folder>/<digest>/<name>.parquet``, so that an equal table has the same path.
     notes : tuple of str
-        What the file does not hold, a sentence each.
+        A sentence for each part of the table that the file lacks.
     is_new : bool
-        Whether there was no such file before.
+        Whether the file did not exist before.
     """
 
     path: Path
@@ -186,7 +186,7 @@ class FrameFile:
     is_new: bool
 
     def discard(self) -> None:
-        """Remove the file if it is new, and the folders that are empty then."""
+        """Remove the file if it is new, and folders that become empty."""
         if not self.is_new:
             return
         self.path.unlink(missing_ok=True)
@@ -201,16 +201,16 @@ def write_frame(table: Any, name: str, folder: Path) -> FrameFile:
     Parameters
     ----------
     table : DataFrame of shape (n, d), or a table of Arrow or polars
-        It is not changed.
+        The table, which is not modified.
     name : str
-        Of the dataset.
+        The name of the dataset.
     folder : Path
 
     Raises
     ------
     UserError
-        It is no table, has no rows, its columns have names that are not text or not different, or the folder cannot be
-        written.
+        The data are not a table, have no rows, or have column names that are not text or not unique, or the folder
+        cannot be written.
     """
     _require_name(name)
     if isinstance(table, pd.DataFrame):
@@ -228,7 +228,7 @@ def write_frame(table: Any, name: str, folder: Path) -> FrameFile:
 
 
 def _move_file(written: Path, folder: Path) -> tuple[Path, bool]:
-    """Move a file below the folder of its digest, and return its path and whether it is new there."""
+    """Move a file into the folder of its digest, and return its path and whether it is new."""
     with written.open("rb") as stream:
         digest = hashlib.file_digest(stream, lambda: hashlib.blake2b(digest_size=DIGEST_BYTES)).hexdigest()
     path = folder / digest / written.name
@@ -246,13 +246,13 @@ def join_target(table: Any, target: Any) -> tuple[Any, str]:
     ----------
     table : DataFrame of shape (n, d)
     target : str, or Series, array or list of shape (n,)
-        The name of a column, or the targets of the rows in their order.
+        The name of a column, or the targets of the rows in order.
 
     Raises
     ------
     UserError
-        The targets are not one for each row of a DataFrame, a Series has another index than the table, or the table has
-        a column of its name.
+        The table is not a DataFrame with one target per row, the index of a Series differs from the table, or a column
+        has the same name.
     """
     if isinstance(target, str):
         return table, target
@@ -274,7 +274,7 @@ def join_target(table: Any, target: Any) -> tuple[Any, str]:
 
 
 def _require_targets(table: pd.DataFrame, target: Any) -> Any:
-    """Return the targets without an index; reject what is not one value for each row."""
+    """Return the targets without an index, and require one value per row."""
     is_series = isinstance(target, pd.Series)
     if not is_series and not isinstance(target, list | tuple | np.ndarray):
         raise UserError(
@@ -303,7 +303,7 @@ def _require_name(name: str) -> None:
 
 
 def require_text_names(table: pd.DataFrame) -> None:
-    """Reject a table with names of columns that are not text."""
+    """Reject a table with column names that are not text."""
     strange = [name for name in table.columns if not isinstance(name, str)]
     if strange:
         shown = ", ".join(map(repr, strange[:MAX_SHOWN_NAMES]))
@@ -315,7 +315,7 @@ def require_text_names(table: pd.DataFrame) -> None:
 
 
 def _note_index(table: Any) -> tuple[str, ...]:
-    """Return a sentence if the index says something that no column does; a named one has a sentence already."""
+    """Return a sentence if the index contains information missing in the columns; a named index already has one."""
     if not isinstance(table, pd.DataFrame) or any(level is not None for level in table.index.names):
         return ()
     is_numbers = table.index.nlevels == 1 and pd.api.types.is_integer_dtype(table.index.dtype)

@@ -1,4 +1,4 @@
-"""``bakeoff.inspect``: what each column of a table is taken for, and what looks wrong."""
+"""``bakeoff.inspect``: the inferred kinds of the columns of a table, and suspicions about them."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ class Inspection:
     Attributes
     ----------
     profile : TableProfile
-        Everything that was found, as plain values.
+        All findings, as plain values.
     """
 
     profile: TableProfile
 
     @property
     def table(self) -> pd.DataFrame:
-        """A row for each column: what it is taken for, its role in a run, the reason, and what looks wrong."""
+        """A row for each column: its inferred kind, its role in a run, the reason, and suspicions."""
         rows = [
             {
                 "column": each.column.name,
@@ -58,7 +58,7 @@ class Inspection:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """How the source was read, what is left out, and what looks wrong with rows and pairs of columns."""
+        """Notes on how the source was read, on what is left out, and on suspicious rows and pairs of columns."""
         return (*self.profile.notes, *self.profile.suspicions)
 
     @property
@@ -72,7 +72,7 @@ class Inspection:
         return f"<Inspection of {self.profile.name}: {self.profile.n_rows} rows, {n_columns} columns, {target}>"
 
     def _repr_html_(self) -> str:
-        # What looks wrong with a column is in the list below the table, and has no place beside a long reason.
+        # Suspicions are listed below the table, because long reasons leave no space in it.
         table = self.table.drop(columns="suspicions").round({"association": 3})
         suspicions = [sentence for each in self.profile.columns for sentence in each.column.suspicions]
         values = {
@@ -85,12 +85,12 @@ class Inspection:
 
 
 def inspect(dataset: Any, target: str | None = None, **keys: Any) -> Inspection:
-    """Return what each column of a table is taken for and why, and what looks wrong.
+    """Infer the kind of each column of a table, and report suspicions.
 
     Parameters
     ----------
     dataset : str, path or table
-        The name of an option, the path of a file, or a DataFrame of pandas, or a table of Arrow or polars.
+        The name of an option, the path of a file, a pandas DataFrame, or an Arrow or polars table.
     target : str, optional
         The column to predict. Without one there are no associations.
     **keys
@@ -103,7 +103,7 @@ def inspect(dataset: Any, target: str | None = None, **keys: Any) -> Inspection:
     Raises
     ------
     UserError
-        There is no such file or column.
+        The file or column does not exist.
 
     Examples
     --------

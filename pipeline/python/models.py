@@ -27,7 +27,7 @@ def load(
     tracking__uri: str | None = None,
     tracking__experiment: str = "bakeoff",
 ) -> Model:
-    """Load a model that is stored.
+    """Load a stored model.
 
     Parameters
     ----------
@@ -37,22 +37,22 @@ def load(
     dataset : str
         Restricts ``latest`` and ``best`` to the runs on a dataset.
     trust : sequence of str
-        Packages of your own whose code the model may run. Nothing that the store says is trusted.
+        User-defined packages whose code the model may run. Nothing in the store is trusted.
     tracking__uri : str, optional
         The store; by default ``MLFLOW_TRACKING_URI``, else ``outputs/mlflow.db``.
     tracking__experiment : str
-        Where runs are looked for.
+        The experiment in which to search for runs.
 
     Returns
     -------
     Model
-        Its ``predict`` takes a DataFrame and returns one. What differs from the environment in which the model was
-        fitted is a `BakeoffWarning`.
+        A model whose ``predict`` accepts and returns a DataFrame. Differences from the environment in which the model
+        was fitted are reported as `BakeoffWarning`.
 
     Raises
     ------
     UserError
-        There is no such model, or it needs code that is not trusted.
+        The model does not exist, or needs code that is not trusted.
 
     Examples
     --------
@@ -88,25 +88,26 @@ def ship(
     Parameters
     ----------
     run : str, RunResult or SweepResult
-        The id of a run, ``latest`` or ``best``; the result of a run; or a sweep, whose best run it is then.
+        The id of a run, ``latest`` or ``best``; the result of a run; or a sweep, whose best run is used.
     name : str
-        Of the registered model, with an alias: ``titanic@champion``.
+        The name of the registered model, with an alias: ``titanic@champion``.
     dataset : str
         Restricts ``latest`` and ``best`` to the runs on a dataset.
     trust : sequence of str
-        Packages of your own whose code may be called.
+        User-defined packages whose code may be called.
     tracking__uri, tracking__experiment : str, optional
         The store; by default that of the result, else as for `run`.
 
     Returns
     -------
     Model
-        As `load` returns it. What may be wrong with it or with the score of its run is a `BakeoffWarning`.
+        The model, as returned by `load`. Possible problems of the model or the score of its run are reported as
+        `BakeoffWarning`.
 
     Raises
     ------
     UserError
-        There is no such run, it did not finish, its rows have changed, or the name is not valid. Nothing is stored.
+        The run does not exist or did not finish, its rows have changed, or the name is not valid. Nothing is stored.
     """
     from bakeoff.pipeline.python.sweep import SweepResult, find_store, name_run
 

@@ -1,4 +1,4 @@
-"""``bakeoff.run``: one experiment, with its numbers as tables of pandas."""
+"""``bakeoff.run``: one experiment, with its numbers as pandas tables."""
 
 from __future__ import annotations
 
@@ -49,20 +49,20 @@ def run(
     Parameters
     ----------
     *words : str
-        ``KEY=VALUE`` as on the command line, each as a text of its own.
+        ``KEY=VALUE`` as on the command line, each as a separate text.
     dataset : str, path or table, optional
-        The name of an option, the path of a file, or a DataFrame of pandas, or a table of Arrow or polars. A table is
-        written to ``outputs/frames``, and is then a dataset like any other file.
+        The name of an option, the path of a file, a pandas DataFrame, or an Arrow or polars table. Tables are written
+        to ``outputs/frames``, and then used like any other file.
     target : str, Series, array or list, optional
         The column of the table or file to predict, or its values for the rows of the table. Without a table or a file,
         it is the option of the group ``target``, as on the command line.
     dataset_name : str, optional
         The name of a table; by default ``frame``.
     config_dir : path, optional
-        A folder with options of your own, as ``--config-dir``.
+        A folder with user-defined options, as with ``--config-dir``.
     verbose : bool
-        Whether to print what the command prints, with its progress bar. By default nothing is printed, and what the
-        run says of its data and learner is a `BakeoffWarning` each.
+        Whether to print what the command prints, with its progress bar. By default nothing is printed, and notes on the
+        data and the learner are issued as `BakeoffWarning`.
     **keys
         Further keys with Python values: ``learner="knn"``, ``learner__n_neighbors=3``, ``evaluation={"folds": 5}``.
 
@@ -73,9 +73,9 @@ def run(
     Raises
     ------
     UserError
-        The experiment is invalid; nothing was run, and nothing is left behind.
+        The experiment is invalid; nothing was run or stored.
     StoreError
-        The store was lost while the experiment ran; the message says where the results are kept.
+        The store was lost while the experiment ran; the message contains the folder in which the results are kept.
     Exception
         Any error of the learner; the stored run is FAILED.
 
@@ -103,14 +103,14 @@ def run(
 
 
 def _run(request: RunRequest) -> JobResult:
-    """Run an experiment; errors are those of the code that raised them, and cures are those of Python."""
+    """Run an experiment; raise original errors, with cures for Python."""
     try:
         result = run_experiment(request)
     except UserError as error:
         raise _translate(error) from None
     except RunFailed as failure:
         cause = failure.error
-        if isinstance(cause, SystemExit):  # it would end the program that called, without a word
+        if isinstance(cause, SystemExit):  # it would end the calling program silently
             raise RuntimeError(f"SystemExit: the learner called sys.exit({cause.code!r})") from cause
         raise cause from None
     assert result is not None, "only commands store what was kept"
@@ -118,12 +118,12 @@ def _run(request: RunRequest) -> JobResult:
 
 
 def _translate(error: UserError) -> UserError:
-    """Return an error with the cures of Python in place of those of the command line."""
+    """Return an error with cures for Python in place of those for the command line."""
     return UserError(re.sub(r"; add -m(?=\.| for )", "; use bakeoff.sweep", str(error)))
 
 
 def _make_result(result: JobResult, request: RunRequest, notes: Sequence[str]) -> RunResult:
-    """Return the result of a run; the notes are those of the table that was given."""
+    """Return the result of a run; the notes refer to the given table."""
     prepared = result.prepared
     experiment = prepared.experiment
     folds = result.folds
@@ -179,7 +179,7 @@ class RunResult:
     Attributes
     ----------
     name : str
-        That of the run in the store.
+        The name of the run in the store.
     run_id : str or None
         None if the run is not stored.
     metric : str
@@ -193,15 +193,15 @@ class RunResult:
         A row for each test row of each fold: its number in the dataset from 0, ``fold``, ``truth``, ``predicted`` and
         ``probability_<class>``.
     model : Model
-        The run's model, which predicts for other rows, and knows the rows that it was fitted on.
+        The run's model, with a record of the rows on which it was fitted.
     notes : tuple of str
-        What the run says besides its scores: how the data were read, what the audit found, warnings of the learner.
+        Notes on how the data were read, findings of the audit, and warnings of the learner.
     config : mapping
         The settled configuration.
     config_hash : str
-        A fingerprint of everything that decides the result; the same as that of the command.
+        A fingerprint of everything that determines the result, equal to that of the command.
     command : str
-        The command that runs the same.
+        The equivalent command.
     """
 
     name: str
@@ -223,7 +223,7 @@ class RunResult:
 
     @property
     def html(self) -> str:
-        """The result as a fragment of HTML, as notebooks show it."""
+        """The result as an HTML fragment, for notebooks."""
         return self._repr_html_()
 
     def __repr__(self) -> str:
@@ -258,7 +258,7 @@ class RunResult:
 
 
 def tabulate_folds(folds: Sequence[FoldResult]) -> pd.DataFrame:
-    """Return the measured values of each fold, a row each."""
+    """Return the measured values of the folds, one row per fold."""
     rows = [measure_fold(fold) for fold in folds]
     numbers = pd.Index([fold.number for fold in folds], name="fold")
     return pd.DataFrame(rows, index=numbers)
@@ -267,7 +267,7 @@ def tabulate_folds(folds: Sequence[FoldResult]) -> pd.DataFrame:
 def tabulate_scores(experiment: Experiment, folds: Sequence[FoldResult]) -> pd.DataFrame:
     """Return the means over folds and their standard deviations: a row for each metric, the headline first.
 
-    Training rows have a score by the headline alone, and NaN elsewhere, unless they are scored by all metrics.
+    Scores on training rows are NaN for all metrics but the headline, unless all metrics are requested.
     """
     summary = summarize_folds(experiment, folds)
     parts = [part for part in PARTS if f"{part}_" in SCORE_PREFIXES and f"{part}_{experiment.headline}" in summary]

@@ -1,4 +1,4 @@
-"""``bakeoff.sweep``: many experiments, with their jobs and scores as tables of pandas."""
+"""``bakeoff.sweep``: many experiments, with their jobs and scores as pandas tables."""
 
 from __future__ import annotations
 
@@ -44,24 +44,24 @@ def sweep(
 ) -> SweepResult:
     """Run every combination of several values.
 
-    Jobs that are finished in the store are not run again, and are part of the result.
+    Jobs already finished in the store are not run again, and are part of the result.
 
     Parameters
     ----------
     *words : str
-        ``KEY=VALUE,VALUE`` as on the command line after ``-m``, each as a text of its own.
+        ``KEY=VALUE,VALUE`` as on the command line after ``-m``, each as a separate text.
     dataset : str, path, table, list or mapping, optional
         As for `run`; or a list of names, or a list of tables and files that have the same target, or a mapping of names
         to such tables.
     target, dataset_name, config_dir
         As for `run`.
     verbose : bool
-        Whether to print what the command prints, with its progress bar. By default nothing is printed, and what the
-        sweep says of its data and of jobs that failed is a `BakeoffWarning` each.
+        Whether to print what the command prints, with its progress bar. By default nothing is printed, and notes on the
+        data and on failed jobs are issued as `BakeoffWarning`.
     **keys
-        Further keys with Python values. A list has a value for each job: ``learner=["knn", "svm"]``,
-        ``learner__C=[0.1, 1, 10]``. Of ``trust``, ``figures`` and ``space``, and of keys that hold columns, such as
-        ``dataset__drop``, a list is one value. The keys of sweeps are those of the command: ``workers=2``,
+        Further keys with Python values. A list contains a value for each job: ``learner=["knn", "svm"]``,
+        ``learner__C=[0.1, 1, 10]``. A list is one value of ``trust``, ``figures`` and ``space``, and of keys that
+        contain columns, such as ``dataset__drop``. The keys of sweeps are those of the command: ``workers=2``,
         ``timeout=60``, ``search="grid"``, ``resume=False``, ``dry_run=True``.
 
     Returns
@@ -94,7 +94,7 @@ def sweep(
 
 
 def _require_start(report: SweepReport) -> None:
-    """Raise one error, with each reason once, if no job was started because some cannot work."""
+    """Raise one error, with each reason once, if invalid jobs prevented the start."""
     outcomes = report.outcomes
     if not outcomes or any(outcome.kind != REFUSED for outcome in outcomes):
         return
@@ -110,9 +110,9 @@ def _require_start(report: SweepReport) -> None:
 
 @contextmanager
 def _single_threads() -> Iterator[None]:
-    """Let matrix products use one thread for as long as the sweep takes, as in the command.
+    """Limit matrix products to one thread during the sweep, as in the command.
 
-    NumPy is loaded already, so that the variables that the command sets have no effect in this process. They decide in
+    NumPy has already been loaded, so the variables that the command sets have no effect in this process. They decide in
     workers.
     """
     is_decided = any(variable in os.environ for variable in THREAD_VARIABLES)
@@ -133,24 +133,24 @@ LAST_COLUMNS = ("seconds", "reason", "run_id")
 
 @dataclass(frozen=True, repr=False)
 class SweepResult:
-    """A sweep that has ended.
+    """A completed sweep.
 
     Attributes
     ----------
     name : str
-        That of the tag ``sweep`` of its runs.
+        The name in the tag ``sweep`` of its runs.
     runs : DataFrame
         A row for each job: ``name``, ``configuration``, ``dataset``, ``state`` (``finished``; ``skipped``, which was
         done before; ``failed``, …), ``metric`` and ``score``, all values by name as means over folds, ``seconds`` of
         fitting, ``reason`` of a job that did not finish, and ``run_id``.
     notes : tuple of str
-        What is said of the data.
+        Notes on the data.
     command : str
-        The command that runs the same.
+        The equivalent command.
     tracking : mapping
         The settings of the store; empty if nothing is stored.
     result_tables : sequence of ResultTable
-        What the tables are made of.
+        The tables of results from which the tables are made.
     """
 
     name: str
@@ -179,7 +179,7 @@ class SweepResult:
         Raises
         ------
         UserError
-            There are several, as of classification and regression, or none.
+            There are several, as with classification and regression, or none.
         """
         if len(self.tables) == 1:
             return next(iter(self.tables.values()))
@@ -194,7 +194,7 @@ class SweepResult:
     def best_run(self) -> str:
         """The id of the run with the best headline score.
 
-        The choice was made on the test rows, so that this score is optimistic: it is the best of all that were tried.
+        The choice is based on the test rows, so its score is optimistic: it is the best of all scores.
 
         Raises
         ------
@@ -233,7 +233,7 @@ class SweepResult:
 
     @property
     def html(self) -> str:
-        """The result as a fragment of HTML, as notebooks show it."""
+        """The result as an HTML fragment, for notebooks."""
         return self._repr_html_()
 
     def __repr__(self) -> str:
@@ -259,7 +259,7 @@ class SweepResult:
 
     @property
     def _is_plan(self) -> bool:
-        """Whether nothing was run, because only the plan was asked for."""
+        """Whether nothing was run, because only the plan was requested."""
         return "expected_seconds" in self.runs.columns
 
 
@@ -270,7 +270,7 @@ def make_sweep_result(report: SweepReport, notes: Sequence[str], command: str) -
     ----------
     report : SweepReport
     notes : sequence of str
-        Those of the tables that were given.
+        Notes on the given tables.
     command : str
     """
     results = report.results
@@ -289,7 +289,7 @@ def _tabulate_jobs(outcomes: Sequence[JobOutcome]) -> pd.DataFrame:
     ordered = sorted(outcomes, key=lambda outcome: outcome.number)
     rows = [_describe_outcome(outcome) for outcome in ordered]
     names = dict.fromkeys(name for outcome in ordered for name in outcome.metrics)
-    # The store also has the values of each fold, of jobs that were done before.
+    # The store also contains the values of each fold of jobs that were already done.
     metrics = [name for name in names if not name.startswith(SERIES_PREFIXES)]
     numbers = pd.Index([outcome.number for outcome in ordered], name="job")
     return pd.DataFrame(rows, index=numbers, columns=[*FIRST_COLUMNS, *metrics, *LAST_COLUMNS])
@@ -327,7 +327,7 @@ def _tabulate_plan(entries: Sequence[PlanEntry]) -> pd.DataFrame:
 
 
 def name_run(run: str | RunResult) -> str:
-    """Return the word that names a run: as it is given, or the id of a result.
+    """Return the word for a run: the given one, or the id of a result.
 
     Raises
     ------
@@ -342,13 +342,13 @@ def name_run(run: str | RunResult) -> str:
 
 
 def find_store(results: Sequence[RunResult | SweepResult], uri: str | None, experiment: str | None) -> dict[str, Any]:
-    """Return the fields of a request that name the store: as given, else that of the results.
+    """Return the fields of a request that select the given store, or that of the results.
 
     Parameters
     ----------
     results : sequence of RunResult or SweepResult
     uri, experiment : str or None
-        As given.
+        The arguments of the call.
 
     Raises
     ------
