@@ -1,9 +1,9 @@
 """Tracking of runs: the only package that imports MLflow.
 
-`interface` is what the rest of the pipeline sees. `run` decides where runs are kept and writes them, `run_content` has
+`interface` is used by the rest of the pipeline. `run` creates and writes runs, `run_content` has
 their metrics and files, and `models` their models, which `loading` reads; `registry` names models; `store` creates
-the store, and `history` queries it for earlier runs. MLflow is imported when the first run starts, so that an
-invalid command is rejected at once.
+the store, and `history` queries it for earlier runs. MLflow is imported when the first run starts, so that an invalid
+command is rejected immediately.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ __all__ = ["Figure", "MLflowTracker", "NoTracker", "Run", "RunDescription", "Run
 
 
 def __getattr__(name: str) -> Any:
-    """Import the tracker when it is asked for: a configuration that is refused needs none."""
+    """Import the tracker on demand, since refused configurations do not need it."""
     if name == "MLflowTracker":
         from bakeoff.pipeline.tracking.run import MLflowTracker
 

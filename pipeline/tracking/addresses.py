@@ -1,6 +1,6 @@
 """The addresses of artifacts, which follow the store when its folder is moved or copied.
 
-MLflow stores an absolute address with each experiment, run and model, and its own tools read nothing else. The
+MLflow stores an absolute address with each experiment, run and model, and its tools use nothing else. The
 artifacts of a store in a SQLite file are in the folder of that file, so whoever opens the store knows where they are:
 addresses that lead to another folder are corrected in the database, for MLflow's pages and clients as well.
 """
@@ -34,16 +34,16 @@ DEFAULT_EXPERIMENT_FOLDER = Path("mlruns") / "0"
 
 @dataclass(frozen=True)
 class Address:
-    """An address that the database has.
+    """An address in the database.
 
     Attributes
     ----------
     table, column : str
     row : int
-        SQLite's own number of the row.
+        The ``rowid`` in SQLite.
     text : str
     path : Path
-        Where it leads.
+        The path to which the address leads.
     """
 
     table: str
@@ -69,22 +69,22 @@ def local_path(address: str) -> Path | None:
 
 
 def anchor_addresses(file: Path, folder: Path | None = None) -> str:
-    """Let the addresses of a store lead into the folder of its database, if that was moved or copied.
+    """Redirect the addresses of a store to the folder of its database, if that was moved or copied.
 
-    An address is changed if its artifacts are in the folder of the store, or are nowhere. Artifacts that stayed where
-    they were, while the database alone was moved, keep their addresses; new runs write into the folder of the store.
+    An address is changed if its artifacts are in the folder of the store, or do not exist. Artifacts keep their
+    addresses if only the database was moved; new runs write into the folder of the store.
 
     Parameters
     ----------
     file : Path
         The database, with an absolute path.
     folder : Path, optional
-        The folder of the store, if the database is a copy that is elsewhere.
+        The folder of the store, if the database is a copy in another folder.
 
     Returns
     -------
     str
-        A sentence about what was changed; empty if nothing that a user has stored was.
+        A sentence about the changes; empty if no address of a user's run was changed.
     """
     folder = folder or file.parent
     changes: dict[Address, Path] = {}
@@ -106,7 +106,7 @@ def anchor_addresses(file: Path, folder: Path | None = None) -> str:
                     _write(database, address, path.as_uri())
                 for root in sorted(old_folders):
                     move_dataset_sources(database, root, folder)
-        except sqlite3.DatabaseError:  # another process holds it, or it is not MLflow's, which MLflow then says
+        except sqlite3.DatabaseError:  # it is locked, or not a database of MLflow, which MLflow reports
             return ""
     if not old_folders:
         return ""
@@ -128,13 +128,13 @@ def _find_outside(database: sqlite3.Connection, folder: Path) -> Iterator[Addres
         query = f"SELECT rowid, {column} FROM {table} WHERE substr({column}, 1, ?) != ?"
         for row, text in database.execute(query, (len(inside), inside)):
             path = local_path(text)
-            # The folder may have another name, for example that of a symbolic link.
+            # The folder may have another name, such as that of a symbolic link.
             if path is not None and not any(is_same(root) for root, _ in _split(path)):
                 yield Address(table, column, row, text, path)
 
 
 def _find_place(address: Address, folder: Path, old_folders: set[Path]) -> Path | None:
-    """Return where an address is to lead; None if it stays."""
+    """Return the new path of an address; None if it stays."""
     splits = list(_split(address.path))
     for _, inner in splits:
         if exists(folder / inner):
@@ -147,9 +147,9 @@ def _find_place(address: Address, folder: Path, old_folders: set[Path]) -> Path 
 
 
 def _find_experiment_place(path: Path, folder: Path, splits: Sequence[tuple[Path, Path]]) -> Path | None:
-    """Return where an experiment that has no artifacts in the folder of the store is to write."""
+    """Return the folder for an experiment without artifacts in the folder of the store."""
     if exists(path):
-        # With a store beside them, the artifacts belong to that one, of which this is a copy without artifacts.
+        # With another store next to them, the artifacts belong to it, and this is a copy without artifacts.
         # Without any, the place was chosen when the experiment was created.
         owned = [(root, inner) for root, inner in splits if any(root.glob("*.db"))]
         return folder / owned[0][1] if owned else None
@@ -159,7 +159,7 @@ def _find_experiment_place(path: Path, folder: Path, splits: Sequence[tuple[Path
 
 
 def _split(path: Path) -> Iterator[tuple[Path, Path]]:
-    """Yield the folder of a store that a path may be in, and the path within it, the innermost folder first."""
+    """Yield each possible folder of a store for a path, and the path within it, the innermost folder first."""
     parts = path.parts
     for position in range(len(parts) - 2, 0, -1):
         if parts[position] in LOCAL_FOLDERS:
@@ -167,7 +167,7 @@ def _split(path: Path) -> Iterator[tuple[Path, Path]]:
 
 
 def _is_same(path: Path, other: Path) -> bool:
-    """Whether two paths are one folder."""
+    """Whether two paths lead to the same folder."""
     return path == other or (exists(other) and path.samefile(other))
 
 

@@ -1,6 +1,6 @@
-"""A comparison as a run of MLflow, with its reports as artifacts and links to the runs that it read.
+"""A comparison as an MLflow run, with its reports as artifacts and links to the compared runs.
 
-It is kept in an experiment of its own, ``<experiment>-comparisons``: in the experiment of the runs, it would be the
+It is stored in a separate experiment, ``<experiment>-comparisons``: in the experiment of the runs, it would be the
 ``latest`` run, a row of the leaderboard, and a run whose duration and status resume and estimates would read.
 """
 
@@ -29,7 +29,7 @@ MAX_LINKS = 60
 
 @dataclass(frozen=True)
 class ComparisonRecord:
-    """What is kept of a comparison.
+    """The stored parts of a comparison.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class ComparisonRecord:
     summary : str
         The top of the description, in Markdown.
     run_names : mapping of str to str
-        Run id -> name, of the runs that were read.
+        Run id -> name of the compared runs.
     files : mapping of str to str
         Name -> text of each report.
     """
@@ -52,12 +52,12 @@ class ComparisonRecord:
 
 
 def keep_comparison(store: Store, experiment: str, record: ComparisonRecord) -> str:
-    """Write a comparison as a finished run, and return its id; the runs that it read are not changed.
+    """Write a comparison as a finished run, and return its id; the compared runs are not changed.
 
     Parameters
     ----------
     store : Store
-        Of the runs that were read.
+        The store of the compared runs.
     experiment : str
         The name of their experiment.
     record : ComparisonRecord
@@ -77,7 +77,7 @@ def keep_comparison(store: Store, experiment: str, record: ComparisonRecord) -> 
     )
     run_id = str(created.info.run_id)
     try:
-        # Otherwise MLflow opens the run among the pages for language models.
+        # Otherwise MLflow opens the run in the pages for language models.
         for key, value in EXPERIMENT_TAGS.items():
             own.client.set_experiment_tag(own.experiment_id, key, value)
         log_metrics(own.client, run_id, RunValues(params=dict(record.params)))
@@ -94,15 +94,15 @@ def keep_comparison(store: Store, experiment: str, record: ComparisonRecord) -> 
 
 
 def _list_ids(record: ComparisonRecord) -> str:
-    """Return the ids of the runs as JSON, or their number if a tag is too short for them."""
+    """Return the ids of the runs as JSON, or their number if they exceed the length of a tag."""
     ids = list(record.run_names)
     text = json.dumps(ids)
-    # An incomplete list would look like a complete one, so a long one is in the artifacts alone.
+    # An incomplete list would look like a complete one, so a long one is only in the artifacts.
     return text if len(text) <= MAX_TAG_LETTERS else f"{len(ids)} runs in {RUNS_FILE}"
 
 
 def _write_note(store: Store, record: ComparisonRecord) -> str:
-    """Return the description: the verdict, and links to the runs in the same MLflow."""
+    """Return the description: the verdict, and links to the runs in the same store."""
     links = [
         f"- [{name or run_id}](#/experiments/{store.experiment_id}/runs/{run_id})"
         for run_id, name in list(record.run_names.items())[:MAX_LINKS]

@@ -1,4 +1,4 @@
-"""The description of a run before it starts: its name, and the params and tags that runs are compared by."""
+"""The description of a run before it starts: its name, and the params and tags by which runs are compared."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ OPTIONAL_PARTS = tuple(NULL_PARTS)
 DATASET_PARAMETERS = ("path", "rows", "url", "data_home", "options")
 """Keys of a dataset that is read from a source or generated; any other dataset is described by its option's name."""
 PREPROCESSING_CHOSEN = "preprocessing.chosen"
-"""The param that says what preprocessing=auto does."""
+"""The param that describes the effect of preprocessing=auto."""
 WHOLE_KEYS = ("evaluation.costs",)
-"""Keys whose value is one param: the keys in it are labels of the user, which need not be names of params."""
+"""Keys whose value is one param: they contain user-defined labels, which need not be valid names of params."""
 UNNAMED_KEYS = ("tracking", "trust", "hydra", "dataset", "default_space", "figures", "n_jobs", "audit")
 """Parts whose keys never appear as KEY=VALUE in a run's name."""
 LONG_KEYS = ("evaluation.metrics",)
 """Keys whose values are too long for a run's name."""
 ENVIRONMENT_TAG = "environment"
-"""A fingerprint of the environment variables that decide results: runs with other values are not repeats."""
+"""A fingerprint of the environment variables that affect results: runs with other values are not repeats."""
 SPACE_PREFIX = "space."
 LEARNER_PREFIX = "learner."
 
@@ -86,7 +86,7 @@ def describe_run(
 
 
 def name_run(choices: Mapping[str, str], spec: Mapping[str, Any], varying: Sequence[str]) -> str:
-    """Name a run by what distinguishes it, then by learner and dataset: pages cut names at about 20 characters.
+    """Name a run by its distinguishing keys, then by learner and dataset: pages cut names at about 20 characters.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def name_run(choices: Mapping[str, str], spec: Mapping[str, Any], varying: Seque
 
 def name_configuration(choices: Mapping[str, str], spec: Mapping[str, Any], varying: Sequence[str]) -> str:
     """Return the name of a run without its dataset; the arguments are those of `name_run`."""
-    # An option "none" is shown with its group, because "pruning=none" is clearer than "none".
+    # An option "none" is written with its group, because "pruning=none" is clearer than "none".
     values = dict(walk({**spec, **{key: option for key, option in choices.items() if option == "none"}}))
     # The order in which a reader compares runs: the experiment, the learner, the learner's parameters, the rest.
     keys = sorted((key for key in varying if _is_named(key, values)), key=_rank_key)
@@ -128,17 +128,17 @@ def name_configuration(choices: Mapping[str, str], spec: Mapping[str, Any], vary
 
 
 def _is_named(key: str, values: Mapping[Path, Any]) -> bool:
-    """Return whether a key may appear in a run's name: one that the run has, and of the space only what is searched."""
+    """Return whether a key may appear in a run's name: it belongs to the run, and keys of the space are searched."""
     if key.startswith(SPACE_PREFIX):
         return values.get(_find_path(key)) is not None
-    # In a sweep over several learners, a key that varies may be that of another learner.
+    # In a sweep over several learners, a key that varies may belong to another learner.
     if key.startswith(LEARNER_PREFIX) and _find_path(key) not in values:
         return False
     return key.split(".")[0] not in UNNAMED_KEYS and key not in LONG_KEYS
 
 
 def _find_path(key: str) -> Path:
-    """Return where a settled configuration holds the value of a key: tuning holds the space that it searches."""
+    """Return the path of a key in a settled configuration: the searched space is part of tuning."""
     stored_key = f"tuning.{key}" if key.startswith(SPACE_PREFIX) else key
     return tuple(stored_key.split("."))
 
@@ -167,7 +167,8 @@ def _make_tags(spec: Mapping[str, Any], invocation: Invocation, dataset: Dataset
     tags = {
         "code_hash": hash_config_code(spec),
         "dataset_digest": dataset.digest(),
-        # By these two, a comparison pairs runs fold by fold, and corrects its tests for overlapping training parts.
+        # A comparison uses these two to pair runs fold by fold, and to correct its tests for overlapping training
+        # parts.
         "splits_digest": splits.digest(),
         "rows_per_fold": json.dumps(splits.mean_rows),
         "overrides": json.dumps(invocation.overrides),
@@ -187,13 +188,13 @@ def _make_tags(spec: Mapping[str, Any], invocation: Invocation, dataset: Dataset
 
 
 def _read_settings(spec: Mapping[str, Any]) -> dict[str, str]:
-    """Return the environment variables that decide results; their values are not among the params of the run."""
+    """Return the environment variables that affect results; their values are not among the params of the run."""
     names = find_references(to_yaml({key: spec[key] for key in DECISIVE_KEYS}))
     return {name: os.environ.get(name, "") for name in names if not is_secret_name(name)}
 
 
 def _flatten(part: str, node: Any) -> Iterator[tuple[str, str]]:
-    """Yield dotted keys and their values as text, except ``_target_``, which the chosen option stands for."""
+    """Yield dotted keys and their values as text, except ``_target_``, which is implied by the chosen option."""
     yielded: Path | None = None
     for path, value in walk(node, (part,)):
         key = ".".join(map(str, path))

@@ -1,4 +1,4 @@
-"""Finding a run by its id or the beginning of it, ``latest``, ``best``, or the name of a registered model."""
+"""Search for a run by its id or the beginning of it, ``latest``, ``best``, or the name of a registered model."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from bakeoff.pipeline.tracking.registry import BEST, LATEST, MAX_SHOWN_NAMES, fi
 from bakeoff.pipeline.tracking.store import Store, find_fault, search_runs
 
 MIN_PREFIX_LETTERS = 8
-"""An id may be cut to this length, as pages and tables do."""
+"""The minimum length of the beginning of an id, as shown in pages and tables."""
 
 
 def find_run_id(store: Store, word: str, dataset: str = "", *, must_be_readable: bool = True) -> str:
-    """Return the id of the run that a word names.
+    """Return the id of the run named by a word.
 
     Parameters
     ----------
     store : Store
     word : str
         The id of a run, at least its first 8 characters, ``latest`` for the newest finished run of the experiment,
-        ``best`` for the finished run with the best headline score, or the name of a registered model for the run that
-        chose it: alone for its newest version, with ``@alias``, or with ``/version``.
+        ``best`` for the finished run with the best headline score, or the name of a registered model for the run from
+        which it comes: alone for its newest version, with ``@alias``, or with ``/version``.
     dataset : str
         Restricts ``latest`` and ``best`` to runs on this dataset. Scores of different datasets cannot be compared, so
         ``best`` needs it where the experiment has runs on several.
     must_be_readable : bool
-        Whether a run that bakeoff cannot read is refused; it can still be removed.
+        Whether to reject a run that bakeoff cannot read, which can still be removed.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def find_headline(params: Mapping[str, str], metrics: Mapping[str, float]) -> st
     Parameters
     ----------
     params, metrics : mapping
-        As the run stores them. The store does not keep the order of metrics, so the order is taken from the
+        The stored values of the run. The store does not preserve the order of metrics, which is derived from the
         configuration, else from the defaults of the task.
     """
     names = [name_entry(entry) for entry in read_metric_entries(params)]
@@ -80,7 +80,7 @@ def read_metric_entries(params: Mapping[str, str]) -> list[Any]:
     """Return the items of ``evaluation.metrics`` of a stored run; none if the metrics were the defaults."""
     try:
         entries = json.loads(params.get("evaluation.metrics", "null"))
-    except ValueError:  # another program wrote it, or it was cut
+    except ValueError:  # written by another program, or truncated
         return []
     return entries if isinstance(entries, list) else []
 
@@ -91,14 +91,14 @@ def is_greater_better(metric: str, params: Mapping[str, str] | None = None) -> b
     Parameters
     ----------
     metric : str
-        As it is stored: ``test_accuracy``, ``fold/validation_rmse``, ``time/fit``.
+        The stored name: ``test_accuracy``, ``fold/validation_rmse``, ``time/fit``.
     params : mapping, optional
-        Of a run that has the metric, which say it of a metric of the user.
+        Params of a run with the metric, which contain the direction of a user-defined metric.
 
     Raises
     ------
     KeyError
-        The name is not that of a score.
+        The name is not the name of a score.
 
     Examples
     --------
@@ -113,13 +113,13 @@ def is_greater_better(metric: str, params: Mapping[str, str] | None = None) -> b
 
 
 def _find_by_id(store: Store, word: str, must_be_readable: bool) -> str:
-    """Return the id of a run of this store, of any experiment."""
+    """Return the id of a run of any experiment in this store."""
     from mlflow.exceptions import MlflowException
 
     try:
         found = store.client.get_run(word)
     except MlflowException:
-        # A whole id is the common case, so that beginnings are searched for only when there is no such run.
+        # Complete ids are most common, so beginnings are searched for only if there is no such run.
         ids = []
         if re.fullmatch(rf"[0-9a-f]{{{MIN_PREFIX_LETTERS},}}", word):
             query = f"attributes.run_id LIKE '{word}%'"
@@ -140,7 +140,7 @@ def _find_by_id(store: Store, word: str, must_be_readable: bool) -> str:
 
 
 def _explain_unknown(store: Store, word: str) -> UserError:
-    """Return the error for a word that names neither a run nor a registered model."""
+    """Return the error for a word that matches neither a run nor a registered model."""
     names = list_names(store)
     also = " and no registered model of that name" if names else ""
     similar = get_close_matches(word, names, n=1)
@@ -181,7 +181,7 @@ def _select_finished(dataset: str) -> str:
         raise UserError(
             f"dataset={dataset!r}: a name with a quotation mark cannot be searched for; give the id of a run."
         )
-    # Runs of other programs in the same experiment have no such tag.
+    # Runs of other programs in the same experiment lack this tag.
     query = f"{IS_FINISHED} and tags.dataset_digest != ''"
     return f"{query} and params.dataset = '{dataset}'" if dataset else query
 
@@ -211,7 +211,7 @@ def _explain_nothing(store: Store, dataset: str) -> UserError:
 
 
 def find_standard_run(store: Store, word: str) -> str | None:
-    """Return the id of the run that a word names as a standard; None if it names neither a run nor a registered model.
+    """Return the id of the run that a word names as the standard; None if there is no such run or registered model.
 
     Parameters
     ----------
@@ -222,8 +222,8 @@ def find_standard_run(store: Store, word: str) -> str | None:
     Raises
     ------
     UserError
-        The word has the form of an id, an alias or a version, and there is no such run or model; or the model does not
-        say which run it comes from.
+        The word has the form of an id, an alias or a version, and there is no such run or model; or the run of the
+        model is unknown.
     """
     if not names_run(word) and find_version(store, word) is None:
         return None

@@ -29,30 +29,30 @@ OWNER_FOLDER = 0o700
 OWNER_FILE = 0o600
 DIGEST_BYTES = 8
 HEARTBEAT_SECONDS = 60.0
-"""The interval at which a run writes to the store, in its tag ``heartbeat``, that it is alive."""
+"""The interval at which a run updates its tag ``heartbeat`` in the store."""
 MAX_SILENT_SECONDS = 15 * HEARTBEAT_SECONDS
-"""How long this machine sees the same heartbeat until the run on another machine counts as dead."""
+"""The time without a new heartbeat after which a run on another machine counts as dead."""
 MAX_CLOCK_ERROR_SECONDS = 24 * 3600.0
 """The age of a heartbeat at which no difference between clocks explains it: the run counts as dead at first sight."""
 FOLDER = "heartbeats"
 STATE_FIELD = 0
 START_FIELD = 19
-"""Positions in what `_read_status` returns."""
+"""Positions in the result of `_read_status`."""
 ZOMBIE = "Z"
 BOOT_FILE = Path("/proc/sys/kernel/random/boot_id")
 PROCESS_TAG = "process"
-"""The tag with what tells the process of a run from a later one with the same id."""
+"""The tag that distinguishes the process of a run from a later one with the same id."""
 THREAD_PREFIX = "heartbeat "
-"""What the name of a thread begins with; the id of its run follows."""
+"""The prefix of the name of a thread, before the id of its run."""
 
 
 class Heartbeat:
-    """Calls a function at regular intervals, in a thread of its own, until it is stopped.
+    """Calls a function at regular intervals, in a separate thread, until it is stopped.
 
     Parameters
     ----------
     beat : callable
-        Its exceptions are ignored: a store that cannot be reached for a minute does not end a run.
+        A function whose exceptions are ignored: a store that is unreachable for a minute does not end a run.
     first : float
         The seconds until the first call.
     owner : str
@@ -66,7 +66,7 @@ class Heartbeat:
         threading.Thread(target=self._run, name=f"{THREAD_PREFIX}{owner}", daemon=True).start()
 
     def stop(self) -> None:
-        """Make no further calls."""
+        """Stop calling the function."""
         self._stopped.set()
 
     def _run(self) -> None:
@@ -79,7 +79,7 @@ class Heartbeat:
 
 @dataclass(frozen=True)
 class ProcessSign:
-    """What a process has written of itself.
+    """The sign of life that a process has written.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class ProcessSign:
     beat : float
         Its last heartbeat, in seconds since 1970.
     identity : str
-        From `identify_process`.
+        The result of `identify_process`.
     """
 
     host: str | None
@@ -98,7 +98,7 @@ class ProcessSign:
 
     @property
     def is_own(self) -> bool:
-        """Whether it is the process that asks."""
+        """Whether the sign belongs to the current process."""
         is_same = self.pid == os.getpid() and self.identity == identify_process(self.pid)
         return is_same and self.host == socket.gethostname()
 
@@ -108,9 +108,9 @@ class ProcessSign:
         Parameters
         ----------
         place : str
-            The store or the study that holds the sign.
+            The store or the study that contains the sign.
         name : str
-            What tells it from the other signs there.
+            The name that distinguishes it from other signs there.
         """
         if self.host == socket.gethostname():
             return not is_process_alive(self.pid, self.identity)
@@ -120,7 +120,7 @@ class ProcessSign:
 
 
 def has_lost_process(store: Store, run: Any) -> bool:
-    """Whether the process of one of MLflow's runs has ended without ending the run."""
+    """Whether the process of an MLflow run has ended without ending the run."""
     tags = run.data.tags
     try:
         sign = ProcessSign(
@@ -129,7 +129,7 @@ def has_lost_process(store: Store, run: Any) -> bool:
             beat=float(tags.get("heartbeat", 0)),
             identity=tags.get(PROCESS_TAG, ""),
         )
-    except ValueError:  # another program wrote the tags, and its run is none of ours
+    except ValueError:  # the tags were written by another program, which owns the run
         return False
     run_id = str(run.info.run_id)
     if sign.is_own:  # a program or a notebook, whose earlier run could not be ended when its store was lost
@@ -145,14 +145,14 @@ def name_file(text: str) -> Path:
 
 @cache
 def find_first_look(file: Path, boot: str, beat: float) -> float:
-    """Return when this machine first saw a heartbeat, by its even clock: now, unless an earlier command has noted it.
+    """Return the monotonic time when this machine first saw a heartbeat: now, unless an earlier command noted it.
 
     Parameters
     ----------
     file : Path
-        Keeps what was seen for the next command; if it cannot be written, this process alone knows it.
+        The file in which the time is noted for the next command; if it cannot be written, only this process knows it.
     boot : str
-        What tells this start of the machine from others.
+        The identity of this boot of the machine.
     beat : float
     """
     now = read_even_clock()
@@ -171,19 +171,19 @@ def find_first_look(file: Path, boot: str, beat: float) -> float:
 
 
 def find_cache() -> Path:
-    """Return the folder of the user in which bakeoff keeps what no store holds."""
+    """Return the folder of the user for data outside of stores."""
     return Path(os.environ.get(CACHE_VARIABLE) or DEFAULT_CACHE).expanduser() / OWN_CACHE
 
 
 def read_even_clock() -> float:
-    """Return seconds since the machine was started, which nobody can set."""
+    """Return the seconds since the machine was booted, by a clock that cannot be set."""
     clock = getattr(time, "CLOCK_BOOTTIME", None)
     return time.monotonic() if clock is None else time.clock_gettime(clock)
 
 
 @cache
 def read_boot() -> str:
-    """Return what tells this start of the machine from others; empty where the system does not say."""
+    """Return the identity of this boot of the machine; empty if the system does not provide one."""
     try:
         return BOOT_FILE.read_text().strip()
     except OSError:
@@ -191,19 +191,19 @@ def read_boot() -> str:
 
 
 def identify_process(pid: int) -> str:
-    """Return what tells a process from a later one with the same id; empty where the system does not say."""
+    """Return a text that distinguishes a process from a later one with the same id; empty if there is none."""
     fields = _read_status(pid)
     return f"{read_boot()} {fields[START_FIELD]}" if fields else ""
 
 
 def is_process_alive(pid: int, identity: str) -> bool:
-    """Whether a process on this machine is alive, and is not a later one that was given the same id.
+    """Whether a process on this machine is alive, and is not a later one with the same id.
 
     Parameters
     ----------
     pid : int
     identity : str
-        From `identify_process`.
+        The result of `identify_process`.
 
     Examples
     --------
@@ -218,7 +218,7 @@ def is_process_alive(pid: int, identity: str) -> bool:
         pass
     fields = _read_status(pid)
     is_zombie = bool(fields) and fields[STATE_FIELD] == ZOMBIE
-    # Where the system has no /proc, neither has an identity, and the id alone decides.
+    # On systems without /proc, neither has an identity, and only the id is compared.
     return identity == identify_process(pid) and not is_zombie
 
 

@@ -2,7 +2,7 @@
 
 A *look* at a test part is a configuration that was scored on its rows. Each makes the best score on the part a little
 too good, because it is the best of more attempts. Runs of one configuration count once: repeating a run shows nothing
-new. Runs that were deleted in MLflow count as well, as long as the store holds them: their scores have been seen.
+new. Runs deleted in MLflow count as well, as long as they are in the store: their scores have been seen.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bakeoff.pipeline.tracking.mlflow_tables import READ_SCORED_JOBS, ScoredJob,
 from bakeoff.pipeline.tracking.store import Store, search_runs
 
 STOPPED_TAG = "stopped"
-"""The tag of a run that a study stopped before its last fold; its value says after which fold."""
+"""The tag of a run that a study stopped before its last fold; its value contains the fold."""
 IS_FINISHED = "status = 'FINISHED'"
 MAX_SINGLE_QUERIES = 20
 """The number of jobs up to which the store is queried for each job separately."""
@@ -34,7 +34,7 @@ def find_finished_runs(store: Store, hashes: Collection[str]) -> dict[str, str]:
 
 
 def find_newest_runs(store: Store, hashes: Collection[str], condition: str = "") -> dict[str, Any]:
-    """Return the newest run of each job that has one: ``config_hash`` -> one of MLflow's runs.
+    """Return the newest run of each job that has one: ``config_hash`` -> MLflow run.
 
     Many jobs are first looked for among the newest runs, in a third of the time that a query for each takes (on SQLite
     2 ms instead of 5). Not all runs are read, since a store may hold many more than the sweep has jobs.
@@ -61,7 +61,7 @@ def find_newest_runs(store: Store, hashes: Collection[str], condition: str = "")
     has_read_all = n_read < max_runs
     if has_read_all:
         return found
-    # The remaining jobs may have older runs, and are looked for one by one.
+    # The remaining jobs may have older runs, and are searched for one by one.
     for job_hash in sorted(wanted - found.keys()):
         is_job = f"tags.config_hash = '{job_hash}'"
         newest = next(search_runs(store, f"{condition} and {is_job}" if condition else is_job, 1), None)
@@ -71,19 +71,19 @@ def find_newest_runs(store: Store, hashes: Collection[str], condition: str = "")
 
 
 def is_running(store: Store, job_hash: str) -> bool:
-    """Whether a process that is alive runs the job, as far as the store knows."""
+    """Whether a live process runs the job, according to the store."""
     query = f"status = 'RUNNING' and tags.config_hash = '{job_hash}'"
     return any(not has_lost_process(store, run) for run in search_runs(store, query))
 
 
 def read_heartbeat(store: Store, job_hash: str) -> float:
-    """Return the heartbeat of the newest run of a job, in seconds since 1970; 0 if it has none."""
+    """Return the heartbeat of the newest run of a job, in seconds since 1970; 0 if there is none."""
     newest = next(search_runs(store, f"tags.config_hash = '{job_hash}' and tags.heartbeat != ''", 1), None)
     return 0.0 if newest is None else float(newest.data.tags["heartbeat"])
 
 
 def end_orphans(store: Store, reason: str = "its process ended without ending the run") -> list[str]:
-    """End as KILLED the runs whose process is gone, and return their ids.
+    """End runs whose process is gone as KILLED, and return their ids.
 
     A process on this machine is looked up by its id; one on another machine is judged by its heartbeat.
 
@@ -91,7 +91,7 @@ def end_orphans(store: Store, reason: str = "its process ended without ending th
     ----------
     store : Store
     reason : str
-        Written into the tag ``error``.
+        The text for the tag ``error``.
     """
     ended = []
     for run in search_runs(store, "status = 'RUNNING' and tags.heartbeat != ''"):
@@ -116,14 +116,14 @@ def end_killed_runs(store: Store, reason: str) -> list[str]:
 
 @dataclass(frozen=True)
 class FailedJob:
-    """A job that did not finish, as the store describes it.
+    """A job in the store that did not finish.
 
     Attributes
     ----------
     overrides : tuple of str
-        That compose it again.
+        The overrides that compose it again.
     author : str
-        ``user@host`` of its run, or what of it the store knows.
+        ``user@host`` of its run, or the part that is known.
     """
 
     overrides: tuple[str, ...]
@@ -157,12 +157,12 @@ def find_failed_jobs(store: Store, sweep: str | None = None) -> list[FailedJob]:
 
 
 def name_author(user: str, host: str) -> str:
-    """Return ``user@host`` of whoever stored a run."""
+    """Return ``user@host`` for the author of a run."""
     return f"{user or 'unknown'}@{host or 'unknown'}"
 
 
 def _read_overrides(run: Any) -> tuple[str, ...]:
-    """Return the overrides of a run; raises UserError if they are too long for a tag, which cut them."""
+    """Return the overrides of a run; raise UserError if they were truncated in the tag."""
     try:
         return tuple(json.loads(run.data.tags["overrides"]))
     except ValueError:
@@ -174,7 +174,7 @@ def _read_overrides(run: Any) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Durations:
-    """How long finished runs took.
+    """The durations of finished runs.
 
     Attributes
     ----------
@@ -204,7 +204,7 @@ class Durations:
 
 
 def count_looks(store: Store, dataset_digest: str, splits_digest: str, config_hash: str | None = None) -> int:
-    """Return how many configurations have been scored on the test rows of an evaluation, in all of the store.
+    """Return the number of configurations in the store that were scored on the test rows of an evaluation.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def count_looks(store: Store, dataset_digest: str, splits_digest: str, config_ha
     dataset_digest, splits_digest : str
         Tags of the runs.
     config_hash : str, optional
-        A configuration that is counted as well, whether the store has a finished run of it or not.
+        A configuration that is counted even if it has no finished run in the store.
     """
     jobs = read_scored_jobs(store, dataset_digest)
     hashes = {job.config_hash for job in jobs if job.splits_digest == splits_digest}
@@ -220,7 +220,7 @@ def count_looks(store: Store, dataset_digest: str, splits_digest: str, config_ha
 
 
 def count_candidates(store: Store, dataset_digest: str) -> int:
-    """Return how many configurations the best run of an experiment is chosen from, whatever their test rows are.
+    """Return the number of configurations among which the best run of an experiment is chosen, for any test rows.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ class RunDescription:
     config : str
         The settled configuration as YAML.
     trust : tuple of str
-        Packages whose types the model may hold.
+        Packages whose types the model may contain.
     dataset : mapping
         The configuration of the dataset.
     """
@@ -40,7 +40,7 @@ class RunDescription:
 
 
 class RunStopped(Exception):
-    """The run was stopped because further folds are not worth their time; the message says after which fold."""
+    """The run was stopped because further folds are not worth their time; the message contains the last fold."""
 
 
 class Figure(Protocol):
@@ -66,22 +66,22 @@ class Run(Protocol):
         """Record an evaluated fold."""
 
     def finish(self, model: FittedModel, figures: Sequence[Figure]) -> None:
-        """Record the model of the run, the figures, and all that is not written yet."""
+        """Record the model of the run, the figures, and all pending values."""
 
 
 class Tracker(Protocol):
-    """Decides where runs are kept."""
+    """Creates runs and keeps them."""
 
     store: Store | None
 
     def find_store(self) -> Store | None:
-        """Return the store if it exists; create none."""
+        """Return the store if it exists; it is not created."""
 
     def open_store(self) -> None:
         """Find or create the store; raise UserError if runs cannot be kept in it."""
 
     def store_kept_result(self, job_hash: str) -> str | None:
-        """Store the result of a job that could not be stored before, and return its run; None if there is none."""
+        """Store a kept result of a job, and return the id of its run; None if there is none."""
 
     def start_run(self, description: RunDescription, experiment: Experiment) -> AbstractContextManager[Run]:
         """Return a context in which a run is recorded; leaving it ends the run."""
@@ -102,7 +102,7 @@ class NoRun:
 
 @dataclass
 class NoTracker:
-    """Keep nothing."""
+    """A tracker that keeps nothing."""
 
     store: Store | None = None
 

@@ -33,10 +33,10 @@ ARTIFACTS = "artifacts"
 MODEL = "model"
 HASH_TAG = "config_hash"
 NO_HASH = "unknown"
-"""In place of the hash of a run that has none."""
+"""A placeholder for the hash of a run without one."""
 FINISHED = "FINISHED"
 ERROR_TAGS = ("error", "error_type")
-"""What a run says whose process could not end it."""
+"""The note on a run whose process could not end it."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ class KeptRun:
     Attributes
     ----------
     run_id : str
-        The run exists, but may lack values, and did not end.
+        The id of a run that exists, but has not ended and may lack values.
     ended : int
-        Milliseconds since 1970.
+        The end of the run in milliseconds since 1970.
     values : RunValues
     """
 
@@ -58,21 +58,21 @@ class KeptRun:
 
 
 def find_kept_folder(uri: str, tags: Mapping[str, str]) -> Path:
-    """Return the folder of the result of a job, whether there is one or not.
+    """Return the folder for the result of a job, whether it exists or not.
 
     Parameters
     ----------
     uri : str
-        Of the store.
+        The URI of the store.
     tags : mapping of str to str
-        Of the run, with the hash of its job.
+        The tags of the run, with the hash of its job.
     """
     store = hashlib.blake2b(uri.encode(), digest_size=DIGEST_BYTES).hexdigest()
     return find_cache() / FOLDER / store / tags.get(HASH_TAG, NO_HASH)
 
 
 def keep_result(folder: Path, run: KeptRun, results: RunResults) -> None:
-    """Write a result, in place of an earlier one of the same job; in full or not at all.
+    """Write a result atomically, in place of an earlier one of the same job.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def keep_result(folder: Path, run: KeptRun, results: RunResults) -> None:
     Raises
     ------
     OSError
-        There is no place for it.
+        The result cannot be written.
     """
     from mlflow.models import Model as MLflowModel
 
@@ -110,9 +110,9 @@ def keep_result(folder: Path, run: KeptRun, results: RunResults) -> None:
 
 
 def read_kept_run(folder: Path) -> KeptRun | None:
-    """Return the values of a result; None if there is none that this user has written."""
+    """Return the values of a result; None if this user has written none."""
     try:
-        # A folder of another user, or a link, may hold anything.
+        # A folder of another user, or a link, may contain anything.
         found = folder.lstat()
         is_own = found.st_uid == os.getuid() and found.st_mode & 0o777 == OWNER_FOLDER and not folder.is_symlink()
         if not is_own:
@@ -140,12 +140,12 @@ def send_kept_result(store: Store, job_hash: str) -> str | None:
     Returns
     -------
     str or None
-        None if there is no such result, or the store no longer has its run.
+        None if there is no such result, or its run is no longer in the store.
 
     Raises
     ------
     StoreError
-        The store cannot be written; the result stays where it is.
+        The store cannot be written; the result is kept.
     """
     from mlflow.exceptions import MlflowException
 
@@ -155,7 +155,7 @@ def send_kept_result(store: Store, job_hash: str) -> str | None:
         return None
     try:
         run = store.client.get_run(kept.run_id)
-    except MlflowException:  # the store has no such run: it was made anew, or another one
+    except MlflowException:  # the store has no such run: it was recreated, or is another one
         run = None
     is_open = run is not None and run.info.lifecycle_stage == "active" and run.data.tags.get(HASH_TAG) == job_hash
     if run is None or not is_open or run.info.status == FINISHED:
@@ -175,7 +175,7 @@ def send_kept_result(store: Store, job_hash: str) -> str | None:
 
 
 def _copy_files(source: Path, target: Path) -> None:
-    """Copy the files of a folder, but not their rights: only their owner can read them there."""
+    """Copy the files of a folder without their permissions: only their owner can read them there."""
     for file in source.rglob("*"):
         if file.is_file():
             copy = target / file.relative_to(source)
@@ -184,7 +184,7 @@ def _copy_files(source: Path, target: Path) -> None:
 
 
 def _copy_model(source: Path, folder: Path, record: Model) -> None:
-    """Copy the files of a model; its own record takes the id of the logged model that it becomes."""
+    """Copy the files of a model, and put the id of the new logged model into its record."""
     _copy_files(source, folder)
     kept = type(record).load(str(source / MLMODEL_FILE))
     kept.artifact_path = record.artifact_path
