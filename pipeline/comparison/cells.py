@@ -25,20 +25,20 @@ TIME_PREFIX = "time/"
 
 
 def choose_compared_metrics(names: Sequence[str], runs: Sequence[RunFacts], rope: float) -> tuple[ComparedMetric, ...]:
-    """Return the metrics to compare by, the first of which decides.
+    """Return the metrics of the comparison, the first of which determines the verdict.
 
     Parameters
     ----------
     names : sequence of str
         As they are stored, or without ``test_`` or ``time/``; if there are none, the headline of the runs is taken.
     runs : sequence of RunFacts
-        Finished.
+        Finished runs.
     rope : float
 
     Raises
     ------
     UserError
-        A metric is unknown, or some run does not have it.
+        A metric is unknown, or missing in a run.
     """
     stored = [_find_metric(name, runs) for name in names] if names else [_find_shared_headline(runs)]
     for metric in stored:
@@ -76,8 +76,8 @@ def _find_metric(name: str, runs: Sequence[RunFacts]) -> str:
 
 
 def _is_comparable(metric: str, params: Mapping[str, str]) -> bool:
-    """Whether it is known of a stored metric which values are better."""
-    # Runs are compared by a mean, whose series over folds is read along with it.
+    """Whether the direction of a stored metric is known."""
+    # Runs are compared by a mean, whose series over folds is read as well.
     if metric.startswith(("fold/", "pruning_path/")):
         return False
     try:
@@ -99,7 +99,7 @@ def _require_metric(metric: str, runs: Sequence[RunFacts]) -> None:
 
 
 def _require_one_definition(metric: str, runs: Sequence[RunFacts]) -> None:
-    """Reject runs that have computed different scores under one name: with other costs, or by another function."""
+    """Reject runs with different scores under one name: with other costs, or from another function."""
     firsts: dict[str, RunFacts] = {}
     for each in runs:
         first = firsts.setdefault(each.dataset, each)
@@ -117,7 +117,7 @@ def _read_definition(metric: str, each: RunFacts) -> str:
 
 
 def _get_score(metric: str) -> str:
-    """Return the name of a score without that of its rows."""
+    """Return the name of a score without the part of the data."""
     return metric.removeprefix(TEST_PREFIX).removeprefix("validation_").removeprefix("train_")
 
 
@@ -156,13 +156,13 @@ def get_validation_metric(metric: str, headline: str) -> str:
     >>> get_validation_metric("test_f1", "test_accuracy"), get_validation_metric("time/fit", "test_accuracy")
     ('validation_f1', 'validation_accuracy')
     """
-    # Times have no validation rows; a configuration is then chosen by what the runs are judged by.
+    # Times have no validation rows; a configuration is then chosen by the headline.
     score = metric if metric.startswith(TEST_PREFIX) else headline
     return f"validation_{score.removeprefix(TEST_PREFIX)}"
 
 
 FITS = "fits"
-"""The fits of the learner in each fold: of all candidates on inner folds, and of the chosen one."""
+"""The number of fits of the learner in each fold: of all candidates on inner folds, and of the chosen one."""
 FIT_STAGES = ("time/tune", "time/fit", "time/prune")
 PREDICT_STAGE = "time/predict"
 
@@ -187,7 +187,7 @@ def make_cells(grid: RunGrid, series: Series, metrics: Sequence[ComparedMetric])
     ----------
     grid : RunGrid
     series : Series
-        With the series of the metrics, for each run of the grid.
+        The series of the metrics for each run of the grid.
     metrics : sequence of ComparedMetric
     """
     names = [metric.name for metric in metrics]
@@ -204,7 +204,7 @@ def make_cells(grid: RunGrid, series: Series, metrics: Sequence[ComparedMetric])
 
 
 def _count_folds(dataset: str, grid: RunGrid, series: Series, names: Sequence[str]) -> int:
-    """Return the number of folds of a dataset over all seeds: a run may lack values that its store cannot hold."""
+    """Return the number of folds of a dataset over all seeds: a run may lack values that its store does not accept."""
     n_folds = 0
     for (_, own), runs in grid.runs.items():
         if own != dataset:
@@ -243,7 +243,7 @@ def _join_seeds(runs: Sequence[RunFacts], series: Series, metric: str) -> tuple[
 
 
 def _find_gap(metric: str, values: Sequence[float], n_folds: int) -> str:
-    """Say why values are not defined in every fold; empty if they are."""
+    """Return why values are not defined in every fold; empty if they are."""
     n_undefined = int(np.sum(np.isnan(values))) if values else 0
     n_absent = n_folds - len(values)
     if n_undefined:
@@ -290,7 +290,7 @@ def _describe_dataset(name: str, grid: RunGrid, cells: Mapping[CellKey, Cell], s
 
 
 def _count_folds_per_repeat(runs: Sequence[RunFacts], n_folds: int) -> int:
-    """Return how many folds are one repeat: each seed, and each repeat of an evaluation, splits the rows anew."""
+    """Return the number of folds per repeat: each seed, and each repeat of an evaluation, splits the rows again."""
     repeats = runs[0].run.params.get("evaluation.repeats", "1")
     n_repeats = len(runs) * (int(repeats) if repeats.isdigit() else 1)
     return max(n_folds // n_repeats, 1)
@@ -302,7 +302,7 @@ def _describe_rows(note: str) -> str:
 
 
 def _describe_evaluation(facts: RunFacts) -> str:
-    """Return how the folds are made, in words.
+    """Return a description of the folds.
 
     The fraction of validation rows is left out: it may differ between configurations.
     """

@@ -1,4 +1,4 @@
-"""The rows of a comparison: its base, and which of several configurations represents a learner.
+"""The rows of a comparison: its base, and the configurations that represent learners.
 
 A learner is never represented by the configuration with the best test scores.
 
@@ -32,22 +32,22 @@ from bakeoff.pipeline.text.words import count_nouns, join_words
 from bakeoff.pipeline.tracking.find_run import is_greater_better
 
 BEST_BASE = ""
-"""The word for the best configuration, which is the default."""
+"""The word for the best configuration, the default."""
 CHOSEN_SUFFIX = " (chosen)"
-"""Ends the name of the row that represents several configurations of a learner."""
+"""The suffix of the name of a row that represents several configurations of a learner."""
 
 
 def find_base(word: str, configurations: Sequence[Configuration]) -> str:
-    """Return the name of the configuration or the learner that is the base; empty for the best.
+    """Return the name of the configuration or learner chosen as the base; empty for the best.
 
     Raises
     ------
     UserError
-        There is no such configuration.
+        The configuration does not exist.
     """
     names = [each.name for each in configurations]
     learners = [each.learner for each in configurations]
-    # A run that was named as the base is a row of its own.
+    # A run that was named as the base is a separate row.
     runs = [each.name for each in configurations if each.params.get(RUN_KEY, "").startswith(f"{BASE_WORD} ")]
     if runs:
         return runs[0]
@@ -55,7 +55,7 @@ def find_base(word: str, configurations: Sequence[Configuration]) -> str:
         return BEST_BASE
     if word in names:
         return word
-    # The row of a learner does not exist yet: it is made from the configurations, after the base is known.
+    # The row of a learner is made from its configurations after the base is known.
     word = word.removesuffix(CHOSEN_SUFFIX)
     if word in learners:
         own = [each.name for each in configurations if each.learner == word]
@@ -71,7 +71,7 @@ def order_rows(
 ) -> list[str]:
     """Return names of configurations by their mean rank, the best first.
 
-    The datasets on which all have scores decide; where there is none, all datasets do.
+    The ranks are those on the datasets on which all have scores, or on all datasets if there are none.
     """
     all_scores = [select_cells(dataset, metric, cells, names, BEST_BASE) for dataset in datasets]
     complete = [scores for scores in all_scores if len(scores.cells) == len(names)]
@@ -97,9 +97,9 @@ class ChosenRows:
     Attributes
     ----------
     rows, others : tuple of Configuration
-        Those that are compared, and those that a row represents.
+        The compared configurations, and those represented by a row.
     cells : mapping of CellKey to Cell
-        Of both.
+        The cells of both.
     choices : tuple of LearnerChoice
     """
 
@@ -116,14 +116,14 @@ class ChosenRows:
 
 @dataclass(frozen=True)
 class ValidationScores:
-    """The scores by which configurations may be chosen.
+    """Validation scores for choosing among configurations.
 
     Attributes
     ----------
     metric : str
-        Such as ``validation_accuracy``.
+        The name of the score, such as ``validation_accuracy``.
     series : Series
-        With the series of the metric.
+        The series of the metric.
     grid : RunGrid
     """
 
@@ -132,7 +132,7 @@ class ValidationScores:
     grid: RunGrid
 
     def find_obstacle(self, configurations: Sequence[Configuration]) -> str:
-        """Say why configurations cannot be chosen among by validation scores; empty if they can."""
+        """Return why validation scores do not allow a choice among configurations; empty if they do."""
         names = {configuration.name for configuration in configurations}
         runs = [each for (name, _), runs in self.grid.runs.items() if name in names for each in runs]
         if any(self.metric not in each.run.metrics for each in runs):
@@ -156,7 +156,7 @@ def choose_rows(
     base: str,
     may_choose: bool = True,
 ) -> ChosenRows:
-    """Reduce the configurations of each learner to one row, where one can be chosen without its test scores.
+    """Reduce the configurations of each learner to one row, where a choice without test scores is possible.
 
     With a single learner there is no verdict between learners, and all configurations are rows.
 
@@ -166,9 +166,9 @@ def choose_rows(
     cells : mapping of CellKey to Cell
     scores : ValidationScores
     base : str
-        A configuration that was named as the base stays a row, and so do the others of its learner.
+        The base; if it is a configuration, all configurations of its learner stay rows.
     may_choose : bool
-        Whether a row may represent several configurations at all.
+        Whether a row may represent several configurations.
     """
     by_learner = group_by(configurations, lambda each: each.learner, lambda each: each)
     rows: list[Configuration] = []
@@ -176,7 +176,7 @@ def choose_rows(
     choices: list[LearnerChoice] = []
     all_cells = dict(cells)
     for learner, own in by_learner.items():
-        # Runs that were named one by one are not alternatives to choose among.
+        # Individually named runs are not alternatives to choose among.
         is_by_id = any(RUN_KEY in each.params for each in own)
         if len(own) == 1 or is_by_id:
             rows += own
@@ -206,7 +206,7 @@ def _choose_rule(
     tuned = [each for each in own if each.is_tuned]
     obstacle = scores.find_obstacle(own)
     count = f"{learner} stands in {len(own)} configurations"
-    # The scores of a tuned configuration are those of a whole procedure, its choice included, so it comes first.
+    # The scores of a tuned configuration include its choice of hyperparameters, so it comes first.
     if is_between_learners and len(tuned) == 1:
         sentence = f"{count}: the tuned one, whose choices never saw the test rows, stands for the learner."
         return LearnerChoice(learner, TUNING, tuned[0].name, members, sentence)
@@ -234,7 +234,7 @@ def _choose_by_validation(
 
 
 def _combine_cells(name: str, dataset: str, members: Sequence[Cell], scores: ValidationScores) -> Cell:
-    """Return the cell that takes each fold from the member with the best validation score there, ties to the first."""
+    """Return a cell with each fold from the member with the best validation score there, ties to the first."""
     reason = _find_gap(dataset, members, scores)
     if reason:
         return Cell(name, dataset, reason=reason)
@@ -260,7 +260,7 @@ def _combine_cells(name: str, dataset: str, members: Sequence[Cell], scores: Val
 
 
 def _find_gap(dataset: str, members: Sequence[Cell], scores: ValidationScores) -> str:
-    """Say why the members of a row cannot be chosen among on a dataset; empty if they can."""
+    """Return why a choice among the members of a row is impossible on a dataset; empty if it is possible."""
     empty = [f"{member.configuration}: {member.reason}" for member in members if member.reason]
     if empty:
         return "; ".join(empty)
@@ -278,12 +278,12 @@ def _count_folds(cell: Cell) -> int:
 
 
 def _pick_folds(winners: Sequence[Cell], metric: str) -> tuple[float, ...]:
-    """Return the test score of each fold, from the member that was chosen there."""
+    """Return the test score of each fold, from the chosen member."""
     return tuple(winner.scores[metric][fold] for fold, winner in enumerate(winners))
 
 
 def describe_chosen(cell: Cell) -> str:
-    """Say how often each member of a row was chosen on a dataset, the most frequent first."""
+    """Return how often each member of a row was chosen on a dataset, the most frequent first."""
     counts = sorted(cell.chosen.items(), key=lambda item: -item[1])
     clauses = [f"{name} in {count_nouns(n, 'fold')}" for name, n in counts if n]
     return f"{cell.configuration} on {cell.dataset}: {join_words(clauses)}"

@@ -50,7 +50,7 @@ from bakeoff.pipeline.tracking.stored_runs import read_series
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "mlflow")
 POWER = 0.8
-"""The probability with which a difference is to be shown, where reports say what that would take."""
+"""The power for which reports estimate the required data."""
 MAX_REASONS = 3
 MAX_DATASETS_IN_VERDICT = 4
 """Up to this number of datasets, the verdict on each is a part of the whole one if tests over datasets are not."""
@@ -67,7 +67,7 @@ def compare_runs(
     selection : Selection
     request : CompareRequest
     command : str
-        The command line that asks for the comparison.
+        The command line that requests the comparison.
     repeat : sequence of str
         Commands that run the jobs again.
 
@@ -81,7 +81,7 @@ def compare_runs(
     metrics = choose_compared_metrics(request.metrics or (), grid.finished, request.rope)
     headline = find_headline(runs[0].params, runs[0].metrics) or metrics[0].name
     validation = get_validation_metric(metrics[0].name, headline)
-    # One query for all runs: a query for each would take most of the time of a comparison.
+    # One query for all runs: separate queries would dominate the time of a comparison.
     series = read_series(store, runs, [*(metric.name for metric in metrics), validation])
     cells = make_cells(grid, series, metrics)
     datasets = describe_datasets(grid, cells, store)
@@ -125,7 +125,7 @@ def _list_cells(
 
 
 def _drop_empty_rows(chosen: ChosenRows) -> ChosenRows:
-    """Return the rows that have scores on some dataset; reject fewer than two of them."""
+    """Return the rows with scores on some dataset; reject fewer than two of them."""
     # A row without any scores would leave no dataset complete.
     full = {name for (name, _), cell in chosen.cells.items() if not cell.reason}
     kept = tuple(row for row in chosen.rows if row.name in full)
@@ -197,7 +197,7 @@ def _analyze_dataset(
 def _write_notes(
     chosen: ChosenRows, metrics: Sequence[ComparedMetric], datasets: Sequence[ComparedDataset], settings: Settings
 ) -> list[str]:
-    """Return what a reader must know beside the numbers."""
+    """Return notes for readers of the numbers."""
     notes = [choice.sentence for choice in chosen.choices]
     notes += [f"Chosen: {describe_chosen(cell)}." for cell in chosen.cells.values() if cell.chosen]
     rows = {row.name for row in chosen.rows}
@@ -219,8 +219,8 @@ def _write_notes(
 
 
 def _write_look_notes(chosen: ChosenRows, datasets: Sequence[ComparedDataset]) -> list[str]:
-    """Say where more configurations have been scored on the same test rows than are compared."""
-    # The configurations of this comparison are looks as well, but the reader sees them here.
+    """Return notes on datasets with more configurations scored on the same test rows than compared."""
+    # The configurations of this comparison are looks as well, but they are visible here.
     n_compared = len(chosen.rows) + len(chosen.others)
     seen = [f"{dataset.n_looks} on {dataset.name}" for dataset in datasets if dataset.n_looks > n_compared]
     if not seen:
@@ -232,7 +232,7 @@ def _write_look_notes(chosen: ChosenRows, datasets: Sequence[ComparedDataset]) -
 
 
 def _write_ratio_notes(chosen: ChosenRows, datasets: Sequence[ComparedDataset]) -> list[str]:
-    """Say where configurations were fitted on different numbers of rows."""
+    """Return notes on datasets on which configurations were fitted on different numbers of rows."""
     notes = []
     for dataset in datasets:
         own = [chosen.cells[row.name, dataset.name] for row in chosen.rows]
@@ -257,7 +257,7 @@ def _write_question(order: Sequence[str], datasets: Sequence[ComparedDataset], m
 
 
 def _write_verdict(result: MetricResult) -> tuple[str, ...]:
-    """Return the verdict over datasets, or of the only one; of few datasets, that on each."""
+    """Return the verdict over datasets, or on the only one; for few datasets, the verdict on each."""
     if result.overall is None:
         return result.datasets[0].verdict
     if not result.overall.too_few or len(result.datasets) > MAX_DATASETS_IN_VERDICT:

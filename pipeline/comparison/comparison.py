@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class ComparedMetric:
-    """A metric that the comparison is made by.
+    """A metric of the comparison.
 
     Attributes
     ----------
     name : str
-        As it is stored: ``test_accuracy``, ``time/fit``.
+        The stored name: ``test_accuracy``, ``time/fit``.
     label : str
         In words: ``accuracy``, ``fit time in seconds``.
     greater_is_better : bool
@@ -49,22 +49,22 @@ class ComparedDataset:
     name : str
         Unique in the comparison.
     digest : str
-        Of the rows, as the runs store it.
+        The digest of the rows, as stored by the runs.
     evaluation : str
-        How the folds were made, in words: ``repeated_kfold folds=10 repeats=10``.
+        A description of the folds: ``repeated_kfold folds=10 repeats=10``.
     n_folds : int
         The scores of each cell: folds × repeats × seeds. 0 if no cell is complete.
     n_train, n_test : float
-        Mean rows per fold that were fitted on and scored; NaN if they are unknown.
+        Mean numbers of training and test rows per fold; NaN if they are unknown.
     folds_per_repeat : int
-        The folds after which the rows were split anew: k of k folds, 1 for holdout.
+        The number of folds after which the rows were split again: k for k folds, 1 for holdout.
     splits_digests : tuple of str
         One per seed; equal for all runs on this dataset.
     n_looks : int
         How many configurations of the store have been scored on these test rows, those of the comparison included; each
         look makes the best score a little too good.
     description : str
-        Rows, columns and task in words, as the runs store it; may be empty.
+        Rows, columns and task in words, as stored by the runs; may be empty.
     """
 
     name: str
@@ -81,7 +81,7 @@ class ComparedDataset:
 
 @dataclass(frozen=True)
 class Configuration:
-    """A row of the comparison: everything of a job but dataset, seed and evaluation.
+    """A row of the comparison: a job without its dataset, seed and evaluation.
 
     Attributes
     ----------
@@ -89,11 +89,11 @@ class Configuration:
         Unique: the learner and what varies, ``knn n_neighbors=5``.
     learner : str
     params : mapping of str to str
-        As the runs store them, without those of dataset, seed and evaluation.
+        The stored params, without those of dataset, seed and evaluation.
     is_tuned : bool
         Whether inner folds or validation rows chose hyperparameters inside each outer fold.
     members : tuple of str
-        Names of the configurations that this row chooses among, fold by fold, by their validation scores; empty for a
+        Names of the configurations among which this row chooses, fold by fold, by their validation scores; empty for a
         plain configuration.
     """
 
@@ -123,11 +123,11 @@ class Cell:
     fit_seconds, predict_seconds : float
         Mean per fold; tuning and pruning count as fitting. NaN if they are not stored.
     n_fits : int
-        Fits of the learner that the scores have cost, those of tuning included; 0 if unknown.
+        The number of fits of the learner, including those of tuning; 0 if unknown.
     n_train, n_test : float
         Mean rows per fold; NaN if they are not stored.
     chosen : mapping of str to int
-        For a row with members: in how many folds each was chosen.
+        For a row with members: the number of folds in which each was chosen.
     """
 
     configuration: str
@@ -147,7 +147,7 @@ class Cell:
 BETTER = "v"
 WORSE = "*"
 SAME = ""
-"""WEKA's marks: significantly better or worse than the base, or not told apart from it."""
+"""WEKA's marks: significantly better or worse than the base, or not distinguished from it."""
 
 
 @dataclass(frozen=True)
@@ -163,11 +163,11 @@ class Summary:
     low, high : float
         The confidence interval of the mean, corrected for overlapping training parts; NaN with a single fold.
     rank : float
-        Among the configurations of the dataset, 1 is best; ties share the mean of their ranks.
+        The rank among the configurations of the dataset, 1 for the best; ties share their mean rank.
     is_best : bool
         Whether its mean is the best of the dataset; several with equal means are all marked.
     mark : str
-        `BETTER`, `WORSE` or `SAME` against the base; the base itself has `SAME`.
+        `BETTER`, `WORSE` or `SAME` in comparison with the base; `SAME` for the base itself.
     p_value : float
         Of the corrected t-test against the base; NaN for the base itself and where there is no test.
     """
@@ -207,16 +207,16 @@ class PairResult:
         Of the Bayesian correlated t-test: the first is better by more than the rope, they are equivalent in practice,
         the second is better. They sum to 1; NaN if the folds are too few.
     detectable : float
-        The smallest difference that these folds would show with the probability `Settings.power`.
+        The smallest difference that these folds would detect with the probability `Settings.power`.
     repeats_needed, rows_needed : int or None
-        About how many repeats of the folds, or rows of the dataset, would show a difference of the size seen; None if
-        no number would, or if none can be estimated.
+        The approximate number of repeats of the folds, or rows of the dataset, for detecting the observed difference;
+        None if no number would, or if none can be estimated.
     is_told_apart : bool
         Whether `p_holm` is below alpha.
     test_train_ratio : float
         n_test / n_train of the correction: the larger one of the two.
     rope : float
-        In the unit of the metric.
+        The rope in the unit of the metric.
     """
 
     first: str
@@ -247,9 +247,9 @@ class DatasetResult:
     ----------
     dataset : str
     base : str
-        The configuration that the marks refer to; empty if it has no scores here.
+        The configuration to which the marks refer; empty if it has no scores here.
     summaries : tuple of Summary
-        In the order of the configurations; those without scores are missing.
+        The summaries in the order of the configurations; those without scores are missing.
     pairs : tuple of PairResult
         All pairs, in the order of the configurations.
     verdict : tuple of str
@@ -269,7 +269,7 @@ class DatasetResult:
 
 @dataclass(frozen=True)
 class MarkCounts:
-    """Over datasets: where a configuration is better than, the same as, and worse than the base.
+    """Numbers of datasets on which a configuration is better than, the same as, and worse than the base.
 
     Attributes
     ----------
@@ -277,7 +277,7 @@ class MarkCounts:
     better, same, worse : int
         WEKA's (v/ /*): by the marks.
     wins, ties, losses : int
-        By the means alone.
+        Counts by the means only.
     """
 
     configuration: str
@@ -297,12 +297,12 @@ class OverallPair:
     ----------
     first, second : str
     rank_difference : float
-        Mean rank of the second minus that of the first: positive if the first is better.
+        Mean rank of the second minus mean rank of the first: positive if the first is better.
     p_nemenyi : float
     p_wilcoxon, p_wilcoxon_holm : float
         Of the signed ranks of the means per dataset; adjusted over all pairs.
     wins, ties, losses : int
-        Datasets on which the first has the better, the same and the worse mean.
+        Numbers of datasets on which the first has the better, the same and the worse mean.
     is_told_apart : bool
         With three configurations or more, whether both the test of Iman and Davenport and `p_nemenyi` show a difference
         at alpha, which are the bars of the diagram; with two, whether `p_wilcoxon` does.
@@ -327,13 +327,13 @@ class OverallResult:
     Attributes
     ----------
     datasets : tuple of str
-        Those that count: all configurations have scores on them.
+        The datasets that count: those on which all configurations have scores.
     left_out : mapping of str to str
-        Dataset -> why it does not count.
+        Dataset -> the reason why it does not count.
     mean_ranks : mapping of str to float
         Configuration -> rank, the best first.
     too_few : str
-        Why there are no tests, in a sentence; empty if there are. All p-values are NaN then.
+        A sentence on why there are no tests, so that all p-values are NaN; empty if there are tests.
     friedman, friedman_p : float
         χ² of Friedman's test, corrected for ties, and its p-value.
     iman_davenport, iman_davenport_p : float
@@ -341,10 +341,10 @@ class OverallResult:
     critical_difference : float
         Nemenyi's, at alpha, in mean ranks.
     groups : tuple of tuple of str
-        Maximal groups of neighbours in rank that Nemenyi's test does not tell apart: the bars of the diagram.
+        Maximal groups of neighbours in rank that Nemenyi's test does not distinguish: the bars of the diagram.
     pairs : tuple of OverallPair
     counts : tuple of MarkCounts
-        Against the base.
+        The counts in comparison with the base.
     verdict : tuple of str
         Sentences.
     """
@@ -372,13 +372,13 @@ class ParetoPoint:
     ----------
     configuration : str
     score : float
-        The mean over datasets of the first metric; its mean rank stands in `OverallResult`.
+        The mean of the first metric over datasets; its mean rank is in `OverallResult`.
     fit_seconds, predict_seconds : float
         Mean per fold.
     n_fits : int
         Over all cells that count.
     is_efficient : bool
-        On the Pareto front: no other configuration is at least as good and as fast, and better in one of them.
+        Whether it is on the Pareto front: no other one is at least as good and as fast, and better in one of them.
     """
 
     configuration: str
@@ -391,7 +391,7 @@ class ParetoPoint:
 
 @dataclass(frozen=True)
 class MetricResult:
-    """Everything by one metric.
+    """All results for one metric.
 
     Attributes
     ----------
@@ -412,7 +412,7 @@ class MetricResult:
 
 @dataclass(frozen=True)
 class LearnerChoice:
-    """How one configuration was chosen for a learner that stands in several.
+    """The choice of one configuration for a learner that has several.
 
     Attributes
     ----------
@@ -423,7 +423,7 @@ class LearnerChoice:
     row : str
         The configuration that represents the learner; empty for ``none``.
     members : tuple of str
-        All its configurations. Those that are not rows of the comparison stand in `Comparison.other_configurations`.
+        All its configurations. Those that are not rows of the comparison are in `Comparison.other_configurations`.
     sentence : str
     """
 
@@ -445,9 +445,9 @@ class Settings:
     base : str
         Name of a configuration.
     is_base_given : bool
-        False if it is the best by default.
+        False for the best by default.
     power : float
-        Of the differences and numbers of repeats that are said to be needed.
+        The power for the required differences and numbers of repeats.
     all_pairs : bool
         Whether reports list every pair.
     """
@@ -468,18 +468,18 @@ class Comparison:
     question : str
         One sentence with a question mark.
     selection : str
-        Which runs were read, in words.
+        A description of the selected runs.
     command : str
         The command that repeats the comparison.
     created : str
         ISO 8601, in UTC.
     verdict : tuple of str
-        One or two sentences by the first metric: over datasets, or of the only dataset.
+        One or two sentences for the first metric: over datasets, or on the only dataset.
     notes : tuple of str
-        What a reader must know: rows left out, defaults taken, scores that are optimistic.
+        Notes for readers: rows left out, defaults used, and optimistic scores.
     settings : Settings
     metrics : tuple of ComparedMetric
-        The first one decides the verdict.
+        The metrics; the first one determines the verdict.
     datasets : tuple of ComparedDataset
     configurations : tuple of Configuration
         The rows, in the order of the reports: the best mean rank first.
@@ -488,15 +488,15 @@ class Comparison:
     results : tuple of MetricResult
         In the order of `metrics`.
     choices : tuple of LearnerChoice
-        Of the learners that stand in several configurations.
+        The choices for learners with several configurations.
     other_configurations, other_cells : tuple
-        Configurations that a row represents; they take part in no test.
+        Configurations represented by a row; they are not tested.
     run_ids : tuple of str
-        All runs that were read.
+        All compared runs.
     store, experiment : str
-        Where they are stored.
+        The place where they are stored.
     versions : mapping of str to str
-        Of Python, bakeoff and the libraries, as they are now.
+        Current versions of Python, bakeoff and the libraries.
     repeat : tuple of str
         Commands that run the jobs again.
     """

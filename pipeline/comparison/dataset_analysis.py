@@ -31,7 +31,7 @@ from bakeoff.pipeline.model.drift import adjust_by_holm
 
 @dataclass(frozen=True)
 class DatasetScores:
-    """The complete cells of a dataset, by one metric.
+    """The scores of the complete cells of a dataset for one metric.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class DatasetScores:
     cells : tuple of Cell
         In the order of the configurations.
     base : str
-        The configuration that others are marked against; it may have no cell here.
+        The baseline for marks, which may have no cell here.
     """
 
     dataset: ComparedDataset
@@ -67,18 +67,18 @@ class DatasetScores:
         """The rope in the unit of the metric."""
         if not self.metric.is_rope_relative:
             return self.metric.rope
-        # Without the base, the size of the scores is that of the best ones.
+        # Without the base, the best scores determine the size of scores.
         means = np.abs(self.means)
         reference = np.min(means) if self.base_cell is None else abs(np.mean(self.get_scores(self.base_cell)))
         return self.metric.rope * float(reference)
 
     def get_ratio(self, first: Cell, second: Cell) -> float:
-        """Return test rows per training row of a pair: the larger one, which makes the test more careful."""
+        """Return test rows per training row of a pair: the larger one, which makes the test more conservative."""
         return max(first.n_test / first.n_train, second.n_test / second.n_train)
 
 
 def summarize_cells(scores: DatasetScores, settings: Settings) -> tuple[Summary, ...]:
-    """Return the mean of each cell with its interval, rank, and mark against the base."""
+    """Return the mean of each cell with its interval, rank, and mark in comparison with the base."""
     means = scores.means  # (k,)
     ranks = rank_configurations(means[np.newaxis], scores.metric.greater_is_better)[0]  # (k,)
     # Equal means share their rank, so that the best of them may be more than 1.
@@ -110,7 +110,7 @@ def compare_all_pairs(scores: DatasetScores, settings: Settings) -> tuple[PairRe
     p_holm = adjust_p_values([pair.p_value for pair in pairs])
     adjusted = []
     for pair, p in zip(pairs, p_holm, strict=True):
-        # A difference of 0 has no direction: neither configuration would be the better one.
+        # A difference of 0 has no direction: neither configuration is better.
         is_told_apart = bool(p <= settings.alpha) and pair.difference != 0
         adjusted.append(replace(pair, p_holm=float(p), is_told_apart=is_told_apart))
     return tuple(adjusted)
@@ -138,7 +138,7 @@ def select_cells(
 
 
 def _compare_with_base(cell: Cell, scores: DatasetScores, settings: Settings) -> tuple[str, float]:
-    """Return WEKA's mark against the base, and the p-value of the corrected t-test."""
+    """Return WEKA's mark in comparison with the base, and the p-value of the corrected t-test."""
     base = scores.base_cell
     if base is None or base is cell:
         return SAME, math.nan
@@ -148,7 +148,7 @@ def _compare_with_base(cell: Cell, scores: DatasetScores, settings: Settings) ->
 
 
 def _compare_pair(first: Cell, second: Cell, scores: DatasetScores, settings: Settings) -> PairResult:
-    # Of errors the sign is turned, so that a positive difference always means that the first one is better.
+    # For errors the sign is reversed, so that a positive difference always means that the first one is better.
     sign = 1 if scores.metric.greater_is_better else -1
     differences = sign * subtract_scores(scores.get_scores(first), scores.get_scores(second))  # (J,)
     ratio = scores.get_ratio(first, second)
@@ -166,7 +166,7 @@ def _compare_pair(first: Cell, second: Cell, scores: DatasetScores, settings: Se
         high=test.upper,
         statistic=test.statistic,
         p_value=test.p,
-        # Holm's correction needs all pairs, so it is filled in when they are there.
+        # Holm's correction needs all pairs, and is filled in later.
         p_holm=math.nan,
         p_first=posterior.better,
         p_equivalent=posterior.equivalent,

@@ -5,12 +5,12 @@ parts as well. The variance of their mean is therefore larger than ``variance / 
 differences where there are none. Nadeau and Bengio replace ``1 / J`` by ``1 / J + n_test / n_train``, with the actual
 sizes of the parts. ``docs/statistics.md`` shows how often each test errs.
 
-The Bayesian correlated t-test has the same standard error as the scale of its posterior, which is Student's t with
+The Bayesian correlated t-test uses the same standard error as the scale of its posterior, which is Student's t with
 J - 1 degrees of freedom. The package baycomp computes it for ``n_test / n_train = 1 / (k - 1)`` only, which is wrong
 for holdout, bootstrap and folds with a validation part.
 
 The amount of data needed to distinguish two configurations is a rough estimate: the variance comes from the same folds,
-and the observed difference is taken as the true one, although it may be due to chance. The corrected t-statistic then
+and the observed difference is treated as the true one, although it may be due to chance. The corrected t-statistic then
 has a noncentral t distribution, whose noncentrality is the true mean difference over the standard error.
 
 References
@@ -36,11 +36,11 @@ import numpy as np
 from scipy import optimize, stats
 
 MAX_RELATIVE_ROUNDING = 1e-9
-"""Differences that vary by less, relative to the largest of them, are equal: what is left is rounding."""
+"""Differences that vary by less, relative to the largest of them, are equal up to rounding."""
 MAX_ROUNDING_UNITS = 8
 """A difference of at most so many units in the last place of the scores is zero."""
 MAX_REPEATS = 1_000_000
-"""More repeats than that are called "no number of repeats"."""
+"""The maximum number of repeats; more are reported as "no number of repeats"."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class ResampledMean:
     Parameters
     ----------
     n_folds : int
-        J: the number of folds, those of all repeats together.
+        J: the number of folds of all repeats.
     ratio : float
         Test rows per training row; 0 if the folds are independent.
     mean : float
@@ -61,13 +61,13 @@ class ResampledMean:
     degrees_of_freedom : int
         J - 1.
     confidence : float
-        The probability that the interval is made for, such as 0.95.
+        The confidence level of the interval, such as 0.95.
     lower, upper : float
         The confidence interval of the mean; NaN for one fold.
     is_degenerate : bool
-        Whether all values are equal. The interval is then the mean alone, and says nothing about other rows.
+        Whether all values are equal. The interval then contains only the mean, and does not apply to other rows.
     problem : str
-        Why there is no standard error and no interval; empty if there are both.
+        The reason why there is no standard error and no interval; empty if there are both.
     """
 
     n_folds: int
@@ -123,20 +123,20 @@ class Posterior:
 
 @dataclass(frozen=True)
 class Requirement:
-    """What these folds can show, and what it would take to show the difference seen.
+    """The power of these folds, and the data required for detecting the observed difference.
 
     Parameters
     ----------
     smallest_difference : float
-        The smallest true mean difference that the test finds on these folds with the asked power; NaN without a
+        The smallest true mean difference that the test detects on these folds with the requested power; NaN without a
         variance, as of a single fold.
     repeats : int or None
-        About how many repeats of the same folds would find the difference seen. None if no number of them would: the
-        term n_test / n_train of the variance does not shrink with repeats.
+        The approximate number of repeats of the same folds for detecting the observed difference. None if no number
+        would: the term n_test / n_train of the variance does not shrink with repeats.
     rows : int or None
-        About how many rows would find the difference seen, with the same kind of folds. This assumes that the variance
-        of a fold's difference is proportional to 1 / rows at the same ratio, and that the true difference stays. None
-        if the difference seen is 0.
+        The approximate number of rows for detecting the observed difference, with the same kind of folds. This assumes
+        that the variance of a fold's difference is proportional to 1 / rows at the same ratio, and that the true
+        difference stays. None if the observed difference is 0.
     """
 
     smallest_difference: float
@@ -147,7 +147,7 @@ class Requirement:
 def subtract_scores(scores: np.ndarray, base_scores: np.ndarray) -> np.ndarray:
     """Subtract the scores of a base from those of another learner, fold by fold.
 
-    Differences that are smaller than the rounding of the scores are set to 0: two means of the same numbers in
+    Differences smaller than the rounding of the scores are set to 0: two means of the same numbers in
     different order are equal.
 
     Parameters
@@ -346,14 +346,14 @@ def compute_posterior(
 def estimate_requirement(
     test: CorrectedTTest, folds_per_repeat: int, n_rows: int, alpha: float = 0.05, power: float = 0.8
 ) -> Requirement:
-    """Estimate what it would take to tell two configurations apart.
+    """Estimate the data required for distinguishing two configurations.
 
     Parameters
     ----------
     test : CorrectedTTest
-        Of the differences that were seen.
+        The test of the observed differences.
     folds_per_repeat : int
-        k of k folds; 1 for repeated holdout or bootstrap.
+        k for k folds; 1 for repeated holdout or bootstrap.
     n_rows : int
         Rows of the dataset.
     alpha : float, default 0.05
@@ -370,7 +370,7 @@ def estimate_requirement(
     """
     if not 0 < alpha < power < 1:
         raise ValueError(f"alpha={alpha}, power={power}: 0 < alpha < power < 1 is allowed")
-    # Without a variance, nothing can be planned from the folds.
+    # Without a variance, the folds allow no estimate.
     if test.problem or test.is_degenerate:
         return Requirement(math.nan, None, None)
     effect = find_effect(test.degrees_of_freedom, alpha, power)
@@ -385,12 +385,12 @@ def estimate_requirement(
 
 
 def count_repeats(test: CorrectedTTest, folds_per_repeat: int, alpha: float = 0.05, power: float = 0.8) -> int | None:
-    """Count the repeats of the folds that would find a true difference of the size seen.
+    """Count the repeats of the folds for detecting a true difference of the observed size.
 
     Parameters
     ----------
     test : CorrectedTTest
-        Neither degenerate nor of one fold.
+        A test that is neither degenerate nor based on one fold.
     folds_per_repeat : int
     alpha : float, default 0.05
     power : float, default 0.8
@@ -434,7 +434,7 @@ def compute_power(effect: float, degrees_of_freedom: int, alpha: float = 0.05) -
 
 @cache
 def find_effect(degrees_of_freedom: int, alpha: float = 0.05, power: float = 0.8) -> float:
-    """Find the noncentrality at which a two-sided t-test has the asked power.
+    """Find the noncentrality at which a two-sided t-test has the requested power.
 
     Parameters
     ----------

@@ -76,13 +76,13 @@ def analyze_overall(
         groups=tuple(tuple(names[number] for number in group) for group in nemenyi.cliques),
         pairs=_compare_pairs(names, friedman, nemenyi, outcomes, p_wilcoxon, settings.alpha),
         counts=_count_marks(complete, names, outcomes, settings.base),
-        # The verdict is written from the finished result.
+        # The verdict is added to the finished result.
         verdict=(),
     )
 
 
 def _find_incomplete(results: Sequence[DatasetResult], names: Sequence[str]) -> dict[str, str]:
-    """Return why datasets do not count."""
+    """Return the datasets that do not count, with reasons."""
     left_out = {}
     for result in results:
         found = {summary.configuration for summary in result.summaries}
@@ -110,7 +110,7 @@ def _test_ranks(
 ) -> tuple[FriedmanTest, NemenyiTest]:
     """Return the tests of mean ranks; their numbers are NaN if there are too few datasets or configurations."""
     n_configurations = means.shape[1]
-    # The ranks of two configurations say no more than the counts of wins, so that pair has Wilcoxon's test alone.
+    # The ranks of two configurations only contain the counts of wins, so that pair only has Wilcoxon's test.
     if is_tested and n_configurations >= MIN_FRIEDMAN_CONFIGURATIONS:
         return compute_friedman_test(means), compute_nemenyi_test(means, metric.greater_is_better, alpha)
     ranks = rank_configurations(means, metric.greater_is_better).mean(axis=0)  # (k,)
@@ -137,13 +137,13 @@ def _compare_pairs(
 ) -> tuple[OverallPair, ...]:
     """Return all pairs over datasets.
 
-    With three configurations or more, a pair is told apart if Iman and Davenport's test shows any difference at all and
-    Nemenyi's test, which is a post-hoc test, that of the pair; with two, if Wilcoxon's test does.
+    With three or more configurations, a pair is distinguished if Iman and Davenport's test shows any difference at all
+    and Nemenyi's test, which is a post-hoc test, that of the pair; with two, if Wilcoxon's test does.
     """
     p_holm = adjust_p_values(p_wilcoxon)
     pairs = []
     for (i, j), p, p_adjusted in zip(list_pairs(len(names)), p_wilcoxon, p_holm, strict=True):
-        # A comparison with NaN is false, so that nothing is told apart without a test.
+        # A comparison with NaN is false, so that nothing is distinguished without a test.
         if len(names) >= MIN_FRIEDMAN_CONFIGURATIONS:
             is_told_apart = friedman.f_p <= alpha and nemenyi.p[i, j] <= alpha
         else:
@@ -167,7 +167,7 @@ def _compare_pairs(
 def _count_marks(
     results: Sequence[DatasetResult], names: Sequence[str], outcomes: Outcomes, base: str
 ) -> tuple[MarkCounts, ...]:
-    """Return WEKA's counts of each configuration against the base, over the datasets that count."""
+    """Return WEKA's counts for each configuration in comparison with the base, over the datasets that count."""
     if base not in names:
         return ()
     base_number = names.index(base)
@@ -203,7 +203,7 @@ def compare_costs(
     metric: ComparedMetric,
     base: str,
 ) -> tuple[ParetoPoint, ...]:
-    """Return score and cost of each configuration, means over the datasets on which all have scores.
+    """Return the mean score and cost of each configuration over the datasets on which all have scores.
 
     Where the size of a score depends on the dataset, as with errors in the unit of the target, each is divided by the
     base's on the same dataset, unless there is one dataset only.
@@ -222,9 +222,9 @@ def compare_costs(
         return ()
     means = _tabulate_means(complete, names)  # (N, k)
     if metric.is_rope_relative and len(complete) > 1:
-        # By its size and not by its sign, so that the better of two negative scores stays the better one.
+        # Dividing by the absolute value preserves the order of negative scores.
         sizes = np.abs(means[:, names.index(base)])  # (N,)
-        # A base without any error leaves nothing to divide by.
+        # A base without errors would cause a division by zero.
         sizes[sizes == 0] = math.nan
         means /= sizes[:, np.newaxis]
     scores = np.array([np.mean(column) for column in means.T])  # (k,)
@@ -246,7 +246,7 @@ def compare_costs(
 
 
 def _find_efficient(scores: np.ndarray, seconds: np.ndarray, greater_is_better: bool) -> np.ndarray:
-    """Return which configurations are on the front; those without a score or a time are not."""
+    """Return a mask of the configurations on the front; those without a score or a time are not on it."""
     is_known = np.isfinite(scores) & np.isfinite(seconds)  # (k,)
     is_efficient = np.zeros(len(scores), dtype=bool)  # (k,)
     if is_known.any():
@@ -262,7 +262,7 @@ def find_pareto_front(scores: np.ndarray, costs: np.ndarray, greater_is_better: 
     scores : ndarray of shape (k,)
         Mean scores.
     costs : ndarray of shape (k,)
-        Such as seconds of fitting. Lower is better.
+        Costs such as seconds of fitting, lower being better.
     greater_is_better : bool, default True
         Of the scores.
 

@@ -22,7 +22,7 @@ from bakeoff.pipeline.tables.table import Table
 from bakeoff.pipeline.text.numbers import equate_p, format_statistic
 
 MAX_DRAWN_CONFIGURATIONS = 20
-"""Panels with a row per configuration show the first ones; the tables have all of them."""
+"""Maximum number of configurations in panels with a row for each; the tables contain all of them."""
 MAX_PAGE_INCHES = 12
 
 
@@ -33,11 +33,11 @@ class Picture:
     Attributes
     ----------
     svg : str
-        An SVG element, to be inserted as it is.
+        An SVG element, inserted unchanged.
     caption : str
     n_panels : int
     is_wide : bool
-        Whether the picture keeps its size and is scrolled, because it would not be legible in the width of a page.
+        Whether the picture keeps its size and is scrolled, because it would be illegible in the width of a page.
     """
 
     svg: str
@@ -57,12 +57,12 @@ def _render(
 
 
 def write_picture_files(comparison: Comparison) -> dict[str, str]:
-    """Return the pictures by the first metric as SVG files, for papers and slides.
+    """Return the pictures for the first metric as SVG files, for papers and slides.
 
     Returns
     -------
     dict of str to str
-        File name -> content; without the pictures for which there are no numbers.
+        File name -> content; without pictures that lack numbers.
     """
     from bakeoff.pipeline.figures.svg import fix_colours
 
@@ -124,12 +124,12 @@ def draw_folds(comparison: Comparison, result: MetricResult) -> Picture | None:
 
 
 def _find_best(dataset: DatasetResult, names: Sequence[str]) -> set[int]:
-    """Return the positions of the names that are marked as the best of a dataset."""
+    """Return the positions of the names marked as best on a dataset."""
     return {names.index(row.configuration) for row in dataset.summaries if row.is_best and row.configuration in names}
 
 
 def _choose_names(names: list[str]) -> tuple[list[str], str]:
-    """Return the names that are drawn, and a sentence about those that are not."""
+    """Return the names to draw, and a sentence about the others."""
     if len(names) <= MAX_DRAWN_CONFIGURATIONS:
         return names, ""
     kept = names[:MAX_DRAWN_CONFIGURATIONS]
@@ -168,7 +168,7 @@ def draw_costs(comparison: Comparison, result: MetricResult) -> Picture | None:
 
 
 def draw_posterior_bars(comparison: Comparison, result: MetricResult) -> Picture | None:
-    """Return the posteriors against the base; None if there are none."""
+    """Return the posteriors in comparison with the base; None if there are none."""
     from bakeoff.pipeline.figures.comparison import draw_posteriors
 
     base = comparison.settings.base
@@ -176,7 +176,7 @@ def draw_posterior_bars(comparison: Comparison, result: MetricResult) -> Picture
     datasets = [dataset for dataset in result.datasets if dataset.pairs and dataset.base]
     if not names or not datasets:
         return None
-    # The table of scores has "better" first, the picture has it on the right.
+    # "Better" is first in the table of scores, and on the right in the picture.
     posteriors = np.array([[find_posterior(dataset, name)[::-1] for name in names] for dataset in datasets])
     if not np.isfinite(posteriors).any():
         return None
@@ -192,7 +192,7 @@ def draw_posterior_bars(comparison: Comparison, result: MetricResult) -> Picture
 
 TEMPLATE = Path(__file__).parent / "page.html"
 MAX_OPEN_NOTES = 5
-"""More notes are folded."""
+"""Maximum number of notes that are not folded."""
 MAX_OPEN_PANELS = 12
 """Pictures with more panels are folded, so that the page can be read from top to bottom."""
 MAX_OPEN_PAIRS = 15
@@ -264,12 +264,12 @@ def _describe_time(created: str) -> str:
 
 
 def _make_block(comparison: Comparison, result: MetricResult) -> dict[str, Any]:
-    """Return the tables and pictures by one metric."""
+    """Return the tables and pictures for one metric."""
     metric = comparison.find_metric(result.metric)
     n_pairs = sum(len(dataset.pairs) for dataset in result.datasets)
     shows_all = comparison.settings.all_pairs or n_pairs <= MAX_LISTED_PAIRS
     overall = result.overall
-    # Time is a metric like others, but has no time of its own to be set against.
+    # Time is a metric like others, but is not plotted against itself.
     is_first = result is comparison.results[0]
     return {
         "result": result,

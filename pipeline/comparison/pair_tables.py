@@ -21,13 +21,13 @@ from bakeoff.pipeline.text.numbers import (
 
 TOLD_APART = ">"
 NOT_TOLD_APART = "~"
-"""Signs between two configurations of which the first has the better mean."""
+"""Signs between two configurations if the first has the better mean."""
 POSITIVE_DIFFERENCE = "A positive difference: the first is better."
-"""Errors are lower where they are better, so the sign of their difference has to be said."""
+"""An explanation of the sign of differences, needed because lower errors are better."""
 N_SHORT_COLUMNS = 7
-"""Of the table of pairs, those that need no page: without what it would take to tell a pair apart."""
+"""The columns of the table of pairs without a page: those without requirements for distinguishing a pair."""
 MAX_WRITTEN_COUNT = 10**7
-"""A larger number of repeats or rows is of no use."""
+"""Maximum useful number of repeats or rows."""
 
 Pair = TypeVar("Pair", PairResult, OverallPair)
 
@@ -42,7 +42,7 @@ def find_posterior(dataset: DatasetResult, configuration: str) -> tuple[float, f
 
 
 def tabulate_pairs(result: DatasetResult, *, shows_all: bool) -> Table:
-    """Return all pairs of one dataset, or those of the best configuration, with what would tell them apart."""
+    """Return all pairs of one dataset, or those of the best configuration, with their requirements."""
     order = [summary.configuration for summary in sorted(result.summaries, key=lambda summary: summary.rank)]
     shown, hidden = _choose_pairs(result.pairs, order, _turn_pair, shows_all)
     rows: list[Row] = [
@@ -88,7 +88,7 @@ def tabulate_overall_pairs(overall: OverallResult, *, shows_all: bool) -> Table:
 def _choose_pairs(
     pairs: Sequence[Pair], order: Sequence[str], turn: Callable[[Pair], Pair], shows_all: bool
 ) -> tuple[list[Pair], str]:
-    """Return pairs with the better configuration first, and how many are not shown, in words."""
+    """Return pairs with the better configuration first, and a sentence on the number of hidden ones."""
     positions = {name: position for position, name in enumerate(order)}
     turned = [turn(pair) if positions[pair.first] > positions[pair.second] else pair for pair in pairs]
     ordered = sorted(turned, key=lambda pair: (positions[pair.first], positions[pair.second]))
@@ -130,7 +130,7 @@ def _turn_overall(pair: OverallPair) -> OverallPair:
 
 
 def _count_needed(pair: PairResult, number: int | None) -> str:
-    """Return how many repeats or rows it would take; nothing for a pair that is told apart."""
+    """Return the required number of repeats or rows; empty for a distinguished pair."""
     if pair.is_told_apart or not math.isfinite(pair.p_value):
         return ""
     if number is None:

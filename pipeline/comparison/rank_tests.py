@@ -23,13 +23,13 @@ import numpy as np
 from scipy import stats
 
 MIN_DATASETS = 5
-"""Below this number of datasets, tests over datasets have too little to go on."""
+"""Minimum number of datasets for tests over datasets."""
 MIN_FRIEDMAN_CONFIGURATIONS = 3
 """Two configurations are compared by the Wilcoxon test."""
 MAX_DATASETS = 1_000_000
-"""More datasets than that are called "no number of datasets"."""
+"""The maximum number of datasets; more are reported as "no number of datasets"."""
 MAX_EXACT_DATASETS = 50
-"""The exact distribution is used up to here, as R and SciPy do where there are no ties."""
+"""Maximum number of datasets for the exact distribution, as in R and SciPy without ties."""
 RANKED_DIGITS = 12
 """Scores that agree in so many digits, relative to the largest of their dataset, are ties."""
 
@@ -66,9 +66,9 @@ class NemenyiTest:
         Corrected for all pairs; 1 on the diagonal.
     alpha : float
     critical_difference : float
-        Mean ranks that differ by less are not told apart at alpha.
+        Mean ranks that differ by less are not distinguished at alpha.
     cliques : tuple of tuple of int
-        The largest groups of configurations that are not told apart, each from best to worst: the bars of a
+        The largest groups of indistinguishable configurations, each from best to worst: the bars of a
         critical-difference diagram. A configuration may be in several groups, or in none.
     """
 
@@ -90,7 +90,8 @@ class SignedRankTest:
     p : float
         Two-sided.
     method : {"exact", "normal", "all equal"}
-        How `p` was computed: from all changes of signs, or by the normal approximation above `MAX_EXACT_DATASETS`.
+        The method of computing `p`: from all changes of signs, or by the normal approximation above
+        `MAX_EXACT_DATASETS`.
     """
 
     positive_ranks: float
@@ -101,7 +102,7 @@ class SignedRankTest:
 
 @dataclass(frozen=True)
 class Outcomes:
-    """On how many datasets each configuration wins, ties and loses against each other one.
+    """Numbers of datasets on which each configuration wins, ties and loses against each other one.
 
     Parameters
     ----------
@@ -115,7 +116,7 @@ class Outcomes:
 
 
 def round_scores(scores: np.ndarray) -> np.ndarray:
-    """Round scores so that those that differ by rounding alone are equal.
+    """Round scores so that those that differ only by rounding become equal.
 
     Parameters
     ----------
@@ -142,7 +143,7 @@ def round_scores(scores: np.ndarray) -> np.ndarray:
         raise ValueError(f"{message}: finite values are allowed")
     largest = np.max(np.abs(scores), axis=1, keepdims=True)  # (N, 1)
     _, exponent = np.frexp(largest)
-    # A power of two as the unit changes no digit of the scores that it divides.
+    # Dividing by a power of two changes no digits of the scores.
     unit = np.ldexp(1.0, exponent)  # (N, 1)
     return np.round(scores / unit, RANKED_DIGITS) * unit
 
@@ -295,7 +296,7 @@ def compute_nemenyi_test(scores: np.ndarray, greater_is_better: bool = True, alp
 
 
 def compute_critical_difference(n_datasets: int, n_configurations: int, alpha: float = 0.05) -> float:
-    """Compute the difference of mean ranks from which Nemenyi's test tells two configurations apart.
+    """Compute the minimum difference of mean ranks at which Nemenyi's test distinguishes two configurations.
 
     Parameters
     ----------
@@ -320,13 +321,13 @@ def compute_rank_error(n_datasets: int, n_configurations: int) -> float:
 
 
 def find_cliques(mean_ranks: np.ndarray, critical_difference: float) -> tuple[tuple[int, ...], ...]:
-    """Find the largest groups of two or more configurations that are not told apart.
+    """Find the largest groups of two or more indistinguishable configurations.
 
     Parameters
     ----------
     mean_ranks : ndarray of shape (k,)
     critical_difference : float
-        Mean ranks that differ by less than this are not told apart.
+        Mean ranks that differ by less than this are not distinguished.
 
     Returns
     -------
@@ -340,7 +341,7 @@ def find_cliques(mean_ranks: np.ndarray, critical_difference: float) -> tuple[tu
     for start in range(len(ordered)):
         is_near = ordered - ordered[start] < critical_difference  # (k,)
         end = int(np.count_nonzero(is_near))
-        # A group that ends where the one before it ends is a part of that one.
+        # A group with the same end as the previous one is a part of it.
         if end - start >= 2 and end > end_before:
             found.append(tuple(int(number) for number in order[start:end]))
         end_before = max(end_before, end)
@@ -348,12 +349,12 @@ def find_cliques(mean_ranks: np.ndarray, critical_difference: float) -> tuple[tu
 
 
 def count_datasets(rank_difference: float, n_configurations: int, alpha: float = 0.05) -> int | None:
-    """Count the datasets from which Nemenyi's critical difference is at most a difference of mean ranks.
+    """Count the datasets required for Nemenyi's critical difference to be at most a difference of mean ranks.
 
     Parameters
     ----------
     rank_difference : float
-        That was seen; assumed to stay the same on more datasets.
+        The observed difference, assumed to stay the same on more datasets.
     n_configurations : int
     alpha : float, default 0.05
 
@@ -413,7 +414,7 @@ def compare_two_over_datasets(
 
 
 def _subtract_rounded(scores: np.ndarray, base_scores: np.ndarray) -> np.ndarray:
-    """Return differences of shape (N,) among which those that differ by rounding alone are equal."""
+    """Return differences of shape (N,), with those that differ only by rounding made equal."""
     if np.shape(scores) != np.shape(base_scores):
         raise ValueError(f"shapes {np.shape(scores)} and {np.shape(base_scores)}: the datasets are not paired")
     both = round_scores(np.column_stack([scores, base_scores]))  # (N, 2)
@@ -423,7 +424,7 @@ def _subtract_rounded(scores: np.ndarray, base_scores: np.ndarray) -> np.ndarray
 
 
 def _choose_method(differences: np.ndarray) -> str:
-    """Choose how the p-value of differences of shape (N,) is computed."""
+    """Choose the method of computing the p-value of differences of shape (N,)."""
     if not np.any(differences):
         return "all equal"
     return "exact" if len(differences) <= MAX_EXACT_DATASETS else "normal"

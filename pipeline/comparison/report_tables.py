@@ -1,4 +1,4 @@
-"""The tables of a comparison, from which every report is written."""
+"""The tables of a comparison, on which all reports are based."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from bakeoff.pipeline.text.numbers import (
 BASE = "base"
 COUNTS = tables.Cell("(v/\N{NO-BREAK SPACE}/*)", hint="datasets on which it is better, the same, worse")
 N_SUMMARY_COLUMNS = 2
-"""Of the table of scores, those that sum up the columns of the datasets."""
+"""The columns of the table of scores that summarize the columns of the datasets."""
 
 
 def tabulate_scores(comparison: Comparison, result: MetricResult) -> Table:
@@ -43,7 +43,7 @@ def tabulate_scores(comparison: Comparison, result: MetricResult) -> Table:
         return tabulate_dataset(comparison, result.datasets[0], result.metric)
     # The ranks come first, because the columns of many datasets fill several screens.
     columns: Row = ["mean rank", COUNTS, *(dataset.dataset for dataset in result.datasets)]
-    # The base is not counted against itself.
+    # The base is not compared with itself.
     counts = {comparison.settings.base: BASE}
     for each in result.overall.counts:
         counts[each.configuration] = f"{each.better}/{each.same}/{each.worse}"
@@ -73,7 +73,7 @@ def tabulate_dataset(comparison: Comparison, result: DatasetResult, metric: str)
     columns += ["predict", "fits"]
     found = [(row.name, result.find_summary(row.name)) for row in comparison.configurations]
     rows: list[Row] = []
-    # The rows of one dataset are in the order of its own ranks, not of the mean ranks over all.
+    # The rows of one dataset are ordered by its ranks, not by the mean ranks over all.
     for name, summary in sorted(found, key=lambda pair: math.inf if pair[1] is None else pair[1].rank):
         cell = comparison.find_cell(name, result.dataset)
         score = _write_score(summary, cell)
@@ -89,7 +89,7 @@ def tabulate_dataset(comparison: Comparison, result: DatasetResult, metric: str)
             *map(format_percent, find_posterior(result, name)),
             *_write_costs(cell.fit_seconds, cell.predict_seconds, cell.n_fits),
         ])  # fmt: skip
-    # Of several datasets, the table of scores explains the signs.
+    # With several datasets, the table of scores explains the signs.
     footnote = _explain_signs(comparison, metric, result.base) if len(comparison.datasets) == 1 else ""
     return make_table(result.dataset, columns, rows, footnote)
 
@@ -127,7 +127,7 @@ def tabulate_members(comparison: Comparison, result: MetricResult) -> Table | No
 
 
 def tabulate_choices(comparison: Comparison) -> Table | None:
-    """Return in how many folds each configuration was chosen for its learner; None if none was chosen so."""
+    """Return the number of folds in which each configuration was chosen for its learner; None if there are none."""
     rows = [
         [cell.configuration, cell.dataset, member, format_count(n_folds)]
         for cell in comparison.cells
@@ -191,13 +191,13 @@ def describe_tests(overall: OverallResult) -> str:
 
 
 def describe_overall(overall: OverallResult) -> list[str]:
-    """Return the tests over datasets, or why there are none, and a sentence for each dataset that does not count."""
+    """Return the tests over datasets, or the reason for their absence, and a sentence for each ignored dataset."""
     left_out = [f"{dataset} does not count over datasets: {reason}." for dataset, reason in overall.left_out.items()]
     return [line for line in (describe_tests(overall), overall.too_few, *left_out) if line]
 
 
 def list_empty_cells(comparison: Comparison) -> Mapping[str, str]:
-    """Return each reason why cells are empty, with the cells that have it, in words."""
+    """Return each reason for empty cells, with a description of these cells."""
     places: dict[str, list[str]] = {}
     for cell in comparison.cells:
         # One failure often empties many cells, so that each reason is written once.
@@ -207,7 +207,7 @@ def list_empty_cells(comparison: Comparison) -> Mapping[str, str]:
 
 
 def describe_configurations(comparison: Comparison) -> Iterator[tuple[str, str, str]]:
-    """Yield name, remark and parameters as YAML of each configuration, those that a row represents included."""
+    """Yield name, remark and YAML parameters of each configuration, including those represented by a row."""
     for configuration in (*comparison.configurations, *comparison.other_configurations):
         remarks = []
         if configuration.is_tuned:
@@ -229,13 +229,13 @@ def _write_score(summary: Summary | None, cell: Cell) -> tables.Cell:
 
 
 def _write_empty(cell: Cell) -> tables.Cell:
-    """Return the first words of the reason; notes have the whole reason."""
+    """Return the first words of the reason; notes contain the whole reason."""
     reason = cell.reason or "no scores"
     return tables.Cell(reason.partition(":")[0], EMPTY, hint=reason)
 
 
 def _write_member(cell: Cell, metric: str) -> tables.Cell:
-    """Return mean and standard deviation over the folds of a cell that takes part in no test."""
+    """Return mean and standard deviation over the folds of a cell that is not tested."""
     scores = np.array(cell.scores.get(metric, ()))
     if not scores.size:
         return _write_empty(cell)
@@ -249,7 +249,7 @@ def _write_costs(fit_seconds: float, predict_seconds: float, n_fits: int) -> tup
 
 
 def _explain_signs(comparison: Comparison, metric: str, base: str) -> str:
-    """Return which scores are better, and what the signs beside them mean."""
+    """Return the direction of the scores and the meaning of the signs next to them."""
     shown = comparison.find_metric(metric)
     return (
         f"{shown.label}, {shown.direction} is better; {tables.BEST_SIGN} the best; v, * significantly better, worse "

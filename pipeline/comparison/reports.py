@@ -46,14 +46,14 @@ def print_terminal(comparison: Comparison, console: Console) -> None:
 
 
 def render_terminal(comparison: Comparison, width: int = PIPE_WIDTH) -> str:
-    """Return the report as plain text of at most a width."""
+    """Return the report as plain text with a maximum width."""
     file = io.StringIO()
     print_terminal(comparison, make_console(file=file, width=width, color_system=None, force_terminal=False))
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
 
 
 def _print_result(comparison: Comparison, result: MetricResult, console: Console) -> None:
-    """Print the tables by one metric: over datasets, and of each dataset if it is the only one or all are asked for."""
+    """Print the tables for one metric: over datasets, and for single datasets if requested."""
     overall = result.overall
     shows_all = comparison.settings.all_pairs
     if overall is not None:
@@ -70,7 +70,7 @@ def _print_result(comparison: Comparison, result: MetricResult, console: Console
             _print(console, f"[bold]{escape(dataset.dataset)}[/]")
         _print_table(tables.tabulate_dataset(comparison, dataset, result.metric), console)
         _print_table(tabulate_pairs(dataset, shows_all=shows_all).choose_columns(range(N_SHORT_COLUMNS)), console)
-        # The verdict on the only dataset is the verdict at the top of the report, which is not repeated.
+        # The verdict on the only dataset is at the top of the report, and not repeated.
         for sentence in dataset.verdict if overall is not None else ():
             _print(console, escape(sentence), indent=2)
 
@@ -137,14 +137,14 @@ def _iterate_markdown(comparison: Comparison) -> Iterator[str]:
     if comparison.notes:
         yield from ("## Notes", "", *(f"- {escape_markdown(note)}" for note in comparison.notes), "")
     commands = [*comparison.repeat, comparison.command]
-    # A name may hold the sign that ends a block of code; a longer one does not end here.
+    # A name may contain a fence of a block of code; a longer fence avoids a conflict.
     fence = "`" * max(3, 1 + max(len(run) for run in re.findall("`*", "\n".join(commands))))
     yield from ("## Repeat", "", f"{fence}sh", *commands, fence)
 
 
 FORMAT = "bakeoff.comparison"
 FORMAT_VERSION = 1
-"""Raised when a key changes its meaning or goes; new keys may come without a new version."""
+"""The version, incremented when a key changes its meaning or is removed, but not for new keys."""
 COLUMNS = (
     "metric", "dataset", "configuration", "learner", "mean", "std", "low", "high", "rank", "is_best", "mark", "p_value",
     "base", "n_folds", "n_train", "n_test", "fit_seconds", "predict_seconds", "n_fits", "reason", "run_ids",
@@ -154,8 +154,8 @@ COLUMNS = (
 def render_json(comparison: Comparison) -> str:
     """Return the comparison as JSON.
 
-    The keys are the attributes of `Comparison` and its parts, which document them. Numbers have the digits that give
-    them back exactly; one that does not exist or is not finite is null.
+    The keys are the attributes of `Comparison` and its parts, where they are documented. Numbers have the digits that
+    give them back exactly; one that does not exist or is not finite is null.
     """
     document = _replace_infinite({"format": FORMAT, "format_version": FORMAT_VERSION, **asdict(comparison)})
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

@@ -1,4 +1,4 @@
-"""The request for a comparison, by the user and for the selected runs."""
+"""The request for a comparison."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bakeoff.pipeline.errors import UserError, did_you_mean
 
 FORMATS = ("terminal", "csv", "json", "markdown", "latex", "html")
 CHOICES = {"to": FORMATS, "pairs": ("best", "all"), "choice": ("auto", "none"), "fail_if": ("never", "worse")}
-"""Field -> its values, the default first."""
+"""Field -> allowed values, the default first."""
 FILTER_EXAMPLE = "filter=\"params.dataset = 'wine'\""
 ALL_RUNS = "filter=\"attributes.status = 'FINISHED'\""
 
@@ -85,7 +85,7 @@ class CompareRequest(ExperimentRequest):
             )
 
     def require_one_selection(self) -> None:
-        """Reject a request that selects runs in no way, or in several.
+        """Reject a request with no selection of runs, or with several.
 
         Raises
         ------
@@ -99,7 +99,7 @@ class CompareRequest(ExperimentRequest):
             raise UserError(f"{' and '.join(given)} select runs in several ways; give one of them.")
 
     def write_command(self) -> str:
-        """Return a command that asks the same."""
+        """Return the equivalent command."""
         values: dict[str, Any] = {
             "sweep": self.sweep,
             "filter": self.filter,

@@ -35,8 +35,8 @@ def group_by(
 
 
 OTHER_PARTS = ("dataset", "seed", "evaluation", "tuned", "experiment")
-"""Params of these parts do not belong to a configuration: it is everything of a job but dataset, seed and evaluation.
-What tuning chose is a result, and the name of an experiment says nothing that the other params do not say."""
+"""Params of these parts are not part of a configuration, which is a job without dataset, seed and evaluation.
+Values chosen by tuning are results, and the name of an experiment is redundant."""
 RESULTS = ("preprocessing.chosen",)
 """Params that follow from the others and from the dataset."""
 SEED_KEY = "random_state"
@@ -45,9 +45,9 @@ SEED_WORD = "seed"
 TARGET_KEY = "_target_"
 BASE_WORD = "base"
 RUN_KEY = "run"
-"""A key that tells apart runs of one configuration that were named one by one."""
+"""A key that distinguishes individually named runs of one configuration."""
 NEUTRAL_VALUES = {"evaluation.repeats": "1", "evaluation.gap": "0"}
-"""Values with which a key of the evaluation has no effect; that of all other keys is null."""
+"""Values for which a key of the evaluation has no effect; for all other keys this is null."""
 REQUIRED_PARAMS = ("dataset", "learner", "evaluation", "seed")
 SHORT_ID_LETTERS = 8
 
@@ -57,18 +57,18 @@ Params = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class RunFacts:
-    """A stored run, as a comparison sees it.
+    """A stored run in a comparison.
 
     Attributes
     ----------
     run : StoredRun
     configuration : Params
-        Everything of its job but dataset, seed and evaluation.
+        The params of its job without dataset, seed and evaluation.
     dataset, digest : str
         The name of the dataset, and the fingerprint of its rows.
     seed : str
     evaluation : Params
-        How the folds are made.
+        The params of the folds.
     """
 
     run: StoredRun
@@ -85,7 +85,7 @@ class RunFacts:
 
     @property
     def short_id(self) -> str:
-        """The beginning of the id, as tables show it."""
+        """The beginning of the id, for tables."""
         return shorten_id(self.run.run_id)
 
     @property
@@ -95,7 +95,7 @@ class RunFacts:
 
     @property
     def rows_per_fold(self) -> Mapping[str, float]:
-        """Mean rows of ``train``, ``validation`` and ``test``; empty if the run does not say."""
+        """Mean rows of ``train``, ``validation`` and ``test``; empty if they are not stored."""
         try:
             rows: dict[str, float] = json.loads(self.run.tags.get("rows_per_fold", "{}"))
         except ValueError:
@@ -109,7 +109,7 @@ class RunFacts:
 
     @property
     def has_free_validation_rows(self) -> bool:
-        """Whether validation rows were set aside that no choice of the run has used."""
+        """Whether there are validation rows that no choice of the run has used."""
         has_rows = bool(self.rows_per_fold.get("validation"))
         is_pruned = self.run.params.get("pruning", "none") in PRUNING_METHODS_ON_ROWS
         is_tuned_on_rows = self.is_tuned and self.run.params.get("tuning.folds", "0") == "0"
@@ -142,7 +142,7 @@ def describe_run(run: StoredRun) -> RunFacts:
     Raises
     ------
     UserError
-        The run was deleted, or other code than bakeoff's wrote it.
+        The run was deleted, or written by another program.
     """
     if run.is_deleted:
         raise UserError(f"compare: run {run.run_id} was deleted; restore it in MLflow, or leave it out.")
@@ -155,7 +155,7 @@ def describe_run(run: StoredRun) -> RunFacts:
     seed = run.params["seed"]
     targets = _list_target_words(run.tags.get("overrides", "[]"))
     own = {key: value for key, value in run.params.items() if _part_of(key) not in OTHER_PARTS and key not in RESULTS}
-    # Otherwise each seed would make a configuration of its own, and none would have several seeds.
+    # Otherwise each seed would be a separate configuration, and none would have several seeds.
     if ENVIRONMENT_TAG in run.tags:
         own[ENVIRONMENT_TAG] = run.tags[ENVIRONMENT_TAG]
     for key, value in own.items():
@@ -173,9 +173,9 @@ def describe_run(run: StoredRun) -> RunFacts:
 
 
 def mark_as_base(facts: RunFacts) -> RunFacts:
-    """Return a run that is a row of its own, because it was named as the base.
+    """Return a run as a separate row, because it was named as the base.
 
-    It may be of the same configuration as the runs that are compared with it, fitted by other code.
+    It may have the same configuration as the compared runs, but be fitted by other code.
     """
     own = {**dict(facts.configuration), RUN_KEY: f"{BASE_WORD} {facts.short_id}"}
     return replace(facts, configuration=sort_params(own))
@@ -187,7 +187,7 @@ def sort_params(params: Mapping[str, str]) -> Params:
 
 
 def list_differences(first: Mapping[str, str], second: Mapping[str, str]) -> list[str]:
-    """Say in which keys two sets of params differ, with both values.
+    """Return the keys in which two sets of params differ, with both values.
 
     Examples
     --------
@@ -203,7 +203,7 @@ def list_differences(first: Mapping[str, str], second: Mapping[str, str]) -> lis
 
 
 def shorten_id(run_id: str) -> str:
-    """Return the beginning of an id, which still names the run."""
+    """Return the beginning of an id, which is sufficient for naming the run."""
     return run_id[:SHORT_ID_LETTERS]
 
 
@@ -218,7 +218,7 @@ def _part_of(key: str) -> str:
 
 
 def _is_chosen_evaluation(key: str, value: str) -> bool:
-    """Return whether a param says how a run was evaluated, and not only that a key has its neutral value.
+    """Return whether a param affects the evaluation of a run, and does not just have its neutral value.
 
     Otherwise a run of a version that did not have the key could not be compared with one of a version that has it.
     """
@@ -236,11 +236,11 @@ def _list_target_words(overrides: str) -> dict[str, str]:
 
 
 NAMED_GROUPS = ("balance", "target", "calibration", "threshold")
-"""Groups that stand before their option in a name; a run without such an option has no param of it."""
+"""Groups that precede their option in a name; a run without such an option has no param of it."""
 GROUPS = ("preprocessing", "tuning", "pruning", *NAMED_GROUPS)
-"""Groups whose chosen option is a param of its own."""
+"""Groups whose chosen option is a separate param."""
 SHARED_GROUPS = ("preprocessing", "tuning", *NAMED_GROUPS)
-"""Groups whose option stands in every name if it varies at all; pruning follows from the learner."""
+"""Groups whose option is part of every name if it varies; pruning follows from the learner."""
 SPACE_PREFIX = "tuning.space."
 MAX_VALUE_LETTERS = 28
 DIGEST_BYTES = 2
@@ -280,13 +280,13 @@ def name_configurations(configurations: Sequence[Params]) -> dict[Params, str]:
 
 def _find_varying_keys(own: Mapping[str, str], rivals: Sequence[Mapping[str, str]]) -> list[str]:
     """Return the keys in which a configuration differs from others of its learner, those of the learner first."""
-    # What tuning chooses is not a part of the configuration, whatever the learner's own value is.
+    # Values chosen by tuning are not part of the configuration, regardless of the learner's value.
     tuned = {key.replace(SPACE_PREFIX, "learner.") for key in own if key.startswith(SPACE_PREFIX)}
     keys = {key for rival in rivals for key in rival} - tuned
     varying = []
     for key in sorted(keys, key=lambda key: (not key.startswith("learner."), key)):
         group = key.split(".")[0]
-        # Keys of an option exist only where the option is chosen, so they are compared among those alone.
+        # Keys of an option exist only where it is chosen, so only those configurations are compared.
         is_key_of_option = group in GROUPS and "." in key
         compared = [rival for rival in rivals if rival.get(group) == own.get(group)] if is_key_of_option else rivals
         if _varies(key, compared):
@@ -304,7 +304,7 @@ def _write_name(params: Mapping[str, str], keys: Sequence[str]) -> str:
         value = params.get(key)
         if value is None:
             continue
-        # Options such as "tuned" say what they are of; "one_hot" or "best_first" say enough by themselves.
+        # Options such as "tuned" need the name of their group; "one_hot" or "best_first" are clear without it.
         is_option = key in GROUPS and key not in NAMED_GROUPS and value != "none"
         if is_option or key == RUN_KEY:
             words.append(value)
@@ -314,7 +314,7 @@ def _write_name(params: Mapping[str, str], keys: Sequence[str]) -> str:
 
 
 def _shorten_key(key: str, keys: Sequence[str]) -> str:
-    """Return the last part of a key, or all of it if another key ends alike."""
+    """Return the last part of a key, or the whole key if another key has the same ending."""
     last = key.split(".")[-1]
     is_unique = sum(other.split(".")[-1] == last for other in keys) == 1
     return last if is_unique else key

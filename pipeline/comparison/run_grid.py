@@ -1,6 +1,6 @@
 """Runs arranged as a grid of configurations and datasets, paired fold by fold.
 
-Runs that cannot be paired are refused, with a specific message for each reason.
+Runs that cannot be paired are rejected, with a specific message for each reason.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def require_finished(finished: Sequence[RunFacts], facts: Sequence[RunFacts]) ->
 
 
 def require_digests(finished: Sequence[RunFacts]) -> None:
-    """Reject runs of which it is not known on which rows they were scored."""
+    """Reject runs with unknown test rows."""
     without = [each for each in finished if not (each.splits_digest and each.digest and each.rows_per_fold)]
     if without:
         raise UserError(
@@ -49,7 +49,7 @@ def require_digests(finished: Sequence[RunFacts]) -> None:
 
 
 def require_all_versions(name: str, own: Sequence[RunFacts], versions: Sequence[str]) -> None:
-    """Reject versions of the rows of a dataset that not every configuration has seen."""
+    """Reject versions of the rows of a dataset that are missing for some configuration."""
     by_configuration = group_by(own, lambda each: each.configuration, lambda each: each.digest)
     if all(set(found) == set(versions) for found in by_configuration.values()):
         return
@@ -76,7 +76,7 @@ def require_one_evaluation(runs: Sequence[RunFacts]) -> None:
 
 
 def require_two(names: Mapping[Params, str], newest: Sequence[RunFacts], unfinished: Sequence[RunFacts]) -> None:
-    """Reject a single configuration, and name the runs that do not count because they have not finished."""
+    """Reject a single configuration, and name the runs ignored because they have not finished."""
     if len(names) >= 2:
         return
     (name,) = names.values()
@@ -109,7 +109,7 @@ def explain_seeds(
 
 def require_same_splits(dataset: str, runs: Sequence[RunFacts]) -> None:
     """Reject runs on a dataset that were not scored on the same test rows, seed by seed."""
-    # Different seeds are different splits on purpose, so runs are compared with those of their own seed.
+    # Different seeds intentionally have different splits, so runs are compared with those of the same seed.
     firsts: dict[str, RunFacts] = {}
     for each in runs:
         first = firsts.setdefault(each.seed, each)
@@ -137,7 +137,7 @@ MAX_LEFT_OUT = 8
 
 @dataclass(frozen=True)
 class MissingJob:
-    """A job that has no run with params: it was refused, or ended before it wrote any.
+    """A job without a run with params: it was refused, or ended before it wrote any.
 
     Attributes
     ----------
@@ -162,9 +162,9 @@ class RunGrid:
     runs : mapping of CellKey to tuple of RunFacts
         One per seed, in the order of the seeds, which are the same in all cells of a dataset.
     reasons : mapping of CellKey to str
-        Why each of the other cells is empty.
+        The reason why each of the other cells is empty.
     notes : tuple of str
-        What was left out, or taken from several.
+        Notes on runs left out, or chosen among several.
     """
 
     configurations: Mapping[str, Params]
@@ -187,7 +187,7 @@ def arrange_runs(facts: Sequence[RunFacts], missing: Sequence[MissingJob] = (), 
     facts : sequence of RunFacts
         Finished or not, the newest first.
     missing : sequence of MissingJob
-        Jobs of the selection that have no run.
+        Jobs of the selection without a run.
     keeps_all : bool
         Whether runs of one job are kept apart, because each of them was named by its id; otherwise the newest counts.
 
@@ -203,7 +203,7 @@ def arrange_runs(facts: Sequence[RunFacts], missing: Sequence[MissingJob] = (), 
     if keeps_all:
         finished = _keep_apart(finished)
     newest, notes = _take_newest(finished)
-    # Names say what varies among the rows, so they are given after it is known which rows there are.
+    # Names describe the differences between the rows, so they are assigned after the rows are known.
     names = name_configurations(list(dict.fromkeys(each.configuration for each in newest)))
     unfinished = [each for each in facts if not each.run.is_finished]
     require_two(names, newest, unfinished)
@@ -243,7 +243,7 @@ def _label_datasets(finished: Sequence[RunFacts]) -> tuple[list[RunFacts], dict[
 
 
 def _keep_apart(finished: Sequence[RunFacts]) -> list[RunFacts]:
-    """Make configurations of their own of the runs that would be one cell."""
+    """Turn runs that would share a cell into separate configurations."""
     groups = group_by(finished, lambda each: (each.configuration, each.dataset, each.seed), lambda each: each)
     kept = []
     for each in finished:
@@ -254,7 +254,7 @@ def _keep_apart(finished: Sequence[RunFacts]) -> list[RunFacts]:
 
 
 def _take_newest(finished: Sequence[RunFacts]) -> tuple[list[RunFacts], list[str]]:
-    """Return one run per configuration, dataset and seed, and notes about those that were passed over."""
+    """Return one run per configuration, dataset and seed, and notes about skipped ones."""
     groups = group_by(finished, lambda each: (each.configuration, each.dataset, each.seed), lambda each: each)
     newest = []
     n_same = 0
@@ -285,7 +285,7 @@ def _explain_missing(
     newest: Sequence[RunFacts],
     names: Mapping[Params, str],
 ) -> tuple[dict[CellKey, str], list[str]]:
-    """Return why cells are empty, and notes about jobs that have no cell in the grid."""
+    """Return the reasons for empty cells, and notes about jobs without a cell in the grid."""
     datasets = {each.dataset for each in newest}
     learner_rows = group_by(names, lambda configuration: dict(configuration)["learner"], lambda each: names[each])
     absent: list[tuple[str | None, RunFacts | MissingJob]] = []
@@ -293,7 +293,7 @@ def _explain_missing(
         absent.append((names.get(run.configuration), run))
     for job in missing:
         rows = learner_rows.get(job.learner, [])
-        # Without params it is not known which configuration the job is, unless its learner has only one.
+        # Without params the configuration of the job is unknown, unless its learner has only one.
         absent.append((rows[0] if len(rows) == 1 else None, job))
     reasons: dict[CellKey, str] = {}
     outside = []
@@ -306,7 +306,7 @@ def _explain_missing(
 
 
 def _list_undone(unfinished: Sequence[RunFacts], newest: Sequence[RunFacts]) -> list[RunFacts]:
-    """Return the unfinished runs whose job no other run has finished."""
+    """Return the unfinished runs of jobs without a finished run."""
     done = {(each.configuration, each.dataset, each.seed) for each in newest}
     return [each for each in unfinished if (each.configuration, each.dataset, each.seed) not in done]
 

@@ -35,11 +35,11 @@ class Selection:
     missing : tuple of MissingJob
         Jobs of the selection without a run.
     description : str
-        Which runs were selected, in words.
+        A description of the selected runs.
     is_by_id : bool
-        Whether the runs were named one by one.
+        Whether the runs were named individually.
     sweep : str
-        The name of the sweep; empty if the runs were selected otherwise.
+        The name of the sweep; empty for other selections.
     """
 
     facts: tuple[RunFacts, ...]
@@ -50,7 +50,7 @@ class Selection:
 
 
 def select_sweep(store: Store, word: str) -> Selection:
-    """Select the jobs of a sweep, those that were done before it included.
+    """Select the jobs of a sweep, including those done earlier.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def select_by_filter(store: Store, query: str) -> Selection:
 
 
 def select_by_ids(store: Store, words: Sequence[str], dataset: str) -> Selection:
-    """Select runs that are named by ids, beginnings of ids, ``latest`` or ``best``.
+    """Select runs by ids, beginnings of ids, ``latest`` or ``best``.
 
     Raises
     ------
@@ -124,12 +124,12 @@ def select_by_ids(store: Store, words: Sequence[str], dataset: str) -> Selection
 
 
 def add_base_run(store: Store, selection: Selection, run_id: str) -> Selection:
-    """Return a selection with the run that is the base, as a row of its own.
+    """Return a selection with the base run as a separate row.
 
     Raises
     ------
     UserError
-        The run is not finished, or it is the only one that was selected.
+        The run is not finished, or is the only selected one.
     """
     facts = describe_run(read_stored_runs(store, [run_id])[0])
     if not facts.run.is_finished:
@@ -141,7 +141,7 @@ def add_base_run(store: Store, selection: Selection, run_id: str) -> Selection:
 
 
 def _sort_runs(runs: Sequence[StoredRun]) -> tuple[tuple[RunFacts, ...], tuple[MissingJob, ...]]:
-    """Return the facts of runs, and apart those that ended before they wrote their params."""
+    """Return the facts of runs, and separately the runs that ended before they wrote their params."""
     facts = []
     missing = []
     for run in runs:
@@ -154,7 +154,7 @@ def _sort_runs(runs: Sequence[StoredRun]) -> tuple[tuple[RunFacts, ...], tuple[M
 
 
 def _explain_absence(refused: str, run: StoredRun | None) -> str:
-    """Say why a job has no scores: it was refused, its run ended before the first score, or it never ran."""
+    """Return why a job has no scores: it was refused, its run ended before the first score, or it never ran."""
     if refused:
         return f"refused: {refused}"
     if run is None:

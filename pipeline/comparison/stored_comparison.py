@@ -41,15 +41,15 @@ FILES = {
 
 @dataclass(frozen=True)
 class MadeComparison:
-    """A comparison, and where its runs are.
+    """A comparison and the store of its runs.
 
     Attributes
     ----------
     comparison : Comparison
-        With the predictions of single rows if the request keeps it, or asks for a page.
+        The comparison, with predictions of single rows if the request stores it or requests a page.
     store : Store
     run_names : mapping of str to str
-        Run id -> name, of the runs that were compared.
+        Run id -> name of the compared runs.
     """
 
     comparison: Comparison
@@ -68,7 +68,7 @@ def make_comparison(
     ----------
     request : CompareRequest
     command : str
-        The command line that asks it; by default it is written from the request.
+        The command line; by default it is derived from the request.
     sweep_words : sequence of str or None
         The command line of the sweep, if its missing jobs were just run.
 
@@ -90,14 +90,14 @@ def make_comparison(
 
 
 def describe_report(comparison: Comparison, to: str) -> str:
-    """Return a sentence about the names that a format writes in another way; empty if it writes none so."""
+    """Return a sentence about names that are written differently in a format; empty if there are none."""
     datasets = [dataset.name for dataset in comparison.datasets]
     names = [*datasets, *(configuration.name for configuration in comparison.configurations)]
     return describe_escaped_names(names) if to == "csv" else ""
 
 
 def render_report(comparison: Comparison, to: str) -> str:
-    """Return a report in one of `FORMATS`."""
+    """Return a report in a format of `FORMATS`."""
     if to == "html":
         from bakeoff.pipeline.comparison.page import render_page
 
@@ -113,12 +113,12 @@ def render_report(comparison: Comparison, to: str) -> str:
 
 
 def keep_reports(made: MadeComparison) -> str:
-    """Keep a comparison as a run, with a report in each format and its pictures, and return the id of the run.
+    """Store a comparison as a run, with a report in each format and its pictures, and return the id of the run.
 
     Parameters
     ----------
     made : MadeComparison
-        Its comparison has predictions.
+        A comparison with predictions.
     """
     from bakeoff.pipeline.comparison.page import write_picture_files
 

@@ -28,15 +28,15 @@ from bakeoff.pipeline.text.words import count_nouns, join_words
 
 MIN_EQUIVALENT_PROBABILITY = 0.95
 MAX_NAMED = 5
-"""Names in one enumeration; the others are counted."""
+"""Maximum number of names in one enumeration; the others are counted."""
 
 Tests = Mapping[frozenset[str], tuple[bool, float]]
-"""Two names -> whether they are told apart, and the p-value."""
+"""Two names -> whether they are distinguished, and the p-value."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """The order of the configurations, and which of them are told apart.
+    """The order of the configurations, and the tests of their differences.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Standing:
     tests: Tests
 
     def is_told_apart(self, first: str, second: str) -> bool:
-        """Whether two configurations are told apart."""
+        """Whether two configurations are distinguished."""
         return self.tests[frozenset((first, second))][0]
 
     def get_p(self, first: str, second: str) -> float:
@@ -58,7 +58,7 @@ class Standing:
 
     @property
     def leaders(self) -> list[str]:
-        """The best, and those that are not told apart from it."""
+        """The best configuration, and those not distinguished from it."""
         best = self.order[0]
         return [best, *(name for name in self.order[1:] if not self.is_told_apart(best, name))]
 
@@ -132,7 +132,7 @@ def _rank_over_datasets(result: OverallResult, order: tuple[str, ...]) -> Standi
 
 
 def _add_dataset_requirement(standing: Standing, result: OverallResult, settings: Settings) -> list[str]:
-    """Say how many datasets it would take to tell the best from the next one by their ranks."""
+    """Return the number of datasets required for distinguishing the best from the next one by rank, in words."""
     leaders = standing.leaders
     if len(leaders) == 1 or math.isnan(result.critical_difference):
         return []
@@ -148,7 +148,7 @@ def _add_dataset_requirement(standing: Standing, result: OverallResult, settings
 
 
 def write_standing(standing: Standing) -> str:
-    """Return which configurations lead, and which ones they beat, in one sentence.
+    """Return one sentence on the leading configurations and those that they beat.
 
     Examples
     --------
@@ -169,7 +169,8 @@ def write_standing(standing: Standing) -> str:
         ps = [standing.get_p(best, name) for name in others]
         return f"{best} is the best: it beats {_enumerate(others)}, {_at_most(ps)}."
     ps = [standing.get_p(best, name) for name in leaders[1:]]
-    # Scores that vary much may not be told apart from the best although their mean is worse than that of the beaten.
+    # Highly variable scores may not be distinguished from the best although their mean is worse than that of the
+    # beaten.
     if list(standing.order[: len(leaders)]) != leaders:
         beaten = [standing.get_p(best, name) for name in others]
         verb = "is" if len(leaders) == 2 else "are"
@@ -184,7 +185,7 @@ def write_standing(standing: Standing) -> str:
 
 
 def _write_beaten(standing: Standing, leaders: Sequence[str], others: Sequence[str]) -> str:
-    """Say which configurations all of the leaders beat, and which only the best one does."""
+    """Return which configurations are beaten by all leaders, and which only by the best one."""
     best = leaders[0]
     beaten_by_all = [name for name in others if all(standing.is_told_apart(leader, name) for leader in leaders)]
     partly = [name for name in others if name not in beaten_by_all]
@@ -201,7 +202,7 @@ def _write_beaten(standing: Standing, leaders: Sequence[str], others: Sequence[s
 
 
 def _write_no_difference(standing: Standing) -> str:
-    """Return the sentence for configurations none of which is told apart from the best."""
+    """Return the sentence for configurations that are not distinguished from the best."""
     best, *others = standing.order
     ps = [p for is_told_apart, p in standing.tests.values() if not is_told_apart]
     if len(others) == 1:
@@ -218,7 +219,7 @@ def _write_no_difference(standing: Standing) -> str:
 
 
 def _add_requirement(standing: Standing, pairs: Sequence[PairResult], settings: Settings) -> list[str]:
-    """Say what it would take to tell the best from the next one, or that they are equivalent in practice."""
+    """Return the requirements for distinguishing the best from the next one, or their equivalence in practice."""
     leaders = standing.leaders
     if len(leaders) == 1:
         return []
@@ -229,7 +230,7 @@ def _add_requirement(standing: Standing, pairs: Sequence[PairResult], settings: 
             f"{names} are equivalent in practice: they differ by at most {format_score(pair.rope)} with probability "
             f"{format_percent(pair.p_equivalent)}."
         ]
-    # Without a variance, as with a single split, nothing can be said about other folds.
+    # Without a variance, as with a single split, there are no conclusions about other folds.
     if math.isnan(pair.detectable):
         return []
     observed = abs(pair.difference)
@@ -262,17 +263,17 @@ def _enumerate(names: Sequence[str]) -> str:
 
 
 def _at_most(ps: Sequence[float]) -> str:
-    """Return p-values that are all significant by the largest of them."""
+    """Return significant p-values, summarized by the largest of them."""
     return _bound_p(max(ps), ps, "≤")
 
 
 def _at_least(ps: Sequence[float]) -> str:
-    """Return p-values none of which is significant by the smallest of them."""
+    """Return p-values that are not significant, summarized by the smallest of them."""
     return _bound_p(min(ps), ps, "≥")
 
 
 def _bound_p(bound: float, ps: Sequence[float], sign: str) -> str:
-    """Return a bound of p-values as an equation if they all read alike, else with a sign in place of ``=``."""
+    """Return a bound of p-values as an equation if they are all formatted alike, else as an inequality."""
     text = equate_p(bound)
     texts = {equate_p(p) for p in ps}
     return text if len(texts) == 1 else text.replace("=", sign)
@@ -280,13 +281,13 @@ def _bound_p(bound: float, ps: Sequence[float], sign: str) -> str:
 
 @dataclass(frozen=True)
 class GateResult:
-    """The answer of the gate.
+    """The result of the gate.
 
     Attributes
     ----------
     is_worse : bool
     sentences : tuple of str
-        Of each configuration that is worse, else one that says that none is.
+        A sentence for each worse configuration, or a sentence that there is none.
     """
 
     is_worse: bool
@@ -294,7 +295,7 @@ class GateResult:
 
 
 def check_gate(comparison: Comparison) -> GateResult:
-    """Say whether a configuration is worse than the base on some dataset, by the first metric.
+    """Check whether a configuration is worse than the base on some dataset, by the first metric.
 
     Worse means that the corrected t-test finds the difference significant at alpha, and that it is greater than the
     rope.
@@ -314,7 +315,7 @@ def check_gate(comparison: Comparison) -> GateResult:
                     "single split; use evaluation=repeated_kfold."
                 )
             n_tests += 1
-            # Many folds make differences significant that are too small to matter; the rope says which ones are.
+            # With many folds, differences that are too small to matter become significant; the rope defines which ones.
             if summary.mark == WORSE and abs(pair.difference) > pair.rope:
                 sentences.append(_describe(summary, pair, result, comparison))
     if not n_tests:
