@@ -49,7 +49,7 @@ class Balance(ABC):
 
     @abstractmethod
     def balance(self, rows: BalancedRows, seed: int) -> BalancedRows:
-        """Return the rows to fit on, made of prepared training rows alone; the seed decides what is drawn."""
+        """Return the rows to fit on, made only from prepared training rows; the seed determines the random choices."""
 
 
 @final
@@ -67,7 +67,7 @@ class NoBalance(Balance):
 @final
 @dataclass(frozen=True)
 class ClassWeights(Balance):
-    """Weight the rows so that all classes have the same total, and the mean weight stays what it was.
+    """Weight the rows so that all classes have the same total, and the mean weight does not change.
 
     References
     ----------
@@ -83,7 +83,7 @@ class ClassWeights(Balance):
         classes, codes = np.unique(rows.y, return_inverse=True)
         weights = np.ones(len(codes)) if rows.weights is None else rows.weights  # (m,)
         totals = np.bincount(codes, weights=weights)  # (c,)
-        # A class whose rows all have the weight 0 has nothing to share out.
+        # A class whose rows all have the weight 0 has no weight to distribute.
         factors = np.divide(weights.sum(), len(classes) * totals, out=np.zeros(len(classes)), where=totals > 0)
         return BalancedRows(rows.X, rows.y, weights * factors[codes], rows.index)
 

@@ -28,7 +28,7 @@ PROBABILITY = "predict_proba"
 
 @dataclass(frozen=True)
 class Outputs:
-    """What models that have not seen m rows say of them.
+    """The outputs for m rows of models that have not seen them.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class NoCalibration:
     folds: int = 0
 
     def add_methods(self, learner: Any) -> Any:
-        """Return the learner: it has the methods that it has."""
+        """Return the learner unchanged."""
         return learner
 
     def calibrate(self, model: Any, outputs: Outputs) -> Any:
@@ -153,7 +153,7 @@ class Calibration:
         """Return calibrators fitted on some of the rows; their input is the position of a row."""
         recorded = FrozenEstimator(RecordedOutputs(outputs.scores, outputs.method, outputs.classes).fit())
         everything = np.arange(len(rows))
-        # scikit-learn asks for folds even of a model that is not fitted again: here one fold, of all rows.
+        # scikit-learn requires folds even if the model is not fitted again: here one fold with all rows.
         calibrated = CalibratedClassifierCV(recorded, method=METHODS[self.method], cv=[(everything, everything)])
         weights = None if outputs.weights is None else outputs.weights[rows]
         with warnings.catch_warnings():
@@ -168,7 +168,7 @@ def _has(method: str) -> Any:
 
 
 class RecordedOutputs(ClassifierMixin, BaseEstimator):
-    """A classifier whose outputs for m rows are known; it is asked for them by the positions of the rows.
+    """A classifier with known outputs for m rows, whose inputs are the positions of the rows.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ class RecordedOutputs(ClassifierMixin, BaseEstimator):
         return self._look_up(X)
 
     def predict(self, X: np.ndarray) -> np.ndarray:
-        """Return the class with the greatest score of rows, given by their positions (k, 1)."""
+        """Return the class with the highest score for rows, given by their positions (k, 1)."""
         scores = self._look_up(X)
         codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)  # (k,)
         predicted: np.ndarray = self.classes[codes]

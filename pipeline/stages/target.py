@@ -1,4 +1,4 @@
-"""The target of a regression, transformed for the fit: predictions and scores stay in its own units.
+"""The target of a regression, transformed for the fit: predictions and scores stay in its original units.
 
 The transformer is fitted on the targets of the training rows alone, in every fold and inner fold, and its inverse is
 applied to each prediction. A learner that estimates a mean then estimates the mean on the other scale: under the
@@ -78,7 +78,7 @@ class NoTarget:
 @final
 @dataclass(frozen=True)
 class TransformedTarget:
-    """Transform the target by a transformer of scikit-learn that has an inverse.
+    """Transform the target by an invertible scikit-learn transformer.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class TransformedTarget:
         return FittedTransformer(clone(self.transformer).fit(y[:, np.newaxis]), y)
 
     def check(self, y: np.ndarray, target: str) -> None:
-        """Require that the transformation is defined for all targets (n,), and that its inverse gives them back.
+        """Require that the transformation is defined for all targets (n,), and that its inverse restores them.
 
         Raises
         ------

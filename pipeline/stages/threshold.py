@@ -1,4 +1,4 @@
-"""The threshold from which two classes are told apart: given, or chosen on rows that the model was not fitted on.
+"""The threshold between two classes: given, or chosen on rows on which the model was not fitted.
 
 Scores that depend on labels (accuracy, F1, a cost) depend on it; scores of probabilities and rankings do not.
 """
@@ -21,7 +21,7 @@ SCORE_ROUNDING = 1e-12
 """Scores that differ by at most this fraction of the largest one are equal."""
 
 DEFAULTS = {"predict_proba": 0.5, "decision_function": 0.0}
-"""The threshold of a classifier that chooses none, by the method that gives its scores."""
+"""The default threshold of a classifier, by the method that returns its scores."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class BinaryScores:
 
 @dataclass(frozen=True)
 class ChosenThreshold:
-    """A threshold, and what it was chosen by.
+    """A threshold, and the score by which it was chosen.
 
     Attributes
     ----------
@@ -67,19 +67,19 @@ class ChosenThreshold:
 
     def apply(self, model: Any, positive: object) -> FixedThresholdClassifier:
         """Return a fitted classifier that predicts the positive class from the threshold on."""
-        # A label of NumPy's own type is not one that a stored model may hold.
+        # A stored model must not contain labels of NumPy types.
         label = positive.item() if isinstance(positive, np.generic) else positive
         predictor = FixedThresholdClassifier(
             FrozenEstimator(model), threshold=self.value, pos_label=label, response_method=self.method
         )
-        # A frozen model is not fitted again: the rows only tell the two classes, in any columns.
+        # A frozen model is not fitted again: the rows only serve to determine the two classes.
         return predictor.fit(np.zeros((2, 1)), model.classes_)
 
 
 @final
 @dataclass(frozen=True)
 class NoThreshold:
-    """Predict what the learner predicts."""
+    """Return the predictions of the learner."""
 
     is_on: bool = False
     is_chosen: bool = False
@@ -90,7 +90,7 @@ class NoThreshold:
 @final
 @dataclass(frozen=True)
 class GivenThreshold:
-    """Predict the positive class from a given probability on.
+    """Predict the positive class at or above a given probability.
 
     Parameters
     ----------

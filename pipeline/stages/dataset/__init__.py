@@ -40,7 +40,7 @@ MODULES: Mapping[str, str] = {
     "read_table": "loaders",
     "require_file": "files",
 }
-"""Name -> the module that has it, which is imported when the name is asked for: most runs need few."""
+"""Name -> the module that defines it, imported on demand: most runs need few."""
 
 __all__ = [
     "Column",

@@ -46,7 +46,7 @@ DECLARATION = re.compile(
     \s* (.*)                                         # the format of a date, or a comment""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""liac-arff takes exponential time for values without a closing brace, so they never reach it."""
+"""liac-arff takes exponential time for values without a closing brace, so they are never passed to it."""
 NUMBERS = ("numeric", "real", "integer")
 NOMINAL = "nominal"
 DATE = "date"
@@ -74,7 +74,7 @@ class Attribute:
 
 @dataclass(frozen=True)
 class ArffLines:
-    """The lines of a file as liac-arff is given them, and what is found on the way.
+    """The lines of a file passed to liac-arff, with findings about them.
 
     Attributes
     ----------
@@ -218,7 +218,7 @@ def _unquote(name: str) -> str:
 
 
 def _translate_error(error: Any, lines: ArffLines) -> str:
-    """Return what an error of liac-arff says, as a part of a sentence."""
+    """Return the message of an error of liac-arff, as a part of a sentence."""
     at = f"line {error.line}" if error.line > 0 else "the first line"
     cell = re.sub(r" not found in nominal declaration.*|^Data value ", "", str(error))
     d = len(lines.attributes)

@@ -68,7 +68,7 @@ def load_lecture_table(name: str, target: str, task: str = "classification", pos
     from bakeoff.pipeline.stages.dataset.loaders import read_table  # what reads files is large
 
     dataset = read_table(str(TABLES / f"{name}.csv"), target, task=task, positive=positive)
-    # These tables are known to be right, so that a run says nothing about their columns.
+    # These tables are known to be correct, so a run reports nothing about their columns.
     return replace(dataset, columns=(), notes=())
 
 

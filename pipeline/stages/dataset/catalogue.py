@@ -79,7 +79,7 @@ def read_openml(query: OpenmlQuery, target: str | None = None) -> tuple[Source, 
     if others:
         listed = ", ".join(map(repr, others))
         is_known = target in known
-        # Each of the other targets would give the chosen one away.
+        # The other targets would reveal the chosen one.
         frame = frame.drop(columns=others) if is_known else frame
         left_out = f"The other targets that OpenML names are left out: {listed}."
         notes.append(left_out if is_known else f"The target that OpenML names is a column like the others: {listed}.")
@@ -96,7 +96,7 @@ def _choose_target(known: Sequence[str], wanted: str | None) -> str:
 
 
 def _fetch(query: OpenmlQuery) -> tuple[Any, list[str]]:
-    """Return the answer of OpenML, and what it warns of."""
+    """Return the response of OpenML, and its warnings."""
     from sklearn.datasets import fetch_openml
 
     given = {key: value for key in ("name", "version", "id") if (value := getattr(query, key)) is not None}

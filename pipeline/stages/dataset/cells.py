@@ -20,7 +20,7 @@ from bakeoff.pipeline.stages.dataset.spelling import MissingRule, spell_cell, sp
 
 LEADING_ZERO = r"^\s*[+-]?0[0-9]"
 MAX_EXACT_INTEGER = 2.0**53
-"""Beyond it, float64 does not hold each integer."""
+"""The limit beyond which float64 does not represent every integer."""
 NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE)
 """A number as text files spell it, with a decimal point; other signs are replaced when a file is read."""
 SHORT_FLOATS = ("float32", "float16")
@@ -29,7 +29,7 @@ TEXT_TYPE = pa.large_string()
 
 @dataclass(frozen=True)
 class NumberReading:
-    """The numbers of a column, and what else its cells hold.
+    """The numbers of a column, and its other cells.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class NumberReading:
 
     @property
     def all_others(self) -> dict[str, int]:
-        """All cells that are not numbers, those included that are taken for missing."""
+        """All cells that are not numbers, including those classified as missing."""
         return {**self.others, **self.missing_spellings}
 
 
@@ -153,7 +153,7 @@ class Cells:
 
     @cached_property
     def leading_zero(self) -> str:
-        """A cell of text such as 007, of which a number would lose the zeros; empty if there is none."""
+        """A cell of text such as 007, which would lose its zeros as a number; empty if there is none."""
         return self.find_text(LEADING_ZERO)
 
     def find_text(self, pattern: str) -> str:
@@ -272,7 +272,7 @@ def _read_numbers(text: pa.Array, rule: MissingRule) -> NumberReading:
 
 
 def _mask_numbers(values: np.ndarray, rule: MissingRule) -> np.ndarray:
-    """Return numbers with NaN in place of those that stand for a missing cell, shape (n,)."""
+    """Return numbers, shape (n,), with NaN in place of those that denote missing cells."""
     return np.where(np.isin(values, rule.numbers), np.nan, values) if rule.numbers else values
 
 
@@ -295,7 +295,7 @@ def _mask_spellings(text: pa.Array, rule: MissingRule) -> pa.Array:
 
 
 def _read_distinct(text: pa.Array, rule: MissingRule) -> NumberReading:
-    """Read a column by its distinct cells, each of which is judged alone."""
+    """Read a column by its distinct cells, each of which is examined separately."""
     codes, cells, counts = _encode_arrow(text)
     numbers = np.full(len(cells) + 1, np.nan)  # the last one is that of null cells, whose code is -1
     missing_spellings = {}

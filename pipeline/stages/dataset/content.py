@@ -37,7 +37,7 @@ OTHER_FORMATS = {
     rb'\s*\[?\s*\{\s*"': "is JSON; its name must end in .jsonl",
     rb"(?i)(\s*%[^\n]*\n)*\s*@relation\b": "is ARFF; its name must end in .arff",
 }
-"""How files begin that are often named like text, and what the user can do."""
+"""The first bytes of files that are often named like text -> the cure."""
 
 
 @contextmanager

@@ -34,7 +34,7 @@ from bakeoff.pipeline.stages.dataset.table import (
 )
 
 EXCLUDED_KINDS = (CONSTANT, IDENTIFIER, TEXT, DATE)
-"""Kinds that are features only if the user says so."""
+"""Kinds that are features only on request."""
 DECLARED = "declared by dataset."
 KEPT = "kept by dataset.keep"
 KINDS_WITH_VALUES = ("nominal", "ordered", "boolean")
@@ -93,7 +93,7 @@ def read_column(column: pd.Series, rules: ColumnRules, declared: Mapping[str, tu
 
 
 def judge_column(cells: Cells, rules: ColumnRules) -> Column:
-    """Return what a column is taken for and why; raises UserError if its declared kind does not fit.
+    """Return the inferred kind of a column and the reason; raise UserError if its declared kind does not fit.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def _choose_role(cells: Cells, found: Kind, useless: Kind | None, is_kept: bool)
         return Column(cells.name, shown.name, shown.reason)
     if not is_kept:
         return Column(cells.name, shown.name, shown.reason, role=LEFT_OUT)
-    # Identifiers and constants are kept as what their cells are; free text remains text.
+    # Identifiers and constants keep the kind of their cells; free text remains text.
     kind = shown.name if shown.name in (DATE, TEXT) else found.name
     column = Column(cells.name, kind, f"{shown.reason}; {KEPT}")
     return replace(column, date_format=find_date_format(cells)) if kind == DATE else column

@@ -102,7 +102,7 @@ def _parse_url(given: str) -> URL:
     try:
         url = make_url(_read_variable(whole.group(1)) if whole else given)
     except (ArgumentError, ValueError):
-        # The text is not shown: it may hold a password.
+        # The text is not shown, because it may contain a password.
         raise UserError(
             "dataset.url is not a URL of a database, such as sqlite:///my.db or postgresql://user@host/database."
         ) from None
@@ -110,7 +110,7 @@ def _parse_url(given: str) -> URL:
         return url
     secrets = [str(value) for key, value in url.query.items() if is_secret_name(key)]
     secrets += [str(url.password)] if url.password else []
-    # A value that a variable has is the one of a reference, which is what the configuration holds.
+    # The configuration contains a reference instead of the value of a variable.
     if any(not VARIABLE.fullmatch(secret) and secret not in os.environ.values() for secret in secrets):
         raise UserError(
             f"dataset.url={_hide_secrets(url)!r} holds a password, which would be stored with the run; write the name "
@@ -134,7 +134,7 @@ def find_database(given: str) -> list[Path]:
 
 
 def _hide_secrets(url: URL) -> str:
-    """Return a URL without password and options, which may hold one as well."""
+    """Return a URL without password and options, which may contain one as well."""
     return url.set(query={}).render_as_string(hide_password=True)
 
 
@@ -195,7 +195,7 @@ def _fetch_rows(engine: Engine, statement: str) -> tuple[list[str], list[Any]]:
 
 
 def _explain(error: Exception, url: URL) -> str:
-    """Return the first line of what a driver says, without the password."""
+    """Return the first line of the message of a driver, without the password."""
     said = str(getattr(error, "orig", None) or error).strip().splitlines()
     message = said[0] if said else type(error).__name__
     return message.replace(str(url.password), "***") if url.password else message

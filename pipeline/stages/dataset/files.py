@@ -80,7 +80,7 @@ def find_reader(file: Path) -> Reader:
 
 
 def require_file(file: Path, key: str = "path") -> None:
-    """Raise UserError for a path, given by a key of the dataset, at which there is no file."""
+    """Raise UserError if there is no file at the path in a key of the dataset."""
     if not file.is_file():
         raise UserError(
             f"dataset.{key}={str(file)!r} is not a file (looked in {Path.cwd()}); give the path of a file with a table."

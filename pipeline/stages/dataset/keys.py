@@ -1,4 +1,4 @@
-"""The keys of a dataset in YAML: how a file holds its table, the roles of columns, and their kinds."""
+"""The keys of a dataset in YAML: the layout of its file, the roles of columns, and their kinds."""
 
 from __future__ import annotations
 
@@ -47,23 +47,23 @@ def require_list(key: str, names: Any) -> None:
 REFUSE = "refuse"
 LEAVE_OUT = "leave_out"
 COMMON_KEY = "max_columns"
-"""The key that every format has."""
+"""The key common to all formats."""
 RAGGED = (REFUSE, LEAVE_OUT)
 """What happens to rows with more or fewer cells than the others."""
 COMMA = ","
 POINT = "."
 SIGN_WORDS = {"comma": COMMA, "point": POINT, "apostrophe": "'", "underscore": "_", "space": " "}
-"""Signs in numbers by name, because the command line reads some of them in a way of its own."""
+"""Signs in numbers by name, because the command line interprets some of them."""
 DECIMAL_SIGNS = (POINT, COMMA)
 THOUSANDS_SIGNS = (*SIGN_WORDS.values(), "’", "\u00a0", "\u202f")
 """Further ones are the typographic apostrophe, and the spaces at which lines are not broken."""
 SEPARATOR_WORDS = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe": "|", "space": " "}
-"""Separators by name, because a shell and YAML read some of the characters in a way of their own."""
+"""Separators by name, because shells and YAML interpret some of the characters."""
 
 
 @dataclass(frozen=True)
 class FileLayout:
-    """How a file holds its table.
+    """The layout of the table in a file.
 
     Parameters
     ----------
@@ -71,8 +71,8 @@ class FileLayout:
         Between the cells of a row of text: a text, one of `SEPARATOR_WORDS`, or ``whitespace`` for one or more spaces
         and tabs; by default it is guessed.
     header : bool, optional
-        Whether the first row holds the names of the columns. By default it does, and a first row that looks like data
-        is an error.
+        Whether the first row contains the names of the columns. By default it does, and a first row that looks like
+        data is an error.
     names : sequence of str
         The names of the columns, of a file without them or instead of its own; by default ``column_1``,
         ``column_2``, ….
@@ -129,18 +129,18 @@ class FileLayout:
 
     @property
     def has_names(self) -> bool:
-        """Whether the first row holds the names of the columns."""
+        """Whether the first row contains the names of the columns."""
         return self.header is not False
 
     def choose_names(self, d: int, what: str) -> list[str]:
-        """Return the names that are given to d columns, or numbers if the first row holds data; else nothing."""
+        """Return the given names of d columns, or numbers if the first row contains data; else nothing."""
         if self.names and len(self.names) != d:
             raise UserError(f"dataset.names has {len(self.names)} names, but {what} has {d} columns.")
         numbered = [] if self.has_names else [f"column_{number}" for number in range(1, d + 1)]
         return [str(name) for name in self.names] or numbered
 
     def reject_keys(self, file: Path, what: str, allowed: Collection[str] = ()) -> None:
-        """Reject keys that say nothing about a format.
+        """Reject keys that do not apply to a format.
 
         Parameters
         ----------
@@ -166,12 +166,12 @@ class FileLayout:
                 )
 
     def make_empty_error(self, file: Path) -> UserError:
-        """Return the error of a file without content, which says what such a file needs."""
+        """Return the error for a file without content, with the required content."""
         needed = "a row of column names and rows of data" if self.has_names else "rows of data"
         return UserError(f"dataset.path={str(file)!r} is empty; it needs {needed}.")
 
     def _list_rules(self) -> list[tuple[str, bool, str]]:
-        """Return each key with whether its value is right, and what is needed."""
+        """Return each key with whether its value is valid, and the requirement."""
         decimal, thousands = read_sign(self.decimal), read_sign(self.thousands)
         texts = ((key, getattr(self, key)) for key in ("separator", "quote", "comment"))
         is_count = isinstance(self.skip_rows, int) and not isinstance(self.skip_rows, bool) and self.skip_rows >= 0
@@ -193,7 +193,7 @@ class FileLayout:
 
 
 def read_sign(sign: str | None) -> str | None:
-    """Return a sign in numbers that is given itself or by its word."""
+    """Return a sign in numbers, given directly or by its name."""
     return None if sign is None else SIGN_WORDS.get(str(sign), str(sign))
 
 
@@ -206,12 +206,12 @@ TASKS = ("classification", "regression")
 LAST = "last"
 """The word for the last column of a source, as a target."""
 ROLE_KEYS = ("target", "groups", "weights", "split", "folds", "time")
-"""The keys that give a column a role other than feature."""
+"""The keys that assign a role other than feature to a column."""
 
 
 @dataclass(frozen=True)
 class Roles:
-    """Which columns are not features, and what they say.
+    """The columns that are not features, by role.
 
     Parameters
     ----------
@@ -270,7 +270,7 @@ def require_column(columns: Sequence[str], key: str, name: str) -> None:
 
 
 def require_one_role(roles: Roles, target: str, drop: Sequence[str]) -> None:
-    """Reject a column that has two roles, or has a role and is dropped."""
+    """Reject a column with two roles, or with a role although it is dropped."""
     named = roles.named | {"target": target}
     names = [*named.values(), *drop]
     if len(set(names)) < len(names):
@@ -344,7 +344,7 @@ class ColumnRules:
 
     @property
     def declared_kinds(self) -> dict[str, str]:
-        """The kinds that are given: column -> kind."""
+        """The declared kinds: column -> kind."""
         return {name: kind for key, kind in KIND_OF_KEY.items() for name in self.lists[key]}
 
     def get_missing_rule(self, name: str) -> MissingRule:
@@ -352,11 +352,11 @@ class ColumnRules:
         return make_missing_rule(self.na_values, name)
 
     def get_ordered_values(self, name: str) -> tuple[str, ...]:
-        """Return the values that are given for an ordered column, in canonical spelling; empty if there are none."""
+        """Return the declared values of an ordered column, in canonical spelling; empty if there are none."""
         return tuple(spell_cells((self.ordered or {}).get(name, ())))
 
     def get_date_format(self, name: str) -> str:
-        """Return the format that is given for a column of dates; empty if there is none."""
+        """Return the declared format of a column of dates; empty if there is none."""
         return str(self.dates.get(name, "")) if isinstance(self.dates, Mapping) else ""
 
     def _require_one_kind(self) -> None:

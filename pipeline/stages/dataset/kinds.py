@@ -1,4 +1,4 @@
-"""The kind of a column, from its cells alone or as the user declares it."""
+"""The kind of a column, inferred from its cells or declared by the user."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ from bakeoff.pipeline.text.words import count_nouns
 MIN_JUDGED_CELLS = 20
 """With fewer cells, distinct ones are no sign of an identifier or of free text, nor equal ones of a constant."""
 MIN_CELLS_PER_VALUE = 2.0
-"""A column of text with fewer cells for each value on average holds identifiers: no value says much about others."""
+"""A column of text with fewer cells for each value on average contains identifiers: no value is informative about
+others."""
 MIN_CELLS_PER_TEXT = 5.0
 """Cells of several words are free text if there are fewer cells for each text on average."""
 MIN_WORDS = 2.5
@@ -37,7 +38,7 @@ MIN_WORDS = 2.5
 MIN_TEXTS = 20
 """With fewer distinct cells, sentences are the values of a nominal column, such as the answers of a form."""
 MIN_NUMBERS_SHARE = 0.9
-"""A column of text with at least this share of numbers was probably meant to hold numbers."""
+"""A column of text with at least this share of numbers was probably intended to contain numbers."""
 MAX_STRAY_CELLS = 3
 """So was one with a majority of numbers and at most this many different other cells."""
 LONG_INTEGER = re.compile(r"-?[0-9]+")
@@ -53,7 +54,7 @@ class Kind(NamedTuple):
 
 
 def find_kind(cells: Cells) -> Kind:
-    """Return what the cells of a column can be converted to: numeric, Boolean, ordered, date or nominal.
+    """Return the kind to which the cells of a column can be converted: numeric, Boolean, ordered, date or nominal.
 
     Parameters
     ----------
@@ -77,7 +78,7 @@ def find_kind(cells: Cells) -> Kind:
 
 
 def find_useless_kind(cells: Cells, kind: str) -> Kind | None:
-    """Return constant, identifier or text if a column is of a kind that says nothing about new rows; else None.
+    """Return constant, identifier or text if the kind of a column is uninformative about new rows; else None.
 
     Real numbers are never identifiers, and whole numbers are only if they are distinct and sorted.
 
@@ -96,7 +97,7 @@ def find_useless_kind(cells: Cells, kind: str) -> Kind | None:
         return None
     if len(distinct.values) == 1 and distinct.n_missing == 0:
         return Kind(CONSTANT, f"every cell is {shorten(distinct.values[0])!r}")
-    # Numbers among which a few other cells stand are distinct as well, and say more about a row than its name.
+    # Numbers with a few other cells among them are distinct as well, and more informative than the name of a row.
     if kind != NOMINAL or is_mostly_numbers(cells):
         return None
     cells_per_value = distinct.n_present / len(distinct.values)
@@ -141,7 +142,7 @@ def _judge_long_numbers(cells: Cells) -> Kind | None:
 
 
 def is_mostly_numbers(cells: Cells) -> bool:
-    """Return whether text seems to hold numbers that a few other cells, such as 12 mm, keep from being read."""
+    """Return whether text seems to contain numbers that cannot be read because of a few cells such as 12 mm."""
     if cells.text is None or cells.declared is not None or not cells.reading.others:
         return False
     n_numbers = cells.reading.n_numbers
@@ -151,7 +152,7 @@ def is_mostly_numbers(cells: Cells) -> bool:
 
 
 def is_row_number(values: np.ndarray) -> bool:
-    """Return whether numbers of shape (n,) are whole, distinct, sorted, and enough of them to tell."""
+    """Return whether numbers of shape (n,) are whole, distinct, sorted, and sufficiently many."""
     if values.size < MIN_JUDGED_CELLS:
         return False
     # The first cells exclude most columns, at a small part of the cost.
@@ -177,7 +178,7 @@ MAX_SHOWN_CELLS = 3
 
 
 def fit_kind(cells: Cells, column: Column, claim: str, date_format: str = "") -> Column:
-    """Return a column of a kind that is given, with the format of its dates.
+    """Return a column of a given kind, with the format of its dates.
 
     Parameters
     ----------

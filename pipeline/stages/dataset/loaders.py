@@ -57,14 +57,14 @@ from bakeoff.pipeline.stages.dataset.typed_table import read_frame
 from bakeoff.pipeline.text.words import count_nouns
 
 Collected = tuple[Source, Roles, ColumnRules]
-"""The arguments of `make_dataset`: the cells of a source, and what the configuration says of their columns."""
+"""The arguments of `make_dataset`: the cells of a source, and the configuration of their columns."""
 LEFT_OUT_KINDS = {
     IDENTIFIER: ("identifiers", "keep"),
     DATE: ("dates", "dates"),
     TEXT: ("free text", "text"),
     CONSTANT: ("constants", "keep"),
 }
-"""Kind of columns that are left out -> its noun, and the key that takes them in."""
+"""Kind of columns that are left out -> its noun, and the key that includes them."""
 MAX_SHOWN_COLUMNS = 8
 
 
@@ -245,7 +245,7 @@ def make_dataset(source: Source, roles: Roles, rules: ColumnRules) -> Dataset:
 
 
 def describe_left_out(columns: Sequence[Column]) -> tuple[str, ...]:
-    """Return a sentence for each kind of which columns are left out, with the key that takes them in.
+    """Return a sentence for each kind of columns left out, with the key that includes them.
 
     Parameters
     ----------
@@ -289,7 +289,7 @@ def _name_roles(names: Sequence[str], roles: Roles, rules: ColumnRules) -> dict[
 def _answer_missing_targets(
     is_kept: np.ndarray, target: Cells, spelled: pd.Series, roles: Roles, name: str
 ) -> tuple[str, ...]:
-    """Return a sentence about the rows without a target; raises UserError if they were not asked to be left out."""
+    """Return a sentence about the rows without a target; raise UserError unless leaving them out was requested."""
     n_missing = int(np.count_nonzero(~is_kept))
     if n_missing == 0:
         return ()

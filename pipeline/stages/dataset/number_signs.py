@@ -52,7 +52,7 @@ class NumberSigns:
 
     @property
     def keys(self) -> dict[str, str]:
-        """The keys of a layout that give these signs."""
+        """The keys of a layout for these signs."""
         keys = {"decimal": name_sign(self.decimal)}
         return keys if self.thousands is None else keys | {"thousands": name_sign(self.thousands)}
 
@@ -119,7 +119,7 @@ def spell_numbers(table: pa.Table, layout: FileLayout, source: str, may_hold_com
 def spell_text_cells(
     frame: pd.DataFrame, layout: FileLayout, source: str
 ) -> tuple[pd.DataFrame, list[str], dict[str, str]]:
-    """Spell numbers that a sheet or JSON holds as text, such as "12,5", as those of a text file are.
+    """Convert numbers stored as text in a sheet or JSON, such as "12,5", to the spelling in text files.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def spell_text_cells(
     notes : list of str
         The signs that were recognised.
     guessed : dict of str to str
-        The keys of a layout that give these signs.
+        The keys of a layout for these signs.
 
     Raises
     ------
@@ -160,7 +160,7 @@ def _find_comma_columns(table: pa.Table) -> list[CommaColumn]:
 
 
 def _examine_column(column: pa.ChunkedArray, name: str) -> CommaColumn | None:
-    """Return what commas mean in a column; None if it does not consist of numbers, or has no commas."""
+    """Return the meaning of commas in a column; None if it does not consist of numbers, or has no commas."""
     has_comma = pc.match_substring(column, COMMA)
     if not pc.any(has_comma).as_py():
         return None
@@ -184,7 +184,7 @@ def _recognise_signs(columns: Sequence[CommaColumn], source: str) -> NumberSigns
     found = [column.signs for column in known if column.signs is not None]
     if len({signs.decimal for signs in found}) != 1:
         raise _explain_ambiguity(known or columns, source)
-    # A column without groups of digits does not say which sign stands between them.
+    # A column without groups of digits does not show the sign that separates them.
     grouped = [signs for signs in found if signs.thousands is not None]
     return (grouped or found)[0]
 
@@ -228,7 +228,8 @@ def _doubt_points(table: pa.Table) -> list[str]:
 
 def _find_group(column: pa.ChunkedArray) -> str:
     """Return a cell such as 1.234 of a column whose points all have three digits behind; empty for another column."""
-    # Nearly all columns of decimals are told by their first cells, and a search in all takes as long as to read them.
+    # Nearly all columns of decimals are recognized by their first cells, and searching all cells takes as long as
+    # reading them.
     for cells in (column.slice(0, N_FIRST_CELLS), column):
         filled = _drop_empty(cells)
         pointed = filled.filter(pc.match_substring(filled, POINT))

@@ -77,7 +77,7 @@ class Text:
 
     @property
     def character(self) -> str:
-        """What stands between cells: for ``whitespace``, one space."""
+        """The separator of cells: for ``whitespace``, one space."""
         return " " if self.separator in WHITESPACE else SEPARATOR_WORDS.get(self.separator, self.separator)
 
     @cached_property
@@ -134,7 +134,7 @@ class Text:
         return last.line if last.cells[0] != SENTINEL else None
 
     def _has_quotes_after_spaces(self) -> bool:
-        """Return whether spaces to be left out precede quotation marks, which pyarrow takes for unquoted cells."""
+        """Return whether spaces to be left out precede quotation marks, which pyarrow reads as unquoted cells."""
         if not self.layout.strip or not self.has_quotes:
             return False
         start = rb"(^|\n|" + re.escape(self.character.encode()) + rb")"
@@ -142,7 +142,7 @@ class Text:
 
 
 def guess_separator(content: bytes, layout: FileLayout, name: str) -> str | None:
-    """Return the separator that gives all rows the same number of cells, at least two.
+    """Return the separator that splits all rows into the same number of cells, at least two.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def guess_separator(content: bytes, layout: FileLayout, name: str) -> str | None
         readings = " and ".join(f"{CANDIDATES[each]!r} gives {measured[each][1]} columns" for each in whole)
         remedies = " or ".join(f"dataset.separator={CANDIDATES[each]}" for each in whole)
         raise UserError(f"the separator of {name} cannot be guessed: {readings}; give {remedies}.")
-    # The fraction decides before the number of cells: a text may hold many commas.
+    # The fraction takes precedence over the number of cells: a text may contain many commas.
     best = max(measured, key=measured.__getitem__, default=None)
     return best if best is not None and measured[best][0] >= MIN_REGULAR_FRACTION else None
 
@@ -195,7 +195,7 @@ def _parse_plain(text: Text) -> ParsedText:
     parse_options = arrow_csv.ParseOptions(
         delimiter=text.character,
         quote_char=text.layout.quote or False,
-        # Looking for line breaks inside of cells takes time, and without quotation marks there are none.
+        # Searching for line breaks in cells takes time, and without quotation marks there are none.
         newlines_in_values=text.has_quotes,
         invalid_row_handler=leave_out,
     )

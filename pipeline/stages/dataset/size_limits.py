@@ -1,4 +1,4 @@
-"""Limits on the size of a table, which are compared with what a file says of itself before its cells are read."""
+"""Limits on the size of a table, which are compared with the metadata of a file before its cells are read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DEFAULT_MAX_COLUMNS = 20_000
 
 
 def require_few_columns(n_columns: int, max_columns: int, name: str) -> None:
-    """Reject a table with more columns than are allowed: each is examined by itself, so that very many take minutes.
+    """Reject a table with more columns than allowed: each is examined separately, so that very many take minutes.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ MIN_EXPANDED_BYTES = 256 * 1024 * 1024
 PIECE_BYTES = 16 * 1024 * 1024
 BYTES_OF_CELL = 8
 CGROUP_FILES = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
-"""Where Linux says how much memory a container may use."""
+"""The files in which Linux shows the memory limit of a container."""
 
 
 def read_machine_bytes() -> int:

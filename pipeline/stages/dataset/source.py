@@ -1,4 +1,4 @@
-"""What a source gives: its cells in columns of a few types, before the kinds of its columns are known.
+"""The content of a source: its cells in columns of a few types, before the kinds of its columns are known.
 
 Databases, spreadsheets and JSON give Python objects, Arrow and pandas give dozens of types. All of them are reduced to
 integers, floats, Booleans, text, categories and dates, so that the same table means the same wherever it comes from.
@@ -105,7 +105,7 @@ def make_source(
 
 
 def require_different_names(names: Sequence[str], what: str, cure: str = "rename one of them") -> None:
-    """Reject columns of the same name; `what` has them, such as ``table.csv has``."""
+    """Reject columns of the same name; `what` is the beginning of the message, such as ``table.csv has``."""
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         numbers = [str(number) for number, name in enumerate(names, start=1) if name == repeated[0]]
@@ -148,7 +148,7 @@ def arrow_to_column(cells: pa.ChunkedArray) -> pd.Series:
 
 
 def _choose_dtype(type_: pa.DataType) -> Any:
-    """Return the type of pandas in place of which it would take floats or objects where cells are missing."""
+    """Return the nullable pandas type for columns that would be floats or objects if cells are missing."""
     if pa.types.is_integer(type_):
         return pandas_dtype(str(type_).replace("uint", "UInt").replace("int", "Int"))
     if pa.types.is_boolean(type_):

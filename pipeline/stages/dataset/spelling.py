@@ -105,7 +105,7 @@ def format_list_key(key: str, names: Iterable[str]) -> str:
 
 
 def quote_word(word: str) -> str:
-    """Return a word as it stands in a list of the command line."""
+    """Return a word as written in a list on the command line."""
     if PLAIN_WORD.fullmatch(word) and word.lower() not in OTHER_MEANING:
         return word
     return quote_text(word)
@@ -121,7 +121,7 @@ AMONG_NUMBERS = frozenset(
         *("missing", "(missing)", "unknown", "not available", "not applicable", "undefined", "void"),
     }
 )
-"""Spellings, in lower case, that stand for a missing cell only in a column whose other cells are numbers."""
+"""Spellings, in lower case, that denote a missing cell only in a column whose other cells are numbers."""
 
 
 @dataclass(frozen=True)
@@ -251,10 +251,10 @@ FIELDS = {
     "%S": r"\d{2}",
     "%p": r"[AaPp][Mm]",
 }
-"""The cells that a field of a format may hold, approximately: pandas decides, but takes a millisecond for a format."""
+"""The approximate form of the cells for a field of a format: pandas decides, but takes a millisecond for a format."""
 MIN_DATES = 10
 MIN_DATES_SHARE = 0.9
-"""Text with at least so many and this share of dates was probably meant to hold dates."""
+"""Text with at least so many and this share of dates was probably intended to contain dates."""
 N_PROBED_CELLS = 3
 """Cells that exclude most formats, before all cells are read."""
 
@@ -271,7 +271,7 @@ def _make_pattern(date_format: str) -> re.Pattern[str]:
 
 
 def find_date_formats(cells: Sequence[str]) -> list[str]:
-    """Return the formats in which all cells are dates; more than one if day and month cannot be told apart.
+    """Return the formats in which all cells are dates; more than one if day and month cannot be distinguished.
 
     Parameters
     ----------
@@ -296,7 +296,7 @@ def find_date_formats(cells: Sequence[str]) -> list[str]:
 
 
 def find_stray_cells(cells: Sequence[str]) -> list[str]:
-    """Return the cells that are no dates among cells of which nearly all are; none if they are not.
+    """Return the cells that are not dates if nearly all others are; else none.
 
     Parameters
     ----------
@@ -337,7 +337,7 @@ def parse_dates(cells: Sequence[str], date_format: str) -> pd.Series:
         times = pd.to_datetime(text, format=date_format, errors="coerce", utc=True)
     except ValueError:  # the format itself is wrong
         return pd.Series(pd.NaT, index=text.index, dtype="datetime64[ns]")
-    # Dates beyond the years 1678 to 2261, which datetime64[ns] does not hold, are not dates here.
+    # Dates outside the years 1678 to 2261, which datetime64[ns] cannot represent, are not dates here.
     first = pd.Timestamp.min.tz_localize("UTC")
     last = pd.Timestamp.max.tz_localize("UTC")
     times = times.where(times.between(first, last))

@@ -29,7 +29,7 @@ DAY_NUMBER = re.compile(r"(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|
 
 
 def find_suspicions(cells: Cells, kind: str, is_chosen: bool = False) -> tuple[str, ...]:
-    """Return what may be wrong with a column that is a feature, or is left out.
+    """Return suspicions about a column that is a feature, or is left out.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def suspect_imbalance(cells: Cells) -> tuple[str, ...]:
 
 
 def describe_similar_values(values: Sequence[str]) -> str:
-    """Return a sentence about two values that differ in capitals or spaces alone; empty if there are none."""
+    """Return a sentence about two values that differ only in capitals or spaces; empty if there are none."""
     pair = find_pair(values, lambda value: " ".join(value.casefold().split()))
     if pair is None:
         return ""
@@ -106,7 +106,7 @@ def _suspect_numbers(cells: Cells, is_chosen: bool) -> Iterator[str]:
             f"are taken for missing. {nominal} would take all for values."
         )
     present = reading.values[np.isfinite(reading.values)]
-    # Leading zeros are searched in whole numbers alone, because the search takes longer than to read the numbers.
+    # Leading zeros are only searched for in whole numbers, because the search takes longer than reading the numbers.
     if present.size == 0 or not (present == np.round(present)).all():
         return
     keeps_codes = f"{nominal} keeps codes as they are spelled."
@@ -135,7 +135,7 @@ def _is_shuffled_row_number(present: np.ndarray, n: int) -> bool:
 
 def _suspect_values(cells: Cells, is_chosen: bool) -> Iterator[str]:
     distinct = cells.distinct
-    # Whoever has declared a column of numbers nominal need not be told that it looks like numbers.
+    # A column of numbers that is declared nominal needs no note that it looks like numbers.
     doubt = "" if is_chosen else _suspect_format(cells) or _suspect_dates(cells) or _suspect_stray_cells(cells)
     yield doubt or _suspect_placeholders(cells)
     merged = find_pair(distinct.spellings, spell_cell)
@@ -200,7 +200,7 @@ def _suspect_format(cells: Cells) -> str:
 
 
 def _suspect_dates(cells: Cells) -> str:
-    """Return a sentence about a column of dates among which a few other cells stand."""
+    """Return a sentence about a column of dates with a few other cells among them."""
     strays = find_stray_cells(cells.distinct.spellings)
     if not strays:
         return ""

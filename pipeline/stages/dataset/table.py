@@ -1,4 +1,4 @@
-"""A dataset: a table of features, a target and a task; its columns, and why each is what it is."""
+"""A dataset: a table of features, a target and a task; its columns, and the reasons for their kinds."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SPLIT = "split"
 FOLDS = "folds"
 TIME = "time"
 LEFT_OUT = "left out"
-"""By the program, because of the kind of the column; ``dataset.keep`` takes it in."""
+"""Left out because of the kind of the column; ``dataset.keep`` includes it."""
 DROPPED = "dropped"
 """By the user, with ``dataset.drop``."""
 ROLES = (FEATURE, TARGET, GROUPS, WEIGHTS, SPLIT, FOLDS, TIME, LEFT_OUT, DROPPED)
@@ -42,7 +42,7 @@ ROLES = (FEATURE, TARGET, GROUPS, WEIGHTS, SPLIT, FOLDS, TIME, LEFT_OUT, DROPPED
 
 @dataclass(frozen=True)
 class Column:
-    """What a column of a source is taken for, and why.
+    """The inferred kind of a column of a source, with the reason.
 
     Attributes
     ----------
@@ -76,10 +76,10 @@ class Column:
 
 
 COLUMNS_FILE = "columns.json"
-"""The artifact of a run that holds them."""
+"""The artifact of a run that contains them."""
 LIST_FIELDS = {"values", "suspicions"}
 GUESSED_TAG = "dataset_guessed"
-"""The tag of a run that holds the keys of its file that were guessed, as JSON."""
+"""The tag of a run with the guessed keys of its file, as JSON."""
 
 
 def format_columns(dataset: Dataset) -> str:
@@ -96,7 +96,7 @@ def format_columns(dataset: Dataset) -> str:
 
 
 def make_column(record: Mapping[str, Any]) -> Column:
-    """Return the column of which the fields are given; fields that another version wrote are ignored."""
+    """Return the column with the given fields; fields written by another version are ignored."""
     known = {field.name for field in fields(Column)}
     values = {key: record[key] for key in known & set(record)}
     for key in LIST_FIELDS & set(values):
@@ -105,7 +105,7 @@ def make_column(record: Mapping[str, Any]) -> Column:
 
 
 def select_features(columns: Sequence[Column], names: Sequence[str]) -> list[Column]:
-    """Return the features of given names, in their order; those that were not recorded are left out."""
+    """Return the features with given names, in order; names that were not recorded are left out."""
     features = {column.name: column for column in columns if column.role == FEATURE}
     return [features[name] for name in names if name in features]
 
@@ -114,7 +114,7 @@ DIGEST_BYTES = 8
 BYTES_KINDS = "fiubU"
 """NumPy type kinds whose bytes are the values: floats, integers, Booleans and text."""
 FEATURE_KINDS = (NUMERIC, NOMINAL, ORDERED, DATE, TEXT)
-"""The kinds of features that their types tell apart; a Boolean column is a nominal one."""
+"""The kinds of features distinguished by type; a Boolean column is nominal."""
 MAX_SHOWN_COLUMNS = 20
 
 
@@ -176,7 +176,7 @@ class Dataset:
     class_order: tuple[Any, ...] | None = None
 
     def __post_init__(self) -> None:
-        # The index of a part of the table then holds the numbers of its rows, by which it is known what a stage sees.
+        # The index of a part of the table then contains the numbers of its rows, which show what a stage sees.
         index = self.X.index
         has_row_numbers = isinstance(index, pd.RangeIndex) and (index.start, index.step) == (0, 1)
         if not has_row_numbers:
@@ -237,7 +237,7 @@ class Dataset:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What a run says about the data: how it was read, what is left out, and what may be wrong with columns."""
+        """Notes on the data: how it was read, what is left out, and suspicions about columns."""
         suspicions = [sentence for column in self.columns for sentence in column.suspicions]
         return (*self.notes, *suspicions)
 

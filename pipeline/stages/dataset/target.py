@@ -1,4 +1,4 @@
-"""Columns that are no features: the target, and those that give facts about rows, such as groups, weights and times."""
+"""Columns that are not features: the target, and those with facts about rows, such as groups, weights and times."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ def find_missing(cells: Cells) -> np.ndarray:
     ----------
     cells : Cells
     """
-    # The distinct values of many numbers take longer than the numbers.
+    # Finding the distinct values of many numbers takes longer than reading them.
     return np.isnan(cells.reading.values) if cells.reading.is_pure else cells.distinct.codes < 0
 
 
 def looks_like_classes(y: pd.Series) -> bool:
-    """Return whether a target without missing cells seems to hold classes: text, Booleans, or few distinct integers."""
+    """Return whether a target without missing cells seems to be classes: text, Booleans, or few distinct integers."""
     if not is_numeric_dtype(y):
         return True
     return y.nunique() <= MAX_INTEGER_CLASSES and bool((y == y.round()).all())
@@ -139,7 +139,7 @@ def check_classes(cells: Cells) -> None:
 
 
 def suspect_classes(cells: Cells) -> tuple[str, ...]:
-    """Return sentences about classes such as ``?`` that may stand for missing cells, and about rare classes."""
+    """Return sentences about classes such as ``?`` that may denote missing cells, and about rare classes."""
     distinct = cells.distinct
     sentences = []
     found = [cell for cell in distinct.spellings if cells.rule.covers_among_numbers(cell)]
@@ -162,7 +162,7 @@ def _leave_out(others: Any) -> str:
 
 
 def read_row_facts(cells_of: Mapping[str, Cells], rules: ColumnRules) -> dict[str, np.ndarray]:
-    """Return what columns say about the rows: field of `Dataset` -> an array of shape (n,).
+    """Return facts about the rows in columns: field of `Dataset` -> an array of shape (n,).
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def _encode_groups(cells: Cells, rules: ColumnRules) -> np.ndarray:
 
 
 def _read_folds(cells: Cells, rules: ColumnRules) -> np.ndarray:
-    """Return the fold of each row: whole numbers as they are, of which negative ones are never tested."""
+    """Return the fold of each row: whole numbers, unchanged; rows with negative ones are never tested."""
     values = read_values(cells)
     return values.to_numpy(dtype=np.int64) if is_integer_dtype(values) else _encode_groups(cells, rules)
 

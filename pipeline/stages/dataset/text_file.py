@@ -26,7 +26,7 @@ TEXT_EXTENSIONS = (".csv", ".tsv", ".tab", ".txt", ".dat", ".data")
 USUAL_SEPARATORS = {".tsv": "\t", ".tab": "\t"}
 """Extension -> the separator that is not worth a note; of other files, a comma is not."""
 ROW_NAMES = "row_names"
-"""The name of a first column that has none, because the rows have a cell more than the row of names."""
+"""The name of a first column without one, in files whose rows have one more cell than the row of names."""
 MISSING = pa.array(sorted({spelling.lower() for spelling in EVERYWHERE | AMONG_NUMBERS}), TEXT)
 """Spellings of a missing cell, in lower case."""
 MAX_EXAMINED_CELLS = 1000
@@ -63,13 +63,13 @@ def read_text(file: Path, layout: FileLayout) -> Source:
         notes += _find_swallowed_rows(table, text.character)
     may_hold_commas = b"," in text.content and (text.has_quotes or text.character != ",")
     spelled = spell_numbers(table, layout, file.name, may_hold_commas)
-    # The dtype of pandas that holds such columns as they are.
+    # The pandas dtype that stores such columns unchanged.
     frame = spelled.table.to_pandas(types_mapper={TEXT: pd.StringDtype("pyarrow")}.get)
     return Source(frame, *name_source(file), (*notes, *spelled.notes), guessed=spelled.guessed)
 
 
 def require_several_columns(source: Source, file: Path, layout: FileLayout) -> None:
-    """Reject a text of a single column, which cannot hold a target and a feature."""
+    """Reject a text with a single column, which cannot contain both a target and a feature."""
     if source.frame.shape[1] != 1 or strip_compression(file).suffix.lower() not in TEXT_EXTENSIONS:
         return
     how = "with every separator that is guessed (comma, semicolon, tab, pipe)"
@@ -82,7 +82,7 @@ def require_several_columns(source: Source, file: Path, layout: FileLayout) -> N
 
 
 def count_columns(file: Path, layout: FileLayout) -> int:
-    """Return the number of cells in the first row of a file; 0 if it has none."""
+    """Return the number of cells in the first row of a file; 0 if there is none."""
     if file.stat().st_size == 0:
         return 0
     text, _ = _open_text(file, layout)
@@ -111,13 +111,13 @@ def _open_text(file: Path, layout: FileLayout) -> tuple[Text, list[str]]:
 
 
 def _require_few_columns(content: bytes, layout: FileLayout, name: str) -> None:
-    """Reject a text whose first row has too many cells, before its separator is guessed, which takes long for them."""
+    """Reject a text whose first row has too many cells, before guessing its separator, which is slow for them."""
     first_line = content.lstrip(b"\r\n").split(b"\n", 1)[0]
     separators = list(CANDIDATES) if layout.separator is None else [layout.separator]
     counts = {each: first_line.count(SEPARATOR_WORDS.get(each, each).encode()) for each in separators}
     most_frequent = max(counts, key=counts.__getitem__)
     if counts[most_frequent] >= layout.max_columns:
-        # Some of the separators may stand in quoted cells.
+        # Some of the separators may be in quoted cells.
         first = next(Text(first_line, most_frequent, layout).read_records())
         require_few_columns(len(first.cells), layout.max_columns, name)
 
@@ -149,7 +149,7 @@ def _name_first_column(text: Text) -> tuple[pa.Table, str]:
 
 
 def _answer_ragged_rows(text: Text, parsed: ParsedText, name: str) -> list[str]:
-    """Return a sentence about the rows that are left out; raises UserError if this was not asked for."""
+    """Return a sentence about the rows that are left out; raise UserError if this was not requested."""
     n_ragged = len(parsed.ragged_counts)
     if n_ragged == 0:
         return []
@@ -215,7 +215,7 @@ def _name_columns(table: pa.Table, layout: FileLayout, file: Path) -> tuple[pa.T
 
 
 def _looks_like_data(first_row: Sequence[str], below: pa.Table) -> bool:
-    """Return whether the first row of a file seems to hold data instead of the names of the columns.
+    """Return whether the first row of a file seems to contain data instead of the names of the columns.
 
     It does if each cell is like the cells below it: a number above numbers, or text that occurs below. Numbers that
     count the columns are names, and empty cells do not count.
@@ -235,7 +235,7 @@ def _fits_column(cell: str, column: pa.ChunkedArray) -> bool:
         return True
     try:
         float(cell)
-        # A column without any cell below the first row says nothing, and counts as one of numbers.
+        # A column without any cell below the first row is uninformative, and counts as numeric.
         pc.cast(pc.if_else(pc.is_in(pc.utf8_lower(cells), MISSING), None, cells), pa.float64())
     except ValueError:
         return False
@@ -256,7 +256,7 @@ def _is_empty(column: pa.ChunkedArray) -> bool:
 
 
 def _find_swallowed_rows(table: pa.Table, separator: str) -> list[str]:
-    """Return a sentence for each column with cells that hold whole rows, as two marks that are not closed make them."""
+    """Return a sentence for each column with cells that contain whole rows because of unclosed quotation marks."""
     n_separators = table.num_columns - 1
     sentences = []
     for name, column in zip(table.column_names, table.columns, strict=True):

@@ -29,11 +29,11 @@ from bakeoff.pipeline.stages.dataset.source import Source, arrow_to_column, make
 from bakeoff.pipeline.stages.dataset.spelling import spell_cell
 
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")
-"""The name that pandas gives in a file to row numbers that have none."""
+"""The name that pandas writes to a file for unnamed row numbers."""
 JSON_KEYS = ("encoding", *SIGN_KEYS)
 SHEET_KEYS = ("sheet", "header", "names", "strip", "skip_rows", *SIGN_KEYS)
 ERROR = "e"
-"""The type that openpyxl gives to cells with an error such as #N/A."""
+"""The openpyxl type of cells with an error such as #N/A."""
 FORMULA = "f"
 MAX_CELLS = 50_000_000
 """Of a sheet, empty ones included."""
@@ -160,7 +160,7 @@ def _make_arrow_source(table: pa.Table, name: str, origin: str) -> Source:
 
 
 def read_json(file: Path, layout: FileLayout) -> Source:
-    """Read a file that holds a list of objects, or an object in each line.
+    """Read a file with a list of objects, or with one object per line.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def _parse_rows(text: str) -> list[dict[str, Any]]:
     if text.lstrip().startswith("["):
         items = {f"item {number} of the list": row for number, row in enumerate(_parse(text, "the file"), start=1)}
     else:
-        # Not splitlines(), which takes signs within cells for ends of lines.
+        # Not splitlines(), which splits lines at characters within cells.
         lines = {f"line {number}": line for number, line in enumerate(StringIO(text, newline=None), start=1)}
         items = {where: _parse(line, where) for where, line in lines.items() if line.strip()}
     for where, row in items.items():
@@ -222,7 +222,7 @@ def _parse(text: str, where: str) -> Any:
 
 
 def _make_object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object; json would silently take the last value of a key that is given twice."""
+    """Return an object; json would silently use the last value of a duplicate key."""
     made: dict[str, Any] = {}
     for name, value in pairs:
         if name in made:

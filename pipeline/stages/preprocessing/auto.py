@@ -1,4 +1,4 @@
-"""``preprocessing=auto``: each learner receives what it takes, by its tags and by what it declares.
+"""``preprocessing=auto``: steps chosen for each learner by its tags and declarations.
 
 Trees and naive Bayes receive nominal values and missing cells as they are; linear learners, neural networks and
 support vector machines receive scaled columns, and a column of 0 and 1 for each nominal value. So a comparison of
@@ -38,14 +38,14 @@ from bakeoff.pipeline.stages.preprocessing.transformers import (
 )
 
 HISTOGRAM_MODULE = "sklearn.ensemble._hist_gradient_boosting"
-"""Its estimators give each value a bin of its own, and do not declare the limit."""
+"""The module whose estimators use a separate bin for each value, and do not declare the limit."""
 SCALE_FREE_MODULES = ("sklearn.dummy", "sklearn.ensemble", "sklearn.naive_bayes", "sklearn.tree")
 """The modules of scikit-learn whose estimators do not depend on units, unless they contain one that does."""
 
 
 @dataclass(frozen=True)
 class LearnerInput:
-    """What columns a learner takes.
+    """The columns that a learner accepts.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class LearnerInput:
 
     @classmethod
     def find(cls, learners: Sequence[Any]) -> Self:
-        """Return what all of several estimators take, of bakeoff or of another library."""
+        """Return the columns that all of several estimators accept, of bakeoff or of another library."""
         tags = [get_tags(learner).input_tags for learner in learners]
         takes_nominal = [reads_nominal_columns(learner) for learner in learners]
         limits = [get_max_nominal_values(learner) for learner in learners if reads_nominal_columns(learner)]
@@ -149,7 +149,7 @@ AS_THEY_ARE = "as they are"
 
 @dataclass(frozen=True)
 class Step:
-    """A transformer, and what it does in a few words."""
+    """A transformer, and its description in a few words."""
 
     words: str
     transformer: Any
@@ -185,7 +185,7 @@ class AutoPreprocessing:
         """
         needs = LearnerInput.find(learners)
         kinds = set(list_kinds(X).values())
-        # A row without any cell has no neighbours and no known value, so that its cells must be filled for everyone.
+        # A row without any known value has no neighbours, so that its cells must be filled for everyone.
         fills = not needs.takes_missing or bool(X.isna().all(axis=1).any())
         most_values = max((len(dtype.categories) for dtype in X.dtypes if hasattr(dtype, "categories")), default=0)
         if needs.max_values is not None and most_values <= needs.max_values:
@@ -203,14 +203,14 @@ class AutoPreprocessing:
         return ChosenPreprocessing(chosen, _summarize(used))
 
     def _list_steps(self, needs: LearnerInput, fills: bool) -> dict[str, list[Step]]:
-        """Return the steps for each kind of column; `fills` says whether missing cells are filled."""
+        """Return the steps for each kind of column; `fills` determines whether missing cells are filled."""
         numeric = _list_numeric_steps(needs, fills)
         nominal = self._list_nominal_steps(needs, fills)
         positions = [Step("positions in their order", OrderCodes()), *numeric]
         return {
             NUMERIC: numeric,
             NOMINAL: nominal,
-            # A code that no training row has would be an error, and an order may declare such values.
+            # A code missing in the training rows would be an error, and an order may declare such values.
             ORDERED: nominal if needs.needs_codes else positions,
             DATE: [Step("parts of the date", DateParts()), *numeric],
             TEXT: [self._make_text_step(), *(numeric if needs.needs_codes else [])],
@@ -222,7 +222,7 @@ class AutoPreprocessing:
             codes = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=nan, encoded_missing_value=nan)
             return [Step("codes", codes), _fill_most_frequent()]
         if not needs.takes_nominal:
-            # A missing cell has a column of its own, so that no value has to be invented for it.
+            # Missing cells get a separate column, so that no value has to be invented for them.
             encoder = OneHotEncoder(
                 handle_unknown="infrequent_if_exist", max_categories=self.max_values, sparse_output=False
             )
@@ -275,7 +275,7 @@ def _make_imputer(strategy: str) -> TransformerMixin:
 
 
 def _summarize(used: dict[str, list[Step]]) -> str:
-    """Say what is done to the columns of each kind."""
+    """Return a description of the steps for the columns of each kind."""
     words = {kind: ", ".join(step.words for step in steps) or AS_THEY_ARE for kind, steps in used.items()}
     if set(words.values()) == {AS_THEY_ARE}:
         return f"all columns {AS_THEY_ARE}"

@@ -36,7 +36,7 @@ WHOLE_LINE = "all"
 
 
 class EntropyDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Cut each column where the classes are told apart best, as often as that shortens their description.
+    """Cut each column where this separates the classes best, as long as it shortens their description.
 
     A cut is accepted by the minimum description length principle; a column may remain whole.
 
@@ -144,7 +144,7 @@ def number_intervals(cells: np.ndarray, cuts: np.ndarray) -> np.ndarray:
 
 
 def name_intervals(edges: np.ndarray) -> list[str]:
-    """Name the intervals between edges, of which the first and the last are not named.
+    """Name the intervals between edges, except for the first and the last edge.
 
     Examples
     --------

@@ -82,12 +82,12 @@ class ChosenPreprocessing:
 
 
 def is_open(preprocessing: Any) -> bool:
-    """Whether the steps are still to be chosen, as of ``AutoPreprocessing``, whose steps take long to import."""
+    """Whether the steps are still to be chosen, as with ``AutoPreprocessing``, whose steps are slow to import."""
     return hasattr(preprocessing, "choose")
 
 
 def choose_preprocessing(preprocessing: Any, learners: Sequence[Any], X: pd.DataFrame) -> ChosenPreprocessing:
-    """Return the steps that ``auto`` chooses, or the transformer that was given.
+    """Return the steps that ``auto`` chooses, or the given transformer.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def choose_preprocessing(preprocessing: Any, learners: Sequence[Any], X: pd.Data
     X : DataFrame of shape (n, d)
     """
     if is_open(preprocessing):
-        # Preflight rejects an object that is not an estimator, and so has no tags.
+        # The checks reject objects that are not estimators and therefore lack tags.
         is_known = all(isinstance(learner, BaseEstimator) for learner in learners)
         chosen: ChosenPreprocessing = preprocessing.choose(learners, X) if is_known else ChosenPreprocessing(None, "")
         return chosen

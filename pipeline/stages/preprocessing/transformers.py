@@ -285,7 +285,7 @@ def score_f_test(X: Any, y: np.ndarray) -> Any:
     from sklearn.feature_selection import f_classif, f_regression
 
     with warnings.catch_warnings():
-        # scikit-learn warns of columns that vary in no class, among them those that tell the classes apart.
+        # scikit-learn warns of columns that vary in no class, including those that separate the classes.
         warnings.simplefilter("ignore")
         return f_regression(X, y) if _is_numeric(y) else f_classif(X, y)
 

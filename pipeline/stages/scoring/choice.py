@@ -14,11 +14,11 @@ from bakeoff.pipeline.stages.scoring.scorers import Target, list_scorer_names, m
 TrainMetrics = Literal["headline", "all"]
 TRAIN_METRICS_KEY = "train_metrics"
 SCORING_KEYS = ("metrics", "costs", TRAIN_METRICS_KEY)
-"""Keys of the evaluation that say how predictions are judged; the others say how rows are divided."""
+"""Keys of the evaluation for scoring predictions; the others determine how rows are divided."""
 
 
 def choose_train_metrics(given: Any) -> TrainMetrics:
-    """Return ``evaluation.train_metrics``; without it, training rows are scored by the headline alone.
+    """Return ``evaluation.train_metrics``; without it, training rows are only scored by the headline.
 
     The headline suffices to see how far a model fits its training rows better than others, and the other metrics of
     training rows would double the numbers that a run stores.
@@ -103,7 +103,7 @@ def choose_metrics(
 
 
 def _choose_defaults(task: str, learner: object) -> dict[str, Metric]:
-    """Return the default metrics of a task for which the learner has the methods."""
+    """Return the default metrics of a task that the methods of the learner support."""
     known = get_task_metrics(task)
     return {name: known[name] for name in DEFAULTS[task] if is_available(known[name], learner)}
 

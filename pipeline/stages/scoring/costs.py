@@ -1,4 +1,4 @@
-"""Cost matrices: what each mistake costs, and the mean cost of a row."""
+"""Cost matrices: the cost of each mistake, and the mean cost of a row."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _read_cost(given: Any, key: str) -> float:
 
 
 def _write(names: Sequence[str], given: Any = None) -> str:
-    """Write a mapping for the classes, with the costs that were given as far as they can be read, else 1."""
+    """Write a mapping for the classes, with the given costs where they are valid, else 1."""
     lines = []
     for true_code, true_name in enumerate(names):
         cells = [

@@ -60,7 +60,7 @@ class OwnMetric:
 
 
 def name_entry(entry: Any) -> str:
-    """Return the name of the score that an item of ``evaluation.metrics`` stands for.
+    """Return the name of the score of an item of ``evaluation.metrics``.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def is_bounded(score: str, entries: Sequence[Any] = ()) -> bool:
 
 
 def describe_definition(score: str, entries: Sequence[Any], costs: Any) -> str:
-    """Return what a score is computed from, beyond its name: two runs whose texts differ must not be compared by it."""
+    """Return the definition of a score, beyond its name: two runs whose texts differ must not be compared by it."""
     if score == COST:
         return f"costs {costs}"
     own = _find_own(score, entries)
@@ -191,7 +191,7 @@ POSITIVE = "pos_label"
 """Names of arguments of scikit-learn's functions."""
 
 FindFunction = Callable[[str], Any]
-"""Returns the object that a dotted name stands for, if it is trusted."""
+"""Returns the object with a dotted name, if it is trusted."""
 
 
 def make_own_metric(entry: Mapping[str, Any], target: Target, find_function: FindFunction) -> Metric:
@@ -214,7 +214,7 @@ def make_own_metric(entry: Mapping[str, Any], target: Target, find_function: Fin
     """
     own = parse_entry(entry)
     found = find_function(own.target)
-    # All scorers that make_scorer returns are of one class, which has no public name.
+    # All scorers returned by make_scorer have the same class, which is not public.
     if isinstance(found, type(get_scorer("accuracy"))):
         _require_bare(own, entry)
         return _make_metric(own, ScorerFormula(found, labels=target.classes), target)
@@ -249,7 +249,7 @@ def _make_metric(own: OwnMetric, formula: ScorerFormula, target: Target) -> Metr
 
 
 def _require_bare(own: OwnMetric, entry: Mapping[str, Any]) -> None:
-    """Reject keys that a scorer has settled itself."""
+    """Reject keys that a scorer sets itself."""
     settled = ("greater_is_better", "needs", *own.arguments)
     for key in settled:
         if key in entry:
@@ -260,7 +260,7 @@ def _require_bare(own: OwnMetric, entry: Mapping[str, Any]) -> None:
 
 
 def _read_parameters(found: Any, own: OwnMetric) -> Mapping[str, Parameter]:
-    """Return the parameters of a function; whether it takes two values is seen on a trial."""
+    """Return the parameters of a function; whether it accepts two values is determined by a trial."""
     try:
         return signature(found).parameters
     except (TypeError, ValueError) as error:

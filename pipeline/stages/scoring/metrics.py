@@ -53,7 +53,7 @@ def compute_roc_area(is_positive: np.ndarray, ranking: np.ndarray, weights: np.n
     order = np.argsort(-ranking, kind="stable")  # (m,)
     ranking = ranking[order]
     positive = is_positive[order].astype(np.float64)  # (m,)
-    # A point of the curve stands for all rows of one rank.
+    # A point of the curve represents all rows of one rank.
     last_of_rank = np.append(np.flatnonzero(np.diff(ranking)), len(ranking) - 1)
     if weights is None:
         hits = np.cumsum(positive)[last_of_rank]
@@ -74,7 +74,7 @@ def compute_roc_area(is_positive: np.ndarray, ranking: np.ndarray, weights: np.n
 
 def compute_accuracy(predictions: Predictions) -> float:
     """Return the fraction of rows whose class is predicted."""
-    # scikit-learn's function spends more time on its checks than a small prediction takes.
+    # The checks of scikit-learn's function take longer than a small prediction.
     return float(np.average(predictions.truth == predictions.predicted, weights=predictions.weights))
 
 
@@ -227,7 +227,7 @@ def _compare_values(formula: Callable[..., Any], predictions: Predictions) -> fl
 
 
 def _require_finite(values: np.ndarray) -> None:
-    """Reject values of which a score would be no number either, which would look like one that is not defined."""
+    """Reject values that would make a score NaN, which would look like an undefined score."""
     if not np.isfinite(values).all():
         raise ValueError("an array of probabilities or decision values contains NaN or infinity")
 
@@ -317,7 +317,7 @@ CLASSIFICATION: Mapping[str, Metric] = {
 
 
 def _make_error_metric(formula: Callable[[Predictions], float], sentence: str) -> Metric:
-    """Return a metric in units of the target, of which lower values are better."""
+    """Return a metric in units of the target, lower being better."""
     return Metric(formula, greater_is_better=False, is_bounded=False, sentence=sentence)
 
 
@@ -348,12 +348,12 @@ DEFAULTS = {
 
 
 def get_task_metrics(task: str) -> Mapping[str, Metric]:
-    """Return bakeoff's own metrics of a task by name."""
+    """Return the metrics of bakeoff for a task by name."""
     return CLASSIFICATION if task == "classification" else REGRESSION
 
 
 def is_available(metric: Metric, learner: object) -> bool:
-    """Return whether a learner has one of the methods that a metric needs."""
+    """Return whether a learner has a method that a metric needs."""
     return not metric.needs or any(hasattr(learner, method) for method in metric.needs)
 
 

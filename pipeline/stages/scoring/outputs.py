@@ -1,4 +1,4 @@
-"""What a fitted model says of rows, checked: labels that are classes, finite numbers, probabilities that sum to 1.
+"""Checked outputs of a fitted model: labels that are classes, finite numbers, probabilities that sum to 1.
 
 A score of anything else would be a number that looks like a score. scikit-learn's scores check some of this, and only
 for some metrics; a label that is no class would be counted as the class that it sorts before.
@@ -157,7 +157,7 @@ def predict_probabilities(model: Any, X: Any, part: str = "") -> np.ndarray:
 
 
 def _are_probabilities(table: np.ndarray) -> bool:
-    """Return whether each row of a table (m, c) holds probabilities of sum 1; False if a cell is NaN."""
+    """Return whether each row of a table (m, c) consists of probabilities with sum 1; False if a cell is NaN."""
     if not len(table):
         return True
     is_inside = table.min() >= -MAX_SUM_ERROR and table.max() <= 1 + MAX_SUM_ERROR
@@ -205,7 +205,7 @@ def get_classes(model: Any) -> np.ndarray:
 
 
 def name_learner(model: Any) -> str:
-    """Return the class of the learner inside of what predicts.
+    """Return the class of the learner inside a predictor.
 
     Examples
     --------
@@ -221,7 +221,7 @@ def name_learner(model: Any) -> str:
 
 
 def _find_inner(model: Any) -> Any:
-    """Return what is wrapped by a pipeline, or by a calibration, a threshold or a transformation of the target."""
+    """Return the estimator wrapped by a pipeline, a calibration, a threshold or a transformation of the target."""
     if isinstance(model, Pipeline):
         return model[-1]
     if isinstance(model, FrozenEstimator):

@@ -28,7 +28,7 @@ from bakeoff.pipeline.stages.scoring.predictions import Predictions
 
 
 class StoredRegressor(RegressorMixin, BaseEstimator):
-    """A regressor that answers with predictions that it was given."""
+    """A regressor that returns given predictions."""
 
     def __init__(self, predictions: Predictions) -> None:
         self.predictions = predictions
@@ -39,7 +39,7 @@ class StoredRegressor(RegressorMixin, BaseEstimator):
 
 
 class StoredClassifier(ClassifierMixin, BaseEstimator):
-    """A classifier that answers with predictions that it was given."""
+    """A classifier that returns given predictions."""
 
     def __init__(self, predictions: Predictions) -> None:
         self.predictions = predictions
@@ -214,7 +214,7 @@ def make_scorer_metric(formula: ScorerFormula, greater_is_better: bool, is_bound
 
 
 def try_metric(name: str, metric: Metric, target: Target, learner: object) -> None:
-    """Reject a metric that is not defined for a target, or for a model with the methods that a learner has.
+    """Reject a metric that is not defined for a target, or for a model with the methods of a learner.
 
     Parameters
     ----------
@@ -284,7 +284,7 @@ def _is_computed(formula: ScorerFormula, predictions: Predictions) -> bool:
 
 
 def _explain(metric: Metric, target: Target, methods: Sequence[str]) -> str:
-    """Return why a score is not defined, as far as the metric says what it computes."""
+    """Return why a score is not defined, if the metric describes its computation."""
     if target.classes is not None and len(target.classes) > 2 and metric.needs and PROBABILITY not in methods:
         return f"with more than two classes it needs {PROBABILITY}"
     return metric.sentence or "scikit-learn calls it undefined"
@@ -312,7 +312,7 @@ BETTER_DEFINED = {
     "neg_max_error": "max_error",
     "neg_mean_absolute_percentage_error": "mape",
 }
-"""Scorers for which bakeoff's formula is taken: it is the same number, and defined where rows of a class are absent or
+"""Scorers for which bakeoff's formula is used: it is the same number, and defined where rows of a class are absent or
 rows have weights, or not defined where scikit-learn divides by a tiny number instead of 0."""
 NUMBERS = Target(np.array([0.5, 1.25, 2.75]))
 """Targets for which every scorer of a task can be computed."""

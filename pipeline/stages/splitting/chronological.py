@@ -97,7 +97,7 @@ class Chronological(Splitter):
         return train, rest[times >= first_time]
 
     def _count_reference_rows(self, data: SplitInput, rest: np.ndarray) -> int:
-        """Return the number of rows of which ``validation`` is a fraction: those up to the test part."""
+        """Return the number of rows to which the fraction ``validation`` refers: those up to the test part."""
         # Later rows are not known yet.
         return len(rest)
 

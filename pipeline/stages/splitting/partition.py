@@ -60,7 +60,7 @@ def partition_rows(
 
 
 def _explain_strata(n: int, n_second: int, labels: np.ndarray, data: SplitInput, key: str) -> str:
-    """Return why a part of n rows, whose strata are given, cannot hold every stratum in proportion."""
+    """Return why a part of n rows, with given strata, cannot contain every stratum in proportion."""
     rarest, fewest = count_rarest(labels.astype(str))
     n_strata = len(np.unique(labels))
     part = f"evaluation.{key} ({n_second} of {n} rows)"
@@ -78,7 +78,7 @@ def _explain_strata(n: int, n_second: int, labels: np.ndarray, data: SplitInput,
 def _partition_groups(
     rows: np.ndarray, n_second: int, groups: np.ndarray, *, key: str, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Shuffle the groups and move some to the second part, so that it holds about ``n_second`` rows."""
+    """Shuffle the groups and move some to the second part, so that it has about ``n_second`` rows."""
     splitter = GroupShuffleSplit(1, test_size=n_second / len(rows), random_state=seed)
     try:
         first, second = next(splitter.split(rows, groups=groups))

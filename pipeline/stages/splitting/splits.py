@@ -50,7 +50,7 @@ class SplitInput:
 
     @property
     def names_validation_rows(self) -> bool:
-        """Whether the user gives some rows to the validation part."""
+        """Whether the user assigns rows to the validation part."""
         return self.parts is not None and bool((self.parts == VALIDATION).any())
 
     def digest(self) -> str:
@@ -164,7 +164,7 @@ class Splits:
 
     @property
     def fitted(self) -> tuple[Split, ...]:
-        """The checked splits that a model is fitted on: those that are scored, then that of the run's own model."""
+        """The checked splits on which a model is fitted: the scored ones, then the split of the run's model."""
         return tuple(self.checked) if self.refit is None else (*self.checked, self.refit)
 
     @property
@@ -199,5 +199,5 @@ class Splits:
 
 
 def _count_distinct(rows: np.ndarray) -> int:
-    """Return the number of distinct rows, of which a bootstrap draws some several times."""
+    """Return the number of distinct rows, since a bootstrap draws some rows several times."""
     return int(np.count_nonzero(np.bincount(rows)))

@@ -1,4 +1,4 @@
-"""What all splitters share: checks of their arguments, the validation part, and the split of the run's own model."""
+"""The common part of all splitters: checks of arguments, the validation part, and the split of the run's model."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def require_count(key: str, value: int | None, *, at_least: int) -> None:
 
 
 def require_rows_per_fold(data: SplitInput, folds: int, strata: np.ndarray | None) -> None:
-    """Reject more folds than rows and, if every fold is to hold every stratum, more folds than rows of a stratum."""
+    """Reject more folds than rows and, if folds should contain every stratum, more folds than rows of a stratum."""
     if len(data.y) < folds:
         raise UserError(f"evaluation.folds={folds}, but there are {len(data.y)} rows; use fewer folds.")
     if strata is None:
@@ -75,7 +75,7 @@ def require_rows_per_fold(data: SplitInput, folds: int, strata: np.ndarray | Non
 
 
 def require_whole_groups(groups: np.ndarray | None, parts: np.ndarray, key: str) -> None:
-    """Reject parts that the user gives if they separate rows of a group.
+    """Reject user-defined parts that separate rows of a group.
 
     Parameters
     ----------
@@ -127,9 +127,9 @@ class Splitter(ABC):
     keeps_order: ClassVar[bool] = False
     """Whether each part follows, in time, the rows that it is predicted from; without times, rows are in order."""
     keeps_parts: ClassVar[bool] = False
-    """Whether each row stays in the part that the user gives it."""
+    """Whether each row stays in its user-defined part."""
     keeps_folds: ClassVar[bool] = False
-    """Whether each row is tested in the fold that the user gives it."""
+    """Whether each row is tested in its user-defined fold."""
     repeats_rows: ClassVar[bool] = False
     """Whether a row may occur several times in a training part."""
 
@@ -193,7 +193,7 @@ class Splitter(ABC):
             yield Split(train, validation, test)
 
     def _define_splits(self, data: SplitInput, seed: int) -> str:
-        """Return what decides the test rows of each split, and the rows besides them, as a text."""
+        """Return a text that determines the test rows and the other rows of each split."""
         keys = sorted(name for name in self.__dataclass_fields__ if name != "validation")
         values = [f"{name}={getattr(self, name)!r}" for name in keys]
         return "\n".join([type(self).__qualname__, *values, f"seed={seed}", data.digest()])
@@ -201,7 +201,7 @@ class Splitter(ABC):
     def make_inner_folds(
         self, data: SplitInput, rows: np.ndarray, folds: int, seed: int
     ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Divide the training rows of a split into inner folds that keep together what the splits keep together.
+        """Divide the training rows of a split into inner folds that keep the same rows together as the splits.
 
         Each class is held in proportion.
 
@@ -335,7 +335,7 @@ class Splitter(ABC):
         return Split(train, validation, test=NO_ROWS)
 
     def _make_refit_split(self, data: SplitInput, seed: int) -> Split | None:
-        """Return the split of the run's own model; None if that is the model that was scored."""
+        """Return the split of the run's model; None if it is the scored model."""
         return self.make_full_split(data, seed, with_validation=True)
 
     def _list_full_rows(self, data: SplitInput) -> np.ndarray:
@@ -369,7 +369,7 @@ def find_units(data: SplitInput, rows: np.ndarray) -> np.ndarray | None:
     rows : ndarray of int
         A row that is there several times, as in a bootstrap sample, belongs together with itself.
     """
-    # The rows of a fold that the user gives belong together, for a reason that only the user knows.
+    # The rows of a user-defined fold belong together, for a reason known only to the user.
     together = data.folds if data.folds is not None else data.groups
     if together is not None:
         return together[rows]

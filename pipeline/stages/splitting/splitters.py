@@ -1,4 +1,4 @@
-"""The splitters that disregard time: at random, by groups, or as the user gives the parts or the folds."""
+"""The splitters that disregard time: at random, by groups, or by user-defined parts or folds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tuning: ``grid`` chooses hyperparameters; ``candidates`` lists and fits what is tried."""
+"""Tuning: ``grid`` chooses hyperparameters; ``candidates`` lists and fits the candidates."""
 
 from bakeoff.pipeline.stages.tuning.candidates import (
     FitRows,

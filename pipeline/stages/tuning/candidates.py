@@ -130,7 +130,7 @@ class PathEstimator(Protocol):
     def path(
         self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None
     ) -> Iterator[BaseEstimator]:
-        """Yield a fitted estimator for each value, in the order given; the learner itself does not change."""
+        """Yield a fitted estimator for each value, in the given order; the learner itself does not change."""
 
 
 def keep_model(model: Any) -> Any:
@@ -221,7 +221,7 @@ def _iter_fits(learner: Any, parameter: str | None, values: Sequence[Any], rows:
 
 
 def _choose_path_parameter(learner: Any, grid: Grid) -> str | None:
-    """Return the parameter with the most values among those that the learner has a path along, or None."""
+    """Return the parameter with the most values among those for which the learner has a path, or None."""
     if not isinstance(learner, PathEstimator):
         return None
     names = [name for name in sorted(grid) if name in learner.path_parameters and len(grid[name]) > 1]
@@ -229,7 +229,7 @@ def _choose_path_parameter(learner: Any, grid: Grid) -> str | None:
 
 
 def _group_candidates(grid: Grid, parameter: str | None, positions: Sequence[int]) -> list[list[int]]:
-    """Group candidates, by position in their grid, that differ in one parameter only; each alone if None.
+    """Group candidates, by position in their grid, that only differ in one parameter; separately if None.
 
     Examples
     --------
@@ -286,7 +286,7 @@ class TuningData:
     inner_splits: Sequence[tuple[np.ndarray, np.ndarray]] | None = None
 
     def select_weights(self, rows: np.ndarray) -> np.ndarray | None:
-        """Return the weights of some rows, given by their positions; None if all count alike."""
+        """Return the weights of some rows, given by their positions; None without weights."""
         return None if self.weights is None else self.weights[rows]
 
 

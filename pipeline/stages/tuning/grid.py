@@ -161,7 +161,7 @@ class GridTuning:
         seconds = np.empty_like(scores)
         left_out: list[str] = []
         for number, (train, validation) in enumerate(inner_splits):
-            # Candidates differ in parameters of the learner alone, so the rows are preprocessed once for all.
+            # Candidates differ only in parameters of the learner, so the rows are preprocessed once for all.
             X, Q = preprocess_tables(model, data.X.iloc[train], data.y[train], data.X.iloc[validation])
             given = data.prepare(X, data.y[train], data.select_weights(train))
             weights = data.select_weights(validation)
