@@ -53,7 +53,7 @@ def render_terminal(comparison: Comparison, width: int = PIPE_WIDTH) -> str:
 
 
 def _print_result(comparison: Comparison, result: MetricResult, console: Console) -> None:
-    """Print the tables for one metric: over datasets, and for single datasets if requested."""
+    """Print the tables for one metric: over several datasets, and for the only one or, on request, for each."""
     overall = result.overall
     shows_all = comparison.settings.all_pairs
     if overall is not None:
