@@ -63,7 +63,7 @@ class SweepOrigin:
         os.environ.update(self.secrets)
 
     def require_reachable_store(self, uri: str) -> None:
-        """Check that this machine can reach a store: a SQLite file can be used on its own machine only.
+        """Check that this machine can reach a store: a SQLite file can only be used on the machine that contains it.
 
         Parameters
         ----------
@@ -117,7 +117,7 @@ class JobPayload:
             number = str(self.config.hydra.job.num)
             self.config.hydra.job.id = os.environ.get(JOB_ID_VARIABLE, number)
         try:
-            # Values of the configuration may refer to Hydra's own part.
+            # Values of the configuration may refer to settings of Hydra.
             HydraConfig.instance().set_config(self.config)
             tracking = OmegaConf.select(self.config, "tracking")
             if tracking is not None and "uri" in tracking:
@@ -156,7 +156,8 @@ def make_payloads(
         config = context.config_loader.load_sweep_config(master, list(overrides))
         with open_dict(config):
             config.hydra.job.num = number
-            # The pattern of the folder holds the time and a random token: each machine would make a folder of its own.
+            # The pattern of the folder contains the time and a random token: each machine would make a folder of its
+            # own.
             config.hydra.sweep.dir = folder
         payloads.append(JobPayload(config, task, context.callbacks, origin))
     return payloads

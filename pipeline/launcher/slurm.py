@@ -27,7 +27,7 @@ SUBMITIT_PARAMETERS = (
     "name",
     "stderr_to_stdout",
 )
-"""The parameters that submitit has for every cluster; the others are Slurm's own."""
+"""The parameters of submitit for every cluster; the others are specific to Slurm."""
 LIVE_STATES = ("PENDING", "RUNNING", "CONFIGURING", "COMPLETING", "SUSPENDED", "REQUEUED", "RESIZING", "SIGNALING")
 """The states of a job in Slurm that has not ended."""
 PRIVATE_FOLDER_MODE = 0o700
@@ -96,7 +96,7 @@ def _make_executor(cluster: str, parameters: Mapping[str, Any]) -> Any:
 
     given = {key: value for key, value in parameters.items() if value is not None}
     folder = Path(given.pop("submitit_folder")).absolute()
-    # The jobs that submitit writes there hold the passwords of the command, which other machines need.
+    # The jobs that submitit writes there contain the passwords of the command, which other machines need.
     folder.parent.mkdir(mode=PRIVATE_FOLDER_MODE, parents=True, exist_ok=True)
     options = {}
     if "max_num_timeout" in given:
