@@ -39,7 +39,7 @@ class Objective:
 
     @property
     def test_name(self) -> str:
-        """The same score on test rows; for a cost, its own name."""
+        """The same score on test rows; for a cost, its name unchanged."""
         prefix = _score_prefix(self.name)
         if prefix is None:
             return self.name

@@ -111,7 +111,7 @@ def _make_solution(trial: FrozenTrial) -> dict[str, Any]:
 
 
 def _show_best_trial(trial: FrozenTrial, objective: Objective, out: Console) -> None:
-    """Print the best parameters, their value with the test scores, and the command that runs them alone."""
+    """Print the best parameters, their value with the test scores, and the command for a single run with them."""
     value = f"{objective.name} {format_score(trial.values[0])}"
     scores = [f"{name} {format_score(score)}" for name, score in _get_test_scores(trial).items()]
     if scores:

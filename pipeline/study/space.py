@@ -1,4 +1,4 @@
-"""The search space of a study: what each job chooses, as the command line and ``conf/space`` describe it."""
+"""The search space of a study: the choices of each job, described by the command line and ``conf/space``."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Suggestion:
 
 @dataclass(frozen=True)
 class LearnerSpace:
-    """The dimensions of one learner: one grid or several, of which a trial chooses one.
+    """The dimensions of one learner: one grid, or several among which a trial chooses.
 
     Attributes
     ----------
@@ -139,7 +139,7 @@ class SearchSpace:
 
     def suggest(self, choose_value: ChooseValue) -> Suggestion:
         """Choose a value of each dimension."""
-        # The learner's own dimensions come last: they are not known before the learner is chosen.
+        # The dimensions of the learner come last: they are unknown until the learner is chosen.
         overrides, values = _choose_values(self.dimensions, choose_value)
         overrides = (*self.fixed, *overrides)
         grid = self.find_learner_space(overrides).choose_grid(choose_value)
@@ -156,7 +156,7 @@ class SearchSpace:
                     shared[learner_space.grid_choice.name] = number
                 for _, own in _vary_one(grid):
                     yield self.suggest(partial(_value_or_first, {**shared, **own}))
-                    # Unless an option changed, the learner is the same, and its own edges were yielded before.
+                    # Unless an option changed, the learner is the same, and its edges have already been yielded.
                     if changed is not None and not changed.is_group:
                         break
 
@@ -192,7 +192,7 @@ def _value_or_first(values: Mapping[str, Any], dimension: Dimension) -> Any:
 
 
 def _vary_one(dimensions: Sequence[Dimension]) -> Iterator[tuple[Dimension | None, dict[str, Any]]]:
-    """Yield (None, {}), which stands for the first values; then each other edge value of each dimension alone."""
+    """Yield (None, {}) for the first values, then each other edge value of each dimension separately."""
     yield None, {}
     for dimension in dimensions:
         for value in dimension.edge_values[1:]:
@@ -209,7 +209,7 @@ def format_params(params: Mapping[str, Any]) -> list[str]:
 
 
 def parse_space(overrides: Sequence[Override], composer: Composer, method: str, has_custom_space: bool) -> SearchSpace:
-    """Return what is searched and what is fixed.
+    """Return the searched and the fixed parts.
 
     Parameters
     ----------

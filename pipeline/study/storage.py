@@ -30,7 +30,7 @@ FINISHED_STATES = (TrialState.COMPLETE, TrialState.PRUNED)
 STORAGE_ERRORS = (optuna.exceptions.StorageInternalError, SQLAlchemyError)
 """Errors that a storage raises if it does not respond."""
 SHARED_ATTRIBUTE = "same"
-"""The user attribute of a study that holds `StudyKey.shared`."""
+"""The user attribute of a study that contains `StudyKey.shared`."""
 CREATION_LOCK_KEY = 0x0B7A
 """The key of the advisory lock that a server grants to one creator of tables at a time."""
 

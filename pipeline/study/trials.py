@@ -32,7 +32,7 @@ from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.stored_runs import StoredRun, find_runs_of_jobs, read_series, read_stored_runs
 
 PROCESS = "process"
-"""The user attribute of a trial that holds the process that asked for it."""
+"""The user attribute of a trial with the process that requested it."""
 JOB = "job"
 """That with the hash of its job, its parameters and its overrides."""
 RUN = "run"
@@ -148,7 +148,7 @@ class TrialSearch(Search):
     def close(self) -> None:
         """Fail the trials of this process that still run."""
         for trial in list(self.running.values()):
-            # The trial may have ended a moment ago, or the storage may be what was lost.
+            # The trial may have ended a moment ago, or the storage may have been lost.
             with suppress(Exception):
                 self._fail(trial, "interrupted")
 
@@ -236,7 +236,7 @@ class TrialSearch(Search):
         try:
             self.study.tell(trial, values, state)
         except RuntimeError:
-            # A grid sampler with no trials left stops Optuna's own loop. Outside that loop, this raises an error,
+            # A grid sampler with no trials left stops the loop of Optuna. Outside that loop, this raises an error,
             # but only after the trial was stored. Any other error leaves the trial in another state.
             if self.study.trials[trial.number].state != state:
                 raise
@@ -278,7 +278,7 @@ class TrialSearch(Search):
                     self._complete(trial, self._read_stored_scores(trial, run.run_id), run.run_id)
 
     def _has_lost_process(self, trial: FrozenTrial) -> bool:
-        """Return whether the process of a trial is gone; on another machine the run of the trial tells."""
+        """Return whether the process of a trial is gone; on another machine the run of the trial is checked."""
         started = trial.datetime_start
         unknown = {"host": None, "pid": 0, "beat": started.timestamp() if started else 0.0, "identity": ""}
         sign = ProcessSign(**trial.user_attrs.get(PROCESS, unknown))
