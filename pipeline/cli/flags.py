@@ -108,7 +108,7 @@ def _require_flag(word: str) -> None:
 
 
 def _list_flags() -> Mapping[str, Any]:
-    """Return the flags of Hydra, with what its parser knows of each."""
+    """Return the flags of Hydra, with the entry of each in its parser."""
     from bakeoff.pipeline.config.engine import make_flag_parser
 
     flags: Mapping[str, Any] = make_flag_parser()._option_string_actions
@@ -116,19 +116,19 @@ def _list_flags() -> Mapping[str, Any]:
 
 
 ACTIONS = ("run", "multirun", "cfg", "info", "shell_completion")
-"""Flags of which a command has one at most."""
+"""Mutually exclusive flags."""
 RAISING_VARIABLE = "HYDRA_FULL_ERROR"
 """With 1, Hydra raises its errors instead of printing them."""
 
 
 def shows_only(arguments: Namespace) -> bool:
-    """Whether the flags ask for something to be shown."""
+    """Whether the flags request output instead of a run."""
     is_help = arguments.help or arguments.hydra_help
     return bool(is_help or arguments.cfg or arguments.info is not None or arguments.shell_completion)
 
 
 def show(arguments: Namespace, source: ConfigSource) -> None:
-    """Print what the flags ask for.
+    """Print the requested output.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def show(arguments: Namespace, source: ConfigSource) -> None:
 
 
 def _show_configuration(engine: Any, root: str, arguments: Namespace) -> None:
-    # With --resolve, values take the place of references.
+    # With --resolve, values replace references.
     with redirect_stdout(StringIO()) as shown:
         engine.show_cfg(
             config_name=root,

@@ -54,7 +54,7 @@ class Terminated(KeyboardInterrupt):
 
 def main() -> NoReturn:
     """Run the command and exit."""
-    # Imports create many objects but no garbage: frequent collections would take a fifth of a short run.
+    # Imports create many objects but no garbage: frequent collections would account for a fifth of a short run.
     gc.set_threshold(GC_THRESHOLD_OBJECTS)
     signal.signal(signal.SIGTERM, _raise_terminated)
     # A terminal that is closed ends the command, unless it was started by nohup.

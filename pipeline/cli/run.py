@@ -76,7 +76,7 @@ def run_experiments(words: Sequence[str]) -> int:
 def run_sweep(
     words: Sequence[str], jobs: Sequence[Sequence[str]] | None = None, *, only_plans: bool = False
 ) -> SweepReport | None:
-    """Run the sweep that a command line describes, and return what was done; None if it only asks for help.
+    """Run the sweep that a command line describes, and return its report; None if only help is requested.
 
     Parameters
     ----------

@@ -160,7 +160,7 @@ def _carry_out(store: Store, removal: Removal, *, is_dry: bool) -> None:
 
 
 def _describe_removal(removal: Removal) -> list[str]:
-    """Return the lines that say what a removal deletes, and how many bytes its files have."""
+    """Return lines that describe what a removal deletes, with the size of its files."""
     from bakeoff.pipeline.text.numbers import format_bytes
     from bakeoff.pipeline.tracking.removal import describe_item
 

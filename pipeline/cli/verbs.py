@@ -91,7 +91,7 @@ def run_verb(verb: str, words: Sequence[str]) -> int:
 
 
 def format_help(verb: str) -> str:
-    """Return what a verb does, and the words that it takes."""
+    """Return the description of a verb, and the words that it accepts."""
     summary = (inspect.getdoc(load_verb(verb)) or "").partition("\n\n")[0]
     request = load_request(verb)
     if request is None:
@@ -111,11 +111,11 @@ WORDS_OF_VERBS = {"plan": ("-m",), "rerun": ("--failed",)}
 RUN = "RUN"
 NAMES_OF_RUNS = ("best", "latest")
 VERBS_OF_EXPERIMENTS = ("compare", "inspect", "plan", "rerun")
-"""Verbs that take the overrides of experiments as well."""
+"""Verbs that also accept the overrides of experiments."""
 
 
 def is_query(words: Sequence[str]) -> bool:
-    """Whether a shell asks for completions."""
+    """Whether a shell requests completions."""
     return any(word in COMPLETION_FLAGS for word in words) and any(word.startswith(QUERY) for word in words)
 
 
@@ -153,7 +153,7 @@ def _split_line(line: str) -> tuple[list[str], list[str], str]:
 
 
 def _list_words(verb: str) -> list[str]:
-    """Return the words that a verb takes: its keys, names of runs, and groups to list."""
+    """Return the words that a verb accepts: its keys, names of runs, and groups to list."""
     if verb == "list":
         from bakeoff.pipeline.config.named_parts import LISTED
         from bakeoff.pipeline.config.requests import MODELS
