@@ -1,4 +1,4 @@
-"""The types that the file of a model may hold.
+"""The types that the file of a model may contain.
 
 skops rejects every type that it does not know. The types listed here were reviewed: they hold arrays and numbers, and
 building one runs no other code. Of bakeoff, classes of learners and of steps may be named, and no functions but those
@@ -59,7 +59,7 @@ REVIEWED_TYPES = frozenset({
 OWN_PACKAGE = "bakeoff"
 LIBRARY = "sklearn"
 OWN_MODULES = ("bakeoff.learners.", "bakeoff.pipeline.stages.preprocessing.")
-"""Modules of bakeoff whose classes a model may hold: they compute, and read and write no files."""
+"""Modules of bakeoff whose classes a model may contain: they compute, and do not read or write files."""
 OWN_FUNCTIONS = frozenset({
     "bakeoff.pipeline.stages.preprocessing.transformers.score_f_test",
     "bakeoff.pipeline.stages.preprocessing.transformers.score_mutual_information",
@@ -74,7 +74,7 @@ NEVER_TRUSTED = frozenset({
 
 
 class UntrustedType(Exception):
-    """The model holds types that were not reviewed, and is neither written nor read.
+    """The model contains types that were not reviewed, and is neither written nor read.
 
     Attributes
     ----------
@@ -137,13 +137,13 @@ def find_untrusted(types: Sequence[str], trust: Sequence[str]) -> list[str]:
 
 
 def _is_trusted(name: str, trusted: Collection[str]) -> bool:
-    """Return whether a type is of a trusted package; of scikit-learn, whose tests run programs, classes alone."""
+    """Return whether a type is from a trusted package; for scikit-learn, whose tests run programs, only classes are."""
     package = package_of(name)
     return package in trusted and (package != LIBRARY or _is_class_of(name, LIBRARY))
 
 
 def is_reviewed(name: str) -> bool:
-    """Return whether a model may hold a type whatever is trusted.
+    """Return whether a model may contain a type regardless of trust.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def list_own_packages(types: Sequence[str]) -> list[str]:
 
 
 def _name_cure(types: Sequence[str]) -> str:
-    """Return what to do about types that were not reviewed."""
+    """Return the cure for types that were not reviewed."""
     never = [name for name in types if package_of(name) in NEVER_TRUSTED and not _is_unnamed(name)]
     if never:
         return f"no model of bakeoff holds {', '.join(never)}, and it is not read, whatever is trusted."
@@ -192,7 +192,7 @@ def _name_cure(types: Sequence[str]) -> str:
 
 
 def _is_unnamed(name: str) -> bool:
-    """Return whether a type of Python's own library, such as that of locks, is not found under its name."""
+    """Return whether a type of the standard library, such as that of locks, is not found under its name."""
     if package_of(name) not in sys.stdlib_module_names:
         return False
     module, _, attribute = name.rpartition(".")

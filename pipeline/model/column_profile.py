@@ -1,4 +1,4 @@
-"""The cells of a column in training, counted: what later rows are compared with."""
+"""Counts of the cells of a column in training, with which later rows are compared."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pandas as pd
 from bakeoff.pipeline.stages.dataset.table import BOOLEAN, DATE, NOMINAL, NUMERIC, ORDERED
 
 N_BINS = 10
-"""Numbers are counted between deciles, so that each bin holds about a tenth of the training rows."""
+"""Numbers are counted between deciles, so that each bin contains about a tenth of the training rows."""
 MAX_SORTED_CELLS = 10_000
 """Deciles of more cells are those of so many of them."""
 SECONDS_PER_DAY = 86400
@@ -103,7 +103,7 @@ def _profile_numbers(numbers: np.ndarray, kind: str) -> ColumnProfile:
     n_present = len(present)
     if n_present == 0:
         return ColumnProfile(kind, n, n)
-    # Bins need not hold exactly a tenth of the cells, and sorting all of them takes longer than counting.
+    # Bins need not contain exactly a tenth of the cells, and sorting all of them is slower than counting.
     step = -(-n_present // MAX_SORTED_CELLS)
     ordered = np.sort(present[::step])
     minimum = float(ordered[0] if step == 1 else present.min())

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 
 MIN_TESTED_ROWS = 50
-"""Of either sample: with fewer of them, tenths are expected to hold less than five cells."""
+"""Minimum size of both samples: with fewer cells, tenths are expected to contain less than five."""
 MIN_EXPECTED_CELLS = 1.0
 """Of a bin, in the smaller sample (Cochran 1954); rarer ones are counted together."""
 PSEUDO_CELLS = 0.5

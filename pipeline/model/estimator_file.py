@@ -33,7 +33,7 @@ class UnsafeArchive(Exception):
 
 
 def require_bounded_archive(dumped: bytes) -> None:
-    """Reject an archive that would unpack to far more than it holds, in itself or in the archives of sparse arrays.
+    """Reject an archive that would unpack to far more than its size, in itself or in the archives of sparse arrays.
 
     So is one whose parts share one another in very many ways, which skops would follow for ever.
 
@@ -63,7 +63,7 @@ def require_bounded_archive(dumped: bytes) -> None:
 
 
 def _count_visits(node: Any, known: dict[Any, int]) -> int:
-    """Return how many nodes are visited on all ways down from a node; `known` holds those that were counted."""
+    """Return the number of nodes on all paths below a node; `known` contains the counted ones."""
     if isinstance(node, list):
         return sum(_count_visits(child, known) for child in node)
     if not isinstance(node, dict):
@@ -88,7 +88,7 @@ def _require_within(total: int, limit: int) -> None:
 
 
 MODEL_FILE_NAME = "model.skops"
-"""The name that MLflow gives to the file of a model."""
+"""The name of the file of a model in MLflow."""
 
 
 class UnreadableEstimator(Exception):
@@ -138,7 +138,7 @@ def read_estimator(folder: Path, types: Sequence[str]) -> Any:
 
 
 def read_reviewed_estimator(folder: Path, trust: Sequence[str] = ()) -> tuple[Any, list[str]]:
-    """Read a fitted estimator, and trust only what was reviewed, whatever the files of the model say.
+    """Read a fitted estimator, and trust only reviewed types, regardless of the files of the model.
 
     The code of a trusted package that is stored with the model is used where the package is not importable.
 
@@ -179,7 +179,7 @@ def _build(dumped: bytes, types: Sequence[str]) -> Any:
     import skops.io
 
     with warnings.catch_warnings():
-        # Other versions are said in a line of their own.
+        # Other versions are reported in a separate line.
         warnings.simplefilter("ignore", InconsistentVersionWarning)
         try:
             estimator = skops.io.loads(dumped, trusted=list(types))

@@ -114,7 +114,7 @@ def read_rows(file: Path, layout: Mapping[str, Any], record: TrainingRecord) -> 
 def _make_layout(file: Path, layout: Mapping[str, Any], dataset: Mapping[str, Any]) -> FileLayout:
     known = {field.name for field in fields(FileLayout)}
     stored = {key: dataset[key] for key in LAYOUT_KEYS if key in dataset and key in known}
-    # What was said of a text file does not apply to rows that arrive as Parquet.
+    # Settings for a text file do not apply to rows that arrive as Parquet.
     layout_of_training = stored if _has_format_of_training(file, dataset) else {}
     given = {key: value for key, value in layout.items() if key != NA_VALUES}
     return FileLayout(**{**layout_of_training, **given})

@@ -83,7 +83,7 @@ def is_known(part: Any) -> bool:
     name = name_class(part)
     if isclass(part) or isroutine(part):
         return is_reviewed(name) or (isclass(part) and issubclass(part, np.generic))
-    # Of options of bakeoff, what a model keeps are their parameters, which are looked at below.
+    # For options of bakeoff, a model contains their parameters, which are examined below.
     is_own = package_of(name) == OWN_PACKAGE
     is_storable = is_own or is_reviewed(name) or name in KNOWN_STEPS or _has_default_words(part, name)
     is_container = isinstance(part, Mapping | list | tuple)

@@ -1,4 +1,4 @@
-"""The code of a user's own packages that travels with a model, as MLflow's ``code_paths`` do.
+"""The code of user-defined packages that is stored with a model, like MLflow's ``code_paths``.
 
 A file of skops names the classes of an estimator and does not hold their code. So the sources of packages that are not
 installed are stored beside it, with those of the modules that they import.
@@ -120,7 +120,7 @@ def _add_to_path(stored: Path, package: str) -> None:
 
 
 def _list_links(folder: str, names: list[str]) -> list[str]:
-    """Return the names in a folder that lead elsewhere: the code of a model is its own files."""
+    """Return the names in a folder that lead elsewhere, which the code of a model must not contain."""
     return [name for name in names if Path(folder, name).is_symlink()]
 
 

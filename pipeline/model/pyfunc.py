@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 LOADER_MODULE = "bakeoff.pipeline.model.pyfunc"
 MLMODEL_FILE = "MLmodel"
 PERMISSION = "MLFLOW_ALLOW_PICKLE_DESERIALIZATION"
-"""The variable by which MLflow's users forbid models to run code of their own."""
+"""The variable by which users of MLflow forbid models to run custom code."""
 
 
 @final
@@ -65,7 +65,7 @@ def _load_pyfunc(path: str) -> PythonFunction:
 
 
 def _require_permission(types: Sequence[str]) -> None:
-    """Reject types that were not reviewed, where the user of MLflow has said that no model may run code of its own."""
+    """Reject types that were not reviewed, where the user of MLflow has forbidden models to run code of their own."""
     untrusted = find_untrusted(types, ())
     is_forbidden = os.environ.get(PERMISSION, "true").strip().lower() in ("false", "0")
     if untrusted and is_forbidden:

@@ -1,4 +1,4 @@
-"""What further rows hold that the training rows of a model did not: as sentences, and as data for programs."""
+"""Content of further rows that the training rows of a model lack: as sentences, and as data for programs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bakeoff.pipeline.text.words import count_nouns, join_words, name_first
 
 MAX_SHOWN_VALUES = 5
 MAX_CHANCE = 0.1
-"""Missing cells are said if, with the rate of training, so many of them occur in at most this fraction of files."""
+"""Missing cells are reported if, with the rate of training, so many of them occur in at most this fraction of files."""
 MIN_EXCESS = 0.05
 MIN_RATIO = 2.0
 """And if their fraction exceeds that of training by so much, or so many times: in a large file, chance is small."""
@@ -47,7 +47,7 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True)
 class RowReport:
-    """What further rows hold that training did not.
+    """Content of further rows that the training rows lack.
 
     Attributes
     ----------
@@ -172,7 +172,7 @@ def _find_unseen(
         unseen = {str(value): int(n) for value, n in counts if n and not profile.values.get(str(value))}
     if unseen:
         ranked = sorted(unseen, key=lambda value: -unseen[value])
-        # A value with spaces around it cannot be told from one without them unless it is quoted.
+        # A value with spaces around it cannot be distinguished from one without them unless it is quoted.
         shown = name_first((repr(value) if value != value.strip() else value for value in ranked), MAX_SHOWN_VALUES)
         rows = f"{sum(unseen.values())} of {len(cells)} rows"
         yield Difference(name, {"unseen": dict(unseen)}, f"{name}: {rows} hold values not seen in training: {shown}")
@@ -234,7 +234,7 @@ def _measure_column(profile: ColumnProfile, cells: pd.Series[Any]) -> Drift | No
 def _find_shift(
     name: str, profile: ColumnProfile, cells: pd.Series[Any], drift: Drift, p_value: float
 ) -> Iterator[Difference]:
-    """Yield a shift of the distribution, with the bin of which the frequency changed most."""
+    """Yield a shift of the distribution, with the bin whose frequency changed most."""
     size = name_shift(drift.index, p_value)
     if not size:
         return

@@ -116,7 +116,7 @@ class Model:
         return predict_table(self.estimator, converted.frame).set_axis(rows.index, axis=0)
 
     def check_rows(self, rows: pd.DataFrame) -> tuple[str, ...]:
-        """Return what the rows have that training did not have, a sentence or more for each column.
+        """Return sentences on the content of each column that was absent in training.
 
         Parameters
         ----------
@@ -137,7 +137,7 @@ class Model:
         origin = f"{self.name} ({run})" if self.name else run
         parts = [f"{origin}, {record.run_name or record.dataset}: {record.describe_rows()}"]
         if record.headline:
-            # A model that no rows were kept from has no score of its own.
+            # A model fitted on all rows has no score.
             where = "" if record.n_test else " in the run"
             parts.append(f"{record.headline.replace('_', ' ')} {format_score(record.scores[record.headline])}{where}")
         return "; ".join(parts)

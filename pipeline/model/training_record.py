@@ -78,7 +78,7 @@ TUPLE_FIELDS = ("classes", "features", "trust")
 
 
 class UnreadableRecord(Exception):
-    """A record cannot be read by this version; the message says why."""
+    """A record cannot be read by this version; the message contains the reason."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ class TrainingRecord:
         return self.n_train == self.n_rows > 0
 
     def describe_rows(self) -> str:
-        """Return on how many rows the model was fitted, and what the others were used for.
+        """Return the number of rows on which the model was fitted, and the use of the others.
 
         Examples
         --------
@@ -232,7 +232,7 @@ def profile_columns(dataset: Dataset, rows: np.ndarray) -> dict[str, ColumnProfi
     rows : ndarray of int
         Distinct numbers of rows.
     """
-    # A copy of a whole table would take longer than the profiles.
+    # Copying a whole table would be slower than computing the profiles.
     X: pd.DataFrame = dataset.X if len(rows) == len(dataset.X) else dataset.X.iloc[rows]
     kinds = list_kinds(X)
     return {str(name): profile_column(column, kinds[str(name)]) for name, column in X.items()}
@@ -249,7 +249,7 @@ def format_record(record: TrainingRecord) -> str:
 
 
 def parse_record(text: str) -> TrainingRecord:
-    """Return the record of which the JSON is given; fields that another version wrote are ignored.
+    """Return the record in a JSON text; fields written by another version are ignored.
 
     Parameters
     ----------
