@@ -47,7 +47,7 @@ DARK_SHARE = 0.55
 """From this share of the true class on, a cell is so dark that its number is white."""
 LIGHTEST = np.array([255, 255, 255])
 DARKEST = np.array([8, 69, 148])
-"""From white to the darkest blue of ColorBrewer's scale ``Blues``, which colour-blind readers can tell apart."""
+"""From white to the darkest blue of ColorBrewer's scale ``Blues``, which colour-blind readers can distinguish."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def _write_scores(content: CardContent) -> str:
     table = tabulate_means(content.experiment, content.means)
     # MLflow's page leaves no space between columns, so each begins with a wide one.
     first, *others = table.rows
-    # The headline on test rows is what the run is judged by.
+    # Runs are judged by the headline on test rows.
     judged = (*first[:-1], replace(first[-1], kind=TEXT, is_best=True))
     emphasized = replace(table, rows=(judged, *others))
     return "\n".join(render_markdown(emphasized, WIDE_SPACE)) if len(table.columns) > 1 else ""
@@ -162,7 +162,7 @@ def _count_rows(folds: Sequence[FoldResult]) -> str:
 
 
 def _list_choices(content: CardContent) -> list[str]:
-    """Return what pruning, tuning and a threshold did, values never seen, and the rows that the model was fitted on."""
+    """Return the effects of pruning, tuning and a threshold, unseen values, and the rows of the fit."""
     lines = []
     if pruned := describe_pruned(content.means):
         lines.append(pruned)
@@ -200,7 +200,7 @@ def _write_commands(content: CardContent) -> str:
 
 
 def _write_warnings(content: CardContent) -> str:
-    # Most folds give the same warnings, so each is shown once.
+    # Most folds cause the same warnings, so each is shown once.
     warnings = list(dict.fromkeys(warning for fold in content.folds for warning in fold.model.warnings))
     if not warnings:
         return ""
@@ -212,7 +212,7 @@ def _write_warnings(content: CardContent) -> str:
 
 
 def _write_span(text: str) -> str:
-    """Return a text as code within a line, whatever signs it holds."""
+    """Return a text as inline code, whatever characters it contains."""
     longest = max(len(run) for run in re.findall("`*", text))
     fence = "`" * (longest + 1)
     space = " " if longest else ""
@@ -244,7 +244,7 @@ def draw_confusion_matrix(counts: np.ndarray, labels: Sequence[str]) -> str:
     names = [_shorten(label) for label in labels]
     label_pixels = LETTER_PIXELS * max(len(name) for name in names)
     cell = min(max(MIN_CELL_PIXELS, label_pixels + 2 * GAP_PIXELS), MAX_CELL_PIXELS)
-    # Longer names of columns would overlap, and stand upright.
+    # Longer names of columns would overlap, and are vertical.
     is_upright = label_pixels > cell
     left = MARGIN_PIXELS + TITLE_PIXELS + label_pixels
     top = MARGIN_PIXELS + TITLE_PIXELS + GAP_PIXELS + (label_pixels if is_upright else FONT_PIXELS)

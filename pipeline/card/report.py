@@ -117,7 +117,7 @@ def get_tuned_params(model: FittedModel) -> dict[str, str]:
 
 
 def tabulate_choices(experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> pd.DataFrame:
-    """Return what tuning chose: a line for each fold, and one for the run's model if it was tuned on all rows.
+    """Return the choices of tuning: a line for each fold, and one for the run's model if it was tuned on all rows.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def describe_choices(experiment: Experiment, folds: Sequence[FoldResult]) -> lis
 
 
 def sum_confusions(experiment: Experiment, folds: Sequence[FoldResult]) -> np.ndarray | None:
-    """Return how often each true class (rows) was taken for each class (columns) over all folds; None in regression."""
+    """Return the confusion matrix over all folds, true classes in rows; None in regression."""
     if not experiment.dataset.is_classification:
         return None
     classes = experiment.dataset.classes
@@ -185,7 +185,7 @@ def write_tables(
     model: FittedModel,
     confusions: np.ndarray | None = None,
 ) -> None:
-    """Write the tables of a run as CSV files, what its columns were taken for, and the learner's warnings as text.
+    """Write the tables of a run as CSV files, the inferred kinds of its columns, and the learner's warnings as text.
 
     Parameters
     ----------
@@ -349,7 +349,7 @@ def _describe_escaped_names(experiment: Experiment) -> list[str]:
 
 
 def _describe_threshold(experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel | None) -> list[str]:
-    """Return from which score on the positive class is predicted, and what the threshold was chosen by."""
+    """Return the threshold of the positive class, and the score by which it was chosen."""
     fitted = [*(fold.model for fold in folds), *([] if model is None else [model])]
     chosen = [each.threshold for each in fitted if each.threshold is not None]
     if not chosen:
@@ -369,7 +369,7 @@ def _describe_threshold(experiment: Experiment, folds: Sequence[FoldResult], mod
 
 
 def _describe_unseen_values(folds: Sequence[FoldResult]) -> list[str]:
-    """Return how many test rows hold nominal values that the training rows of their fold lack."""
+    """Return the number of test rows with nominal values that the training rows of their fold lack."""
     n_rows = sum(fold.n_unseen_rows for fold in folds)
     if not n_rows:
         return []
