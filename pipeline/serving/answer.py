@@ -1,4 +1,4 @@
-"""The answer to a request: predictions, and what the rows hold that training did not."""
+"""The answer to a request: predictions, and content of the rows that was absent in training."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def predict_file(request: PredictRequest) -> FilePredictions:
 
 
 def _predict_rows(model: Model, frame: pd.DataFrame, request: PredictRequest) -> tuple[pd.DataFrame, list[str]]:
-    """Return the predictions for a table as the file spells it, and sentences about what training did not have."""
+    """Return the predictions for a table as spelled in the file, and sentences about content absent in training."""
     record = model.record
     rows = convert_rows(record, frame, make_rules(record, request.layout))
     predictions = predict_table(model.estimator, rows.frame)

@@ -1,4 +1,4 @@
-"""What the user asks of a stored model: predictions for a file, or a server."""
+"""Requests to a stored model: predictions for a file, or a server."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ SPLIT_KEYS = {"columns", "data"}
 MAX_SHOWN_LETTERS = 40
 BYTES_OF_CELL = 8
 MEMORY_SHARES = 8
-"""The rows of a request may take one of so many parts of the memory."""
+"""The fraction of the memory that the rows of a request may use is 1 over this number."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ def _read_json(body: bytes) -> RequestRows:
 
 
 def _make_object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object; json would silently take the last value of a key that is given twice."""
+    """Return an object; json would silently use the last value of a duplicate key."""
     made = dict(pairs)
     if len(made) < len(pairs):
         counts = Counter(name for name, _ in pairs)

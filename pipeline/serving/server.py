@@ -206,7 +206,7 @@ async def answer_wrong_address(request: Request, error: Exception) -> Response:
 
 
 async def answer_failure(request: Request, error: Exception) -> Response:
-    """Answer after an unexpected error, of which the server prints the traceback."""
+    """Answer after an unexpected error, whose traceback the server prints."""
     message = f"the model failed: {type(error).__name__}: {error}"
     return _make_error_response(INTERNAL_ERROR, message)
 
@@ -224,7 +224,7 @@ def _make_json_response(text: str, status: int, headers: dict[str, str] | None =
 
 BACKLOG_CONNECTIONS = 128
 GRACE_SECONDS = 1
-"""That requests may take to end after Ctrl-C."""
+"""The seconds that requests may take to end after Ctrl-C."""
 
 
 def open_model(request: ServeRequest) -> tuple[Model, socket.socket]:
@@ -239,7 +239,7 @@ def open_model(request: ServeRequest) -> tuple[Model, socket.socket]:
     UserError
         There is no such model, the port is in use, or the host is not this machine.
     """
-    # A port in use is found before the model is loaded, which takes longer.
+    # A port in use is detected before the model is loaded, which takes longer.
     opened = open_socket(request.host, request.port)
     try:
         model = load_model(
@@ -321,7 +321,7 @@ def make_server(model: Model) -> uvicorn.Server:
         lifespan="off",
         ws="none",
         access_log=False,
-        # Loggers keep what the process has set; warnings and errors go to standard error.
+        # Loggers keep the settings of the process; warnings and errors go to standard error.
         log_config=None,
         server_header=False,
         timeout_graceful_shutdown=GRACE_SECONDS,

@@ -62,7 +62,7 @@ def fit_on_all_rows(experiment: Experiment) -> FittedModel:
 
 
 def make_final_split(experiment: Experiment) -> Split:
-    """Return the rows that the learner is fitted on, and the validation part of what is learnt on other rows."""
+    """Return the rows on which the learner is fitted, and the validation part for choices on other rows."""
     needs_other_rows = experiment.pruning.needs_rows or experiment.decision_folds == 0
     return _make_split(experiment, with_validation=needs_other_rows)
 
@@ -75,7 +75,7 @@ def count_tuning_rows(experiment: Experiment) -> int:
 
 
 def _make_split(experiment: Experiment, *, with_validation: bool) -> Split:
-    # The seed of the run's own splits, so that the model of a cross-validation is fitted on the same rows again.
+    # The seed of the run's splits, so that the model of a cross-validation is fitted on the same rows again.
     seed = derive_seed(experiment.seed, "split")
     return experiment.splitter.make_full_split(experiment.split_input, seed, with_validation=with_validation)
 
@@ -104,7 +104,7 @@ CURE = (
 
 
 def describe_choice(store: Store, run: StoredRun, *, is_best: bool) -> list[str]:
-    """Return why the score of a run may be too good, and what gives an honest one; nothing if it was the only one.
+    """Return why the score of a run may be too good, and how to obtain an honest one; nothing if it was the only one.
 
     The best of several scores is, on average, above the score that its configuration has on new rows.
 
@@ -143,7 +143,7 @@ def describe_choice(store: Store, run: StoredRun, *, is_best: bool) -> list[str]
 
 
 def describe_procedure(experiment: Experiment, model: FittedModel) -> list[str]:
-    """Return what tuning, pruning, calibration and a threshold chose, a sentence each, and on which rows.
+    """Return a sentence for each choice of tuning, pruning, calibration and a threshold, with its rows.
 
     Parameters
     ----------
@@ -291,7 +291,7 @@ def _make_record(run: LoadedRun, model: FittedModel) -> TrainingRecord:
 
 
 def _describe_audit(run: LoadedRun) -> list[str]:
-    """Return what the audit of the run found, such as a column that gives the target away."""
+    """Return the findings of the audit of the run, such as a column that reveals the target."""
     try:
         warnings = json.loads(run.stored.tags.get("audit_warnings", "[]"))
     except ValueError:  # cut, because it was longer than a tag may be
@@ -312,7 +312,7 @@ def _describe_changes(run: LoadedRun) -> list[str]:
 
 
 def _make_tags(record: TrainingRecord) -> dict[str, str]:
-    """Return what tables and pages show of a version: the rows, the scores of the run, and the digest of the data."""
+    """Return the tags of a version for tables and pages: rows, scores of the run, and the digest of the data."""
     counts = {name: getattr(record, name) for name in ("n_rows", "n_train", "n_validation", "n_test")}
     tags = {
         "run_name": record.run_name,
