@@ -1,10 +1,10 @@
 """Calls of a store with a time limit, because MLflow's client would retry some for minutes or forever.
 
-A call runs in a thread of its own, since neither a server that sends a byte now and then nor a locked database lets
+A call runs in a separate thread, since neither a server that sends a byte now and then nor a locked database lets
 itself be interrupted. What fails for a moment is repeated until the limit; then the store counts as lost, and each
 further call has a short time and a single attempt, until one succeeds.
 
-Some errors of MLflow's client mean that a store cannot be used; all others are answers of a store that works. A server
+Some errors of MLflow's client mean that a store cannot be used; all others are responses of a working store. A server
 is asked a question before it is used, because MLflow's client would repeat its requests for minutes in silence.
 """
 
@@ -43,11 +43,11 @@ MAX_CALL_SECONDS = 22.0
 MAX_LOST_CALL_SECONDS = 3.0
 """The time of a call to a store that was lost before."""
 MAX_PROMPT_SECONDS = 1.0
-"""A call that takes longer when it is interrupted shows that the store is lost."""
+"""The time after which an interrupted call indicates a lost store."""
 FIRST_PAUSE_SECONDS = 0.5
 PAUSE_FACTOR = 1.6
 MIN_BYTES_PER_SECOND = 100_000
-"""Transfers of files have a second more for each of these amounts."""
+"""Transfers of files get an additional second for each of these amounts."""
 POLL_SECONDS = 0.25
 """The time until the files of a transfer are measured again."""
 TIMEOUT_VARIABLE = "MLFLOW_HTTP_REQUEST_TIMEOUT"
@@ -62,19 +62,19 @@ LOCKED_WORDS = ("locked", "busy")
 """Words of SQLite for a file that another process writes."""
 SQLITE_MODULE = "sqlite3"
 BODY_WORDS = "Response body:"
-"""MLflow's client writes this where it did not get an answer of MLflow's server."""
+"""The text of MLflow's client if the response is not from an MLflow server."""
 TEMPORARY_CODES = ("TEMPORARILY_UNAVAILABLE", "INTERNAL_ERROR", "REQUEST_LIMIT_EXCEEDED")
 TEMPORARY_STATUSES = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
 MAX_REASON_LETTERS = 300
 HEALTH = "/health"
-"""The path of the question."""
+"""The path of the request."""
 DATABASES_WITH_TIMEOUT = ("postgresql", "mysql")
-"""Databases whose drivers take ``connect_timeout``, in seconds."""
+"""Databases whose drivers accept ``connect_timeout``, in seconds."""
 
 
 @dataclass
 class Deadline:
-    """When a call is given up: its seconds, and more for the files that are below its folder by then."""
+    """The time limit of a call, extended for the files in its folder."""
 
     seconds: float
     folder: Path | None = None
@@ -82,7 +82,7 @@ class Deadline:
 
     @property
     def seconds_left(self) -> float:
-        """The time until the call is given up; 0 when it is over."""
+        """The remaining time of the call; 0 when it is over."""
         n_bytes = 0 if self.folder is None else measure_folder(self.folder)
         return max(0.0, self.start + self.seconds + n_bytes / MIN_BYTES_PER_SECOND - time.monotonic())
 
@@ -115,7 +115,7 @@ class LimitedCalls:
         folder: str | None = None,
         **options: Any,
     ) -> T:
-        """Call a function that reads or writes the store, and return what it returns.
+        """Call a function that reads or writes the store, and return its result.
 
         Parameters
         ----------
@@ -123,9 +123,9 @@ class LimitedCalls:
         *arguments, **options
             Of the function.
         seconds : float, optional
-            Another limit than that of most calls. The call has one attempt then, and does no harm if it fails.
+            A special limit. The call then has one attempt, and its failure is harmless.
         folder : str, optional
-            The call sends the files below it, or receives them there.
+            The folder of the files that the call sends or receives.
 
         Raises
         ------
@@ -140,7 +140,7 @@ class LimitedCalls:
         try:
             answer = self._repeat(partial(function, *arguments, **options), deadline, is_single)
         except FaultyStore as error:
-            # Only a call that has more than one attempt is worth another question.
+            # Only a call with more than one attempt is worth another request.
             is_silent = error.fault.is_silence and self._file is None and not is_single
             fault = Fault(ask_once(self._uri) or error.fault.reason) if is_silent else error.fault
             self.is_lost |= seconds is None
@@ -184,7 +184,7 @@ class LimitedCalls:
             raise StoreError(f"tracking.uri={str(self._file)!r}: the file was {verb} while the command was running.")
 
     def _explain(self, fault: Fault) -> StoreError:
-        """Return the error that says why the store is lost."""
+        """Return the error with the reason why the store is lost."""
         shown = str(self._file) if self._file is not None else hide_secrets(self._uri)
         holders = describe_holders(self._file) if fault.is_lock and self._file is not None else ""
         cure = LOCK_CURE if holders else FULL_CURE if "full" in fault.reason else CURE
@@ -193,7 +193,7 @@ class LimitedCalls:
 
 
 class LimitedClient:
-    """MLflow's client, each call of which ends within a limit of time.
+    """MLflow's client with a time limit for each call.
 
     Parameters
     ----------
@@ -221,13 +221,13 @@ class LimitedClient:
 
 
 def limit_client(client: MlflowClient, calls: LimitedCalls, seconds: float | None = None) -> MlflowClient:
-    """Return MLflow's client with limits of time, in place of those that it may have."""
+    """Return MLflow's client with these time limits, in place of existing ones."""
     plain = client._client if isinstance(client, LimitedClient) else client
     return cast("MlflowClient", LimitedClient(plain, calls, seconds))
 
 
 def require_answer(uri: str) -> None:
-    """Reject a server, or a database on one, that does not answer a single question.
+    """Reject a server, or a database on one, that does not respond to a single request.
 
     Parameters
     ----------
@@ -295,7 +295,7 @@ def attempt(function: Callable[[], T], deadline: Deadline) -> T:
 
 
 def _settle(future: Future[T], function: Callable[[], T]) -> None:
-    """Call a function, and give its answer or its error to a future."""
+    """Call a function, and pass its result or its error to a future."""
     try:
         future.set_result(function())
     except BaseException as error:
@@ -361,7 +361,7 @@ def find_fault(error: BaseException) -> Fault | None:
     Returns
     -------
     Fault or None
-        None if the store works and has refused the call, for example because there is no such run.
+        None if the store works and has rejected the call, for example because there is no such run.
     """
     for each in _list_causes(error):
         fault = _find_database_fault(each) or _find_network_fault(each) or _find_answer_fault(each)
@@ -371,14 +371,14 @@ def find_fault(error: BaseException) -> Fault | None:
 
 
 def find_cause(error: BaseException) -> str:
-    """Return the first line of the innermost error: the outer ones repeat the address and name classes."""
+    """Return the first line of the innermost error, since the outer ones repeat the address and name classes."""
     *_, innermost = _list_causes(error)
     reason = getattr(innermost, "strerror", None) or str(innermost).strip() or type(innermost).__name__
     return _shorten(reason)
 
 
 def _list_causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and those that it was raised for, the outermost first."""
+    """Yield an error and its causes, the outermost first."""
     following: BaseException | None = error
     while following is not None:
         yield following
@@ -415,7 +415,7 @@ def _find_network_fault(error: BaseException) -> Fault | None:
 
 
 def _find_answer_fault(error: BaseException) -> Fault | None:
-    """Return the fault of a server that does not answer as MLflow's does: that of a proxy, for example."""
+    """Return the fault of a server that does not respond like MLflow's, such as a proxy."""
     from mlflow.exceptions import MlflowException, RestException
 
     if not isinstance(error, MlflowException):
@@ -440,15 +440,15 @@ def is_server(uri: str) -> bool:
 
 
 def make_question(uri: str, seconds: float) -> Callable[[], None]:
-    """Return a function that asks a server, or a database on one, and raises why it cannot be used.
+    """Return a function that sends a request to a server, or a database on one, and raises its fault.
 
-    What it needs is imported here, before its time is taken.
+    Its imports are done here, before its time starts.
 
     Parameters
     ----------
     uri : str
     seconds : float
-        In which each step of the answer is expected.
+        The limit for each step of the response.
 
     Raises
     ------
@@ -472,7 +472,7 @@ def make_question(uri: str, seconds: float) -> Callable[[], None]:
             f"tracking.uri={hide_secrets(uri)!r} needs a database driver that is not installed: {error.name}; "
             'for PostgreSQL: pip install "psycopg[binary]".'
         ) from error
-    except (ArgumentError, NoSuchModuleError):  # MLflow says what is wrong with it
+    except (ArgumentError, NoSuchModuleError):  # MLflow reports the error
         return lambda: None
     return partial(_ask_database, engine)
 

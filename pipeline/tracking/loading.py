@@ -22,17 +22,17 @@ from bakeoff.pipeline.tracking.run_content import fetch_folder
 from bakeoff.pipeline.tracking.store import Store, open_store
 
 DECISIVE_PACKAGES = ("bakeoff", "scikit-learn")
-"""Packages of which another version may predict otherwise; of the others, versions are recorded and not compared."""
+"""Packages whose other versions may predict differently; versions of others are recorded and not compared."""
 
 
 @dataclass(frozen=True)
 class FoundModel:
-    """A stored model that a word names.
+    """A stored model named by a word.
 
     Attributes
     ----------
     run_id : str
-        The run that it comes from.
+        The run from which it comes.
     model_id : str
         Of the logged model.
     name : str
@@ -72,7 +72,7 @@ def find_model(store: Store, word: str, dataset: str = "") -> FoundModel:
 def load_model(word: str, uri: str | None, experiment: str, dataset: str = "", trust: Sequence[str] = ()) -> Model:
     """Load the model that a word names.
 
-    Only types that were reviewed are read, and those of the packages in ``trust``, whatever the store says.
+    Only reviewed types and those of the packages in ``trust`` are read, regardless of the store.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def load_model(word: str, uri: str | None, experiment: str, dataset: str = "", t
     dataset : str
         Restricts ``latest`` and ``best`` to runs on this dataset.
     trust : sequence of str
-        Packages of the user whose code the model may run.
+        User-defined packages whose code the model may run.
 
     Raises
     ------
@@ -162,7 +162,7 @@ def _read_estimator(
 
 
 def _compare_versions(then: Mapping[str, str]) -> list[str]:
-    """Return a sentence for each package whose version is another one than that with which a model was fitted."""
+    """Return a sentence for each package whose version differs from that with which a model was fitted."""
     notes = []
     for name, now in _read_decisive_versions().items():
         if name in then and _shorten(then[name]) != _shorten(now):
@@ -176,5 +176,5 @@ def _read_decisive_versions() -> dict[str, str]:
 
 
 def _shorten(version: str) -> str:
-    """Return the first two numbers of a version: a third one stands for corrections alone."""
+    """Return the first two numbers of a version: a third one only denotes corrections."""
     return ".".join(version.split(".")[:2])

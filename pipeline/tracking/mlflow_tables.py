@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
 
 ARTIFACTS_FOLDER = "artifacts"
-"""Beside the database, with a folder for each experiment."""
+"""The folder next to the database, with a subfolder for each experiment."""
 LOCAL_FOLDERS = (ARTIFACTS_FOLDER, "mlruns")
-"""The folders of artifacts in the folder of a store, ours and MLflow's own."""
+"""The folders of artifacts in the folder of a store, from bakeoff and from MLflow."""
 DEFAULT_EXPERIMENT = "Default"
-"""MLflow creates it with each store."""
+"""The experiment that MLflow creates with each store."""
 STORE_TABLES = frozenset({"experiments", "runs", "metrics", "params", "tags"})
-"""Tables that each version of MLflow has had."""
+"""Tables common to all versions of MLflow."""
 ADDRESS_COLUMNS = (
     ("experiments", "artifact_location"),
     ("runs", "artifact_uri"),
@@ -34,7 +34,7 @@ ADDRESS_COLUMNS = (
     ("model_versions", "source"),
     ("model_versions", "storage_location"),
 )
-"""Where MLflow's tables have addresses; experiments come first, because they tell the folder of the others."""
+"""Where MLflow's tables have addresses; experiments come first, because they determine the folder of the others."""
 DATASETS = "datasets"
 DATASET_SOURCE = "dataset_source"
 """The column with JSON that names the source of a dataset."""
@@ -83,7 +83,7 @@ class StoredItem(NamedTuple):
 
     @property
     def is_deleted(self) -> bool:
-        """Whether it was deleted in MLflow, which keeps its row and its files."""
+        """Whether it is marked as deleted in MLflow, which keeps its row and its files."""
         return self.stage == "deleted"
 
 
@@ -97,12 +97,12 @@ class ScoredJob(NamedTuple):
 
 
 def get_backend(client: MlflowClient) -> Any:
-    """Return MLflow's access to its database or its server, which has more methods than its client."""
+    """Return MLflow's interface to its database or its server, which has more methods than its client."""
     return client._tracking_client.store
 
 
 def has_database(client: MlflowClient) -> bool:
-    """Whether the store is a database that this process reads by itself; a server is none."""
+    """Whether the store is a database that this process reads directly, unlike a server."""
     return hasattr(get_backend(client), "engine")
 
 
@@ -121,7 +121,7 @@ def read_rows(client: MlflowClient, query: str, **values: str) -> list[tuple[Any
 
 
 def read_items(client: MlflowClient, query: str) -> dict[str, StoredItem]:
-    """Return the runs, models or experiments of a store by their ids, those that were deleted in MLflow included."""
+    """Return the runs, models or experiments of a store by their ids, including those deleted in MLflow."""
     rows = read_rows(client, query)
     return {str(item_id): StoredItem(str(item_id), str(owner), *others) for item_id, owner, *others in rows}
 
@@ -129,7 +129,7 @@ def read_items(client: MlflowClient, query: str) -> dict[str, StoredItem]:
 def delete_rows(
     client: MlflowClient, runs: Collection[str], models: Collection[str], experiments: Collection[str]
 ) -> None:
-    """Delete runs, models and experiments for good, by their ids."""
+    """Delete runs, models and experiments permanently, by their ids."""
     backend = get_backend(client)
     for model_id in models:
         backend._hard_delete_logged_model(model_id)
@@ -163,7 +163,7 @@ def create_tables(path: Path, uri: str, folder: Path) -> None:
 
 
 def locate_default_experiment(path: Path, folder: Path) -> None:
-    """Let MLflow's default experiment keep its artifacts where the others of a store in a folder do."""
+    """Move the artifacts of MLflow's default experiment next to those of the other experiments."""
     place = (folder / ARTIFACTS_FOLDER / DEFAULT_EXPERIMENT).as_uri()
     with closing(sqlite3.connect(path)) as database, database:
         database.execute("UPDATE experiments SET artifact_location = ? WHERE experiment_id = 0", (place,))
@@ -185,7 +185,7 @@ def move_dataset_sources(database: sqlite3.Connection, old: Path, new: Path) -> 
 
 @cache
 def read_schemas() -> tuple[str, frozenset[str]]:
-    """Return the schema of the installed MLflow, empty if it cannot be told, and all that it knows."""
+    """Return the schema of the installed MLflow, empty if it is unknown, and all known schemas."""
     spec = find_spec("mlflow")
     assert spec is not None
     folder = Path(str(spec.origin)).parent / "store" / "db_migrations" / "versions"

@@ -1,4 +1,4 @@
-"""Models in MLflow: each run has one, which is found by the id of the run."""
+"""Models in MLflow: each run has one, identified by the id of the run."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ PRELOADED_MODULES = (
     "skops.io",
     "sqlalchemy.dialects.sqlite",
 )
-"""What a run imports late."""
+"""Modules that a run imports late."""
 TOOLS = ("pip", "setuptools", "wheel")
 PACKAGES = ("mlflow", "bakeoff", "numpy", "pandas", "scikit-learn", "skops")
 """The packages that a model needs, in the order in which MLflow lists them."""
@@ -58,20 +58,20 @@ def save_model(
     Parameters
     ----------
     estimator : estimator
-        Takes the columns of the dataset as they are.
+        A fitted estimator, which accepts the raw columns of the dataset.
     folder : Path
         An empty folder.
     record : mlflow.models.Model
-        Has the id of the model, and is completed here.
+        The record with the id of the model, which is completed here.
     training : TrainingRecord
-        Is written beside the estimator, with the packages whose code the estimator needs.
+        The record written next to the estimator, with the packages whose code the estimator needs.
     trust : sequence of str
         Packages whose types the estimator may hold.
 
     Raises
     ------
     UntrustedType
-        The model holds a type that is not trusted.
+        The model contains a type that is not trusted.
     """
     import skops.io
 
@@ -102,7 +102,7 @@ def save_model(
 
 
 def add_flavors(record: Model, types: Sequence[str], code: str | None = None) -> None:
-    """Record how the file is loaded: as a scikit-learn estimator, and as MLflow's generic Python function.
+    """Record the loaders of the file: as a scikit-learn estimator, and as MLflow's generic Python function.
 
     This and `environment_files` are what `mlflow.sklearn.save_model` writes, except for the loader of the function; a
     test compares them. That function would also read the versions of all installed packages, which takes a tenth of a
@@ -112,9 +112,9 @@ def add_flavors(record: Model, types: Sequence[str], code: str | None = None) ->
     ----------
     record : mlflow.models.Model
     types : sequence of str
-        That the estimator holds and skops does not know.
+        Types in the estimator that are unknown to skops.
     code : str, optional
-        The folder of the sources of the user's own packages, in the folder of the model.
+        The folder with the sources of user-defined packages, in the folder of the model.
     """
     own_code = {"code": code} if code else {}
     record.add_flavor(

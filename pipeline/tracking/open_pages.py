@@ -1,4 +1,4 @@
-"""MLflow's pages of a store: the addresses that open on its views, and the server that shows them on this machine."""
+"""MLflow's pages of a store: the addresses of its views, and the server for them on this machine."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Pages:
     lines : tuple of str
         The addresses of the views, and notes.
     is_served : bool
-        Whether they are served already, because the store is a server.
+        Whether they are already served, because the store is a server.
     """
 
     uri: str
@@ -65,7 +65,7 @@ def open_pages(request: PagesRequest) -> Pages:
     Raises
     ------
     UserError
-        There is no such store, experiment or sweep, or the port is not a free one.
+        There is no such store, experiment or sweep, or the port is in use.
     """
     uri = store_uri(request.tracking__uri)
     if is_server(uri):
@@ -76,14 +76,14 @@ def open_pages(request: PagesRequest) -> Pages:
     _require_free_port(request.port)
     file = find_file(uri)
     if file is not None:
-        # The server reads the addresses of the database, whether the views can be written or not.
+        # The server reads the addresses of the database, even if the views cannot be written.
         prepare_file(file)
     address = f"http://{HOST}:{request.port}"
     return Pages(uri, tuple(_iterate_lines(uri, address, request)), is_served=False)
 
 
 def serve_pages(pages: Pages, port: int) -> NoReturn:
-    """Become MLflow's server of the pages, which Ctrl-C ends."""
+    """Replace this process by MLflow's server of the pages, until Ctrl-C."""
     os.environ.setdefault("MLFLOW_SERVER_ENABLE_JOB_EXECUTION", "false")  # the server starts about five times faster
     # Not among the arguments, which every user of the machine can read.
     os.environ["MLFLOW_BACKEND_STORE_URI"] = pages.uri
@@ -92,7 +92,7 @@ def serve_pages(pages: Pages, port: int) -> NoReturn:
 
 
 def _iterate_lines(uri: str, address: str, request: PagesRequest) -> Iterator[str]:
-    """Write the views and yield the addresses that open on them, or why there are none."""
+    """Write the views and yield their addresses, or the reason why there are none."""
     quiet_mlflow()
     reason = views.explain_unreadable(uri)
     if reason:

@@ -19,13 +19,13 @@ import bakeoff
 from bakeoff.pipeline.tracking.heartbeat import identify_process
 
 VERSIONED_MODULES = {"numpy": "numpy", "scipy": "scipy", "pandas": "pandas", "scikit-learn": "sklearn"}
-"""The packages that a result may depend on, and the modules that know their versions."""
+"""The packages on which a result may depend, and the modules with their versions."""
 GIT_TIMEOUT_SECONDS = 10
 QUIET_GIT = ("--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 """Flags with which git runs no program that a repository names, filters of files aside."""
 FILTERS = r"^filter\..*\.(clean|process)$"
 OWN_SCOPES = ("local", "worktree")
-"""Of the configurations of git, those that come with a repository."""
+"""The scopes of git configurations that come with a repository."""
 
 
 @cache
@@ -92,7 +92,7 @@ def read_versions() -> dict[str, str]:
 
 
 def describe_arithmetic() -> dict[str, str]:
-    """Return what may change the last bits of a sum: the BLAS with its kind of processor, and the numbers of threads.
+    """Return the influences on the last bits of a sum: the BLAS with its kind of processor, and the numbers of threads.
 
     Returns
     -------
@@ -113,7 +113,7 @@ def describe_arithmetic() -> dict[str, str]:
 
 @cache
 def find_thread_pools() -> Any:
-    """Return threadpoolctl's controller of the libraries that have threads of their own; finding them takes 10 ms."""
+    """Return threadpoolctl's controller of the libraries with threads; finding them takes 10 ms."""
     # scikit-learn depends on threadpoolctl, which publishes no types.
     return importlib.import_module("threadpoolctl").ThreadpoolController()
 
@@ -125,13 +125,13 @@ def pin_versions(*packages: str) -> tuple[str, ...]:
     for name in packages:
         try:
             pinned.append(f"{name}=={version(name)}")
-        except PackageNotFoundError:  # bakeoff itself, in a checkout that is not installed
+        except PackageNotFoundError:  # bakeoff itself, in a checkout without installation
             continue
     return tuple(pinned)
 
 
 def _run_git(folder: Path, *words: str) -> str:
-    """Return what a git command prints; nothing if it fails or there is no git.
+    """Return the output of a git command; empty if it fails or there is no git.
 
     The configuration of a repository that somebody else made may name programs, which git would run for the state of
     its files.

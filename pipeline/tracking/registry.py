@@ -18,25 +18,25 @@ if TYPE_CHECKING:
 LATEST = "latest"
 BEST = "best"
 RUN_ID_LIKE = re.compile(r"[0-9a-f]{8,32}")
-"""What is taken for the id of a run, or its beginning."""
+"""The form of the id of a run, or its beginning."""
 NAME = re.compile(r"\w[\w.-]{0,254}")
 ALIAS = re.compile(r"[\w-]{1,255}")
 RESERVED_ALIAS = re.compile(r"latest|v\d+", re.IGNORECASE)
-"""MLflow keeps these for versions."""
+"""Aliases that MLflow reserves for versions."""
 MAX_SHOWN_NAMES = 10
 MODEL_ID = re.compile(r"\bm-[0-9a-f]{32}\b")
-"""The id of a logged model, which stands in the URI of its files."""
+"""The id of a logged model in the URI of its files."""
 
 
 @dataclass(frozen=True)
 class ModelName:
-    """What a word says about a registered model.
+    """A registered model named by a word.
 
     Attributes
     ----------
     name : str
     alias, version : str
-        At most one is given; neither stands for the newest version.
+        At most one is given; without either, it is the newest version.
     """
 
     name: str
@@ -58,7 +58,7 @@ class RegisteredVersion:
     version : int
     aliases : tuple of str
     run_id : str
-        The run that chose the model; empty if the version does not say.
+        The run from which the model comes; empty if it is unknown.
     model_id : str
         Of the logged model; empty if the files are somewhere else.
     source : str
@@ -81,7 +81,7 @@ class RegisteredVersion:
 
 
 def parse_model_name(word: str, key: str) -> ModelName:
-    """Return the name under which a model is to be registered, with its alias.
+    """Return the name for registering a model, with its alias.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def parse_model_name(word: str, key: str) -> ModelName:
 
 
 def names_run(word: str) -> bool:
-    """Return whether a word has the form of one that names a run; the others name registered models."""
+    """Return whether a word has the form of a name of a run; others name registered models."""
     return word in (LATEST, BEST) or RUN_ID_LIKE.fullmatch(word) is not None
 
 
@@ -178,7 +178,7 @@ def list_versions(store: Store, name: str = "") -> list[RegisteredVersion]:
     query = f"name = '{name}'" if name else ""
     pages = iterate_pages(partial(registry.search_model_versions, filter_string=query))
     found = [each for page in pages for each in page]
-    # A search does not say which aliases the versions have.
+    # The results of a search do not contain the aliases of the versions.
     aliases = {name: registry.get_registered_model(name).aliases for name in {each.name for each in found}}
     versions = [_read_version(each, aliases[each.name]) for each in found]
     return sorted(versions, key=lambda each: (each.name, each.version))
@@ -192,7 +192,7 @@ def register_version(
     tags: Mapping[str, str] | None = None,
     description: str = "",
 ) -> RegisteredVersion:
-    """Register a logged model as a new version, and move the alias to it; if that fails, nothing stays.
+    """Register a logged model as a new version, and move the alias to it; if that fails, nothing is left.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def find_alias(store: Store, name: ModelName) -> RegisteredVersion | None:
 
 
 def _read_model_word(word: str) -> ModelName:
-    """Return what a word such as ``titanic``, ``titanic@champion`` or ``titanic/3`` names, without looking it up."""
+    """Parse a word such as ``titanic``, ``titanic@champion`` or ``titanic/3``, without looking it up."""
     for sign, noun in (("@", "alias"), ("/", "version")):
         if word.endswith(sign):
             raise UserError(f"{word!r} names no {noun}; write NAME, NAME@ALIAS or NAME/VERSION.")
@@ -259,7 +259,7 @@ def open_registry(store: Store) -> MlflowClient:
     """Return a client of the registered models of a store."""
     from mlflow import MlflowClient
 
-    # Without a registry of its own, a client would use that of MLflow's global settings.
+    # Without an explicit registry, a client would use that of MLflow's global settings.
     return limit_client(MlflowClient(tracking_uri=store.uri, registry_uri=store.uri), store.calls)
 
 

@@ -1,4 +1,4 @@
-"""Permanent deletion of runs and models: the selection, what is deleted with them, and what is kept.
+"""Permanent deletion of runs and models: the selection, dependent items, and items that are kept.
 
 MLflow's own ``mlflow gc`` deletes the runs that were marked as deleted, and leaves their models, which are most of the
 bytes. MLflow's search returns neither deleted models nor those of runs that are gone, so its tables are read.
@@ -129,7 +129,7 @@ class Removal:
 
 
 def plan_removal(request: RemovalRequest) -> tuple[Store, Removal]:
-    """Return the store, and what the deletion of runs deletes.
+    """Return the store, and the plan of the deletion of runs.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def plan_garbage(request: CollectionRequest) -> tuple[Store, Removal]:
 
 
 def require_database(store: Store, verb: str) -> None:
-    """Reject a server, which alone reaches its files; the verb begins the message."""
+    """Reject a server, whose files are inaccessible; the verb begins the message."""
     if is_server(store.uri):
         raise UserError(
             f"{verb}: {store.uri} is a server, whose files are on its machine; run this command there with "
@@ -192,7 +192,7 @@ def require_database(store: Store, verb: str) -> None:
 
 
 def remove(store: Store, removal: Removal) -> None:
-    """Delete what was planned, files first, so that an interrupted deletion can be repeated.
+    """Carry out a plan, files first, so that an interrupted deletion can be repeated.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def remove(store: Store, removal: Removal) -> None:
 
 
 def shrink_database(store: Store) -> str:
-    """Give back the space of deleted rows; return why that was not possible, empty if it was.
+    """Free the space of deleted rows; return why that was not possible, empty if it was.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ def _find_run_ids(store: Store, request: RemovalRequest) -> list[str]:
 def _plan(
     store: Store, runs: Sequence[StoredItem], models: Sequence[StoredItem], is_registered_included: bool
 ) -> Removal:
-    """Return what is deleted with some runs and models, less what must stay."""
+    """Return the plan of deleting runs and models, without the items that must stay."""
     run_ids, model_ids = _ids(runs), _ids(models)
     versions = [each for each in list_versions(store) if each.run_id in run_ids or each.model_id in model_ids]
     reasons = {run.item_id: "its process is running" for run in runs if _is_running(store, run)}
@@ -250,7 +250,7 @@ def _plan(
         for version in versions:
             aliases = "".join(f" @{alias}" for alias in version.aliases)
             reason = f"version {version.version} of {version.name}{aliases} is registered"
-            # A version that names no run or no model keeps none.
+            # A version without a run or a model keeps none.
             kept_ids = {version.model_id, version.run_id} - {""}
             reasons |= dict.fromkeys(kept_ids, f"{reason}; registered=true deletes it as well")
     deleted_runs = [run for run in runs if run.item_id not in reasons]

@@ -189,7 +189,7 @@ class MLflowRun:
             self._client.log_text(self._id, text, "traceback.txt")
 
     def _keep_results(self, results: RunResults, kept: KeptRun) -> str:
-        """Keep what could not be stored on this machine, and return a sentence about it."""
+        """Keep unstored results on this machine, and return a sentence about it."""
         folder = find_kept_folder(self._store.uri, self._description.tags)
         try:
             keep_result(folder, kept, results)
@@ -310,7 +310,7 @@ def _naming_disk_faults(what: str) -> Iterator[None]:
 
 @dataclass
 class MLflowTracker:
-    """Keep runs in MLflow.
+    """A tracker that keeps runs in MLflow.
 
     Parameters
     ----------
@@ -328,7 +328,7 @@ class MLflowTracker:
     store: Store | None = field(default=None, init=False)
 
     def find_store(self) -> Store | None:
-        """Return the store if it exists; create none."""
+        """Return the store if it exists; it is not created."""
         if self.store is None and store_exists(store_uri(self.uri)):
             self.open_store()
         return self.store

@@ -1,4 +1,4 @@
-"""What a run stores: metrics, params and tags, its dataset, and its files: tables, figures and the configuration.
+"""The content of a run: metrics, params and tags, its dataset, and its files: tables, figures and the configuration.
 
 Values are written as MLflow's entities, in as few calls as possible, and are cut to the lengths that MLflow stores
 without a warning.

@@ -34,7 +34,7 @@ ESCAPED_SIGNS = "%?"
 ESCAPED_ROOT = "%2F"
 """The beginning of an absolute path with escapes."""
 LOCKS = Path("/proc/locks")
-"""The locks that the kernel of Linux knows: number, kind, mode, access, process, device:inode, first and last byte."""
+"""The locks known to the Linux kernel: number, kind, mode, access, process, device:inode, first and last byte."""
 WRITE_ACCESS = "WRITE"
 FIELD_COUNT = 8
 SUFFIXES = ("", "-shm", "-wal", "-journal")
@@ -45,7 +45,7 @@ LOCAL_SCHEMES = ("", "file", "models", "runs", "mlflow-artifacts")
 
 
 def sqlite_uri(path: Path) -> str:
-    """Return the URI by which MLflow opens a file, whatever the names of its folders are.
+    """Return the URI by which MLflow opens a file, with escapes for special names of folders.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def create_sqlite(path: Path) -> bool:
         raise UserError(f"tracking.uri: {str(path)!r} is not a regular file; name another one.")
     if not is_writable(path):
         raise UserError(f"tracking.uri: {str(path)!r} cannot be written; change its permissions or name another file.")
-    # The process that started this one has looked.
+    # The parent process has already checked.
     if parent_process() is None:
         require_store(path)
     return False
@@ -199,7 +199,7 @@ def require_store(path: Path) -> None:
 
 
 def _require_tables(database: sqlite3.Connection, path: Path) -> None:
-    """Reject what is no database, the tables of another program, and those of another version of MLflow."""
+    """Reject files that are not databases, and tables of other programs or other versions of MLflow."""
     shown = f"tracking.uri: {str(path)!r}"
     try:
         query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"

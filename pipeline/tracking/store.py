@@ -1,7 +1,7 @@
 """The store of runs: found, created once under a lock, or rejected; and the search for runs in it.
 
 Whoever may write to a store may write runs into it, by hand or with other programs. A run whose tags or params cannot
-be read is left out, with a message, and does not keep the others from being compared, resumed or deleted.
+be read is left out, with a message, and does not prevent others from being compared, resumed or deleted.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def store_uri(given: str | None) -> str:
         ) from None
     is_file = uri.startswith(SQLITE_PREFIX) or "://" not in uri
     if is_file and find_secrets(uri):
-        # It would become a part of the name of the file.
+        # The password would become a part of the name of the file.
         raise UserError(f"tracking.uri={uri!r}: a SQLite file takes no password; leave out what follows the name.")
     if is_file:
         path = read_given_path(uri).absolute()
@@ -340,7 +340,7 @@ def find_fault(run: Any) -> str:
 
 
 def leave_out_faulty(runs: Sequence[Any]) -> list[Any]:
-    """Return the runs that can be read, and print which ones are left out.
+    """Return the readable runs, and print those left out.
 
     Parameters
     ----------
@@ -367,7 +367,7 @@ def tidy_name(text: str) -> str:
 
 @cache
 def _say_left_out(faults: tuple[tuple[str, str], ...]) -> None:
-    """Print which runs are left out, once in a process."""
+    """Print the runs that are left out, once per process."""
     ids = [run_id for run_id, _ in faults]
     shown = ", ".join(ids[:MAX_SHOWN_RUNS]) + (", …" if len(ids) > MAX_SHOWN_RUNS else "")
     runs = count_nouns(len(ids), "run is", "runs are")
@@ -379,7 +379,7 @@ def _say_left_out(faults: tuple[tuple[str, str], ...]) -> None:
 
 
 def _is_plain(value: str) -> bool:
-    """Whether a text can stand in a query of MLflow."""
+    """Whether a text is allowed in an MLflow query."""
     return "'" not in value and not CONTROL_SIGNS.search(value)
 
 

@@ -98,7 +98,7 @@ def _parse_config(text: str, run_id: str) -> dict[str, Any]:
 
 
 def find_source(run: Any) -> str:
-    """Return where the rows of one of MLflow's runs came from: absolute paths; empty if the run does not say."""
+    """Return the source of the rows of an MLflow run: absolute paths; empty if it is unknown."""
     if run.inputs is None or not run.inputs.dataset_inputs:
         return ""
     try:
@@ -119,7 +119,7 @@ def find_data(node: Mapping[str, Any], run_id: str, source: str, path: str | Non
     source : str
         From `find_source`.
     path : str, optional
-        Where the file is now, if it was moved.
+        The current path of the file, if it was moved.
 
     Raises
     ------
@@ -170,7 +170,7 @@ def _join_folder(folder: Path, given: str) -> str:
 
 
 def _list_paths(value: Any) -> list[str]:
-    """Return the paths of a key, which holds none, one or a list."""
+    """Return the paths in a key: none, one or a list."""
     if value is None:
         return []
     return [str(each) for each in value] if isinstance(value, list | tuple) else [str(value)]

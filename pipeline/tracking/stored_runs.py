@@ -29,12 +29,12 @@ TABLES = (
 Series = Mapping[str, tuple[float, ...]]
 """Metric -> one value per fold."""
 Place = tuple[str, int]
-"""Where a stored number is: the name of its metric, and its step."""
+"""The place of a stored number: the name of its metric, and its step."""
 
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A run as the store holds it.
+    """A run in the store.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class StoredRun:
 
 @dataclass(frozen=True)
 class RunRecord(StoredRun):
-    """All that a store holds of one run.
+    """Everything in the store about one run.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ def search_stored_runs(store: Store, query: str = "") -> list[StoredRun]:
 
 
 def read_stored_runs(store: Store, run_ids: Sequence[str]) -> list[StoredRun]:
-    """Return the runs of some ids, which exist, in their order; they may belong to any experiment."""
+    """Return the existing runs with given ids, in order, from any experiment."""
     return [_to_stored_run(store.client.get_run(run_id)) for run_id in run_ids]
 
 
@@ -263,7 +263,7 @@ def _read_values(store: Store, run: StoredRun) -> dict[Place, float]:
         if not name.startswith(SERIES_PREFIXES):
             values[name, 0] = latest
             continue
-        # A run holds the last value of each metric; the values of a series have to be asked for.
+        # A run contains the last value of each metric; the values of a series need a query.
         for entry in store.client.get_metric_history(run.run_id, name):
             values[name, entry.step] = entry.value
     return values

@@ -36,7 +36,7 @@ class RecordedJob:
         Its ``config_hash``; empty if it could not be composed.
     name, learner, dataset : str
     reason : str
-        Why it was refused; empty if it was not.
+        The reason why it was refused; empty if it was not.
     """
 
     hash: str
@@ -55,7 +55,7 @@ class SweepRecord:
     name : str
         That of the tag ``sweep`` of the runs that it started.
     jobs : tuple of RecordedJob
-        Empty for a sweep that left no list: its runs are found by their tag alone.
+        Empty for a sweep without a list, whose runs are found only by their tag.
     started : float
         Seconds since 1970.
     """
@@ -108,7 +108,7 @@ def read_latest_sweep(store: Store) -> SweepRecord | None:
 def find_continued_sweep(store: Store, hashes: Collection[str], done_run: str | None) -> str | None:
     """Return the name of an earlier sweep with exactly the same jobs; None if there is none.
 
-    Those that come into question are the last sweep, and the one that a job that is done belongs to.
+    The candidates are the last sweep, and the sweep of a finished job.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def find_continued_sweep(store: Store, hashes: Collection[str], done_run: str | 
             record = None if name is None else read_sweep_record(store, name)
             if record is not None and {job.hash for job in record.jobs if job.hash} == set(hashes):
                 return name
-    except (MlflowException, OSError):  # without its list the sweep is one of its own
+    except (MlflowException, OSError):  # without its list the sweep is a separate one
         return None
     return None
 
@@ -139,7 +139,7 @@ def find_earlier_runs(store: Store, record: SweepRecord, started: Iterable[Any])
 
 
 def list_sweeps(store: Store) -> list[str]:
-    """Return the names of the sweeps that left a list of their jobs."""
+    """Return the names of the sweeps with a list of their jobs."""
     entries = store.calls.call(_open_artifacts(store).list_artifacts, FOLDER)
     return sorted(Path(entry.path).stem for entry in entries)
 

@@ -1,7 +1,7 @@
-"""The views that MLflow's page of runs opens on: a leaderboard, the last sweep, and charts of it.
+"""The views of MLflow's page of runs: a leaderboard, the last sweep, and charts of it.
 
 They are written before the pages are opened, from the runs that the store holds then. Each has a fixed key, so that it
-is replaced and not multiplied; views under other keys are the user's own, and stay.
+is replaced and not multiplied; views under other keys are user-defined, and stay.
 
 A saved view is a tag of the experiment: JSON with a name and the state of the page, the latter compressed. The format
 is MLflow's own: ``ExperimentPageUIState``, ``savedViewEnvelope`` and ``runs-charts.types`` in the source of its pages
@@ -69,7 +69,7 @@ HIDDEN_SECTION = "bakeoff-hidden"
 
 @dataclass(frozen=True)
 class WrittenViews:
-    """Whether views were written, and why not, or what they do not show, in sentences."""
+    """Whether views were written, with sentences on reasons and omissions."""
 
     has_views: bool
     notes: tuple[str, ...] = ()
@@ -86,7 +86,7 @@ class ShownRuns:
     query : str
         Selects the runs of the sweep, or of all jobs if there is no sweep, in MLflow's filter language.
     notes : list of str
-        What the views do not show, in sentences.
+        Sentences on omissions of the views.
     runs : list of mlflow.entities.Run
         The newest runs and, if the page does not load all at once, the oldest: what varies slowest over a sweep differs
         between its first and its last runs, so the others need not be read.
@@ -185,7 +185,7 @@ def make_views(shown: ShownRuns) -> list[tuple[str, str, dict[str, Any]]]:
 
 
 def explain_unreadable(uri: str) -> str:
-    """Return why the pages of a store would not read the views, as a sentence; empty if they do.
+    """Return a sentence on why the pages of a store would not read the views; empty if they do.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def explain_unreadable(uri: str) -> str:
 
 
 def read_shown_runs(store: Store, sweep: str | None = None) -> ShownRuns:
-    """Read from the store what the views show; there are no headlines if no run has a score.
+    """Read the runs for the views from the store; there are no headlines if no run has a score.
 
     Parameters
     ----------
@@ -263,7 +263,7 @@ def find_varying_params(runs: Sequence[Any]) -> tuple[str, ...]:
 
 
 def _find_sweep(store: Store, name: str | None) -> tuple[SweepRecord | None, list[str]]:
-    """Return the sweep of a name, or the newest one, and what is not known of it; None if there is no sweep yet."""
+    """Return the sweep of a name, or the newest one, and notes on unknown parts; None if there is no sweep yet."""
     known: list[str] = []
     notes = []
     try:
@@ -280,7 +280,7 @@ def _find_sweep(store: Store, name: str | None) -> tuple[SweepRecord | None, lis
 
 
 def _select_sweep(store: Store, record: SweepRecord, notes: list[str]) -> str:
-    """Return a query for the runs of a sweep, and note what it leaves out.
+    """Return a query for the runs of a sweep, and note its omissions.
 
     Jobs that were done before the sweep have runs with the tag of an earlier sweep. The filter language has no "or", so
     then all runs are listed by their ids.
