@@ -63,7 +63,7 @@ class NoAudit:
 
 @dataclass(frozen=True)
 class Audit:
-    """Refuse test rows that a fit would see, and act on what else may make a score too good.
+    """Refuse test rows that a fit would see, and report other reasons for optimistic scores.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ class Audit:
             )
 
     def _iter_findings(self, experiment: Experiment, splits: Splits) -> Iterator[tuple[str, Iterable[str]]]:
-        """Yield the sentences of each check that is not ignored, with the key that says what follows."""
+        """Yield the sentences of each check that is not ignored, with the key that determines the consequence."""
         dataset = experiment.dataset
         if self.groups != IGNORE:
             yield "groups", count_divided_groups(dataset, splits)
@@ -147,7 +147,7 @@ class Audit:
 
 
 def _describe_unchecked(splits: Splits) -> str:
-    """Return what is not known of splits that are too many to be kept in memory."""
+    """Return notes on splits that are too many to be kept in memory."""
     return (
         f"evaluation: the {len(splits.folds):,} splits are made one by one, because their row numbers do not fit into "
         f"memory; the first {len(splits.checked)} were checked before the first fit, and each of the others is "

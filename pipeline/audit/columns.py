@@ -67,7 +67,7 @@ def find_suspect_columns(dataset: Dataset) -> Iterator[str]:
 
 
 def find_columns(dataset: Dataset) -> Iterator[Finding]:
-    """Yield what is suspect about the features; a column that gives the target away is named for this only.
+    """Yield suspicions about the features; a column that reveals the target is only named for this reason.
 
     For classes: a rule that predicts one class for each value, or for each of c ranges of a number, makes almost no
     errors, or the presence of a cell tells the class. For numbers: the ranks of the column are those of the target, or

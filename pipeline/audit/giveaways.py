@@ -78,7 +78,7 @@ def find_telling_numbers(X: pd.DataFrame, y: np.ndarray) -> dict[str, str]:
 
 
 def find_telling_presence(X: pd.DataFrame, y: np.ndarray, target_name: str) -> Iterator[tuple[str, str]]:
-    """Yield the name of each column whose missing cells tell the target, and a clause that says how.
+    """Yield the name of each column whose missing cells reveal the target, and a clause with the details.
 
     On one side, among the rows with a cell or among those without, nearly all rows have one target that other rows
     often do not have. Numbers that have no such value are examined for their order: all targets of one side may be
