@@ -66,7 +66,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What is known of why a model predicts what it does: every number that the terminal and the page show.
+    """The explanation of a model: every number that the terminal and the page show.
 
     Attributes
     ----------

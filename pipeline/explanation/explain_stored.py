@@ -86,7 +86,7 @@ def _find_subject(
 
 
 def _make_subject(run: LoadedRun, folds: Sequence[FoldResult], fitted: FittedModel, shipped: Model | None) -> Subject:
-    """Return a run that was fitted again, or the model that was registered from it, as what is explained."""
+    """Return the subject of an explanation: a run that was fitted again, or the model registered from it."""
     dataset = run.experiment.dataset
     parts, parts_words = list_scored_parts(run.experiment, folds)
     run_id = run.stored.run_id[:SHOWN_LETTERS]

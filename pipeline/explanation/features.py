@@ -1,4 +1,4 @@
-"""What the features of a learner say about the columns of the dataset.
+"""The relation between the features of a learner and the columns of the dataset.
 
 The fitted preprocessing is asked: a feature belongs to a column if it changes with this column and with no other. So
 scaling, codes and one-hot columns are translated back by one rule, as are steps that the user has defined.
@@ -75,7 +75,7 @@ class Feature:
 
     @property
     def is_indicator(self) -> bool:
-        """Whether the feature says nothing but whether a cell is missing."""
+        """Whether the feature only indicates missing cells."""
         return self.is_scale and self.name == self.column and bool(self.numbers[0] == self.numbers[-1])
 
     @property
@@ -135,7 +135,7 @@ def _find_columns(transform: Callable[[pd.DataFrame], pd.DataFrame], X: pd.DataF
         for name, found in zip(names, cells, strict=True):
             of_cells = found.reshape(-1, len(bases), k)
             changes = (of_cells != of_cells[:1]).any(axis=(0, 1))  # (k,)
-            # A missing cell may be filled by what the other columns hold.
+            # A missing cell may be filled from the other columns.
             present = of_cells[: len(chosen[name][0])]
             mixed |= changes & (present != present[:, :1]).any(axis=(0, 1))
             for position in np.flatnonzero(changes).tolist():
@@ -195,7 +195,7 @@ def _describe_feature(
 
 
 def _pair(label: str, column: str, cells: pd.Series, feature: pd.Series, *, is_scale: bool) -> Feature:
-    """Return the different cells of a column, each with the feature in the first row that holds it."""
+    """Return the different cells of a column, each with the feature in its first row."""
     is_there = cells.notna().to_numpy()
     at_missing = feature[~is_there].unique()
     cells = cells.astype(np.float64) if is_scale else cells.astype(object)

@@ -91,7 +91,7 @@ class LearnerParts:
 
 
 def describe_learner(model: Any, X: pd.DataFrame, target: str) -> LearnerParts:
-    """Return what can be read from the learner of a fitted model.
+    """Return the interpretable parts of the learner of a fitted model.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def _list_coefficients(learner: Any, features: Sequence[Feature], target: str) -
 
 
 def _name_outputs(learner: Any, n_outputs: int, target: str) -> list[str]:
-    """Return what each row of coefficients is of."""
+    """Return the subject of each row of coefficients."""
     if not hasattr(learner, "classes_"):
         return [target]
     classes = [str(label) for label in learner.classes_]

@@ -55,7 +55,7 @@ class ModelOutputs:
         return f"{WORDS[self.method] if self.is_of_classes else 'prediction of'} {what}"
 
     def describe_choice(self, learner: str, target: str) -> str:
-        """Return a sentence on what is explained, and if it is no probability, why."""
+        """Return a sentence on the explained output, with the reason if it is not a probability."""
         if not self.is_of_classes:
             return f"Explained is the prediction of {target}."
         if self.method == PREDICTION:
@@ -94,7 +94,7 @@ class ModelOutputs:
 
 
 def find_outputs(model: Any, target: str, positive: str | None, trial: pd.DataFrame) -> ModelOutputs:
-    """Choose what of a model is explained: probabilities if it has them, else decision values, else predictions.
+    """Choose the output of a model to explain: probabilities if it has them, else decision values, else predictions.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def find_outputs(model: Any, target: str, positive: str | None, trial: pd.DataFr
     classes = [str(label) for label in model.classes_]
     codes = tuple(range(len(classes)))
     if len(classes) == 2:
-        # Of two classes, one tells everything.
+        # With two classes, one is sufficient.
         codes = (classes.index(positive) if positive in classes else 1,)
     return ModelOutputs(
         model, _choose_method(model, len(classes), trial), tuple(classes[code] for code in codes), codes

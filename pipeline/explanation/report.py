@@ -1,4 +1,4 @@
-"""An explanation on a terminal, and as one HTML file that holds everything it needs."""
+"""An explanation on a terminal, and as one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ def _list_dependence(dependence: Dependence, outputs: ModelOutputs) -> list[list
             for at in (means[:, code].argmin(), means[:, code].argmax())
         ]
         marks = draw_sparks(means[:, code].tolist())
-        # Missing cells stand apart.
+        # Missing cells are drawn separately.
         shown = f"{marks[:-1]} {marks[-1]}" if dependence.points[-1].label == MISSING else marks
         rows.append(["" if rows else dependence.column, "" if is_single else outputs.names[code], *ends, shown])
     return rows

@@ -20,7 +20,7 @@ UPPER_SIGNS = ("<", "≤")
 
 @dataclass(frozen=True)
 class Rule:
-    """A leaf: what holds for its rows, and what the tree predicts for them.
+    """A leaf: the conditions on its rows, and the prediction of the tree for them.
 
     Attributes
     ----------
