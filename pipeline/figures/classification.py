@@ -103,14 +103,14 @@ class ClassFigure(RunFigure):
 
     @abstractmethod
     def draw_class(self, axes: Axes, run: FinishedRun, label: object) -> str:
-        """Draw the panel of a class on axes from 0 to 1; return what its title says of it."""
+        """Draw the panel of a class on axes from 0 to 1; return the text for its title."""
 
     @abstractmethod
     def get_xlabel(self, class_name: str) -> str:
         """Return the name of the horizontal axis; the name is "class" if there are several."""
 
     def describe_rows(self, run: FinishedRun) -> str:
-        """Return what the panels show, as the title of the legend."""
+        """Return a description of the panels, as the title of the legend."""
         return run.describe_folds()
 
     def check(self, experiment: Experiment, splits: Splits) -> None:

@@ -34,7 +34,7 @@ from bakeoff.pipeline.text.words import cut_text
 PERMUTATION = "permutation"
 IMPURITY = "impurity"
 MAX_BARS = 20
-"""Of more columns, those with the greatest values are drawn; the table holds all."""
+"""Maximum number of columns, of which those with the greatest values are drawn; the table contains all."""
 MAX_OUTPUTS = 12
 """More scores than this (one for each class or pair of classes) are not drawn."""
 MAX_TRIAL_ROWS = 200

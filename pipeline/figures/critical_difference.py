@@ -53,7 +53,7 @@ def draw_critical_difference(
     critical_difference: float,
     note: str = "",
 ) -> Figure:
-    """Draw mean ranks on an axis, the best on the left, and bars over the groups that are not told apart.
+    """Draw mean ranks on an axis, the best on the left, and bars over the indistinguishable groups.
 
     Parameters
     ----------

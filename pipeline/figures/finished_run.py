@@ -152,7 +152,7 @@ class FinishedRun:
         return [str(name) for name in getattr(pipeline[:-1].transform(X), "columns", X.columns)]
 
     def describe_folds(self) -> str:
-        """Return what bands over the folds show, as a note."""
+        """Return a note on the meaning of bands over the folds."""
         n_folds = len(self.folds)
         return f"mean ± standard deviation over {n_folds} folds" if n_folds > 1 else "one split"
 
@@ -169,7 +169,7 @@ class FinishedRun:
         return self._fit(self.model.pipeline, parameters, rows, columns)[1]
 
     def get_variant(self, parameters: Parameters, columns: Sequence[str] = ()) -> Any:
-        """Return the run's own model if nothing differs from it, else `fit_predictor` on its training rows."""
+        """Return the run's model if nothing differs from it, else `fit_predictor` on its training rows."""
         if not parameters and not columns:
             return self.model.predictor
         return self.fit_predictor(parameters, self.split.train, columns)

@@ -62,7 +62,7 @@ STYLE: Any = {
     "ytick.color": MUTED_COLOUR,
     "grid.color": GRID_COLOUR,
     "legend.frameon": False,
-    # Names of users may hold a dollar sign, which would otherwise begin a formula.
+    # User-defined names may contain a dollar sign, which would otherwise begin a formula.
     "text.parse_math": False,
     # Text stays text in SVG: it can be searched, and the file is several times smaller.
     "svg.fonttype": "none",
@@ -134,7 +134,7 @@ def add_title(axes: Axes, title: str, note: str = "") -> None:
 
 
 def add_legend(figure: Figure, title: str, marks: Mapping[str, Any]) -> None:
-    """Add a legend below the panels, in as many lines as its marks need; the title stands above them."""
+    """Add a legend below the panels, in as many lines as its marks need; the title is above them."""
     widest = max((measure_inches(text, FONT_POINTS) for text in marks), default=0.0) + LEGEND_HANDLE_INCHES
     columns = max(1, min(len(marks), int(figure.get_figwidth() / widest)))
     place: Any = {"loc": "outside lower left", "ncols": columns, "alignment": "left"}

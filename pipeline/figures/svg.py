@@ -40,7 +40,7 @@ def render_svg(figure: Figure, name: str, description: str) -> str:
     with in_style(), rc_context({"svg.hashsalt": name}):
         figure.savefig(file, format="svg", metadata=NO_METADATA)
     text = file.getvalue().decode()
-    # An XML declaration and a document type may stand in a file, but not inside a page.
+    # An XML declaration and a document type are allowed in a file, but not inside a page.
     element = LEFT_OUT.sub("", text[text.index("<svg") :])
     element = _move_style(element)
     for colour, variable in PAGE_COLOURS.items():

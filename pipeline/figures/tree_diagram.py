@@ -170,7 +170,7 @@ def _wrap_question(name: str, condition: str) -> str:
     if len(name + condition) <= QUESTION_LETTERS:
         return name + condition
     lines = wrap(name, QUESTION_LETTERS, break_long_words=False)
-    # The condition has a line of its own, so that a threshold is never broken.
+    # The condition has a separate line, so that a threshold is never broken.
     return "\n".join([*lines, condition.strip()]) if condition != "?" else "\n".join(lines) + "?"
 
 
