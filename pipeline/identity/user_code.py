@@ -66,7 +66,7 @@ class UserModule:
         return cls(name, file, hash_text(ast.dump(tree)), frozenset(_iter_imports(tree, package)), loaded_spec)
 
     def list_read_names(self) -> list[str]:
-        """Return the environment variables that the code reads by name, and the files whose names stand in it."""
+        """Return the environment variables that the code reads by name, and the files named in it."""
         if self.file.suffix != ".py":
             return []
         # A statement is one line without comments, and its texts have single quotes.
@@ -114,7 +114,7 @@ def find_module(target: str) -> str | None:
 
 
 def find_definition(target: str) -> Any:
-    """Return what a dotted name stands for; None if it cannot be imported, which building the object reports."""
+    """Return the object with a dotted name; None if it cannot be imported, which building the object reports."""
     module, _, name = target.rpartition(".")
     try:
         return getattr(importlib.import_module(module), name)
@@ -176,7 +176,7 @@ def find_source(module: str) -> Path | None:
 
 
 def forget_code() -> None:
-    """Forget what was read of the code of the user, because some of it has changed."""
+    """Discard the recorded user-defined code, because some of it has changed."""
     for function in (_trace_modules, is_of_user, _find_spec):
         function.cache_clear()
 
@@ -199,7 +199,7 @@ def _find_spec(module: str) -> ModuleSpec | None:
 
 
 def _iter_imports(tree: ast.Module, package: str) -> Iterator[str]:
-    """Yield the names that a module in a package imports, wherever the import stands."""
+    """Yield the names that a module in a package imports, wherever the import is."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
