@@ -1,4 +1,4 @@
-"""What each column of a table is taken for, those that a run leaves out included, and what looks wrong."""
+"""The inferred kind of each column of a table, including those that a run leaves out, and suspicions."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ KINDS_WITHOUT_HISTOGRAM = (IDENTIFIER, TEXT)
 
 
 def inspect_named(request: InspectRequest) -> tuple[TableProfile, Path | None]:
-    """Inspect files or a dataset, write the page, and return what was found and the file of the page.
+    """Inspect files or a dataset, write the page, and return the findings and the file of the page.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def inspect_dataset(dataset: Dataset) -> TableProfile:
 
 
 def _make_profile(dataset: Dataset, columns: tuple[ColumnProfile, ...], frame: pd.DataFrame) -> TableProfile:
-    """Return the profile of a dataset; `frame` holds all its columns, for the comparison of rows."""
+    """Return the profile of a dataset; `frame` contains all its columns, for the comparison of rows."""
     return TableProfile(
         name=dataset.name,
         source=dataset.source,

@@ -1,4 +1,4 @@
-"""The result of an inspection: what the terminal and the page show, with a histogram of each column."""
+"""The result of an inspection, for the terminal and the page, with a histogram of each column."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Histogram:
 
 @dataclass(frozen=True)
 class ColumnProfile:
-    """A column, and what its cells show.
+    """A column, with findings about its cells.
 
     Attributes
     ----------

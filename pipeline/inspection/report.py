@@ -1,4 +1,4 @@
-"""An inspection on a terminal, and as one HTML file that holds everything it needs."""
+"""An inspection on a terminal, and as one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_VALUE_LETTERS = 16
 
 
 def print_profile(profile: TableProfile) -> None:
-    """Print an inspected table to standard output: a row for each column, then what looks wrong."""
+    """Print an inspected table to standard output: a row for each column, then suspicions."""
     console = make_console()
     goal = f", {profile.task} of {profile.target}" if profile.target is not None else ""
     size = f"{count_nouns(profile.n_rows, 'row')}, {count_nouns(len(profile.columns), 'column')}{goal}"
@@ -39,7 +39,7 @@ def print_profile(profile: TableProfile) -> None:
 
 
 def tabulate_profile(profile: TableProfile) -> Table:
-    """Return a row for each column: what it is taken for and why, its cells, and its association with the target."""
+    """Return a row for each column: its inferred kind and the reason, its cells, and association with the target."""
     has_target = profile.target is not None
     columns: Row = ["column", Cell("kind", TEXT), Cell("role", TEXT), "missing", "distinct"]
     columns += [*(["association"] if has_target else []), Cell("cells", TEXT), Cell("why", TEXT)]
