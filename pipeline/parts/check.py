@@ -59,7 +59,7 @@ class Finding:
 
 
 def check_part(part: PartFile) -> Iterator[Finding]:
-    """Yield what is right and wrong with a part, as it is found.
+    """Yield findings about a part as they arise.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def _depends_on_other_rows(run: TrialRun) -> bool:
 
 
 def _check_file(part: PartFile, trial: Trial, folder: Path) -> Iterator[Finding]:
-    """Yield findings about what a run does not show: an ignored seed, the search space, the manners of estimators."""
+    """Yield findings that a run does not reveal: an ignored seed, the search space, the manners of estimators."""
     if part.group not in FITTED_GROUPS:
         return
     built = build_object(trial.spec[part.group], part.group, part.trust)

@@ -17,7 +17,7 @@ OTHER_WAYS: Mapping[str, str] = {
     "experiment": "`bakeoff plan -m experiment={name}` checks it",
     "search": "`bakeoff plan -m search={name}` checks it",
 }
-"""Groups that describe no object, and what checks their files."""
+"""Groups that describe no object -> the check of their files."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -48,7 +48,7 @@ Parts and folds keep groups together.
 
 @dataclass(frozen=True)
 class Trial:
-    """A job that holds the part.
+    """A job with the part.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class TrialRun:
 
 
 def list_trials(part: PartFile, folder: Path, words: Sequence[str] = ()) -> list[Trial]:
-    """Return the jobs that a part is put into, none of which was run.
+    """Return the jobs that contain a part, before any of them has run.
 
     Parameters
     ----------
