@@ -1,4 +1,4 @@
-"""Replay: run stored runs again from what the store holds of them, compare every number, and draw figures.
+"""Replay: run stored runs again from their records, compare every number, and draw figures.
 
 `replay` runs the configuration of a run again and stores nothing, `differences` compares the results with the
 stored ones, and `replay_report` lists what has changed since. `refit` fits a run again for `draw`. The runs that are

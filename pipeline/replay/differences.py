@@ -68,7 +68,7 @@ class Comparison:
 def measure_repeat(
     experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel | None
 ) -> dict[Place, float]:
-    """Return the numbers that a store would hold of a repeat, by the name of the metric and the step.
+    """Return the numbers that would be stored for a repeat, by the name of the metric and the step.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def _describe_step(name: str, step: int) -> str:
 def compare_tables(
     stored: Mapping[str, str], experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel
 ) -> list[Comparison]:
-    """Compare the tables that the store holds, cell by cell, with those of a repeat.
+    """Compare the stored tables, cell by cell, with those of a repeat.
 
     Parameters
     ----------

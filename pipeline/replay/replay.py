@@ -222,7 +222,7 @@ def _report_other_data(record: RunRecord, dataset: Dataset) -> ReplayReport:
 def _compare(
     store: Store, record: RunRecord, prepared: PreparedJob, repeat: Repeat, request: ReplayRequest
 ) -> tuple[list[Comparison], list[str]]:
-    """Return the comparisons that the store allows, and what cannot be compared."""
+    """Return the possible comparisons, and notes on values that cannot be compared."""
     experiment = prepared.experiment
     comparisons = [compare_metrics(record.values, measure_repeat(experiment, repeat.folds, repeat.model))]
     notes: list[str] = []
@@ -244,7 +244,7 @@ def _compare(
 
 
 def _judge_end(record: RunRecord, repeat: Repeat, comparisons: list[Comparison]) -> tuple[str, str]:
-    """Return the reason, which is empty if the numbers say it all, and the verdict."""
+    """Return the reason, which is empty if the numbers are sufficient, and the verdict."""
     stored_error = record.tags.get("error", "") if record.status == FAILED else ""
     error = repeat.error[:MAX_TAG_LETTERS]
     if error != stored_error:

@@ -1,4 +1,4 @@
-"""The result of a replay: identical or not, which values differ, and what has changed since the stored run."""
+"""The result of a replay: identical or not, the values that differ, and the changes since the stored run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ IDENTICAL = "identical"
 DIFFERENT = "differs"
 REFUSED = "refused"
 MAX_DIFFERENCES_SHOWN = 12
-"""Differences in a report of one run on the screen; the JSON file holds all of them."""
+"""Differences in a report of one run on the screen; the JSON file contains all of them."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Change:
 
 
 def find_changes(stored: Mapping[str, str], repeated: Mapping[str, str]) -> list[Change]:
-    """Return what differs between the circumstances of a stored run and those of its replay.
+    """Return the differences between the circumstances of a stored run and of its replay.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class ReplayReport:
 
     @property
     def summary(self) -> str:
-        """One line: the verdict, and what it rests on."""
+        """One line with the verdict and its basis."""
         if self.reason:
             return f"{self.verdict}: {self.reason}"
         words = [_count_values(comparison, self.verdict) for comparison in self.comparisons]
