@@ -134,7 +134,7 @@ def _join_latex(cells: Iterable[str]) -> str:
 
 FOLDER = Path(__file__).parent
 MAX_INLINE_COLUMNS = 6
-"""In wider tables, notes stand below what they belong to."""
+"""The maximum number of columns with notes next to their cells; in wider tables, notes are below."""
 NO_FILTERS: Mapping[str, Callable[[Any], str]] = {}
 
 
@@ -156,7 +156,7 @@ def render_template(
 
     environment = Environment(
         loader=FileSystemLoader([file.parent, FOLDER]),
-        # Names of users may hold any letters; nothing but what a template declares safe is inserted as it is.
+        # User-defined names may contain any characters; nothing but what a template declares safe is inserted as it is.
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -18,7 +18,7 @@ BEST_SIGN = "•"
 
 @dataclass(frozen=True)
 class Cell:
-    """What stands in one place of a table.
+    """The content of a cell of a table.
 
     Attributes
     ----------
