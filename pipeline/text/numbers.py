@@ -209,7 +209,7 @@ def format_threshold(value: float, below: float, above: float, *, is_below: bool
 
 
 def format_bytes(n_bytes: float) -> str:
-    """Return a number of bytes in the largest unit of which there is one.
+    """Return a number of bytes in the largest unit for which it is at least one.
 
     Examples
     --------

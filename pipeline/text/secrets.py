@@ -17,7 +17,7 @@ from urllib.parse import quote, unquote
 MIN_SECRET_LETTERS = 4
 """Shorter values are not searched for in texts: they would be found in many words."""
 PLAIN_VALUES = ("true", "false", "null", "none")
-"""Values that hide nothing, and stand in many texts."""
+"""Values that are no secrets, and occur in many texts."""
 MASK = "***"
 CONCEALED_VARIABLE = "BAKEOFF_SECRET"
 """The variable that takes a secret from the words of a command; further ones have a number."""
@@ -26,7 +26,7 @@ SECRET_NAME = re.compile(
     r"|(api|access|account|private|secret|shared|sas|encryption)[_-]?key|password|signature|[_-]key$|^key$",
     re.IGNORECASE,
 )
-"""Names of variables, and of options of an address, that hold a secret."""
+"""Names of variables, and of options of an address, that contain a secret."""
 WORKING_FOLDERS = ("PWD", "OLDPWD")
 """Variables of the shell whose names look like those of a password."""
 REFERENCE = re.compile(r"\$\\?\{oc\.env\\?:([^{},\s\\]+)\\?\}")
@@ -123,7 +123,7 @@ def is_secret_name(name: str) -> bool:
 
 
 def find_secrets(text: str) -> list[str]:
-    """Return the parts of addresses in a text that hold a secret: ``:secret@``, ``://secret@`` or ``name=secret``.
+    """Return the parts of addresses in a text that contain a secret: ``:secret@``, ``://secret@`` or ``name=secret``.
 
     Examples
     --------

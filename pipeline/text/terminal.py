@@ -39,7 +39,7 @@ def show_in_line(text: str) -> str:
 
 
 def escape(text: str) -> str:
-    """Return a text that Rich prints as it stands: markup in it has no effect, and control characters are shown."""
+    """Return a text that Rich prints unchanged: markup in it has no effect, and control characters are shown."""
     from rich import markup  # the start of the command does without Rich
 
     return markup.escape(show_controls(text))

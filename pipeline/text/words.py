@@ -90,7 +90,7 @@ def escape_text(text: str) -> str:
 
 
 def quote_text(text: str) -> str:
-    r"""Return a text as a quoted value, whatever signs it holds.
+    r"""Return a text as a quoted value, whatever characters it contains.
 
     Examples
     --------
