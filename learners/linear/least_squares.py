@@ -151,24 +151,9 @@ def _solve_by_dual(X: np.ndarray, y: np.ndarray, penalty: np.ndarray) -> np.ndar
 def solve_collinear(
     X: np.ndarray, y: np.ndarray, penalty: np.ndarray, size: np.ndarray, unit: np.ndarray
 ) -> np.ndarray:
-    """Minimise ‖y - Xw‖² + ‖penalty * w‖²; of several solutions, return that of minimum ‖w / unit‖.
+    """Return the solution of minimum ‖w / unit‖ for columns that may be collinear.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        Columns whose squares neither overflow nor vanish.
-    y : ndarray of shape (n,)
-    penalty : ndarray of shape (d,)
-        The square root of the penalty of each weight; zeros for plain least squares.
-    size : ndarray of shape (d,)
-        The length of each column before centring, to which its rounding error is relative.
-    unit : ndarray of shape (d,)
-        By which the columns were divided.
-
-    Returns
-    -------
-    ndarray of shape (d,)
-        0 for each column that is constant but for rounding.
+    Parameters and result are those of `solve_least_squares`; a column that is constant but for rounding gets 0.
     """
     is_varying = np.sqrt(np.einsum("ij,ij->j", X, X)) > RELATIVE_CELL_ROUNDING * size  # (d,)
     w = np.zeros(len(size))
