@@ -150,13 +150,12 @@ def find_reason(require: Callable[[Path], None], file: Path) -> str:
 
 @in_each(LEARNERS)
 def test_learners_import_numpy_and_scikit_learns_base_and_validation_alone(file: Path) -> None:
-    libraries = {"xgboost", "lightgbm"} if file.parent.name == "boosting" else set()
     forms = (
         {"sklearn.tree._tree", "sklearn.tree._tree.Tree", "sklearn.tree._tree.NODE_DTYPE"}
         if file.name == "sklearn_tree.py"
         else set()
     )
-    assert packages(file) <= {"numpy", "sklearn", "scipy", "bakeoff", *libraries, *sys.stdlib_module_names}
+    assert packages(file) <= {"numpy", "sklearn", "scipy", "bakeoff", *sys.stdlib_module_names}
     theirs = {name for name in imports(file) if name.split(".")[0] == "sklearn" and name.count(".") >= 1}
     assert all(name.startswith(VALIDATION_HELPERS) for name in theirs - forms)
 
@@ -297,11 +296,6 @@ def test_the_table_of_families_says_what_each_is_built_on() -> None:
 @in_each(LEARNERS)
 def test_learners_keep_no_state_in_the_module(file: Path) -> None:
     assert not [node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Global | ast.Nonlocal)]
-
-
-@in_each(LEARNERS)
-def test_libraries_of_boosting_are_loaded_late(file: Path) -> None:
-    assert not packages(file, when_loaded=True) & {"xgboost", "lightgbm"}
 
 
 def test_the_command_is_there_before_anything_heavy() -> None:

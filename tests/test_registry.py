@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 from doubles import composed
-from extras import mark_learners
 from omegaconf import OmegaConf
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import ParameterGrid
@@ -66,7 +65,7 @@ def defaults(target: type) -> dict[str, Any]:
 
 def test_every_row_has_a_yaml_and_every_yaml_of_ours_a_row() -> None:
     assert sorted(REGISTRY) == [name for name in YAMLS if name not in (*BASELINES, *ADDITIONS, *PRESETS)]
-    assert {name.split("_")[0] for name in ADDITIONS} == {"lightgbm", "sklearn", "xgboost"}
+    assert {name.split("_")[0] for name in ADDITIONS} == {"sklearn"}
 
 
 def test_every_class_is_exported_and_there_once() -> None:
@@ -102,7 +101,7 @@ def test_a_preset_names_a_class_of_the_registry_and_each_parameter_with_a_value_
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", mark_learners(YAMLS))
+@pytest.mark.parametrize("name", YAMLS)
 def test_every_yaml_builds_a_learner_whose_parameters_hold(name: str) -> None:
     made = learner(name)
     check_parameters(made, "learner")
@@ -128,7 +127,7 @@ def test_every_learner_of_ours_has_its_counterpart_with_the_parameters_that_both
     assert shared <= set(given)
 
 
-@pytest.mark.parametrize("name", mark_learners(ADDITIONS))
+@pytest.mark.parametrize("name", ADDITIONS)
 def test_an_addition_has_the_defaults_of_its_library_and_one_seed(name: str) -> None:
     given = spec(name)
     expected = defaults(type(learner(name)))
@@ -179,7 +178,7 @@ def test_every_learner_that_has_something_to_choose_has_a_space() -> None:
     assert set(SPACES) == set(YAMLS) - FLOORS
 
 
-@pytest.mark.parametrize("name", mark_learners(SPACES))
+@pytest.mark.parametrize("name", SPACES)
 def test_a_space_names_parameters_that_exist_and_values_that_hold(name: str) -> None:
     space: Any = OmegaConf.to_container(OmegaConf.load(CONF / "space" / f"{name}.yaml"))
     made = learner(name)

@@ -26,7 +26,7 @@ from bakeoff.pipeline.config.targets import (
 from bakeoff.pipeline.errors import MissingPackage, UserError, did_you_mean, hiding_values
 from bakeoff.pipeline.text.secrets import expand_references
 
-EXTRAS = {"imblearn": "imbalance", "xgboost": "xgboost", "lightgbm": "lightgbm"}
+EXTRAS = {"imblearn": "imbalance"}
 """Packages that need not be installed, and the extras of bakeoff that install them."""
 OWN_PACKAGE = "bakeoff"
 METRICS_MODULE = "sklearn.metrics"
@@ -149,9 +149,7 @@ def find_target(target: Any, key: str, trust: Sequence[str]) -> Any:
     UserError
         The name needs trust, does not exist, or needs a package that is not installed.
     """
-    found = import_target(target, key, trust)
-    _require_installed(getattr(found, "required_package", ""), f"{key}={target!r}", trust)
-    return found
+    return import_target(target, key, trust)
 
 
 def import_target(target: Any, key: str, trust: Sequence[str]) -> Any:

@@ -48,7 +48,6 @@ SAME_NAME = ("balance", "calibration", "dataset", "preprocessing", "pruning", "t
 """Stages whose folder of ``conf/`` has the same name."""
 OWN_MODULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "bakeoff.learners": ("learner", ESTIMATOR_KEYS),
-    "bakeoff.learners.boosting": ("learner", ESTIMATOR_KEYS),
     "bakeoff.pipeline.audit": ("audit", ("audit",)),
     "bakeoff.pipeline.tracking": ("tracking", ("tracking",)),
     f"{STAGES}.splitting": ("evaluation", ("evaluation",)),

@@ -173,9 +173,7 @@ def _sum_shares(learner: Any, features: Sequence[Feature]) -> Shares | None:
     columns = [feature.column or feature.label for feature in features]
     # Some learners count splits, which do not add up to 1.
     shares = pd.Series(importances / (importances.sum() or 1.0)).groupby(columns, sort=False).sum()
-    # bakeoff's boosted trees, which count rounds, report the fall of their loss.
-    is_of_gain = hasattr(learner, "n_rounds_")
-    kind = GAIN if is_of_gain else getattr(learner, "importance_type", IMPURITY) or GAIN
+    kind = getattr(learner, "importance_type", IMPURITY) or GAIN
     measure = MEASURES.get(kind, f"share of the {kind} of a column")
     return Shares(shares.sort_values(ascending=False, kind="stable"), measure, _describe_trees(learner))
 

@@ -22,7 +22,6 @@ from bakeoff.pipeline.identity.own_code import OWN_PACKAGE, hash_bytes, hash_own
 from bakeoff.pipeline.identity.user_code import (
     MAIN,
     UserModule,
-    find_definition,
     find_module,
     find_modules,
     find_source,
@@ -42,8 +41,6 @@ DECISIVE_KEYS = (
 DISTRIBUTIONS = {
     "numpy": ("numpy",),
     "sklearn": ("scikit-learn",),
-    "xgboost": ("xgboost", "xgboost-cpu"),
-    "lightgbm": ("lightgbm",),
 }
 """The packages that learners of bakeoff and of scikit-learn use, and the names under which they may be installed."""
 NUMERICAL_LIBRARIES = {"numpy", "sklearn"}
@@ -147,11 +144,9 @@ def describe_unidentified(spec: Mapping[str, Any]) -> list[str]:
 
 def _list_versions(targets: Set[str], imported: Set[str]) -> list[str]:
     """Return a line for each package whose version counts for a job."""
-    declared = [getattr(find_definition(target), "required_package", "") for target in targets]
-    required = {str(package) for package in declared if package}
     used = set(map(get_package, targets | imported)) - {OWN_PACKAGE} - sys.stdlib_module_names
     installed = {name for name in used if not is_of_user(name)}
-    return [f"{name}=={get_package_version(name)}" for name in sorted(NUMERICAL_LIBRARIES | required | installed)]
+    return [f"{name}=={get_package_version(name)}" for name in sorted(NUMERICAL_LIBRARIES | installed)]
 
 
 @cache

@@ -6,7 +6,6 @@ import io
 import json
 import warnings
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, ZipFile, ZipInfo
@@ -183,18 +182,9 @@ def _build(dumped: bytes, types: Sequence[str]) -> Any:
         warnings.simplefilter("ignore", InconsistentVersionWarning)
         try:
             estimator = skops.io.loads(dumped, trusted=list(types))
-            _read_libraries(estimator)
         except Exception as error:
             raise UnreadableEstimator(_first_line(error)) from error
     return estimator
-
-
-def _read_libraries(estimator: Any) -> None:
-    """Let learners of other libraries read their bytes now: a damaged file is rejected before it is used."""
-    parameters = estimator.get_params(deep=True).values() if hasattr(estimator, "get_params") else ()
-    for part in (estimator, *parameters):
-        if hasattr(part, "read_trees") and find_spec(part.required_package) is not None:
-            part.read_trees()
 
 
 def _first_line(error: Exception) -> str:

@@ -119,21 +119,6 @@ def describe_types(part: Any) -> str:
     return f"{name_class(part)}({','.join(children)})"
 
 
-def list_required_packages(part: Any) -> list[str]:
-    """Return the packages of extras that a part and its parameters need, sorted; classes name them.
-
-    Parameters
-    ----------
-    part : estimator
-        Fitted or not.
-    """
-    required = {str(part.required_package)} if hasattr(part, "required_package") else set()
-    if not _is_plain(part):
-        for _, child in _iter_children(part):
-            required.update(list_required_packages(child))
-    return sorted(required)
-
-
 def name_class(part: Any) -> str:
     """Return the dotted name of a class or function, or of the class of any other object."""
     named = part if isclass(part) or isroutine(part) else type(part)

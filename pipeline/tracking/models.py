@@ -15,10 +15,8 @@ import sklearn
 import yaml
 
 from bakeoff.pipeline.errors import StoreError, UserError
-from bakeoff.pipeline.identity.config_hash import DISTRIBUTIONS
 from bakeoff.pipeline.model.allowed_types import UntrustedType, list_own_packages, trusted_types
 from bakeoff.pipeline.model.estimator_file import MODEL_FILE_NAME
-from bakeoff.pipeline.model.known_parts import list_required_packages
 from bakeoff.pipeline.model.own_code import CODE_FOLDER, write_own_code
 from bakeoff.pipeline.model.pyfunc import LOADER_MODULE, MLMODEL_FILE
 from bakeoff.pipeline.model.served_model import PREDICTION, list_outputs
@@ -82,7 +80,7 @@ def save_model(
     training = replace(training, trust=tuple(packages))
     (folder / MODEL_FILE_NAME).write_bytes(dumped)
     (folder / TRAINING_FILE).write_text(format_record(training), encoding="utf-8")
-    for name, text in environment_files(tuple(list_required_packages(estimator))).items():
+    for name, text in environment_files().items():
         (folder / name).write_text(text)
     has_code = write_own_code(packages, folder)
     add_flavors(record, types, CODE_FOLDER if has_code else None)
@@ -137,18 +135,11 @@ def add_flavors(record: Model, types: Sequence[str], code: str | None = None) ->
 
 
 @cache
-def environment_files(libraries: tuple[str, ...] = ()) -> Mapping[str, str]:
-    """Return the files that list the packages a model needs, for pip, conda and virtualenv: name -> text.
-
-    Parameters
-    ----------
-    libraries : tuple of str
-        Packages of extras that the learner uses.
-    """
+def environment_files() -> Mapping[str, str]:
+    """Return the files that list the packages a model needs, for pip, conda and virtualenv: name -> text."""
     python = platform.python_version()
     tools = {name: requirement for name in TOOLS for requirement in pin_versions(name)}
-    distributions = [name for library in libraries for name in DISTRIBUTIONS[library]]
-    packages = list(pin_versions(*PACKAGES, *distributions))
+    packages = list(pin_versions(*PACKAGES))
     pip = tools.get("pip", "pip").replace("==", "<=")  # conda may offer an older one only
     conda = {
         "name": "mlflow-env",

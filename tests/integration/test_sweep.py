@@ -13,7 +13,6 @@ import pytest
 from command import Answer, Bakeoff
 
 from bakeoff.pipeline.checks import cells
-from bakeoff.pipeline.config import build
 from bakeoff.pipeline.sweep.display import SweepDisplay
 from bakeoff.pipeline.sweep.done_jobs import Claims
 from bakeoff.pipeline.sweep.jobs import FINISHED, SKIPPED, JobCell, JobOutcome
@@ -461,19 +460,12 @@ def test_a_pattern_names_the_learners_of_the_task_and_the_others_are_counted_in_
     assert numbers == [str(number) for number in range(6)]
 
 
-def test_a_pattern_leaves_out_learners_without_their_package_or_memory(
-    bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(build, "find_spec", lambda package: None)
+def test_a_pattern_leaves_out_learners_without_memory(bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cells, "read_machine_bytes", lambda: 20_000)
-    answer = bakeoff("plan", "-m", "learner=glob([xgboost,sklearn_gaussian_process,majority])", "dataset=iris")
+    answer = bakeoff("plan", "-m", "learner=glob([sklearn_gaussian_process,majority])", "dataset=iris")
     assert answer.status == 0, answer.err
     assert "this machine has too little memory: sklearn_gaussian_process on iris" in answer.out
-    assert 'their package is not installed: xgboost (install it with pip install ".[xgboost]")' in answer.out
     assert names(answer) == ["majority iris"]
-    named = bakeoff("learner=xgboost", "dataset=iris")
-    assert named.status == 2
-    assert 'needs xgboost; install it with pip install ".[xgboost]"' in named.err
 
 
 def test_a_parameter_of_a_part_is_searched_as_a_key(bakeoff: Bakeoff) -> None:

@@ -17,12 +17,10 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
-import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from command import Answer, Bakeoff, command_in, enter
-from extras import mark_learners
+from command import Answer, command_in, enter
 
 import bakeoff as package
 from bakeoff.pipeline.errors import UserError
@@ -294,24 +292,3 @@ def test_a_stored_configuration_runs_and_grants_nothing(victim: Victim, words: l
     answer = victim(*words, victim.run_id, *more)
     assert (answer.status, victim.left_trace()) == (2, False), answer.out + answer.err
     assert "trust=[intruder]" in answer.err
-
-
-@pytest.mark.parametrize("learner", mark_learners(["xgboost", "lightgbm"]))
-def test_broken_bytes_of_boosted_trees_are_refused(bakeoff: Bakeoff, learner: str) -> None:
-    answer = bakeoff("dataset=iris", f"learner={learner}", "learner.n_estimators=3")
-    assert answer.status == 0, answer.err
-    (file,) = bakeoff.folder.rglob("model.skops")
-    with ZipFile(io.BytesIO(file.read_bytes())) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
-    longest = max((name for name in members if name.endswith(".npy")), key=lambda name: len(members[name]))
-    halved = io.BytesIO()
-    trees = np.load(io.BytesIO(members[longest]))
-    np.save(halved, trees[: len(trees) // 2])
-    with ZipFile(file, "w") as archive:
-        for name, content in {**members, longest: halved.getvalue()}.items():
-            archive.writestr(name, content)
-    (bakeoff.folder / "rows.csv").write_text("".join(f"{line}\n" for line in _make_rows()))
-    answer = bakeoff("predict", "latest", "rows.csv", "output=answers.csv")
-    assert answer.status == 2, answer.out + answer.err
-    assert "Traceback" not in answer.err
-    assert not (bakeoff.folder / "answers.csv").exists()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache, partial
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,6 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from bakeoff import learners
-from bakeoff.learners import boosting
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, evaluate_splits, fit_final_model, score_headline
 from bakeoff.pipeline.explanation.dependence import choose_points, compute_dependence
@@ -286,37 +284,6 @@ def test_a_forest_says_how_large_it_is_and_adds_up_the_shares_of_a_column(learne
     assert shares["band"] == pytest.approx(sum(
         share for name, share in zip(names, pipeline[-1].feature_importances_, strict=True) if name == "band"
     ))  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("package", "name", "measure"),
-    [
-        pytest.param(
-            "lightgbm",
-            "LGBMClassifier",
-            "share of the splits that ask about a column",
-            marks=pytest.mark.extra("lightgbm"),
-        ),
-        pytest.param(
-            "xgboost",
-            "XGBClassifier",
-            "share of the gain that the splits on a column bring",
-            marks=pytest.mark.extra("xgboost"),
-        ),
-    ],
-)
-def test_boosting_says_what_its_shares_are_of(package: str, name: str, measure: str) -> None:
-    module = import_module(package)
-    silent = {"verbose": -1} if package == "lightgbm" else {}
-    theirs = getattr(module, name)(n_estimators=5, n_jobs=1, **silent)
-    ours = getattr(boosting, name.replace("LGBM", "LightGBM").replace("XGB", "XGBoost"))(n_estimators=5)
-    X = CANCER.X.rename(columns=lambda column: str(column).replace(" ", "_"))
-    for model, expected in ((theirs, measure), (ours, "share of the gain that the splits on a column bring")):
-        model.fit(X, np.where(CANCER.y == CANCER.positive, 1, 0))
-        found = describe_learner(Pipeline([("learner", model)]), X, "y").shares
-        assert found is not None
-        assert found.of_columns.sum() == pytest.approx(1, abs=1e-6)
-        assert found.measure == expected
 
 
 def explain(**changes: Any) -> Explanation:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import shutil
 import sys
-from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bakeoff import learners
-from bakeoff.pipeline.identity import config_hash, own_code
-from bakeoff.pipeline.identity.config_hash import DECISIVE_KEYS, hash_config, hash_config_code
+from bakeoff.pipeline.identity import own_code
+from bakeoff.pipeline.identity.config_hash import DECISIVE_KEYS, hash_config
 from bakeoff.pipeline.identity.own_code import hash_own_code, list_families
 from bakeoff.pipeline.stages.dataset import load_bundled
 
@@ -174,21 +173,3 @@ def test_nothing_is_kept_where_python_keeps_no_bytecode(copy: Path, monkeypatch:
     monkeypatch.setattr(own_code, "KEPT_FILE", copy / "file" / "digests.json")
     own_code.hash_own_code(frozenset({"base"}), copy)
     assert not (copy / "kept").exists()
-
-
-def test_the_version_of_a_library_counts_for_the_learners_that_use_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    def read_version(name: str) -> str:
-        if name not in installed:
-            raise PackageNotFoundError(name)
-        return installed[name]
-
-    boosted = changed("learner._target_", "bakeoff.learners.boosting.XGBoostClassifier")
-    hashes = []
-    for version in ("3.0", "3.1"):
-        installed = {"xgboost": version, "numpy": "2", "scikit-learn": "1.9"}
-        monkeypatch.setattr(config_hash, "version", read_version)
-        config_hash.get_package_version.cache_clear()
-        hashes.append((hash_config_code(boosted), hash_config_code(SPEC)))
-    config_hash.get_package_version.cache_clear()
-    assert hashes[0][0] != hashes[1][0]
-    assert hashes[0][1] == hashes[1][1]

@@ -17,7 +17,6 @@ import pandas as pd
 import pytest
 import yaml
 from command import Bakeoff, command_in
-from extras import mark_learners
 from killing import wait_for
 from warm_process import OUTPUT, Start
 
@@ -140,7 +139,7 @@ def test_every_learner_of_the_registry_has_an_option() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", mark_learners(SAVED))
+@pytest.mark.parametrize("name", SAVED)
 def test_the_model_of_every_option_is_kept_and_predicts_the_same(
     bakeoff: Bakeoff, name: str, recwarn: pytest.WarningsRecorder
 ) -> None:

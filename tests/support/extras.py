@@ -5,22 +5,19 @@ Where the extra is not installed, they are skipped, with the command that instal
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
 import pytest
-from _pytest.mark import ParameterSet
 
 PACKAGES: Mapping[str, str] = {
     "docs": "mkdocs",
-    "lightgbm": "lightgbm",
     "optuna": "optuna",
     "postgres": "psycopg",
     "ray": "ray",
     "slurm": "submitit",
-    "xgboost": "xgboost",
 }
 """Extra -> the package that it installs."""
 
@@ -42,12 +39,3 @@ def load(extra: str) -> ModuleType:
     """Return the package of an extra; skip the file that calls this where it is not installed."""
     module: Any = pytest.importorskip(PACKAGES[extra], reason=missing(extra))
     return module
-
-
-def mark_learners(names: Iterable[str]) -> list[ParameterSet]:
-    """Return names of learners as parameters of a test, with the extra that each of them needs."""
-    found = {name: name.split("_")[0] for name in names}
-    return [
-        pytest.param(name, marks=[pytest.mark.extra(library)] if library in PACKAGES else [])
-        for name, library in found.items()
-    ]
