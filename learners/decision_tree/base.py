@@ -275,8 +275,6 @@ class TreeLearner(SklearnTreeAttributes, Learner):
             return self._apply_pruning(steps, float(self.fitted_tree_.weighted_n_node_samples[0]))
         if X is None or y is None:
             raise ValueError(f"method {method!r} prunes against validation rows: give X and y.")
-        if backfit:
-            self._check_backfitting()
         table = self._check_query(X)
         y = self._check_target(y, table.shape[0])
         weight = self._check_weight(sample_weight, table)
@@ -287,9 +285,6 @@ class TreeLearner(SklearnTreeAttributes, Learner):
         if backfit:
             self._backfit(table, y, weight)
         return self
-
-    def _check_backfitting(self) -> None:
-        """Raise ValueError if validation rows cannot be added to what the nodes predict."""
 
     @abstractmethod
     def _backfit(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> None:

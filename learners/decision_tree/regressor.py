@@ -26,11 +26,9 @@ from bakeoff.learners.decision_tree.base import TreeLearner
 from bakeoff.learners.trees import (
     REGRESSION,
     NodeLosses,
+    NumericTarget,
     Tree,
     backfit_targets,
-    make_numeric_target,
-    refuse_nominal_medians,
-    replace_deprecated_criterion,
     sum_squares_at_nodes,
 )
 
@@ -39,14 +37,12 @@ class DecisionTreeRegressor(Regressor, TreeLearner):
     """A decision tree for regression; each split tests one feature.
 
     Questions, ties, missing cells and unseen values are as in `DecisionTreeClassifier`; the prediction for a row is
-    the mean of the node where it stops, or its median.
+    the mean of the node where it stops.
 
     Parameters
     ----------
-    criterion : {"squared_error", "absolute_error"}, default "squared_error"
-        The variance within nodes, which predict means; or the mean absolute deviation from the median, which nodes
-        then predict (Breiman et al. 1984; numeric columns only, and about ten times as slow). "friedman_mse" is
-        replaced by "squared_error" with a warning, as in scikit-learn since 1.9: both choose the same splits.
+    criterion : {"squared_error"}, default "squared_error"
+        The variance within nodes.
     splitter : {"best", "random"}, default "best"
         As in `DecisionTreeClassifier`.
     max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, min_impurity_decrease, max_leaf_nodes,
@@ -78,7 +74,7 @@ class DecisionTreeRegressor(Regressor, TreeLearner):
     def __init__(
         self,
         *,
-        criterion: Literal["squared_error", "absolute_error", "friedman_mse"] = "squared_error",
+        criterion: Literal["squared_error"] = "squared_error",
         splitter: Literal["best", "random"] = "best",
         max_depth: int | None = None,
         min_samples_split: int | float = 2,
@@ -93,7 +89,7 @@ class DecisionTreeRegressor(Regressor, TreeLearner):
         categorical_features: Any = "from_dtype",
         thresholds: Literal["midpoints", "values"] = "midpoints",
     ) -> None:
-        self.criterion = replace_deprecated_criterion(criterion)
+        self.criterion = criterion
         self.splitter = splitter
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
@@ -110,8 +106,7 @@ class DecisionTreeRegressor(Regressor, TreeLearner):
 
     def _grow_unpruned(self, X: Any, y: Any, sample_weight: Any) -> Tree:
         X, y, weight = self._check_fit(X, y, sample_weight)
-        refuse_nominal_medians(self.criterion, self.categories_)
-        target = make_numeric_target(self.criterion, y, weight)
+        target = NumericTarget(y, weight)
         return self._grow(X, target, REGRESSION[self.criterion])
 
     def _values(self, X: np.ndarray) -> np.ndarray:
@@ -120,13 +115,6 @@ class DecisionTreeRegressor(Regressor, TreeLearner):
     def _compute_losses(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> NodeLosses:
         stop = self.fitted_tree_.apply(X)
         return sum_squares_at_nodes(self.fitted_tree_, stop, y.astype(np.float64), weight)
-
-    def _check_backfitting(self) -> None:
-        if self.criterion == "absolute_error":
-            raise ValueError(
-                "backfit adds rows to means, but with criterion='absolute_error' nodes predict medians; "
-                "set backfit=False, or criterion='squared_error'."
-            )
 
     def _backfit(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> None:
         backfit_targets(self.fitted_tree_, self.fitted_tree_.apply(X), y.astype(np.float64), weight)

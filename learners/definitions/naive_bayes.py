@@ -93,15 +93,6 @@ def normal_density(column: np.ndarray, in_class: np.ndarray, value: float, ddof:
     return normal(value, float(np.mean(cells)), variance)
 
 
-def kernel_density(column: np.ndarray, in_class: np.ndarray, value: float) -> float:
-    """Return the kernel density of a value from a numeric column (n,) and the mask (n,) of the class's rows."""
-    cells = column[in_class]
-    values = np.unique(column)
-    gap = (values[-1] - values[0]) / (len(values) - 1)
-    width = max((cells.max() - cells.min()) / math.sqrt(len(cells)), gap / 6)
-    return sum(normal(value, cell, width**2) for cell in cells) / len(cells)
-
-
 def normal(x: float, mean: float, variance: float) -> float:
     """Return the density of the normal distribution at x."""
     return math.exp(-((x - mean) ** 2) / (2 * variance)) / math.sqrt(2 * math.pi * variance)

@@ -8,13 +8,12 @@ fraction:
 
     P(x_j = v | class) = (count(v, class) + α) / Σ_v' (count(v', class) + α)
 
-A numeric feature is Gaussian within each class, or has a kernel density. Products are computed as sums of logarithms.
+A numeric feature is Gaussian within each class. Products are computed as sums of logarithms.
 
 `bakeoff.learners.definitions.naive_bayes` states the algorithm. This one is faster because it counts and looks up all
 columns of many rows at once, in tiles that fit into cache.
 
-Cost: O(nd) to fit; O(m·d·c) to predict; memory O(c·(d + number of nominal values)). With kernels O(n·d·log n) to fit,
-and O(m·n·d) to predict.
+Cost: O(nd) to fit; O(m·d·c) to predict; memory O(c·(d + number of nominal values)).
 
 References: R. O. Duda and P. E. Hart, "Pattern Classification and Scene Analysis", Wiley, 1973; for the pseudo-count as
 a Dirichlet prior, T. M. Mitchell, "Machine Learning", McGraw-Hill, 1997, chapter 6.
@@ -36,7 +35,6 @@ from bakeoff.learners.base.estimator import Classifier
 from bakeoff.learners.base.input_checks import require_path_parameter, with_input_tags
 from bakeoff.learners.base.nominal_columns import UNSEEN
 from bakeoff.learners.naive_bayes.gaussian import add_gaussian_log_likelihood, fit_gaussians, select_columns
-from bakeoff.learners.naive_bayes.kernel_density import add_kernel_log_likelihood, fit_kernel_density
 from bakeoff.learners.naive_bayes.nominal import (
     add_nominal_log_likelihood,
     compute_log,
@@ -66,9 +64,6 @@ class NaiveBayesClassifier(Classifier):
     ddof : {0, 1}, default=0
         With 1, the squares of a numeric column within a class are divided by the number of its rows less 1, instead of
         their number: the unbiased variance, as in R's e1071.
-    numeric_density : {"gaussian", "kernel"}, default="gaussian"
-        Kernel: a numeric column has, within each class, the mean of Gaussians around the cells of the class (John and
-        Langley 1995), so that it may have several modes; ``var_smoothing`` and ``ddof`` have no effect then.
     handle_unknown : {"ignore", "error"}, default="ignore"
         Whether a nominal value outside the domain, in a row to predict, is left out or raises an error.
     handle_missing : {"ignore", "error"}, default="ignore"
@@ -92,8 +87,6 @@ class NaiveBayesClassifier(Classifier):
         Mean (in the column's unit) and smoothed variance (in its square) of each numeric column in each class.
     epsilon_ : float
         The number that was added to every variance.
-    kernels_ : list of q KernelDensity
-        With ``numeric_density="kernel"``.
 
     Notes
     -----
@@ -117,7 +110,6 @@ class NaiveBayesClassifier(Classifier):
         "class_prior": ["array-like", None],
         "var_smoothing": [Interval(Real, 0, None, closed="left")],
         "ddof": [Options(Integral, {0, 1})],
-        "numeric_density": [StrOptions({"gaussian", "kernel"})],
         "handle_unknown": [StrOptions({"ignore", "error"})],
         "handle_missing": [StrOptions({"ignore", "error"})],
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
@@ -138,7 +130,6 @@ class NaiveBayesClassifier(Classifier):
         handle_missing: str = "ignore",
         categorical_features: Any = "from_dtype",
         ddof: int = 0,
-        numeric_density: str = "gaussian",
     ) -> None:
         self.alpha = alpha
         self.feature_alpha = feature_alpha
@@ -149,7 +140,6 @@ class NaiveBayesClassifier(Classifier):
         self.handle_missing = handle_missing
         self.categorical_features = categorical_features
         self.ddof = ddof
-        self.numeric_density = numeric_density
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Count values and estimate means and variances within each class.
@@ -227,10 +217,7 @@ class NaiveBayesClassifier(Classifier):
             add_nominal_log_likelihood(table, list(nominal.values()), joint)
         if self.numeric_features_.size:
             table = select_columns(X, self.numeric_features_)
-            if hasattr(self, "kernels_"):
-                add_kernel_log_likelihood(table, self.kernels_, joint)
-            else:
-                add_gaussian_log_likelihood(table, self.theta_, self.var_, joint)
+            add_gaussian_log_likelihood(table, self.theta_, self.var_, joint)
         return joint
 
     def _fit_counts(self, X: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> None:
@@ -251,10 +238,7 @@ class NaiveBayesClassifier(Classifier):
         c = self.classes_.shape[0]
         moments = fit_gaussians(table, codes, weight, c, self.var_smoothing, self.ddof)
         self.theta_, self.var_, self.epsilon_ = moments
-        self.__dict__.pop("kernels_", None)
-        if self.numeric_density == "kernel":
-            self.kernels_ = [fit_kernel_density(column, codes, weight, c) for column in table.T]
-        elif not self.var_.all():
+        if not self.var_.all():
             code, column = np.argwhere(self.var_ == 0)[0]
             raise ValueError(
                 f"Class {self.classes_[code]!s} has variance 0 in column "

@@ -16,9 +16,6 @@ from bakeoff.learners.trees import (
     REGRESSION,
     Criterion,
     NumericTarget,
-    make_numeric_target,
-    refuse_nominal_medians,
-    replace_deprecated_criterion,
 )
 
 
@@ -32,7 +29,7 @@ class RandomForestRegressor(Regressor, ForestLearner):
     max_leaf_nodes, ccp_alpha, feature_subset, bootstrap, max_samples, n_jobs, random_state, nominal_splits,
     categorical_features
         As in `RandomForestClassifier`.
-    criterion : {"squared_error", "absolute_error"}, default "squared_error"
+    criterion : {"squared_error"}, default "squared_error"
         As in `DecisionTreeRegressor`.
     max_features : int, fraction, {"sqrt", "log2"} or None, default 1.0
         The number of features that are drawn; by default all.
@@ -70,7 +67,7 @@ class RandomForestRegressor(Regressor, ForestLearner):
         self,
         n_estimators: int = 100,
         *,
-        criterion: Literal["squared_error", "absolute_error", "friedman_mse"] = "squared_error",
+        criterion: Literal["squared_error"] = "squared_error",
         max_depth: int | None = None,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float = 1,
@@ -89,7 +86,7 @@ class RandomForestRegressor(Regressor, ForestLearner):
         categorical_features: Any = "from_dtype",
     ) -> None:
         self.n_estimators = n_estimators
-        self.criterion = replace_deprecated_criterion(criterion)
+        self.criterion = criterion
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
@@ -112,14 +109,12 @@ class RandomForestRegressor(Regressor, ForestLearner):
         return 1
 
     def _check_training_data(self, X: Any, y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        checked = self._check_fit(X, y, sample_weight)
-        refuse_nominal_medians(self.criterion, self.categories_)
-        return checked
+        return self._check_fit(X, y, sample_weight)
 
     def _make_target(self, rows: TrainingRows, n_draws: int | None) -> NumericTarget:
         weight = rows.weigh_each_draw(n_draws)
         tree_weight = average_tree_weight(rows, weight, n_draws)
-        return make_numeric_target(self.criterion, rows.y, weight, tree_weight)
+        return NumericTarget(rows.y, weight, tree_weight)
 
     def _predict_at_nodes(self, value: np.ndarray) -> np.ndarray:
         return value

@@ -17,9 +17,6 @@ from bakeoff.learners.trees.parameters import (
     count_categories,
     count_features,
     derive_limits,
-    make_numeric_target,
-    refuse_nominal_medians,
-    replace_deprecated_criterion,
 )
 from bakeoff.learners.trees.pruning.collapsible_tree import NodeLosses, PruningStep, list_collapsed_nodes
 from bakeoff.learners.trees.pruning.cost_complexity import list_alphas, nest_trees, prune_to_cost
@@ -72,7 +69,6 @@ __all__ = [
     "has_numeric_questions",
     "list_alphas",
     "list_collapsed_nodes",
-    "make_numeric_target",
     "mark_averaged_features",
     "move_thresholds_to_values",
     "nest_trees",
@@ -81,8 +77,6 @@ __all__ = [
     "prune_pessimistically",
     "prune_to_cost",
     "prune_with_raising",
-    "refuse_nominal_medians",
-    "replace_deprecated_criterion",
     "smallest_row_dtype",
     "sum_squares_at_nodes",
 ]

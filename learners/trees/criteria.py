@@ -206,18 +206,6 @@ class Misclassification(Criterion):
         return (right_for_branch - right_for_node) / total[0]
 
 
-class AbsoluteDeviation(Criterion):
-    """The mean absolute deviation from the median, which `bakeoff.learners.trees.splitting.absolute_error` computes."""
-
-    def bound_ties(self, largest: np.ndarray, mean_error: np.ndarray | None = None) -> np.ndarray:
-        # Gains are in steps of the target, whose rounding is that of the mean.
-        bound = largest * (1 - TIE_TOLERANCE)
-        return bound if mean_error is None else bound - mean_error
-
-    def branch_gain(self, part: np.ndarray, total: np.ndarray) -> np.ndarray:
-        raise TypeError("deviations from medians do not follow from sums")
-
-
 def add_first_class(sums: np.ndarray) -> np.ndarray:
     """Return the weight of every class (c, q), given sums of the total and of all classes but the first."""
     first = sums[0] - sums[1:].sum(axis=0)
@@ -234,5 +222,4 @@ CLASSIFICATION: dict[str, Criterion] = {
 
 REGRESSION: dict[str, Criterion] = {
     "squared_error": SquaredDistance(classes=False),
-    "absolute_error": AbsoluteDeviation(),
 }

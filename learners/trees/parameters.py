@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, Protocol
@@ -12,7 +11,6 @@ from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
 from bakeoff.learners.trees.criteria import Criterion
 from bakeoff.learners.trees.grower import GrowthLimits
-from bakeoff.learners.trees.numeric_target import MedianTarget, NumericTarget
 
 TREE_CONSTRAINTS: dict[str, list[Any]] = {
     "max_depth": [Interval(Integral, 1, None, closed="left"), None],
@@ -80,43 +78,6 @@ def derive_limits(learner: TreeParameters, criterion: Criterion, n: int, d: int,
         max_features=count_features(learner.max_features, d),
         multiway=learner.nominal_splits == "multiway",
     )
-
-
-def make_numeric_target(
-    criterion: str, y: np.ndarray, weight: np.ndarray, tree_weight: float | None = None
-) -> NumericTarget:
-    """Return the target of a criterion: one that predicts means, or one that predicts medians."""
-    if criterion == "absolute_error":
-        return MedianTarget(y, weight, tree_weight)
-    return NumericTarget(y, weight, tree_weight)
-
-
-def refuse_nominal_medians(criterion: str, categories: Sequence[np.ndarray | None]) -> None:
-    """Raise ValueError for nominal columns with a criterion that splits numeric columns only."""
-    if criterion == "absolute_error" and any(values is not None for values in categories):
-        raise ValueError(
-            "criterion='absolute_error' splits numeric columns only, but X has nominal ones: encode them, or set "
-            "criterion='squared_error'."
-        )
-
-
-def replace_deprecated_criterion(criterion: Any) -> Any:
-    """Return "squared_error" for "friedman_mse", and any other criterion as it is.
-
-    Warns
-    -----
-    FutureWarning
-        For "friedman_mse", which scikit-learn deprecated in 1.9.
-    """
-    if not isinstance(criterion, str) or criterion != "friedman_mse":
-        return criterion
-    warnings.warn(
-        'criterion="friedman_mse" is deprecated, because it chooses the splits of "squared_error", which is used: '
-        'give criterion="squared_error".',
-        FutureWarning,
-        stacklevel=3,
-    )
-    return "squared_error"
 
 
 def count_rows(value: int | float, n: int, least: int) -> int:

@@ -36,12 +36,11 @@ def test_a_node_takes_the_better_of_the_drawn_cuts() -> None:
 
 
 @pytest.mark.parametrize("limit", [{}, {"min_samples_leaf": 5}, {"max_leaf_nodes": 9}, {"max_features": 2}])
-@pytest.mark.parametrize("criterion", ["squared_error", "absolute_error"])
-def test_limits_hold_and_rows_are_where_the_questions_lead(limit: dict[str, Any], criterion: Any) -> None:
+def test_limits_hold_and_rows_are_where_the_questions_lead(limit: dict[str, Any]) -> None:
     X, y = load_diabetes(return_X_y=True)
     X = X[:150].copy()
     X[::7, 2] = np.nan
-    learner = DecisionTreeRegressor(splitter="random", criterion=criterion, random_state=3, **limit)
+    learner = DecisionTreeRegressor(splitter="random", random_state=3, **limit)
     tree = learner.fit(X, y[:150]).fitted_tree_
     reached = np.bincount(tree.apply(X), minlength=tree.node_count)
     np.testing.assert_array_equal(reached[tree.is_leaf], tree.n_node_samples[tree.is_leaf])

@@ -142,7 +142,6 @@ def test_a_mixed_table_has_the_probabilities_of_the_definition(seed: int, n: int
     densities: dict[str, tuple[dict[str, Any], Any]] = {
         "variance by n": ({}, None),
         "variance by n - 1": ({"ddof": 1}, partial(naive_bayes.normal_density, ddof=1)),
-        "kernels": ({"numeric_density": "kernel"}, naive_bayes.kernel_density),
     }
     for options, density in densities.values():
         fast = NaiveBayesClassifier(var_smoothing=0, categorical_features=[2], **options).fit(X, y)

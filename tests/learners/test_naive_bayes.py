@@ -16,7 +16,6 @@ from sklearn.naive_bayes import CategoricalNB, GaussianNB
 from weka_outputs import BAYES_TABLES, NAIVE_BAYES, load_table, read_output
 
 from bakeoff.learners import NaiveBayesClassifier
-from bakeoff.learners.naive_bayes import kernel_density
 
 MORTGAGE = pd.DataFrame(
     [
@@ -484,27 +483,17 @@ def test_log_probabilities_stay_exact_where_the_probability_underflows() -> None
     assert log_proba[0, 1] == pytest.approx(-20000, rel=0.02)
 
 
-def test_kernels_predict_what_weka_predicts() -> None:
+def test_gaussians_predict_what_weka_predicts() -> None:
     for name in BAYES_TABLES:
         data = load_table(name)
         X, y = data.half(0)
         queries, _ = data.half(1)
-        kernels = NaiveBayesClassifier(numeric_density="kernel").fit(X, y).predict(queries)
-        assert kernels.tolist() == read_output(NAIVE_BAYES, "-K", name).predicted.tolist()
         gaussians = NaiveBayesClassifier().fit(X, y).predict(queries)
         # WEKA rounds numbers to the mean gap of their column before it takes means and variances.
         assert np.mean(gaussians == read_output(NAIVE_BAYES, "", name).predicted) > 0.97
 
 
-def test_kernels_see_two_modes_where_one_gaussian_does_not() -> None:
-    X = np.array([[-5.0], [-5.2], [-4.8], [5.0], [5.2], [4.8], [0.0], [0.3], [-0.3]])
-    y = ["outside"] * 6 + ["inside"] * 3
-    queries = [[-2.6], [2.6], [0.1]]
-    kernels = NaiveBayesClassifier(numeric_density="kernel").fit(X, y)
-    assert kernels.predict(queries).tolist() == ["outside", "outside", "inside"]
-
-
-@pytest.mark.parametrize("options", [{"ddof": 1}, {"numeric_density": "kernel"}])
+@pytest.mark.parametrize("options", [{}, {"ddof": 1}])
 def test_with_every_density_weight_two_is_the_row_twice_and_the_order_of_rows_does_not_matter(
     options: dict[str, Any],
 ) -> None:
@@ -529,38 +518,3 @@ def test_the_variance_divides_by_one_less_where_something_is_left() -> None:
     # The only row of its class has no such variance: that of all rows about all classes is taken.
     np.testing.assert_allclose(model.var_[1], [np.var([1, 3, 4, 7]), np.var([2, 5, 1])])
     np.testing.assert_allclose(model.theta_, [[8 / 3, 3.5], [7.0, 1.0]])
-
-
-def test_kernels_of_equal_cells_are_as_wide_as_a_sixth_of_the_mean_gap() -> None:
-    X = np.array([[1.0], [1.0], [4.0], [10.0]])
-    model = NaiveBayesClassifier(numeric_density="kernel").fit(X, [0, 0, 1, 1])
-    np.testing.assert_allclose(model.kernels_[0].width, [9 / 2 / 6, 6 / np.sqrt(2)])
-
-
-def test_columns_that_are_constant_or_empty_decide_nothing_with_kernels() -> None:
-    X = np.array([[1.0, 3.0, np.nan], [2.0, 3.0, np.nan], [5.0, 3.0, np.nan], [6.0, 3.0, np.nan]])
-    y = [0, 0, 1, 1]
-    model = NaiveBayesClassifier(numeric_density="kernel").fit(X, y)
-    alone = NaiveBayesClassifier(numeric_density="kernel").fit(X[:, :1], y)
-    queries = np.array([[1.4, 9.0, 2.0], [5.5, 3.0, np.nan]])
-    np.testing.assert_allclose(model.predict_proba(queries), alone.predict_proba(queries[:, :1]))
-
-
-def test_a_class_without_cells_has_the_kernels_of_all_classes() -> None:
-    X = np.array([[1.0], [2.0], [np.nan], [np.nan]])
-    model = NaiveBayesClassifier(numeric_density="kernel").fit(X, ["a", "a", "b", "b"])
-    np.testing.assert_allclose(model.predict_proba([[1.5], [30.0]]), 0.5)
-
-
-def test_many_rows_are_evaluated_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    X, y = load_iris(return_X_y=True)
-    model = NaiveBayesClassifier(numeric_density="kernel").fit(X, y)
-    whole = model.predict_log_proba(X)
-    monkeypatch.setattr(kernel_density, "MAX_CELLS", 50)
-    np.testing.assert_allclose(model.predict_log_proba(X), whole, rtol=1e-12)
-
-
-def test_a_row_too_far_from_all_kernels_is_refused() -> None:
-    model = NaiveBayesClassifier(numeric_density="kernel").fit([[0.0], [1.0], [2.0]], [0, 0, 1])
-    with pytest.raises(ValueError, match="density underflows; scale X"):
-        model.predict([[1e200]])

@@ -243,12 +243,6 @@ def test_partial_dependence_of_a_tree_is_scikit_learns() -> None:
         np.testing.assert_allclose(one, other)
 
 
-def test_friedmans_criterion_is_replaced_with_a_warning() -> None:
-    with pytest.warns(FutureWarning, match="friedman_mse"):
-        tree = DecisionTreeRegressor(criterion="friedman_mse")
-    assert tree.criterion == "squared_error"
-
-
 def test_log_loss_is_entropy() -> None:
     X, y = load_iris(return_X_y=True)
     by_name = [DecisionTreeClassifier(criterion=name).fit(X, y).fitted_tree_ for name in ("entropy", "log_loss")]

@@ -27,8 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bakeoff.learners.trees.criteria import AbsoluteDeviation, SquaredDistance
-from bakeoff.learners.trees.splitting.absolute_error import compute_deviation_gains
+from bakeoff.learners.trees.criteria import SquaredDistance
 from bakeoff.learners.trees.splitting.cuts import HistogramBlock, draw_thresholds, mark_last_below, set_thresholds
 from bakeoff.learners.trees.splitting.feature_block import FeatureBlock
 from bakeoff.learners.trees.splitting.gini_prefix_sums import (
@@ -136,10 +135,7 @@ def _choose_cuts(
         merit = gain
     else:
         total = block.total.take(cuts.node, axis=1)  # (p, q)
-        if isinstance(rules.criterion, AbsoluteDeviation):
-            gains = compute_deviation_gains(block, cuts.position, cuts.pair, missing_left=missing_left)
-        else:
-            gains = rules.criterion.cut_gain(cuts.left, total)  # (q,)
+        gains = rules.criterion.cut_gain(cuts.left, total)  # (q,)
         _exclude_light_branches(gains, block, cuts, rules)
         if rules.c45.description_length:
             gains = charge_cuts(gains, cuts.pair, total[0] / rules.row_weight)
