@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.explanation.outputs import ModelOutputs
-from bakeoff.pipeline.stages.preprocessing.join_steps import DATE, NOMINAL, NUMERIC, ORDERED, TEXT, find_kind
+from bakeoff.pipeline.stages.preprocessing.join_steps import NOMINAL, NUMERIC, ORDERED, find_kind
 from bakeoff.pipeline.text.numbers import format_number
 
 GRID_POINTS = 20
@@ -22,13 +22,10 @@ PERCENTILES = (5.0, 95.0)
 MAX_ROWS = 1000
 """Of more rows, as many are drawn."""
 MISSING = "missing"
-SECOND = 1e9
-"""In nanoseconds."""
 
 
-@dataclass(frozen=True)
-class Point:
-    """The model at one value of a column.
+class Point(NamedTuple):
+    """A value at which a model is asked.
 
     Attributes
     ----------
@@ -40,15 +37,12 @@ class Point:
         The value as a number; None if it has none.
     n_rows : int
         The rows that have this value, or a number nearer to it than to the other points.
-    means : tuple of k float
-        The mean outputs of the model.
     """
 
     value: Any
     label: str
     position: float | None
     n_rows: int
-    means: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -57,22 +51,19 @@ class Dependence:
 
     Attributes
     ----------
-    column, kind : str
-    points : tuple of Point
+    column : str
+    points : tuple of v Point
         In the order of the values; missing cells last.
+    means : ndarray of shape (v, k)
+        The mean outputs of the model at each point.
     note : str
         Which values are not shown; empty if all are.
     """
 
     column: str
-    kind: str
     points: tuple[Point, ...]
+    means: np.ndarray
     note: str = ""
-
-    @property
-    def is_of_numbers(self) -> bool:
-        """Whether the points lie on an axis of numbers or dates."""
-        return self.kind in (NUMERIC, DATE)
 
 
 def compute_dependence(outputs: ModelOutputs, X: pd.DataFrame, column: str, seed: int) -> Dependence | None:
@@ -89,7 +80,7 @@ def compute_dependence(outputs: ModelOutputs, X: pd.DataFrame, column: str, seed
     Returns
     -------
     Dependence or None
-        None for text, which has no grid, and for a column with less than two values.
+        None for text and dates, which have no grid, and for a column with less than two values.
 
     References
     ----------
@@ -103,18 +94,18 @@ def compute_dependence(outputs: ModelOutputs, X: pd.DataFrame, column: str, seed
         drawn = np.random.default_rng(seed).choice(len(X), MAX_ROWS, replace=False)
         rows = X.iloc[np.sort(drawn)]
     dtype = X[column].dtype
-    asked = []
+    means = []
     for point in points:
         same = pd.Series([point.value] * len(rows), index=rows.index)
         # A column of whole numbers takes the points between them.
         is_whole = dtype.kind in "iub" and not pd.isna(point.value)
-        means = outputs.compute(rows.assign(**{column: same if is_whole else same.astype(dtype)})).mean(axis=0)
-        asked.append(replace(point, means=tuple(means.tolist())))
-    return Dependence(column, find_kind(dtype), tuple(asked), note)
+        changed = rows.assign(**{column: same if is_whole else same.astype(dtype)})
+        means.append(outputs.compute(changed).mean(axis=0))
+    return Dependence(column, tuple(points), np.array(means), note)
 
 
 def choose_points(column: pd.Series) -> tuple[list[Point], str]:
-    """Choose the values at which a model is asked about a column (m,), and say which are left out.
+    """Choose the values at which a model is asked about a column (m,), and report which are left out.
 
     Examples
     --------
@@ -123,21 +114,13 @@ def choose_points(column: pd.Series) -> tuple[list[Point], str]:
     ([('1', 2), ('3', 1), ('missing', 1)], '')
     """
     kind = find_kind(column.dtype)
-    if kind == TEXT:
-        return [], ""
     present = column.dropna()
     if kind in (NOMINAL, ORDERED):
         points, note = _list_values(present)
-    elif kind == DATE:
-        seconds = present.astype("datetime64[ns]").astype("int64").to_numpy() / SECOND
-        of_seconds, note = _divide_numbers(seconds)
-        moments = [pd.Timestamp(round(point.value * SECOND)) for point in of_seconds]
-        points = [
-            replace(point, value=moment, label=moment.strftime("%Y-%m-%d"))
-            for point, moment in zip(of_seconds, moments, strict=True)
-        ]
-    else:
+    elif kind == NUMERIC:
         points, note = _divide_numbers(present.to_numpy(dtype=np.float64))
+    else:
+        return [], ""
     n_missing = len(column) - len(present)
     return ([*points, Point(None, MISSING, None, n_missing)] if n_missing else points), note
 

@@ -15,13 +15,12 @@ from bakeoff.pipeline.experiment.experiment import derive_seed
 from bakeoff.pipeline.explanation.dependence import MAX_ROWS, Dependence, compute_dependence
 from bakeoff.pipeline.explanation.importances import Importances, ScoredPart, measure_importances
 from bakeoff.pipeline.explanation.learner_parts import LearnerParts, describe_learner
-from bakeoff.pipeline.explanation.outputs import ModelOutputs, find_outputs
+from bakeoff.pipeline.explanation.outputs import DECISION, ModelOutputs, find_outputs
 from bakeoff.pipeline.model.training_record import TrainingRecord
 from bakeoff.pipeline.text.words import count_nouns
 
 MAX_DEPENDENCES = 8
 """Partial dependences are shown of as many columns, unless columns are named."""
-TRIAL_ROWS = 2
 
 
 @dataclass(frozen=True)
@@ -34,17 +33,15 @@ class Subject:
     model : estimator
         Fitted; it takes the features of the dataset.
     record : TrainingRecord
-    experiment : Experiment or None
-        That of its run; None if its dataset is not there.
-    background : DataFrame of shape (b, d)
-        Rows that the model was fitted on.
+    experiment : Experiment
+        That of its run.
     rows : DataFrame of shape (m, d)
         Those of partial dependence.
     rows_words : str
     parts : sequence of ScoredPart
         Rows with their targets, for importances; empty if there are none.
     parts_words : str
-        Which rows these are; where there are none, why.
+        Which rows these are; where there are none, the reason.
     facts : tuple of str
         Further sentences.
     file_stem : str
@@ -54,8 +51,7 @@ class Subject:
     name: str
     model: Any
     record: TrainingRecord
-    experiment: Experiment | None
-    background: pd.DataFrame
+    experiment: Experiment
     rows: pd.DataFrame
     rows_words: str
     parts: Sequence[ScoredPart]
@@ -77,7 +73,7 @@ class Explanation:
     outputs : ModelOutputs
     importances : Importances or None
     importance_rows : str
-        On which rows the importances are measured; where there are none, why.
+        On which rows the importances are measured; where there are none, the reason.
     dependences : tuple of Dependence
         Of the most important columns, in this order.
     dependence_rows : str
@@ -115,28 +111,29 @@ def explain_model(subject: Subject, columns: Sequence[str] = ()) -> Explanation:
         Those whose partial dependence is computed; by default the most important ones.
     """
     record, experiment = subject.record, subject.experiment
-    outputs = find_outputs(subject.model, record.target, record.positive, subject.background.iloc[:TRIAL_ROWS])
-    seed = 0 if experiment is None else experiment.seed
+    outputs = find_outputs(subject.model, record.target, record.positive)
     importances = None
-    ranked = [str(name) for name in subject.background.columns]
-    if subject.parts and experiment is not None:
+    ranked = list(record.features)
+    if subject.parts:
         importances = measure_importances(
             subject.parts,
             partial(score_headline, experiment),
             experiment.headline,
             experiment.headline_metric.greater_is_better,
-            derive_seed(seed, "explanation"),
+            derive_seed(experiment.seed, "explanation"),
         )
-        ranked = [each.columns[0] for each in importances.columns]
+        ranked = [str(name) for name in importances.columns.index]
     dependences, note = _compute_dependences(
-        outputs, subject.rows, columns or ranked, MAX_DEPENDENCES if not columns else len(columns), seed
+        outputs, subject.rows, columns or ranked, len(columns) or MAX_DEPENDENCES, experiment.seed
     )
     drawn = f"{MAX_ROWS:,} rows, drawn from " if len(subject.rows) > MAX_ROWS else ""
-    parts = describe_learner(subject.model, subject.background, record.target)
-    first = f"{parts.learner} on {record.dataset}, {record.describe_rows()}."
+    parts = describe_learner(subject.model, experiment.dataset.X, record.target)
+    explained = f"Explained is the {outputs.words}."
+    if outputs.method == DECISION:
+        explained += f" {parts.learner} gives no probabilities; with calibration=platt, a run has them."
     return Explanation(
         name=subject.name,
-        facts=(first, outputs.describe_choice(parts.learner, record.target), *subject.facts),
+        facts=(f"{parts.learner} on {record.dataset}, {record.describe_rows()}.", explained, *subject.facts),
         outputs=outputs,
         importances=importances,
         importance_rows=subject.parts_words,
@@ -153,15 +150,14 @@ def _compute_dependences(
     """Return the partial dependence on the first columns that have one, and which are not shown."""
     row_seed = derive_seed(seed, "explanation rows")
     shown: list[Dependence] = []
-    without: list[str] = []
     for position, name in enumerate(columns):
         if len(shown) == most:
             left = count_nouns(len(columns) - position, "less important column is", "less important columns are")
             return tuple(shown), f"{left} not shown; columns=[…] names others"
         found = compute_dependence(outputs, rows, name, row_seed)
-        if found is None:
-            without.append(name)
-        else:
+        if found is not None:
             shown.append(found)
-    note = f"not shown, because they hold text or a single value: {', '.join(without)}" if without else ""
+    named = [each.column for each in shown]
+    without = [name for name in columns if name not in named]
+    note = f"not shown, because they hold text, dates or a single value: {', '.join(without)}" if without else ""
     return tuple(shown), note

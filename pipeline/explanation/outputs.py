@@ -45,31 +45,10 @@ class ModelOutputs:
     codes: tuple[int, ...] = ()
 
     @property
-    def is_of_classes(self) -> bool:
-        """Whether the model predicts classes."""
-        return bool(self.codes)
-
-    def describe_all(self) -> str:
-        """Return the numbers in words, such as ``probability of each class``."""
+    def words(self) -> str:
+        """The numbers in words, such as ``probability of each class``."""
         what = "each class" if len(self.names) > 1 else self.names[0]
-        return f"{WORDS[self.method] if self.is_of_classes else 'prediction of'} {what}"
-
-    def describe_choice(self, learner: str, target: str) -> str:
-        """Return a sentence on the explained output, with the reason if it is not a probability."""
-        if not self.is_of_classes:
-            return f"Explained is the prediction of {target}."
-        if self.method == PREDICTION:
-            return (
-                f"{learner} gives neither probabilities nor a decision value for each class: explained is which class "
-                "is predicted, as 1 or 0."
-            )
-        if self.method == DECISION:
-            return (
-                f"{learner} gives no probabilities: explained are its decision values, which have no unit. With "
-                "calibration=platt, a run has probabilities."
-            )
-        of = f"that {target} is {self.names[0]}" if len(self.names) == 1 else f"of each {target}"
-        return f"Explained is the probability {of}."
+        return f"{WORDS[self.method] if self.codes else 'prediction of'} {what}"
 
     def compute(self, X: pd.DataFrame) -> np.ndarray:
         """Return the numbers for rows X (m, d), shape (m, k).
@@ -79,22 +58,24 @@ class ModelOutputs:
         InvalidPredictions
             The model gives no such numbers.
         """
-        if not self.is_of_classes:
+        if not self.codes:
             return predict_values(self.model, X, classes=None).astype(np.float64)[:, np.newaxis]
-        if self.method == PREDICTION:
-            classes = get_classes(self.model)
-            codes = locate_labels(predict_values(self.model, X, classes), classes)  # (m,)
-            return (codes[:, np.newaxis] == self.codes).astype(np.float64)
-        respond = predict_probabilities if self.method == PROBABILITY else compute_decision
-        scores = respond(self.model, X).astype(np.float64)
-        if scores.ndim == 1:
+        if self.method == PROBABILITY:
+            return predict_probabilities(self.model, X).astype(np.float64)[:, list(self.codes)]
+        if self.method == DECISION:
+            scores = compute_decision(self.model, X).astype(np.float64)[:, np.newaxis]
             # The decision value of two classes is that of the second one.
-            scores = np.column_stack([-scores, scores])
-        return scores[:, list(self.codes)]
+            return scores if self.codes[0] else -scores
+        classes = get_classes(self.model)
+        codes = locate_labels(predict_values(self.model, X, classes), classes)  # (m,)
+        return (codes[:, np.newaxis] == self.codes).astype(np.float64)
 
 
-def find_outputs(model: Any, target: str, positive: str | None, trial: pd.DataFrame) -> ModelOutputs:
-    """Choose the output of a model to explain: probabilities if it has them, else decision values, else predictions.
+def find_outputs(model: Any, target: str, positive: str | None) -> ModelOutputs:
+    """Choose the output of a model to explain.
+
+    Probabilities come first, then the decision value of two classes, then predictions: of more classes, some learners
+    give a decision value for each pair.
 
     Parameters
     ----------
@@ -104,27 +85,17 @@ def find_outputs(model: Any, target: str, positive: str | None, trial: pd.DataFr
         The name of the target.
     positive : str or None
         The positive class, if there is one.
-    trial : DataFrame of shape (m, d)
-        A few rows, on which the decision values are tried.
     """
     if not hasattr(model, "classes_"):
         return ModelOutputs(model, PREDICTION, (target,))
     classes = [str(label) for label in model.classes_]
+    is_binary = len(classes) == 2
     codes = tuple(range(len(classes)))
-    if len(classes) == 2:
-        # With two classes, one is sufficient.
+    if is_binary:
         codes = (classes.index(positive) if positive in classes else 1,)
-    return ModelOutputs(
-        model, _choose_method(model, len(classes), trial), tuple(classes[code] for code in codes), codes
-    )
-
-
-def _choose_method(model: Any, n_classes: int, trial: pd.DataFrame) -> str:
+    method = PREDICTION
     if hasattr(model, PROBABILITY):
-        return PROBABILITY
-    if hasattr(model, DECISION):
-        values = np.asarray(model.decision_function(trial))
-        # Some learners give a value for each pair of classes, which says nothing of one class.
-        if values.ndim == 1 or values.shape[1] == n_classes:
-            return DECISION
-    return PREDICTION
+        method = PROBABILITY
+    elif is_binary and hasattr(model, DECISION):
+        method = DECISION
+    return ModelOutputs(model, method, tuple(classes[code] for code in codes), codes)

@@ -48,20 +48,6 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class TreeRules:
-    """The leaves of a tree from left to right, the questions on its longest path, and the target that it predicts."""
-
-    rules: tuple[Rule, ...]
-    depth: int
-    target: str
-
-    def choose_largest(self, most: int) -> list[tuple[int, str]]:
-        """Return the leaves with most rows, each with its number, in the order of the tree."""
-        ranked = sorted(range(len(self.rules)), key=lambda position: -self.rules[position].n_rows)
-        return [(position + 1, self.rules[position].words) for position in sorted(ranked[:most])]
-
-
-@dataclass(frozen=True)
 class Branch:
     """One way out of a question of a tree: numbers on one side of a threshold, or some values of a nominal feature."""
 
@@ -88,25 +74,20 @@ def find_number_type(learner: Any) -> Any:
     return np.float64 if hasattr(learner, "fitted_tree_") or not is_tree(learner) else np.float32
 
 
-def list_rules(
-    learner: Any, features: Sequence[Feature], target: str, restore_target: Callable[[float], float]
-) -> TreeRules:
-    """Return a rule for each leaf of a fitted tree.
+def list_rules(learner: Any, features: Sequence[Feature], restore_target: Callable[[float], float]) -> list[Rule]:
+    """Return a rule for each leaf of a fitted tree, those of most rows first.
 
     Parameters
     ----------
     learner : estimator
         For which `is_tree` holds.
     features : sequence of Feature
-    target : str
     restore_target : callable
         Turns a mean of the learner into the unit of the target.
     """
     tree = learner.fitted_tree_ if hasattr(learner, "fitted_tree_") else learner.tree_
     rules = []
-    depth = 0
     for node, path in _walk_leaves(learner):
-        depth = max(depth, len(path))
         conditions = _describe_path(path, features)
         value = np.ravel(tree.value[node])
         n_rows = int(tree.n_node_samples[node])
@@ -115,7 +96,7 @@ def list_rules(
             rules.append(Rule(conditions, str(learner.classes_[best]), n_rows, float(value[best] / value.sum())))
         else:
             rules.append(Rule(conditions, format_score(restore_target(float(value[0]))), n_rows))
-    return TreeRules(tuple(rules), depth, target)
+    return sorted(rules, key=lambda rule: -rule.n_rows)
 
 
 def _walk_leaves(learner: Any) -> Iterator[tuple[int, tuple[Branch, ...]]]:
@@ -172,7 +153,10 @@ def _describe_path(path: Sequence[Branch], features: Sequence[Feature]) -> tuple
         feature = features[branch.feature]
         of_name.setdefault(feature.name, []).append((feature, branch))
     conditions = [
-        _describe_interval(asked) if asked[0][0].is_scale else _describe_values(asked) for asked in of_name.values()
+        _describe_interval(asked[0][0], [branch for _, branch in asked])
+        if asked[0][0].is_scale
+        else _describe_values(asked)
+        for asked in of_name.values()
     ]
     return tuple(condition for condition in conditions if condition)
 
@@ -180,33 +164,30 @@ def _describe_path(path: Sequence[Branch], features: Sequence[Feature]) -> tuple
 def _describe_values(asked: Sequence[tuple[Feature, Branch]]) -> str:
     """Return which values satisfy all questions about a column; the shorter of them and of the others."""
     first = asked[0][0]
-    taken = [
-        all(branch.takes(each.numbers[position]) for each, branch in asked) for position in range(len(first.cells))
-    ]
-    names = [str(cell) for cell in first.cells]
+    taken = {
+        str(cell): all(branch.takes(each.numbers[position]) for each, branch in asked)
+        for position, cell in enumerate(first.cells)
+    }
     if first.at_missing is not None:
-        names.append(MISSING)
-        taken.append(all(branch.takes(each.at_missing) for each, branch in asked))
-    inside = [name for name, is_taken in zip(names, taken, strict=True) if is_taken]
-    outside = [name for name, is_taken in zip(names, taken, strict=True) if not is_taken]
+        taken[MISSING] = all(branch.takes(each.at_missing) for each, branch in asked)
+    inside = [name for name, is_taken in taken.items() if is_taken]
+    outside = [name for name, is_taken in taken.items() if not is_taken]
     if not outside:
         return ""
     is_short = 0 < len(inside) <= len(outside)
     return f"{first.name} {'=' if is_short else '≠'} {join_words(inside if is_short else outside, 'or')}"
 
 
-def _describe_interval(asked: Sequence[tuple[Feature, Branch]]) -> str:
+def _describe_interval(feature: Feature, branches: Sequence[Branch]) -> str:
     """Return the numbers of a column that satisfy all questions about it, and whether missing cells do."""
-    name = asked[0][0].name
-    has_missing = any(feature.at_missing is not None for feature, _ in asked)
-    takes_missing = has_missing and all(
-        branch.takes(feature.at_missing) for feature, branch in asked if feature.at_missing is not None
-    )
+    name = feature.name
+    has_missing = feature.at_missing is not None
+    takes_missing = has_missing and all(branch.takes(feature.at_missing) for branch in branches)
     lower = (-np.inf, "")
     upper = (np.inf, "")
-    for feature, branch in asked:
+    for branch in branches:
         # The trees of bakeoff ask whether a cell is there at all by a threshold of infinity.
-        if feature.is_indicator or np.isinf(branch.threshold):
+        if np.isinf(branch.threshold):
             if not branch.takes(feature.numbers[0]):
                 return f"{name} is missing"
             continue
@@ -228,12 +209,7 @@ def _locate_threshold(feature: Feature, branch: Branch) -> tuple[float, str]:
     """Return a threshold in the unit of the column, which divides its cells as the threshold of the tree does."""
     equal_is_below = branch.sign in ("≤", ">")
     n_below = int(np.searchsorted(feature.numbers, branch.threshold, side="right" if equal_is_below else "left"))
-    position = int(np.clip(n_below, 1, len(feature.cells) - 1))
-    # Between its neighbours the feature is taken for a line, and beyond the ends the line through all cells.
-    ends = [position - 1, position] if n_below == position else [0, -1]
-    (low, high), (start, end) = feature.numbers[ends], feature.cells[ends]
-    share = (branch.threshold - low) / (high - low) if high > low else 0.0
-    number = float(start + share * (end - start))
+    number = float(np.interp(branch.threshold, feature.numbers, feature.cells))
     below = float(feature.cells[n_below - 1]) if n_below > 0 else -np.inf
     above = float(feature.cells[n_below]) if n_below < len(feature.cells) else np.inf
     return number, format_threshold(number, below, above, is_below=equal_is_below)

@@ -15,7 +15,6 @@ from wayward import WaywardClassifier, WaywardDecision, WaywardRegressor
 from bakeoff.pipeline.errors import InvalidPredictions, UserError
 from bakeoff.pipeline.experiment import evaluate_split
 from bakeoff.pipeline.explanation.outputs import find_outputs
-from bakeoff.pipeline.explanation.scored_rows import FoldModels
 from bakeoff.pipeline.model.served_model import predict_table
 from bakeoff.pipeline.stages.calibration import Calibration
 from bakeoff.pipeline.stages.dataset import Dataset
@@ -213,17 +212,12 @@ def test_a_regression_in_use_is_refused_as_well(name: str) -> None:
         predict_table(WaywardRegressor(name).fit(X, np.arange(6.0)), X)
 
 
-def test_explanations_and_models_of_folds_refuse_them() -> None:
-    foreign = WaywardClassifier(labels="foreign").fit(X, Y)
+def test_explanations_refuse_them() -> None:
     percent = WaywardClassifier(probabilities="percent").fit(X, Y)
-    with pytest.raises(InvalidPredictions, match="'maybe'"):
-        FoldModels([foreign], np.zeros(6, int), np.unique(Y)).predict(X)
-    with pytest.raises(InvalidPredictions, match="sum is 100"):
-        FoldModels([percent], np.zeros(6, int), np.unique(Y)).predict_proba(X)
-    outputs = find_outputs(percent, "y", "b", X)
+    outputs = find_outputs(percent, "y", "b")
     assert outputs.method == PROBABILITY
     with pytest.raises(InvalidPredictions, match="sum is 100"):
         outputs.compute(X)
-    numbers_of = find_outputs(WaywardRegressor("NaN").fit(X, np.arange(6.0)), "y", "", X)
+    numbers_of = find_outputs(WaywardRegressor("NaN").fit(X, np.arange(6.0)), "y", "")
     with pytest.raises(InvalidPredictions, match="nan"):
         numbers_of.compute(X)
