@@ -24,6 +24,7 @@ from bakeoff.pipeline.text.numbers import format_score
 PARTS = ("train", "validation", "test")
 SCORE_PREFIXES = ("test_", "validation_", "train_")
 TUNED_PREFIX = "tuned."
+PATH_PREFIX = "pruning_path/"
 ALL_ROWS = "all rows"
 """What tables write for the run's model instead of the number of a fold, if it was fitted on all rows."""
 METHOD_NAMES = {"predict_proba": "probability", "decision_function": "decision value"}
@@ -101,11 +102,8 @@ def get_pruning_path(model: FittedModel) -> dict[str, Any]:
     """Return sizes and scores of the run's model at each step of pruning; empty without pruning."""
     if model.path is None:
         return {}
-    return {
-        "pruning_path/leaves": model.path.leaves,
-        "pruning_path/depth": model.path.depth,
-        "pruning_path/validation_score": model.path.score,
-    }
+    values = {"leaves": model.path.leaves, "depth": model.path.depth, "validation_score": model.path.score}
+    return {f"{PATH_PREFIX}{name}": series for name, series in values.items()}
 
 
 def get_tuned_params(model: FittedModel) -> dict[str, str]:
@@ -134,101 +132,99 @@ def tabulate_choices(experiment: Experiment, folds: Sequence[FoldResult], model:
         tuning there are no lines.
     """
     headline = f"test_{experiment.headline}"
-    fitted = [(str(fold.number), fold.model, fold.scores[headline]) for fold in folds]
-    if model is not folds[-1].model:
-        fitted.append((ALL_ROWS, model, float("nan")))
+    test_scores = {str(fold.number): fold.scores[headline] for fold in folds}
     lines = []
-    for name, chosen, test_score in fitted:
-        if chosen.candidates is not None:
-            validation_scores = chosen.candidates["validation_score"].to_numpy()  # (number of candidates,)
-            best = find_best_candidate(validation_scores, experiment.headline_metric.greater_is_better)
-            params = {key.removeprefix(TUNED_PREFIX): value for key, value in get_tuned_params(chosen).items()}
-            lines.append({"fold": name, **params, "validation_score": validation_scores[best], headline: test_score})
+    for name, chosen in _name_models(folds, model).items():
+        if chosen.candidates is None:
+            continue
+        scores = chosen.candidates["validation_score"].to_numpy()  # (number of candidates,)
+        best = find_best_candidate(scores, experiment.headline_metric.greater_is_better)
+        params = {key.removeprefix(TUNED_PREFIX): value for key, value in get_tuned_params(chosen).items()}
+        test_score = test_scores.get(name, math.nan)
+        lines.append({"fold": name, **params, "validation_score": scores[best], headline: test_score})
     return pd.DataFrame(lines)
 
 
-def describe_choices(experiment: Experiment, folds: Sequence[FoldResult]) -> list[str]:
-    """Return, for each tuned parameter, how many folds chose each value, the most frequent value first.
+def describe_tuning(folds: Sequence[FoldResult], model: FittedModel) -> list[str]:
+    """Return what tuning chose for the run's model, and for each parameter how many folds chose each value.
 
     Returns
     -------
     list of str
-        Such as "n_neighbors=5 in 4 of 5 folds, 9 in 1"; empty without tuning, and for a single fold.
+        Such as "tuned on all rows: n_neighbors=5" and "tuned: n_neighbors=5 in 4 of 5 folds, 9 in 1"; empty without
+        tuning.
     """
-    table = tabulate_choices(experiment, folds, folds[-1].model)
-    if table.empty or len(folds) == 1:
+    chosen = get_tuned_params(model)
+    if not chosen:
         return []
-    sentences = []
-    for name in table.columns[1:-2]:
-        (first, n_first), *others = Counter(table[name]).most_common()
-        parts = [f"{name}={first} in {n_first} of {len(folds)} folds"]
-        parts += [f"{value} in {count}" for value, count in others]
-        sentences.append(", ".join(parts))
+    values = ", ".join(f"{name.removeprefix(TUNED_PREFIX)}={value}" for name, value in chosen.items())
+    if len(folds) == 1:
+        return [f"tuned: {values}"]
+    sentences = [f"tuned on all rows: {values}"]
+    of_folds = [get_tuned_params(fold.model) for fold in folds]
+    for name in chosen:
+        (first, n_first), *others = Counter(params[name] for params in of_folds).most_common()
+        parts = [f"{name}={first} in {n_first} of {len(folds)} folds", *(f"{value} in {n}" for value, n in others)]
+        sentences.append(", ".join(parts).replace(TUNED_PREFIX, "tuned: ", 1))
     return sentences
 
 
 def sum_confusions(experiment: Experiment, folds: Sequence[FoldResult]) -> np.ndarray | None:
-    """Return the confusion matrix over all folds, true classes in rows; None in regression."""
-    if not experiment.dataset.is_classification:
+    """Return the confusion matrix over all folds, true classes in rows, of shape (c, c); None in regression."""
+    if not experiment.dataset.is_classification or not folds:
         return None
-    classes = experiment.dataset.classes
-    counts = np.zeros((len(classes), len(classes)), dtype=np.int64)  # (c, c)
-    for fold in folds:
-        counts += count_confusions(fold.predictions.truth, fold.predictions.predicted, classes)
-    return counts
+    truth = np.concatenate([fold.predictions.truth for fold in folds])  # (m,)
+    predicted = np.concatenate([fold.predictions.predicted for fold in folds])  # (m,)
+    return count_confusions(truth, predicted, experiment.dataset.classes)
 
 
-def write_tables(
-    folder: Path,
-    experiment: Experiment,
-    folds: Sequence[FoldResult],
-    model: FittedModel,
-    confusions: np.ndarray | None = None,
-) -> None:
+def write_tables(folder: Path, experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> None:
     """Write the tables of a run as CSV files, the inferred kinds of its columns, and the learner's warnings as text.
 
     Parameters
     ----------
     folder : Path
         Receives ``predictions.csv``, ``columns.json``, ``audit.csv`` and, where they apply, ``confusion_matrix.csv``,
-        ``candidates.csv``, ``choices.csv``, ``pruning_path.csv``,
-        ``unseen_values.csv`` and ``warnings.txt``.
+        ``candidates.csv``, ``choices.csv``, ``pruning_path.csv``, ``unseen_values.csv`` and ``warnings.txt``.
     experiment : Experiment
     folds : sequence of FoldResult
     model : FittedModel
         The run's model, which may be that of the last fold.
-    confusions : ndarray of shape (c, c), optional
-        From `sum_confusions`, if it was called before.
     """
-    models = {str(fold.number): fold.model for fold in folds}
-    if model is not folds[-1].model:
-        models[ALL_ROWS] = model
-    write_csv(tabulate_predictions(folds), folder / "predictions.csv")
-    confusions = sum_confusions(experiment, folds) if confusions is None else confusions
+    models = _name_models(folds, model)
+    candidates = {name: each.candidates for name, each in models.items() if each.candidates is not None}
+    paths = {name: pd.DataFrame(get_pruning_path(each)) for name, each in models.items() if each.path is not None}
+    tables = {
+        "predictions": tabulate_predictions(folds),
+        "candidates": _stack_tables(candidates).drop(columns="step", errors="ignore"),
+        "choices": tabulate_choices(experiment, folds, model),
+        "pruning_path": _stack_tables(paths).rename(columns=lambda name: name.removeprefix(PATH_PREFIX)),
+        "unseen_values": tabulate_unseen_values(folds),
+    }
+    for name, table in tables.items():
+        if len(table):
+            write_csv(table, folder / f"{name}.csv")
+    confusions = sum_confusions(experiment, folds)
     if confusions is not None:
         classes = experiment.dataset.classes
         table = pd.DataFrame(confusions, index=pd.Index(classes, name="truth"), columns=classes)
         write_csv(table, folder / "confusion_matrix.csv", has_index=True)
-    candidates: list[pd.DataFrame] = []
-    paths: list[pd.DataFrame] = []
-    messages: set[str] = set()
-    for name, fitted in models.items():
-        if fitted.candidates is not None:
-            candidates.append(fitted.candidates.assign(fold=name))
-        if fitted.path is not None:
-            paths.append(_tabulate_path(name, fitted.path))
-        messages |= set(fitted.warnings)
     (folder / COLUMNS_FILE).write_text(format_columns(experiment.dataset), encoding="utf-8")
     _write_rows_seen(folder / "audit.csv", folds, model)
-    _write_table(folder / "candidates.csv", candidates)
-    if candidates:
-        _write_table(folder / "choices.csv", [tabulate_choices(experiment, folds, model)])
-    _write_table(folder / "pruning_path.csv", paths)
-    unseen = tabulate_unseen_values(folds)
-    if len(unseen):
-        _write_table(folder / "unseen_values.csv", [unseen])
+    messages = {message for each in models.values() for message in each.warnings}
     if messages:
         (folder / "warnings.txt").write_text("\n".join(sorted(messages)) + "\n")
+
+
+def _name_models(folds: Sequence[FoldResult], model: FittedModel) -> dict[str, FittedModel]:
+    """Return the models of the folds by number, and the run's model if it was fitted on all rows."""
+    models = {str(fold.number): fold.model for fold in folds}
+    return models if model is folds[-1].model else {**models, ALL_ROWS: model}
+
+
+def _stack_tables(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return the tables of models below one another, with the model and the number of the row as first columns."""
+    return pd.concat(tables, names=["fold", "step"]).reset_index() if tables else pd.DataFrame()
 
 
 def _measure_pruning(fold: FoldResult, path: PruningPath) -> dict[str, float]:
@@ -243,12 +239,6 @@ def _measure_pruning(fold: FoldResult, path: PruningPath) -> dict[str, float]:
         values[f"pruning/{score}_before"] = score_before
         values[f"pruning/{score}_after"] = fold.scores[score]
     return values
-
-
-def _write_table(file: Path, tables: Sequence[pd.DataFrame]) -> None:
-    """Write tables below one another; no file if there are none."""
-    if tables:
-        write_csv(pd.concat(tables, ignore_index=True), file)
 
 
 def tabulate_predictions(folds: Sequence[FoldResult]) -> pd.DataFrame:
@@ -282,17 +272,6 @@ def _write_rows_seen(file: Path, folds: Sequence[FoldResult], model: FittedModel
     file.write_text("\n".join(lines) + "\n")
 
 
-def _tabulate_path(name: str, path: PruningPath) -> pd.DataFrame:
-    """Return a table of the steps of one model's pruning."""
-    return pd.DataFrame({
-        "fold": name,
-        "step": np.arange(len(path.leaves)),
-        "leaves": path.leaves,
-        "depth": path.depth,
-        "validation_score": path.score,
-    })  # fmt: skip
-
-
 def describe_run_lines(experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel | None) -> list[str]:
     """Return the sentences about thresholds, unseen values, undefined scores and escaped names; none without these.
 
@@ -303,12 +282,15 @@ def describe_run_lines(experiment: Experiment, folds: Sequence[FoldResult], mode
     model : FittedModel or None
         The run's own; None if the run did not finish.
     """
-    return [
-        *_describe_threshold(experiment, folds, model),
-        *_describe_unseen_values(folds),
-        *_describe_undefined_scores(experiment, folds),
-        *_describe_escaped_names(experiment),
+    dataset = experiment.dataset
+    names = [*(dataset.classes if dataset.is_classification else ()), *dataset.X.columns]
+    sentences = [
+        _describe_threshold(experiment, folds, model),
+        _describe_unseen_values(folds),
+        _describe_undefined_scores(experiment, folds),
+        describe_escaped_names(map(str, names)),
     ]
+    return [sentence for sentence in sentences if sentence]
 
 
 def tabulate_unseen_values(folds: Sequence[FoldResult]) -> pd.DataFrame:
@@ -327,59 +309,44 @@ def tabulate_unseen_values(folds: Sequence[FoldResult]) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=["fold", "column", "test_rows"])
 
 
-def _describe_undefined_scores(experiment: Experiment, folds: Sequence[FoldResult]) -> list[str]:
+def _describe_undefined_scores(experiment: Experiment, folds: Sequence[FoldResult]) -> str:
     """Return in how many folds the scores of test rows are undefined; nothing for one fold, whose table shows it."""
-    names_by_count: dict[int, list[str]] = {}
-    for name in experiment.metrics:
-        count = sum(math.isnan(fold.scores[f"test_{name}"]) for fold in folds)
-        if count:
-            names_by_count.setdefault(count, []).append(name)
-    if len(folds) == 1 or not names_by_count:
-        return []
-    parts = [f"{', '.join(names)} in {count} of {len(folds)} folds" for count, names in names_by_count.items()]
-    return [f"undefined on test rows, and so in the mean: {'; '.join(parts)}"]
+    if len(folds) == 1:
+        return ""
+    counts = {name: sum(math.isnan(fold.scores[f"test_{name}"]) for fold in folds) for name in experiment.metrics}
+    parts = [f"{name} in {count} of {len(folds)} folds" for name, count in counts.items() if count]
+    return f"undefined on test rows, and so in the mean: {', '.join(parts)}" if parts else ""
 
 
-def _describe_escaped_names(experiment: Experiment) -> list[str]:
-    """Return which names the tables of the run spell with an apostrophe."""
-    dataset = experiment.dataset
-    classes = dataset.classes if dataset.is_classification else ()
-    sentence = describe_escaped_names(map(str, [*classes, *dataset.X.columns]))
-    return [sentence] if sentence else []
-
-
-def _describe_threshold(experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel | None) -> list[str]:
+def _describe_threshold(experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel | None) -> str:
     """Return the threshold of the positive class, and the score by which it was chosen."""
-    fitted = [*(fold.model for fold in folds), *([] if model is None else [model])]
-    chosen = [each.threshold for each in fitted if each.threshold is not None]
-    if not chosen:
-        return []
-    last = chosen[-1]
-    what = f"threshold: {experiment.dataset.positive} from the {METHOD_NAMES[last.method]} {last.value:.4g} on"
-    if not experiment.threshold.is_chosen:
-        return [what]
-    name = experiment.threshold.metric or experiment.headline
-    rows = f"{experiment.threshold.folds} inner folds" if experiment.threshold.folds else "validation rows"
+    of_folds = [fold.model.threshold for fold in folds if fold.model.threshold is not None]
+    last = of_folds[-1] if model is None and of_folds else getattr(model, "threshold", None)
+    if last is None:
+        return ""
+    sentence = f"threshold: {experiment.dataset.positive} from the {METHOD_NAMES[last.method]} {last.value:.4g} on"
+    threshold = experiment.threshold
+    if not threshold.is_chosen:
+        return sentence
+    rows = f"{threshold.folds} inner folds" if threshold.folds else "validation rows"
     scores = f"{format_score(last.score)}; the learner's own has {format_score(last.default_score)}"
-    sentence = f"{what}, chosen by {name} on {rows} ({scores})"
-    if len(folds) > 1:
-        values = [fold.model.threshold.value for fold in folds if fold.model.threshold is not None]
+    sentence += f", chosen by {threshold.metric or experiment.headline} on {rows} ({scores})"
+    if len(of_folds) > 1:
+        values = [chosen.value for chosen in of_folds]
         sentence += f"; {min(values):.4g} to {max(values):.4g} over the folds"
-    return [sentence]
+    return sentence
 
 
-def _describe_unseen_values(folds: Sequence[FoldResult]) -> list[str]:
+def _describe_unseen_values(folds: Sequence[FoldResult]) -> str:
     """Return the number of test rows with nominal values that the training rows of their fold lack."""
     n_rows = sum(fold.n_unseen_rows for fold in folds)
     if not n_rows:
-        return []
-    counts: Counter[str] = Counter()
-    for fold in folds:
-        counts.update(fold.unseen)
-    columns = ", ".join(f"{name} {count}" for name, count in counts.most_common())
+        return ""
+    counts = tabulate_unseen_values(folds).groupby("column")["test_rows"].sum()
+    columns = ", ".join(f"{name} {count}" for name, count in counts.items())
     n_tests = sum(len(fold.split.test) for fold in folds)
     of_fold = " of their fold" if len(folds) > 1 else ""
-    return [
+    return (
         f"unseen values: {n_rows} of {n_tests} test rows hold nominal values that no training row{of_fold} has "
         f"({columns})"
-    ]
+    )

@@ -9,12 +9,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from bakeoff.pipeline.card.report import (
     PARTS,
-    TUNED_PREFIX,
-    describe_choices,
     describe_pruned,
     describe_run_lines,
+    describe_tuning,
     format_mean,
-    get_tuned_params,
     summarize_folds,
     tabulate_means,
 )
@@ -100,8 +98,7 @@ class RunScreen:
         print_table(tabulate_means(experiment, values), self._out)
         if pruned := describe_pruned(values):
             self._out.print(pruned)
-        self._show_tuning(experiment, folds, model)
-        for sentence in describe_run_lines(experiment, folds, model):
+        for sentence in (*describe_tuning(folds, model), *describe_run_lines(experiment, folds, model)):
             self._out.print(escape(sentence))
         self._out.print(f"model: {count_rows(experiment, model).describe()}")
         # Most folds cause the same warnings, so each is printed once.
@@ -152,13 +149,3 @@ class RunScreen:
         if choice.left_out:
             names = escape(", ".join(choice.left_out))
             self._out.print(f"not drawn: {names} (`bakeoff figures RUN` says why)", style="dim")
-
-    def _show_tuning(self, experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> None:
-        """Print the values chosen for the run's model, and how many folds chose each value."""
-        params = get_tuned_params(model)
-        if params:
-            chosen = ", ".join(f"{name.removeprefix(TUNED_PREFIX)}={value}" for name, value in params.items())
-            rows = " (on all rows)" if len(folds) > 1 else ""
-            self._out.print(f"tuned{rows}: {escape(chosen)}")
-        for sentence in describe_choices(experiment, folds):
-            self._out.print(f"tuned: {escape(sentence)}")

@@ -145,7 +145,7 @@ class MLflowRun:
         # From here on nothing is missing: if the store is lost now, the results are kept on this machine.
         self._results = results
         looks = self._count_looks()
-        card = self._write_card(model=model, picture=results.picture, looks=looks)
+        card = self._write_card(model=model, looks=looks)
         self._final_tags = {NOTE_TAG: card, **looks}
         self._write(tags=self._final_tags)
         artifacts = artifact_folder(self._artifact_uri, self._client.log_artifacts, self._id)
@@ -263,11 +263,7 @@ class MLflowRun:
         return metrics
 
     def _write_card(
-        self,
-        model: FittedModel | None = None,
-        picture: str = "",
-        ending: str = "",
-        looks: Mapping[str, str] | None = None,
+        self, model: FittedModel | None = None, ending: str = "", looks: Mapping[str, str] | None = None
     ) -> str:
         """Return the card, with the means that were taken last."""
         content = CardContent(
@@ -278,7 +274,6 @@ class MLflowRun:
             folds=self._folds,
             means=self._means,
             model=model,
-            picture=picture,
             ending=ending,
             notes=describe_audit({**self._description.tags, **(looks or {})}),
         )

@@ -10,14 +10,14 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bakeoff.pipeline.card import MAX_PICTURE_CLASSES, draw_confusion_matrix, report
+from bakeoff.pipeline.card import report
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.model.training_record import TrainingRecord
 from bakeoff.pipeline.stages.dataset import Dataset
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from mlflow.entities import DatasetInput
 
 
-PICTURE = "confusion_matrix.svg"
 MAX_PARAM_LETTERS = 6000
 MAX_METRICS_PER_BATCH = 890
 """MLflow takes 1,000 values in a batch, of which 100 may be params and some are tags."""
@@ -61,25 +60,10 @@ class RunResults:
     figures: Sequence[Figure]
     training: TrainingRecord | None = None
 
-    @cached_property
-    def confusions(self) -> np.ndarray | None:
-        """The confusion matrix over all folds; None without classes."""
-        return report.sum_confusions(self.experiment, self.folds)
-
-    @property
-    def picture(self) -> str:
-        """The name of the picture of the confusion matrix; empty if there is none."""
-        confusions = self.confusions
-        return PICTURE if confusions is not None and len(confusions) <= MAX_PICTURE_CLASSES else ""
-
     def write_artifacts(self, folder: Path) -> None:
         """Write all files but the model."""
-        confusions = self.confusions
-        report.write_tables(folder, self.experiment, self.folds, self.model, confusions)
+        report.write_tables(folder, self.experiment, self.folds, self.model)
         (folder / "config.yaml").write_text(self.description.config)
-        if self.picture and confusions is not None:
-            labels = [str(label) for label in self.experiment.dataset.classes]
-            (folder / PICTURE).write_text(draw_confusion_matrix(confusions, labels))
         for figure in self.figures:
             figure.save(folder, self.experiment, self.folds, self.model)
 

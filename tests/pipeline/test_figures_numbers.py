@@ -21,7 +21,7 @@ from sklearn.svm import SVC
 
 from bakeoff import learners
 from bakeoff.pipeline import figures
-from bakeoff.pipeline.card.report import describe_choices, tabulate_choices, write_tables
+from bakeoff.pipeline.card.report import describe_tuning, tabulate_choices, write_tables
 from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment.experiment import derive_seed
@@ -385,10 +385,11 @@ def test_the_table_of_choices_has_what_each_fold_chose_and_what_it_scored(tuned:
 
 def test_the_choices_are_counted_in_a_sentence_and_in_bars(tuned: FinishedRun) -> None:
     chosen = [fold.model.pipeline[-1].n_neighbors for fold in tuned.folds]
-    sentence = describe_choices(tuned.experiment, tuned.folds)[0]
+    of_model, sentence, *_ = describe_tuning(tuned.folds, tuned.model)
     counts = {value: chosen.count(value) for value in chosen}
     first = max(counts, key=lambda value: counts[value])
-    assert sentence.startswith(f"n_neighbors={first} in {counts[first]} of 5 folds")
+    assert of_model.startswith(f"tuned on all rows: n_neighbors={tuned.model.pipeline[-1].n_neighbors}, weights=")
+    assert sentence.startswith(f"tuned: n_neighbors={first} in {counts[first]} of 5 folds")
     axes: Any = figures.Choices().draw(tuned).axes[0]
     assert [bar.get_width() for bar in axes.patches] == [chosen.count(value) for value in (1, 5, 40)]
 
@@ -396,7 +397,7 @@ def test_the_choices_are_counted_in_a_sentence_and_in_bars(tuned: FinishedRun) -
 def test_without_tuning_there_are_no_choices() -> None:
     run = finish(make_experiment(MOONS, learners.KNeighborsClassifier(), splitter=FOLDS))
     assert tabulate_choices(run.experiment, run.folds, run.model).empty
-    assert describe_choices(run.experiment, run.folds) == []
+    assert describe_tuning(run.folds, run.model) == []
 
 
 def test_an_error_is_tuned_downwards_and_its_choice_marked_there() -> None:
