@@ -38,20 +38,22 @@ from sklearn.utils.validation import (
 )
 
 from bakeoff.learners.base.input_checks import (
+    Categories,
     as_plain_column,
     as_plain_table,
     as_small_integers,
     encode_distinct,
+    encode_table,
     is_default,
+    learn_categories,
 )
-from bakeoff.learners.base.nominal_columns import Categories, encode_table, learn_categories
 
 
 class Learner(BaseEstimator):
     """Abstract: checks parameters and the table of n rows and d features.
 
     A learner that supports nominal columns has a parameter ``categorical_features`` (``"from_dtype"``, a mask,
-    indices or names, or None) and receives them as codes; see `bakeoff.learners.base.nominal_columns`.
+    indices or names, or None) and receives them as codes; see `bakeoff.learners.base.input_checks`.
 
     Attributes
     ----------

@@ -15,16 +15,22 @@ in which X of shape (n, d) and y of shape (n,) are as for ``fit``; other paramet
 ValueError. Each estimator equals one that is fitted with that value (up to the tolerance of the solver, if each
 solution is the starting point for the next). Neither the learner itself nor an estimator that was already yielded
 changes when the iterator continues.
+
+Nominal columns: their detection, their values, and the table of codes for computations.
+
+A nominal column has a finite set of values without order or distance (job = true, false). Learners that support such
+columns accept them without encoding, strings included; for computations, the code of a value is its position in the
+list of values of the column.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from sklearn.utils import Tags
+from sklearn.utils import Tags, check_array
 from sklearn.utils._param_validation import validate_parameter_constraints
 
 MAX_SMALL_INTEGERS = 1 << 10
@@ -121,3 +127,212 @@ def check_path_values(learner: Any, parameter: str, values: Sequence[Any]) -> li
     for value in values:
         validate_parameter_constraints(allowed, {parameter: value}, caller_name=type(learner).__name__)
     return list(values)
+
+
+Categories: TypeAlias = list[np.ndarray | None]
+
+UNSEEN = -1.0
+"""The code of a value that did not occur in training."""
+
+TILE_CELLS = 1 << 16
+"""Cells that are counted together: their indices, 512 KiB, stay in the cache."""
+
+
+def learn_categories(X: Any, categorical_features: Any) -> Categories:
+    """Find the nominal columns of a table and their values.
+
+    Parameters
+    ----------
+    X : DataFrame or array-like of shape (n, d)
+    categorical_features : {"from_dtype"}, array-like of bool, int or str, or None
+        ``"from_dtype"`` selects the columns of a DataFrame whose dtype is categorical, and none of an array;
+        otherwise, a mask of length d, column positions, or column names.
+
+    Returns
+    -------
+    list of length d
+        The values of a nominal column: all that its dtype declares, or else the sorted values that occur; None for a
+        numeric column.
+
+    Raises
+    ------
+    ValueError
+        A name or position that is not a column of X.
+    """
+    if categorical_features is None or (isinstance(categorical_features, str) and not hasattr(X, "dtypes")):
+        return [None]
+    X = _as_table(X)
+    d = X.shape[1]
+    is_nominal = _find_nominal_columns(X, categorical_features, d)  # (d,)
+    if is_nominal.all() and isinstance(X, np.ndarray):
+        integers = as_small_integers(X)
+        if integers is not None:
+            return [np.flatnonzero(occurs).astype(X.dtype) for occurs in _find_occurring_integers(integers)]
+    return [_find_values(_get_column(X, j)) if is_nominal[j] else None for j in range(d)]
+
+
+def encode_table(X: Any, categories: Categories, *, allow_nan: bool, owner: str) -> np.ndarray:
+    """Convert a table of numeric and nominal columns to numbers.
+
+    Parameters
+    ----------
+    X : DataFrame or array-like of shape (m, d)
+    categories : list of length d
+        The result of `learn_categories`.
+    allow_nan : bool
+        Whether missing cells are allowed.
+    owner : str
+        The name of the learner, for error messages.
+
+    Returns
+    -------
+    ndarray of shape (m, d)
+        Numeric cells as they are, nominal cells as codes; NaN where missing, `UNSEEN` where the value is unknown.
+
+    Raises
+    ------
+    ValueError
+        Infinite cells, text in a numeric column, or missing cells where they are not allowed.
+    """
+    X = _as_table(X)
+    integer_codes = _encode_integer_table(X, categories)
+    if integer_codes is not None:
+        return integer_codes
+    columns = []
+    for j, values in enumerate(categories):
+        column = _get_column(X, j)
+        columns.append(_convert_numbers(column, j) if values is None else _encode_column(column, values))
+    table = np.column_stack(columns)  # (m, d)
+    ensure_all_finite: bool | str = "allow-nan" if allow_nan else True
+    return check_array(table, dtype=np.float64, ensure_all_finite=ensure_all_finite, estimator=owner, input_name="X")
+
+
+def _find_nominal_columns(X: Any, categorical_features: Any, d: int) -> np.ndarray:
+    if isinstance(categorical_features, str):
+        return np.array([str(dtype) == "category" for dtype in X.dtypes], dtype=bool)
+    chosen = np.asarray(categorical_features)
+    if chosen.dtype.kind == "b":
+        if chosen.shape != (d,):
+            raise ValueError(f"categorical_features is a mask of shape {chosen.shape}, but X has {d} features.")
+        return chosen
+    names = [str(name) for name in getattr(X, "columns", [])]
+    mask = np.zeros(d, dtype=bool)
+    for item in chosen.tolist():
+        position = names.index(item) if item in names else item
+        if not isinstance(position, int) or not 0 <= position < d:
+            allowed = f"one of {names}" if names else f"an integer from 0 to {d - 1}"
+            raise ValueError(f"categorical_features names {item!r}, which is not a column of X: give {allowed}.")
+        mask[position] = True
+    return mask
+
+
+def _as_table(X: Any) -> Any:
+    """Return a DataFrame as it is, and anything else as an array."""
+    if hasattr(X, "iloc"):
+        return X
+    table = X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object)
+    if table.ndim != 2:
+        raise ValueError(f"X must be a table of rows and columns, but has {table.ndim} dimension(s); reshape it.")
+    return table
+
+
+def _get_column(X: Any, j: int) -> Any:
+    return X.iloc[:, j] if hasattr(X, "iloc") else X[:, j]
+
+
+def _find_missing(column: Any) -> np.ndarray:
+    """Return which cells of a column are missing, of shape (n,)."""
+    if hasattr(column, "isna"):
+        return column.isna().to_numpy()
+    if column.dtype.kind != "O":
+        return np.asarray(column != column)
+    return np.array([value is None or value != value for value in column], dtype=bool)
+
+
+def _find_values(column: Any) -> np.ndarray:
+    """Return the values that the dtype of a column declares, or else those that occur."""
+    declared = getattr(getattr(column, "dtype", None), "categories", None)
+    if declared is not None:
+        return _as_fixed_width_text(np.asarray(declared))
+    present_cells = np.asarray(column)[~_find_missing(column)]
+    values, _ = encode_distinct(_as_fixed_width_text(present_cells))
+    return values
+
+
+def _find_occurring_integers(integers: np.ndarray) -> np.ndarray:
+    """Return which integers occur in each column of a table (n, d), of shape (d, largest + 1)."""
+    n, d = integers.shape
+    width = int(integers.max()) + 1
+    offset = np.arange(d) * width  # (d,), so that one count serves all columns
+    occurs = np.zeros(d * width, dtype=bool)
+    step = max(1, TILE_CELLS // d)
+    for start in range(0, n, step):
+        tile = integers[start : start + step] + offset  # (step, d)
+        occurs |= np.bincount(tile.ravel(), minlength=d * width) > 0
+    return occurs.reshape(d, width)
+
+
+def _encode_integer_table(X: Any, categories: Categories) -> np.ndarray | None:
+    """Return the codes of a table whose cells and values are all small integers; None for any other table."""
+    if not isinstance(X, np.ndarray):
+        return None
+    domains = []
+    for values in categories:
+        domain = None if values is None else as_small_integers(values)
+        if domain is None:
+            return None
+        domains.append(domain)
+    integers = as_small_integers(X)  # (m, d)
+    if integers is None:
+        return None
+    largest_cell = int(integers.max())
+    if all(domain.size > largest_cell and domain[-1] == domain.size - 1 for domain in domains):
+        return X.astype(np.float64, copy=False)  # if the domain is 0, 1, 2, …, each value is its own code
+    width = 1 + max(largest_cell, *(int(domain[-1]) for domain in domains))
+    code_of_integer = np.full((len(domains), width), UNSEEN)  # (d, width)
+    for codes, domain in zip(code_of_integer, domains, strict=True):
+        codes[domain] = np.arange(domain.size)
+    offset = np.arange(len(domains)) * width  # (d,)
+    return code_of_integer.take(integers + offset)
+
+
+def _as_fixed_width_text(values: np.ndarray) -> np.ndarray:
+    """Convert an array of text objects: safe model formats reject arrays of objects, which could hold anything."""
+    if values.dtype.kind == "O" and all(isinstance(value, str) for value in values):
+        return values.astype(str)
+    return values
+
+
+def _encode_column(column: Any, values: np.ndarray) -> np.ndarray:
+    """Return the positions of the cells of a column in values (missing: NaN; unknown: `UNSEEN`)."""
+    if hasattr(column, "cat"):  # a categorical Series: encode its few categories instead of its cells
+        codes = _encode_present(np.asarray(column.cat.categories), values)
+        # The code of a missing cell in pandas is -1, which selects the NaN at the end.
+        return np.append(codes, np.nan)[column.cat.codes.to_numpy()]
+    is_missing = _find_missing(column)
+    codes = np.full(is_missing.shape[0], np.nan)
+    codes[~is_missing] = _encode_present(np.asarray(column)[~is_missing], values)
+    return codes
+
+
+def _encode_present(cells: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return the positions of cells, none of them missing, in values; `UNSEEN` for unknown ones."""
+    integers = as_small_integers(cells)
+    domain = as_small_integers(values)
+    if integers is not None and domain is not None:
+        code_of_integer = np.full(MAX_SMALL_INTEGERS, UNSEEN)
+        code_of_integer[domain] = np.arange(values.shape[0])
+        return code_of_integer[integers]
+    code_of_value = {value: float(code) for code, value in enumerate(values.tolist())}
+    return np.array([code_of_value.get(cell, UNSEEN) for cell in cells.tolist()], dtype=np.float64)
+
+
+def _convert_numbers(column: Any, j: int) -> np.ndarray:
+    try:
+        return np.asarray(column, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        name = getattr(column, "name", j)
+        raise ValueError(
+            f"column {name!r} holds text where a number is needed ({error}); "
+            "make it categorical, or name it in categorical_features."
+        ) from error

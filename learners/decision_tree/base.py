@@ -21,8 +21,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from bakeoff.learners.base.estimator import Learner, SklearnCounterpart
-from bakeoff.learners.base.input_checks import check_path_values, with_input_tags
-from bakeoff.learners.base.nominal_columns import Categories, encode_table
+from bakeoff.learners.base.input_checks import Categories, check_path_values, encode_table, with_input_tags
 from bakeoff.learners.trees import (
     TREE_CONSTRAINTS,
     C45Rules,

@@ -19,9 +19,9 @@ from bakeoff.learners.knn.fit_metric import fit_metric, warn_of_power
 from bakeoff.learners.knn.metrics import METRICS, METRICS_OF_COLUMNS, copy_transposed, has_missing, name_metric
 from bakeoff.learners.knn.neighbor_searcher import NeighborSearcher, choose_algorithm, drop_self_neighbors
 from bakeoff.learners.knn.pairwise_metric import PrecomputedMetric
-from bakeoff.learners.knn.ranking import TIE_PRECISION
-from bakeoff.learners.knn.voting import (
+from bakeoff.learners.knn.ranking import (
     SUM_MARGIN,
+    TIE_PRECISION,
     choose_ties,
     compute_vote_shares,
     count_rows_needed,

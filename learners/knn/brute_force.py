@@ -29,8 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from bakeoff.learners.knn.metrics import Metric, has_missing
-from bakeoff.learners.knn.minkowski import MinkowskiMetric
+from bakeoff.learners.knn.metrics import Metric, MinkowskiMetric, has_missing
 from bakeoff.learners.knn.ranking import Search, rank_pairs, select_candidates, select_nearest, sort_pairs, take_top_k
 
 CELLS_PER_BLOCK = 2**20

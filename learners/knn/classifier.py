@@ -2,7 +2,7 @@
 
     N(q) = the k rows with the smallest d(q, x_i);    ŷ(q) = argmax_c Σ_{i ∈ N(q)} v_i [y_i = c],  or  Σ v_i y_i / Σ v_i
 
-with votes v (`bakeoff.learners.knn.voting`) and distance d (`bakeoff.learners.knn.minkowski`). A lazy learner:
+with votes v (`bakeoff.learners.knn.ranking`) and distance d (`bakeoff.learners.knn.metrics`). A lazy learner:
 ``fit`` only stores the rows, possibly in a tree. With k = n it is the global method, in which every row votes.
 
 `bakeoff.learners.definitions.k_nearest_neighbors` states the algorithm. This one finds the same neighbours faster: it
@@ -47,10 +47,10 @@ class KNeighborsClassifier(ProbabilisticClassifier, KNeighborsBase):
         The maximum number of rows in a leaf of a tree.
     metric : str or callable
         "minkowski" or "p", "euclidean" or "l2", "manhattan", "l1" or "cityblock", "chebyshev", "linf" or "infinity",
-        "mahalanobis", "hamming", "gower": see `bakeoff.learners.knn.minkowski`. "nan_euclidean" is "euclidean",
+        "mahalanobis", "hamming", "gower": see `bakeoff.learners.knn.metrics`. "nan_euclidean" is "euclidean",
         since a column with a missing cell is left out of every p-norm. "cosine", "correlation", "canberra",
         "braycurtis", "haversine", "seuclidean", "sqeuclidean", and "jaccard", "dice", "rogerstanimoto", "russellrao",
-        "sokalsneath" and "yule" of the cells that are not 0: see `bakeoff.learners.knn.pairwise_metric`. With
+        "sokalsneath" and "yule" of the cells that are not 0: see `bakeoff.learners.knn.metrics`. With
         "precomputed", X holds the distances between rows: (n, n) in ``fit``, (m, n) in ``predict``. A callable receives
         two rows, with nominal cells as codes, and returns their distance.
     p : float

@@ -13,8 +13,14 @@ from typing import Any
 import numpy as np
 
 from bakeoff.learners.base.scaling import RELATIVE_CELL_ROUNDING
-from bakeoff.learners.knn.metrics import PAIRWISE_METRICS, POWER_BY_METRIC, Metric, choose_unit, compute_half_ranges
-from bakeoff.learners.knn.minkowski import MinkowskiMetric
+from bakeoff.learners.knn.metrics import (
+    PAIRWISE_METRICS,
+    POWER_BY_METRIC,
+    Metric,
+    MinkowskiMetric,
+    choose_unit,
+    compute_half_ranges,
+)
 from bakeoff.learners.knn.pairwise_metric import CallableMetric, PairwiseMetric, fit_mahalanobis
 
 MIN_HALF_RANGE = 1e-300

@@ -25,8 +25,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from bakeoff.learners.knn.brute_force import CELLS_PER_BLOCK, BruteForce
-from bakeoff.learners.knn.metrics import has_missing
-from bakeoff.learners.knn.minkowski import MinkowskiMetric
+from bakeoff.learners.knn.metrics import MinkowskiMetric, has_missing
 from bakeoff.learners.knn.ranking import Search, bound_ties, rank_pairs, sort_pairs
 
 RADIUS_MARGIN = 1 + 1e-12

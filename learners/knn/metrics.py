@@ -2,12 +2,33 @@
 
 A metric turns rows into coordinates, stored column by column, shape (columns, rows), and measures distances between
 coordinates, in units in which the squares of differences neither overflow nor underflow.
+
+Minkowski distances, and the metrics that are Minkowski distances in other coordinates.
+
+For rows x and z with column weights w (1 by default) the p-norm distance is
+
+    d(x, z) = (Σ_j w_j |x_j - z_j|^p)^(1/p),        at p = ∞ the largest w_j |x_j - z_j|,
+
+where p = 1 is the Manhattan and p = 2 the Euclidean distance. In a nominal column the difference is 0 or 1.
+Mahalanobis √((x-z)ᵀ V⁻¹ (x-z)) is Euclidean after multiplication by L⁻¹, V = LLᵀ. Gower is the mean over columns of
+|x_j - z_j| / range_j and of nominal differences. Hamming is the fraction of columns that differ.
+
+A column with a missing cell is excluded, and the sum is scaled up to all columns by Σ w / Σ_present w. The distance
+between two rows without a common column is infinite.
+
+Terms are added column by column, always in the same order, so that all searches compute bit-identical distances.
+
+Cost: O(e) per pair of rows with e coordinates.
+
+Reference: J. C. Gower, "A general coefficient of similarity and some of its properties", Biometrics 27, 1971.
 """
 
 from __future__ import annotations
 
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -81,7 +102,7 @@ PAIRWISE_METRICS = BOOLEAN_METRICS | {
     "seuclidean",
     "sqeuclidean",
 }
-"""Metrics that compare numeric rows as wholes: see `bakeoff.learners.knn.pairwise_metric`."""
+"""Metrics that compare numeric rows as wholes: see `bakeoff.learners.knn.metrics`."""
 
 METRICS_OF_COLUMNS = {*POWER_BY_METRIC, "minkowski", "p", "hamming", "gower"}
 """Metrics that are sums over columns, so that a column with a missing cell can be left out."""
@@ -151,3 +172,220 @@ def choose_unit(size: float) -> float:
         return 1.0
     exponent = np.clip(np.frexp(size)[1], -MAX_UNIT_EXPONENT, MAX_UNIT_EXPONENT)
     return float(2.0**exponent)
+
+
+MAX_COORDINATE = 1e150
+"""The largest coordinate: its square, summed over columns, still fits a float."""
+
+CELLS_PER_PAIR_BLOCK = 2**15
+"""Cells of pairs compared at once: 256 KiB."""
+
+
+class MinkowskiMetric(Metric):
+    """A p-norm over scaled columns, some of which may be nominal, possibly rotated.
+
+    Parameters
+    ----------
+    p : float
+        At least 1; may be infinite.
+    columns : ndarray of shape (e,), int
+        The columns of X that the distance uses.
+    nominal : ndarray of shape (e,), bool
+    factor : ndarray of shape (e,)
+        The multiplier of a difference in each column.
+    column_weight : ndarray of shape (e,)
+        The weight of each column in the scaling for missing cells, and in the mean.
+    offset : ndarray of shape (e,), optional
+        Subtracted before scaling.
+    rotation : ndarray of shape (e, e), optional
+        Multiplies the scaled row from the left.
+    mean : bool
+        Whether to divide the sum by the sum of the column weights.
+    unit : float
+    """
+
+    def __init__(
+        self,
+        p: float,
+        columns: np.ndarray,
+        nominal: np.ndarray,
+        factor: np.ndarray,
+        column_weight: np.ndarray,
+        *,
+        offset: np.ndarray | None = None,
+        rotation: np.ndarray | None = None,
+        mean: bool = False,
+        unit: float = 1.0,
+    ) -> None:
+        self.p = p
+        self.columns = columns
+        self.nominal = nominal
+        self.factor = factor
+        self.column_weight = column_weight
+        self.offset = np.zeros(columns.size) if offset is None else offset
+        self.rotation = rotation
+        self.mean = mean
+        self.unit = unit
+        self._scale = np.where(nominal, 1.0, factor)  # codes are compared, not measured
+        # Checked once here, because every table of queries uses it.
+        self._has_scale = bool((self._scale != 1).any())
+        self._has_offset = bool(self.offset.any())
+        self._has_nominal = bool(nominal.any())
+
+    def compute_coordinates(self, C: np.ndarray) -> np.ndarray:
+        """Return the coordinates (e, m) of rows C (d, m), which may be overwritten.
+
+        Raises
+        ------
+        ValueError
+            A cell is so large that its square overflows.
+        """
+        Z = C if self.columns.size == C.shape[0] else C[self.columns]  # (e, m)
+        with np.errstate(over="ignore"):
+            if self._has_offset:
+                Z -= self.offset[:, None]
+            if self._has_scale:
+                Z *= self._scale[:, None]
+        if self.rotation is not None:
+            # Column by column: the last bits of a matrix product would depend on the number of rows.
+            Z = np.stack([_combine_columns(coefficients, Z) for coefficients in self.rotation])
+        self._check_coordinates(Z)
+        return Z
+
+    def _check_coordinates(self, Z: np.ndarray) -> None:
+        measured = Z[~self.nominal] if self._has_nominal else Z
+        largest = np.fmax.reduce(measured, axis=None, initial=0.0)
+        smallest = np.fmin.reduce(measured, axis=None, initial=0.0)
+        if max(largest, -smallest) > MAX_COORDINATE:
+            raise ValueError(
+                f"X has values more than {MAX_COORDINATE:g} times as large as the differences between training rows: "
+                "no distance can be computed from them; correct or drop those rows."
+            )
+
+    def measure_all_pairs(self, Q: np.ndarray, T: np.ndarray, *, missing: bool) -> np.ndarray:
+        """Return all distances between Q (e, m) and T (e, n): shape (m, n)."""
+
+        def subtract_column(j: int) -> np.ndarray:
+            queries = Q[j][:, None]  # (m, 1)
+            rows = T[j][None, :]  # (1, n)
+            return self._subtract_cells(j, queries, rows, missing)
+
+        return self.compute_norm(subtract_column, missing=missing)
+
+    def measure_pairs(
+        self, Q: np.ndarray, query: np.ndarray, T: np.ndarray, row: np.ndarray, *, missing: bool
+    ) -> np.ndarray:
+        """Return the distances between columns Q[:, query[i]] and T[:, row[i]]: shape of ``query``."""
+        if self.p == 2 and not (missing or self.mean or self._has_nominal):
+            return _measure_euclidean_pairs(Q, query, T, row)
+
+        def subtract_column(j: int) -> np.ndarray:
+            return self._subtract_cells(j, Q[j][query], T[j][row], missing)
+
+        return self.compute_norm(subtract_column, missing=missing)
+
+    def measure_magnitudes(self, Q: np.ndarray) -> np.ndarray:
+        """Return the distances of queries Q (e, m) from the origin, without nominal and missing cells: (m,)."""
+
+        def read_column(j: int) -> np.ndarray:
+            if self.nominal[j]:
+                return np.zeros(Q.shape[1])
+            return np.nan_to_num(Q[j])
+
+        return self.compute_norm(read_column)
+
+    def compute_norm(self, subtract_column: Callable[[int], np.ndarray], *, missing: bool = False) -> np.ndarray:
+        """Return the norm of differences.
+
+        Parameters
+        ----------
+        subtract_column : callable
+            From j in 0..e-1 to a new array of differences in column j, NaN where a cell is missing.
+        missing : bool
+            Whether there may be a NaN.
+        """
+        if self.p == 2:
+            total = self._sum_powers(subtract_column, self.p, missing)
+            return np.sqrt(total, out=total)
+        if self.p in (1.0, np.inf):
+            return self._sum_powers(subtract_column, self.p, missing)
+
+        # |x|^p may exceed the range of floats, so differences are divided by the largest one first.
+        largest = self._sum_powers(subtract_column, np.inf, missing)
+        divisible = (largest > 0) & np.isfinite(largest)
+        divisor = np.where(divisible, largest, 1.0)
+        total = self._sum_powers(lambda j: subtract_column(j) / divisor, self.p, missing)
+        return divisor * total ** (1 / self.p)
+
+    def _subtract_cells(self, j: int, a: np.ndarray, b: np.ndarray, missing: bool) -> np.ndarray:
+        """Return the differences between cells a and b of column j; in a nominal column they are 0 or its factor."""
+        if not self.nominal[j]:
+            return a - b
+        difference = (a != b) * self.factor[j]
+        if missing:
+            absent = np.isnan(a) | np.isnan(b)
+            difference[absent] = np.nan
+        return difference
+
+    def _sum_powers(self, subtract_column: Callable[[int], np.ndarray], p: float, missing: bool) -> np.ndarray:
+        """Return Σ_j |difference_j|^p, scaled up for missing cells and divided for a mean; at p = ∞ the largest."""
+        accumulate = np.maximum if p == np.inf else np.add
+        total: np.ndarray | None = None
+        present_weight: Any = 0.0  # of the columns without a missing cell, for each pair
+        whole_weight = 0.0
+        for j, weight in enumerate(self.column_weight.tolist()):
+            term = subtract_column(j)
+            whole_weight += weight
+            if missing:
+                absent = np.isnan(term)
+                term[absent] = 0.0
+                present_weight = present_weight + weight * ~absent
+            _raise_magnitudes(term, p)
+            total = term if total is None else accumulate(total, term, out=total)
+        assert total is not None  # a metric has at least one column
+        # Missing columns are assumed to differ as much as the present ones.
+        if missing:
+            comparable = present_weight > 0
+            if p != np.inf:
+                total *= whole_weight / np.where(comparable, present_weight, 1.0)
+            total = np.where(comparable, total, np.inf)
+        return total / whole_weight if self.mean else total
+
+
+def _raise_magnitudes(term: np.ndarray, p: float) -> None:
+    """Replace differences by |difference|^p, or by |difference| at p = ∞."""
+    if p == 2:
+        np.square(term, out=term)
+        return
+    np.abs(term, out=term)
+    if p not in (1.0, np.inf):
+        term **= p
+
+
+def _measure_euclidean_pairs(Q: np.ndarray, query: np.ndarray, T: np.ndarray, row: np.ndarray) -> np.ndarray:
+    """Return the same as `MinkowskiMetric.compute_norm`, with fewer calls: a sum over the first axis adds by column.
+
+    The sum of a single pair is an exception, so a single pair is computed twice.
+    """
+    size = query.size
+    if size == 1:
+        query = np.repeat(query, 2)
+        row = np.repeat(row, 2)
+    squares = np.empty(query.size)  # of the distances
+    step = max(2, CELLS_PER_PAIR_BLOCK // Q.shape[0])
+    edges = [*range(0, query.size - 1, step), query.size]  # no block has a single pair
+    for start, stop in itertools.pairwise(edges):
+        difference = Q.take(query[start:stop], axis=1)  # (e, pairs)
+        difference -= T.take(row[start:stop], axis=1)
+        np.square(difference, out=difference)
+        np.add.reduce(difference, axis=0, out=squares[start:stop])
+    return np.sqrt(squares[:size], out=squares[:size])
+
+
+def _combine_columns(coefficients: np.ndarray, Z: np.ndarray) -> np.ndarray:
+    """Return Σ_j c_j Z_j for coefficients c (e,) and columns Z (e, m): shape (m,)."""
+    total = np.zeros(Z.shape[1])
+    for coefficient, column in zip(coefficients.tolist(), Z, strict=True):
+        if coefficient:
+            total += coefficient * column
+    return total

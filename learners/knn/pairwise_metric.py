@@ -34,8 +34,13 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from bakeoff.learners.base.scaling import RELATIVE_CELL_ROUNDING
-from bakeoff.learners.knn.metrics import BOOLEAN_METRICS, Metric, choose_unit, compute_half_ranges
-from bakeoff.learners.knn.minkowski import MinkowskiMetric
+from bakeoff.learners.knn.metrics import (
+    BOOLEAN_METRICS,
+    Metric,
+    MinkowskiMetric,
+    choose_unit,
+    compute_half_ranges,
+)
 
 SPHERE_COLUMNS = 2
 
@@ -152,6 +157,7 @@ def _measure_angles(Q: np.ndarray, T: np.ndarray) -> np.ndarray:
 
 MIN_UNEXPLAINED_VARIANCE = 1e-13
 """The smallest fraction of a column's variance that the columns before it may leave unexplained."""
+
 
 MAX_ASYMMETRY = 1e-8
 """The largest difference of the two halves of a covariance that counts as rounding, as a correlation."""

@@ -2,7 +2,7 @@
 
     ŷ(q) = Σ_{i ∈ N(q)} v_i y_i / Σ_{i ∈ N(q)} v_i,      N(q) = the k rows with the smallest d(q, x_i)
 
-The votes v are those of `bakeoff.learners.knn.voting`.
+The votes v are those of `bakeoff.learners.knn.ranking`.
 `bakeoff.learners.definitions.k_nearest_neighbors` states the algorithm; the neighbours are found as in
 `bakeoff.learners.knn.classifier`.
 

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from bakeoff.learners.base.estimator import Classifier
-from bakeoff.learners.linear.log_likelihood import Evaluation, LogLikelihood
-from bakeoff.learners.linear.solvers import solve_newton_direction
+from bakeoff.learners.linear.log_likelihood import Evaluation, LogLikelihood, solve_newton_direction
 
 TILE_ROWS = 64
 

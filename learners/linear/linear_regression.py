@@ -25,7 +25,7 @@ from sklearn.utils._param_validation import Interval
 from bakeoff.learners.base.estimator import Regressor
 from bakeoff.learners.base.input_checks import require_path_parameter
 from bakeoff.learners.linear.base import linear_scores
-from bakeoff.learners.linear.centered_rows import CenteredRows
+from bakeoff.learners.linear.least_squares import CenteredRows
 
 MAX_PENALTY_ROOT = 1e300
 

@@ -30,8 +30,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from bakeoff.learners.base.input_checks import require_path_parameter
 from bakeoff.learners.base.scaling import Standardized
 from bakeoff.learners.linear.base import MAX_HESSIAN_MULTIPLICATIONS, LinearClassifier, is_diverging, linear_scores
-from bakeoff.learners.linear.log_likelihood import Evaluation, LogLikelihood
-from bakeoff.learners.linear.solvers import FAILURE_BY_SOLVER, SOLVERS, has_converged
+from bakeoff.learners.linear.log_likelihood import FAILURE_BY_SOLVER, SOLVERS, Evaluation, LogLikelihood, has_converged
 
 MAX_PENALTY = 1e300
 

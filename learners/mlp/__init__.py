@@ -1,6 +1,5 @@
 """Multilayer perceptron: `classifier` and `regressor` on their `base`, the `network`, and its `training`."""
 
-from bakeoff.learners.mlp.classifier import MLPClassifier
-from bakeoff.learners.mlp.regressor import MLPRegressor
+from bakeoff.learners.mlp.multilayer_perceptron import MLPClassifier, MLPRegressor
 
 __all__ = ["MLPClassifier", "MLPRegressor"]

@@ -32,15 +32,16 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 
 from bakeoff.learners.base.estimator import Classifier
-from bakeoff.learners.base.input_checks import require_path_parameter, with_input_tags
-from bakeoff.learners.base.nominal_columns import UNSEEN
-from bakeoff.learners.naive_bayes.gaussian import add_gaussian_log_likelihood, fit_gaussians, select_columns
-from bakeoff.learners.naive_bayes.nominal import (
+from bakeoff.learners.base.input_checks import UNSEEN, require_path_parameter, with_input_tags
+from bakeoff.learners.naive_bayes.likelihoods import (
+    add_gaussian_log_likelihood,
     add_nominal_log_likelihood,
     compute_log,
     count_values,
+    fit_gaussians,
     normalize_counts,
     read_pseudo_counts,
+    select_columns,
     smooth_log_probabilities,
 )
 

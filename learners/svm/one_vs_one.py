@@ -23,8 +23,8 @@ import numpy as np
 from scipy.sparse import issparse
 
 from bakeoff.learners.base.estimator import Classifier, label_one_against_rest
+from bakeoff.learners.svm.gram import Kernel
 from bakeoff.learners.svm.hyperplane import Hyperplane
-from bakeoff.learners.svm.kernels import Kernel
 from bakeoff.learners.svm.margins import MAX_C, fit_hard_margin, fit_soft_margin
 from bakeoff.learners.svm.training_space import TrainingSpace
 

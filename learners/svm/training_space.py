@@ -12,8 +12,7 @@ from typing import Any, final
 import numpy as np
 
 from bakeoff.learners.base.scaling import RELATIVE_CELL_ROUNDING
-from bakeoff.learners.svm.gram import Gram, make_gram, make_gram_of_values
-from bakeoff.learners.svm.kernels import Kernel
+from bakeoff.learners.svm.gram import Gram, Kernel, make_gram, make_gram_of_values
 
 MIN_LENGTH = 1e-152
 """Smallest length whose square, a value of the linear kernel, does not underflow."""

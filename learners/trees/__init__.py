@@ -10,13 +10,15 @@ each, and `builder` and `assembly` collect the nodes. ``pruning`` collapses node
 from bakeoff.learners.trees.class_target import IMPURITY, ClassTarget
 from bakeoff.learners.trees.criteria import CLASSIFICATION, REGRESSION, Criterion
 from bakeoff.learners.trees.frontier import Frontier
-from bakeoff.learners.trees.grower import GrowthLimits, grow_frontier, grow_tree, move_thresholds_to_values
-from bakeoff.learners.trees.numeric_target import NumericTarget
-from bakeoff.learners.trees.parameters import (
+from bakeoff.learners.trees.grower import (
     TREE_CONSTRAINTS,
+    GrowthLimits,
     count_categories,
     count_features,
     derive_limits,
+    grow_frontier,
+    grow_tree,
+    move_thresholds_to_values,
 )
 from bakeoff.learners.trees.pruning.collapsible_tree import NodeLosses, PruningStep, list_collapsed_nodes
 from bakeoff.learners.trees.pruning.cost_complexity import list_alphas, nest_trees, prune_to_cost
@@ -34,7 +36,7 @@ from bakeoff.learners.trees.pruning.subtree_raising import TrainingClasses, prun
 from bakeoff.learners.trees.sklearn_tree import convert_to_sklearn, has_numeric_questions
 from bakeoff.learners.trees.splitting.splits import C45Rules
 from bakeoff.learners.trees.splitting.splitter import mark_averaged_features
-from bakeoff.learners.trees.target import Target
+from bakeoff.learners.trees.target import NumericTarget, Target
 from bakeoff.learners.trees.training_table import TrainingTable, smallest_row_dtype
 from bakeoff.learners.trees.tree import Tree, compute_partial_dependence
 

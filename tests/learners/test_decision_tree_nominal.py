@@ -10,9 +10,9 @@ from bakeoff.learners import DecisionTreeClassifier, DecisionTreeRegressor
 from bakeoff.learners.decision_tree import export_text
 from bakeoff.learners.trees.criteria import information_gain
 from bakeoff.learners.trees.frontier import Frontier
-from bakeoff.learners.trees.numeric_target import NumericTarget
 from bakeoff.learners.trees.splitting.partition import partition_rows
 from bakeoff.learners.trees.splitting.splits import Routes, Splits
+from bakeoff.learners.trees.target import NumericTarget
 
 READING = pd.DataFrame(
     {

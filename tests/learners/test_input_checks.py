@@ -11,8 +11,14 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 
 from bakeoff.learners import LinearRegression, MajorityClassifier, NaiveBayesClassifier
-from bakeoff.learners.base.input_checks import as_plain_column, as_plain_table, as_small_integers, encode_distinct
-from bakeoff.learners.base.nominal_columns import encode_table, learn_categories
+from bakeoff.learners.base.input_checks import (
+    as_plain_column,
+    as_plain_table,
+    as_small_integers,
+    encode_distinct,
+    encode_table,
+    learn_categories,
+)
 
 NUMBERS = np.arange(6).reshape(3, 2)
 

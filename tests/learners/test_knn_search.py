@@ -15,14 +15,13 @@ from sklearn.neighbors import NearestNeighbors
 
 from bakeoff.learners import KNeighborsClassifier, KNeighborsRegressor
 from bakeoff.learners.definitions.k_nearest_neighbors import nearest
-from bakeoff.learners.knn import minkowski as metrics
+from bakeoff.learners.knn import metrics
 from bakeoff.learners.knn.brute_force import BruteForce, Float32Prefilter
 from bakeoff.learners.knn.fit_metric import fit_metric
 from bakeoff.learners.knn.kd_tree import KDTree, SciPyKDTree
-from bakeoff.learners.knn.minkowski import MinkowskiMetric
-from bakeoff.learners.knn.neighbor_searcher import choose_brute_force
+from bakeoff.learners.knn.metrics import MinkowskiMetric
+from bakeoff.learners.knn.neighbor_searcher import SimpleMatchingSearch, choose_brute_force
 from bakeoff.learners.knn.ranking import select_candidates, select_nearest
-from bakeoff.learners.knn.simple_matching import SimpleMatchingSearch
 
 LOADERS = [load_iris, load_wine, load_breast_cancer, load_digits, load_diabetes]
 

@@ -1,4 +1,38 @@
-"""Base class of the MLP classifier and regressor: parameters, training, and prediction in tiles of rows."""
+"""Base class of the MLP classifier and regressor: parameters, training, and prediction in tiles of rows.
+
+Multilayer perceptron: layers of units like those of logistic regression, trained by gradient descent in batches.
+
+    h_1 = f(x W_1 + b_1),  …,  prediction = g(h_{l-1} W_l + b_l)
+    minimize  mean loss(prediction, y) + α/2n Σ W²
+
+g is the identity with squared error for regression, the logistic function or softmax with cross-entropy for classes.
+
+`bakeoff.learners.definitions.mlp` states the algorithm. This one is faster because it computes a whole batch with one
+matrix product for each layer, in arrays that are allocated once, and updates all parameters as one flat vector.
+
+Cost: O(n·w) per epoch to fit, for a total of w weights; O(m·w) to predict; memory O(w + batch · units) in addition to
+the data.
+
+The data should be standardized first, because all features share one learning rate.
+
+References
+----------
+C. M. Bishop, "Pattern Recognition and Machine Learning", Springer, 2006, chapter 5.
+
+Multilayer perceptron for regression: the output is a weighted sum, and the loss is the squared error.
+
+    h_1 = f(x W_1 + b_1),  …,  prediction = h_{l-1} W_l + b_l
+    minimize  mean ½ (prediction - y)² + α/2n Σ W²
+
+`bakeoff.learners.definitions.mlp` states the algorithm; `bakeoff.learners.mlp.multilayer_perceptron` describes why this
+implementation is faster.
+
+Cost: O(n·w) per epoch to fit, for a total of w weights; O(m·w) to predict.
+
+References
+----------
+C. M. Bishop, "Pattern Recognition and Machine Learning", Springer, 2006, chapter 5.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +50,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 
-from bakeoff.learners.base.estimator import Learner
+from bakeoff.learners.base.estimator import Learner, ProbabilisticClassifier, Regressor
 from bakeoff.learners.base.input_checks import check_path_values
-from bakeoff.learners.mlp.network import ACTIVATIONS, Network, check_hidden_layer_sizes, propagate_forward
+from bakeoff.learners.mlp.network import (
+    ACTIVATIONS,
+    Network,
+    apply_sigmoid,
+    apply_softmax,
+    check_hidden_layer_sizes,
+    propagate_forward,
+)
 from bakeoff.learners.mlp.training import (
     SGD,
     Adam,
@@ -28,6 +69,7 @@ from bakeoff.learners.mlp.training import (
     TrainingProblem,
     TrainingSchedule,
     count_validation_rows,
+    drop_unit_weights,
     split_validation_rows,
     train_by_lbfgs,
     train_network,
@@ -302,3 +344,146 @@ class MultilayerPerceptron(Learner):
         if not np.isfinite(output).all():
             raise ValueError("X holds values so large that the network's sums overflow; scale X as in training.")
         return output
+
+
+@final
+class MLPClassifier(ProbabilisticClassifier, MultilayerPerceptron):
+    """Multilayer perceptron for classes, trained on cross-entropy.
+
+    Parameters
+    ----------
+    hidden_layer_sizes : int or sequence of int, default=(100,)
+        Units of each hidden layer; if empty, the model is logistic regression.
+    activation : {"identity", "logistic", "relu", "tanh"}, default="relu"
+        f, the function of the hidden units.
+    solver : {"adam", "lbfgs", "sgd"}, default="adam"
+        Stochastic descent in batches with Adam's steps or with momentum; or L-BFGS with all rows at once, for small
+        tables, which uses neither batches nor learning rates: ``max_iter`` counts its iterations, and ``tol`` is the
+        largest component of the gradient at the end.
+    alpha : float, default=0.0001
+        L2 penalty on the weights but not on the biases.
+    batch_size : int or "auto", default="auto"
+        Rows of a batch, at most n; "auto" is 200.
+    learning_rate_init : float, default=0.001
+    max_iter : int, default=200
+        Maximum number of epochs, that is, passes over the training rows.
+    shuffle : bool, default=True
+        Whether to shuffle the rows before every epoch.
+    random_state : int, RandomState or None, default=None
+        Seed of the initial weights, the order of the rows, and the choice of validation rows.
+    tol : float, default=0.0001
+        Smallest improvement of the loss or the validation score that counts.
+    momentum : float, default=0.9
+        For solver "sgd".
+    nesterovs_momentum : bool, default=True
+        For solver "sgd".
+    early_stopping : bool, default=False
+        Hold back validation rows, stop when their score no longer improves, and keep the weights with the best score.
+    validation_fraction : float, default=0.1
+        Share of the validation rows, as nearly as possible the same in every class.
+    beta_1, beta_2, epsilon : float, default=0.9, 0.999, 1e-8
+        For solver "adam": decay rates of its two running means, and a constant that prevents division by 0.
+    n_iter_no_change : int or inf, default=10
+        Training stops after more than this number of consecutive epochs without improvement.
+    learning_rate : {"constant", "invscaling", "adaptive"}, default="constant"
+        For solver "sgd": the learning rate stays; or is divided by (t + 1)^``power_t`` after t rows; or is divided by 5
+        instead of stopping, until it is below 1e-6.
+    power_t : float, default=0.5
+        For ``learning_rate="invscaling"``.
+    max_fun : int, default=15000
+        For solver "lbfgs": maximum number of evaluations of the loss.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (c,)
+    coefs_ : list of ndarray of shape (units below, units above)
+    intercepts_ : list of ndarray of shape (units above,)
+    loss_curve_ : list of float
+        Mean loss of each epoch in nats, with penalty; of "lbfgs", after each iteration.
+    loss_, best_loss_ : float
+        The last and the smallest loss; ``best_loss_`` is None with early stopping.
+    validation_scores_ : list of float or None
+        Accuracy on the validation rows after each epoch.
+    best_validation_score_ : float or None
+    n_iter_ : int
+        Number of epochs or iterations.
+    n_layers_, n_outputs_ : int
+        Number of layers, with input and output; number of output units, which is 1 for two classes, else c.
+    out_activation_ : {"logistic", "softmax"}
+
+    Examples
+    --------
+    >>> X, y = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], ["even", "odd", "odd", "even"]
+    >>> model = MLPClassifier((8,), learning_rate_init=0.05, max_iter=1000, random_state=0).fit(X, y)
+    >>> model.predict(X)
+    array(['even', 'odd', 'odd', 'even'], dtype='<U4')
+    """
+
+    def _check_problem(self, X: Any, y: Any, sample_weight: Any = None) -> TrainingProblem:
+        X, codes, weight = self._check_fit(X, y, sample_weight)
+        factors = drop_unit_weights(weight)
+        c = self.classes_.shape[0]
+        if c == 2:
+            return TrainingProblem(X, codes, codes, n_outputs=1, output="logistic", weight=factors)
+        return TrainingProblem(X, codes, codes, n_outputs=c, output="softmax", weight=factors)
+
+    def _class_scores(self, X: np.ndarray) -> np.ndarray:
+        output = self._compute_outputs(X)
+        if self.out_activation_ == "softmax":
+            apply_softmax(output)
+            return output
+        apply_sigmoid(output)
+        return np.hstack([1.0 - output, output])
+
+    def _score_validation(self, output: np.ndarray, target: np.ndarray, weight: np.ndarray | None) -> float:
+        predicted = output[:, 0] > 0.0 if output.shape[1] == 1 else output.argmax(axis=1)
+        return float(np.average(predicted == target, weights=weight))
+
+
+@final
+class MLPRegressor(Regressor, MultilayerPerceptron):
+    """Multilayer perceptron for values, trained on squared error.
+
+    Parameters
+    ----------
+    hidden_layer_sizes, activation, solver, alpha, batch_size, learning_rate_init, max_iter, shuffle, random_state, tol,
+    momentum, nesterovs_momentum, early_stopping, validation_fraction, beta_1, beta_2, epsilon, n_iter_no_change,
+    learning_rate, power_t, max_fun
+        As for `MLPClassifier`; without hidden layers this is linear regression.
+
+    Attributes
+    ----------
+    coefs_, intercepts_, n_iter_, n_layers_, best_loss_, loss_, best_validation_score_
+        As for `MLPClassifier`.
+    loss_curve_ : list of float
+        Half the mean squared error of each epoch, with penalty, in the squared unit of the target.
+    validation_scores_ : list of float or None
+        R² on the validation rows after each epoch.
+    n_outputs_ : int
+        1.
+    out_activation_ : str
+        ``"identity"``.
+
+    Examples
+    --------
+    >>> X, y = [[-1.0], [-0.5], [0.0], [0.5], [1.0]], [-2.0, -1.0, 0.0, 1.0, 2.0]
+    >>> model = MLPRegressor((20,), learning_rate_init=0.01, max_iter=2000, random_state=0).fit(X, y)
+    >>> model.predict([[-1.0], [1.0]]).round()
+    array([-2.,  2.])
+    """
+
+    def _check_problem(self, X: Any, y: Any, sample_weight: Any = None) -> TrainingProblem:
+        X, y, weight = self._check_fit(X, y, sample_weight)
+        strata = np.zeros(y.shape[0], dtype=np.intp)  # (n,), one stratum
+        return TrainingProblem(X, y, strata, n_outputs=1, output="identity", weight=drop_unit_weights(weight))
+
+    def _values(self, X: np.ndarray) -> np.ndarray:
+        return self._compute_outputs(X)[:, 0]
+
+    def _score_validation(self, output: np.ndarray, target: np.ndarray, weight: np.ndarray | None) -> float:
+        error = np.average((target - output[:, 0]) ** 2, weights=weight)
+        mean = np.average(target, weights=weight)
+        spread = np.average((target - mean) ** 2, weights=weight)
+        if spread == 0:  # as in scikit-learn: otherwise the score of equal targets would depend on their unit
+            return float(error == 0)
+        return float(1.0 - error / spread)
