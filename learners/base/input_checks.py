@@ -1,9 +1,9 @@
-"""What a learner accepts: fast checks of plain input, its tags, and paths along a parameter.
+"""The input of a learner: fast checks, nominal columns as codes, and paths along a parameter.
 
 scikit-learn's checks handle lists, tables of several libraries, sparse matrices and text, but need a tenth of a
-millisecond for a plain array, which is longer than a prediction for a few hundred rows. The functions below use the
-type, the shape and one sum of an array to recognise valid input. All other input is passed to scikit-learn's checks,
-which also raise all errors.
+millisecond for a plain array, which is longer than a prediction for a few hundred rows. The checks of this module use
+the type, the shape and one sum of an array to recognise valid input. All other input is passed to scikit-learn's
+checks, which also raise all errors.
 
 *Paths* are estimators for many values of one parameter, at little more than the cost of one fit.
 
@@ -16,11 +16,9 @@ ValueError. Each estimator equals one that is fitted with that value (up to the 
 solution is the starting point for the next). Neither the learner itself nor an estimator that was already yielded
 changes when the iterator continues.
 
-Nominal columns: their detection, their values, and the table of codes for computations.
-
-A nominal column has a finite set of values without order or distance (job = true, false). Learners that support such
-columns accept them without encoding, strings included; for computations, the code of a value is its position in the
-list of values of the column.
+*Nominal columns*: a nominal column has a finite set of values without order or distance (job = true, false). Learners
+that support such columns accept them without encoding, strings included; for computations, the code of a value is its
+position in the list of values of the column.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""The options of C4.5: what they may be, the rules of growth that follow, and the pruning of a tree that was grown.
-
-Decision tree for classes: CART, ID3 and C4.5.
+"""Decision tree for classes: CART, ID3 and C4.5.
 
 A row descends to a leaf, or as far as there are branches for its values, and the prediction is the majority class of
 the training rows there:
@@ -10,6 +8,8 @@ the training rows there:
 `bakeoff.learners.definitions.decision_tree` states the algorithm. This one grows the same tree faster: rows are sorted
 once, all nodes of a level are split together, and running sums along the sorted rows give the gains of all thresholds
 (`bakeoff.learners.trees`).
+
+The options of C4.5 are its rules of growth, and the pruning of a tree that was grown.
 
 Cost: O(n d log n + n d c depth) to fit, O(m depth) to predict.
 

@@ -1,9 +1,7 @@
-"""What all metrics share: their interface, their names, tables of coordinates, and units.
+"""The interface of metrics, and Minkowski distances, also in other coordinates.
 
 A metric turns rows into coordinates, stored column by column, shape (columns, rows), and measures distances between
 coordinates, in units in which the squares of differences neither overflow nor underflow.
-
-Minkowski distances, and the metrics that are Minkowski distances in other coordinates.
 
 For rows x and z with column weights w (1 by default) the p-norm distance is
 

@@ -1,9 +1,17 @@
-"""Simple matching of nominal columns: count, in one matrix product, the columns in which two rows agree.
+"""The search of fitted k-NN for the rows nearest to queries, and the graph of these neighbours.
 
-A row is encoded one-hot: a vector of zeros with a one for the value that it has in each column. The product of two
-such vectors is the number s of columns in which the rows agree. With nominal columns of equal weight, the distance
-depends only on the number e - s of columns that differ, and increases with it. So the neighbours are the rows with
-the smallest
+All searches find the same neighbours, so the fastest one that supports the rows is used.
+
+The graph has an edge from each query to each of its neighbours. Only m k of the m n cells of its matrix are not zero,
+so the matrix is sparse. NumPy has no sparse matrices; SciPy's are accepted by the usual consumers of such a graph,
+clustering and embedding.
+
+Cost: O(mk).
+
+*Simple matching* of nominal columns counts, in one matrix product, the columns in which two rows agree. A row is
+encoded one-hot: a vector of zeros with a one for the value that it has in each column. The product of two such vectors
+is the number s of columns in which the rows agree. With nominal columns of equal weight, the distance depends only on
+the number e - s of columns that differ, and increases with it. So the neighbours are the rows with the smallest
 
     key = (e - s) n + row,
 
@@ -14,16 +22,6 @@ Cost: O(mnv) time for v values of all columns together, O(nv) memory.
 
 Reference: R. R. Sokal and C. D. Michener, "A statistical method for evaluating systematic relationships", University of
 Kansas Science Bulletin 38, 1958 (the simple matching coefficient s/e).
-
-The search of fitted k-NN for the rows nearest to queries, and the graph of these neighbours.
-
-All searches find the same neighbours, so the fastest one that supports the rows is used.
-
-The graph has an edge from each query to each of its neighbours. Only m k of the m n cells of its matrix are not zero,
-so the matrix is sparse. NumPy has no sparse matrices; SciPy's are accepted by the usual consumers of such a graph,
-clustering and embedding.
-
-Cost: O(mk).
 """
 
 from __future__ import annotations

@@ -7,22 +7,20 @@ radians. A tree cannot use them, because they are no p-norms, so that every dist
 
 Cost: O(d) per pair; O(1) for given distances.
 
-References
-----------
-M. M. Deza, E. Deza, "Encyclopedia of Distances", Springer, 4th ed., 2016.
+*Mahalanobis* √((x-z)ᵀ V⁻¹ (x-z)) is a Euclidean distance in other coordinates. With the Cholesky factorisation V = LLᵀ
+of the covariance, Δᵀ V⁻¹ Δ = ‖L⁻¹ Δ‖²: rows are centred, scaled and multiplied by L⁻¹, and compared by their Euclidean
+distance.
 
-The Mahalanobis distance √((x-z)ᵀ V⁻¹ (x-z)), as a Euclidean distance in other coordinates.
-
-With the Cholesky factorisation V = LLᵀ of the covariance, Δᵀ V⁻¹ Δ = ‖L⁻¹ Δ‖²: rows are centred, scaled and multiplied
-by L⁻¹, and compared by their Euclidean distance.
-
-Cost: O(nd² + d³).
-
-Reference: P. C. Mahalanobis, "On the generalised distance in statistics", Proceedings of the National Institute of
-Sciences of India 2, 1936.
+Cost of the factorisation: O(nd² + d³).
 
 A function of two rows that the user supplies can be used only with brute force, because all other searches rely on
 properties of the metric: one call per pair.
+
+References
+----------
+M. M. Deza, E. Deza, "Encyclopedia of Distances", Springer, 4th ed., 2016.
+P. C. Mahalanobis, "On the generalised distance in statistics", Proceedings of the National Institute of Sciences of
+India 2, 1936.
 """
 
 from __future__ import annotations

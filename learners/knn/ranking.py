@@ -1,13 +1,12 @@
-"""The interface of a search for neighbours: training coordinates are stored, and the rows nearest to queries are found.
+"""The nearest rows in order, and their votes.
 
-Every search returns the same rows and bit-identical distances; searches differ only in cost.
+A search stores training coordinates and finds the rows nearest to queries. Every search returns the same rows and
+bit-identical distances; searches differ only in cost.
 
 Notation, in all searches: n stored rows, m query rows, e coordinates, k requested and K returned neighbours.
 
 Neighbours are ordered by distance, and equal distances by row, so that searches with the same distances return the
 same neighbours.
-
-The vote of the neighbours: which rows at the k-th distance take part, and the weight of each in a prediction.
 
 *Ties*: where columns are numbers, rows at the same distance are rare. Where they are nominal, there are only as many
 distances as columns, and a choice among dozens of equally near rows would be one of chance: all of them vote.

@@ -37,11 +37,9 @@ References
 G. W. Stewart, "Rank degeneracy", SIAM Journal on Scientific and Statistical Computing 5, 1984 (columns with errors of
 the same size). G. H. Golub and C. F. Van Loan, "Matrix Computations", 4th ed., 2013, sections 5.4 and 5.5.
 
-Centred rows for least squares: the part of a fit that does not depend on the penalty.
-
-Least squares with an intercept is equivalent to least squares without one on centred rows. The normal equations need
-only the d² products XᵀX and the d products Xᵀy, so a few rows at a time are centred, weighted and multiplied while they
-are in the cache, and no second table is kept.
+*Centred rows* are the part of a fit that does not depend on the penalty. Least squares with an intercept is equivalent
+to least squares without one on centred rows. The normal equations need only the d² products XᵀX and the d products Xᵀy,
+so a few rows at a time are centred, weighted and multiplied while they are in the cache, and no second table is kept.
 
 Cost: O(n d²) time, O(d²) memory in addition to the table.
 """

@@ -1,4 +1,4 @@
-"""The likelihood that `definitions.logistic_regression` maximises, computed a tile of rows at a time.
+"""The likelihood that `definitions.logistic_regression` maximises, computed a tile of rows at a time, and its solvers.
 
 With the table T (the columns, and a column of ones for the intercept), a row θ_k of weights per free class, and row
 shares s_i that sum to 1, the scores are f_ik = T_i·θ_k and the class probabilities p_ik = exp(f_ik) / Σ_l exp(f_il).
@@ -13,12 +13,10 @@ are free; with two classes that is P(Y=1|x) = exp(f) / (1 + exp(f)).
 
 Cost, for D columns of T: O(n D c) for value and gradient, O(n (cD)²) for the Hessian.
 
-Solvers of a smooth convex objective: gradient descent, Newton's method, and L-BFGS.
-
-All of them step from θ to θ + t·direction until no component of the gradient exceeds ``tol``. Gradient descent steps
-against the gradient with a fixed t. Newton's method solves ∇²J · direction = -∇J, and halves t until J decreases
-sufficiently (damping). L-BFGS replaces ∇²J by a bound, which is corrected with the last steps and the corresponding
-changes of the gradient.
+*Solvers*: gradient descent, Newton's method and L-BFGS minimise it. All of them step from θ to θ + t·direction until no
+component of the gradient exceeds ``tol``. Gradient descent steps against the gradient with a fixed t. Newton's method
+solves ∇²J · direction = -∇J, and halves t until J decreases sufficiently (damping). L-BFGS replaces ∇²J by a bound,
+which is corrected with the last steps and the corresponding changes of the gradient.
 
 Reference: J. Nocedal and S. J. Wright, "Numerical Optimization", 2nd ed., 2006, chapters 3 and 7.
 """

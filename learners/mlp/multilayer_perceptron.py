@@ -1,6 +1,4 @@
-"""Base class of the MLP classifier and regressor: parameters, training, and prediction in tiles of rows.
-
-Multilayer perceptron: layers of units like those of logistic regression, trained by gradient descent in batches.
+"""Multilayer perceptron: layers of units like those of logistic regression, trained by gradient descent in batches.
 
     h_1 = f(x W_1 + b_1),  …,  prediction = g(h_{l-1} W_l + b_l)
     minimize  mean loss(prediction, y) + α/2n Σ W²
@@ -14,20 +12,6 @@ Cost: O(n·w) per epoch to fit, for a total of w weights; O(m·w) to predict; me
 the data.
 
 The data should be standardized first, because all features share one learning rate.
-
-References
-----------
-C. M. Bishop, "Pattern Recognition and Machine Learning", Springer, 2006, chapter 5.
-
-Multilayer perceptron for regression: the output is a weighted sum, and the loss is the squared error.
-
-    h_1 = f(x W_1 + b_1),  …,  prediction = h_{l-1} W_l + b_l
-    minimize  mean ½ (prediction - y)² + α/2n Σ W²
-
-`bakeoff.learners.definitions.mlp` states the algorithm; `bakeoff.learners.mlp.multilayer_perceptron` describes why this
-implementation is faster.
-
-Cost: O(n·w) per epoch to fit, for a total of w weights; O(m·w) to predict.
 
 References
 ----------

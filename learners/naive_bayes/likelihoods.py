@@ -1,4 +1,6 @@
-"""Nominal columns of naive Bayes: values are counted within each class, and logarithms are looked up in a table.
+"""The likelihoods of naive Bayes: counted values of nominal columns, and Gaussians of numeric columns.
+
+*Nominal columns*: values are counted within each class, and logarithms are looked up in a table.
 
 P(v | class) = (count(v, class) + α) / Σ_v' (count(v', class) + α)
 
@@ -8,9 +10,9 @@ The values of all columns have entries in one table, column after column. The va
 neutral entry for cells without information, which the code -1 of an unknown value selects. Thus all columns of a tile
 of rows can be counted, or looked up, at once.
 
-Single columns may have pseudo-counts α of their own, Dirichlet parameters in place of one number for all.
+Single columns may have other pseudo-counts α, Dirichlet parameters in place of one number for all.
 
-Numeric columns of naive Bayes: a Gaussian for each column within each class.
+*Numeric columns*: a Gaussian for each column within each class.
 
     ln N(x; θ, σ²) = -½ (ln 2πσ² + ((x - θ)/σ)²)
 

@@ -1,7 +1,12 @@
-"""Sequential minimal optimization (SMO): solve the dual two rows at a time.
+"""Solve the dual: decomposition into working sets, SMO within them, and finally pivoting or a Newton step.
 
-Each step raises β_i and lowers β_j of the same group by the same amount, so that Σ β stays constant. Along this
-direction the objective is a parabola, whose minimum is at
+With few rows, the working set contains all of them. With more rows, it contains those that violate the optimality
+conditions most. Their subproblem is solved with its own kernel matrix, and one product updates the gradient of all
+rows: O(n q d) for a working set of q rows, with at most q² kernel values in memory.
+
+*Sequential minimal optimization* (SMO) solves the dual two rows at a time. Each step raises β_i and lowers β_j of the
+same group by the same amount, so that Σ β stays constant. Along this direction the objective is a parabola, whose
+minimum is at
 
     step = (gradient_j - gradient_i) / (K_ii + K_jj - 2 K_ij)
 
@@ -25,23 +30,13 @@ in one call, NumPy needs two.
 
 References
 ----------
+T. Joachims, "Making large-scale SVM learning practical", in Advances in Kernel Methods, 1999.
 J. C. Platt, "Fast training of support vector machines using sequential minimal optimization", in Advances in Kernel
 Methods, 1999.
 S. S. Keerthi, S. K. Shevade, C. Bhattacharyya, K. R. K. Murthy, "Improvements to Platt's SMO algorithm for SVM
 classifier design", Neural Computation 13, 2001.
 R.-E. Fan, P.-H. Chen, C.-J. Lin, "Working set selection using second order information for training support vector
 machines", Journal of Machine Learning Research 6, 2005.
-
-Solve the dual: decomposition into working sets, SMO within them, and finally pivoting or a Newton step.
-
-With few rows, the working set contains all of them. With more rows, it contains those that violate the optimality
-conditions most. Their subproblem is solved with its own kernel matrix, and one product updates the gradient of all
-rows: O(n q d) for a working set of q rows, with at most q² kernel values in memory.
-
-References
-----------
-T. Joachims, "Making large-scale SVM learning practical", in Advances in Kernel Methods, 1999.
-J. C. Platt, "Fast training of support vector machines using sequential minimal optimization", ibid.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Kernels: inner products in the space of a feature map that is never computed explicitly.
+"""Kernels, and the Gram matrix of their values between the training rows, which the solvers request in parts.
 
-A kernel K(x, z) = Φ(x)·Φ(z) is the inner product of two rows after a map Φ:
+A kernel K(x, z) = Φ(x)·Φ(z) is the inner product of two rows after a map Φ that is never computed explicitly:
 
     linear       x·z
     polynomial   (γ x·z + coef0)^p          the lecture's (xz + 1)^p is γ = 1, coef0 = 1
@@ -10,10 +10,8 @@ A kernel K(x, z) = Φ(x)·Φ(z) is the inner product of two rows after a map Φ:
 `bakeoff.learners.definitions.svm` states them one by one. Here a block of a × b kernel values costs O(a b d),
 nearly all of it in one matrix product.
 
-The Gram matrix: kernel values between the training rows, which the solvers request in parts.
-
-For few rows, the matrix is computed once and stored. For more, parts are computed whenever they are requested, and the
-memory is O(n d). In one-against-one classification, each pair of classes has its own matrix, computed when the pair
+For few rows, the Gram matrix is computed once and stored. For more, parts are computed whenever they are requested, and
+the memory is O(n d). In one-against-one classification, each pair of classes has its own matrix, computed when the pair
 is solved: for two classes a and b, the block between a and b is used in no other pair, and the block within a is kept
 for the next pair.
 

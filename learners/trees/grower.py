@@ -21,9 +21,9 @@ As in C4.5, a threshold may be a value that occurs in the data, instead of the m
 a node. Of all training rows, not only those of the node, the largest value v up to the middle is taken, and equality
 goes left: x <= v. In a tree, whose questions are x < s, the threshold s is therefore the smallest number above v.
 
-Reference: J. R. Quinlan, "C4.5: Programs for Machine Learning", 1993, section 2.4.
+The limits of growth follow from the parameters that decision trees and random forests share.
 
-The parameters that decision trees and random forests share, and the limits of growth that follow from them.
+Reference: J. R. Quinlan, "C4.5: Programs for Machine Learning", 1993, section 2.4.
 """
 
 from __future__ import annotations

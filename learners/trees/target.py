@@ -3,7 +3,7 @@
 Sums are taken over integers: weights, and targets relative to their node, in fixed point. They are exact: gains do
 not depend on the order of rows or on neighbouring nodes, not even in the last bit, and equal splits tie exactly.
 
-Numeric targets: the distance of each target from the smallest of its node, in fixed point, is summed along rows.
+*Numeric targets*: the distance of each target from the smallest of its node, in fixed point, is summed along rows.
 """
 
 from __future__ import annotations
