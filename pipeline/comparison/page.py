@@ -78,7 +78,7 @@ def write_picture_files(comparison: Comparison) -> dict[str, str]:
 
 def draw_ranks(comparison: Comparison, result: MetricResult) -> Picture | None:
     """Return the critical-difference diagram; None if mean ranks were not tested."""
-    from bakeoff.pipeline.figures.critical_difference import draw_critical_difference
+    from bakeoff.pipeline.figures.comparison import draw_critical_difference
 
     overall = result.overall
     if overall is None or len(overall.mean_ranks) < 2 or not math.isfinite(overall.critical_difference):
@@ -100,7 +100,7 @@ def draw_ranks(comparison: Comparison, result: MetricResult) -> Picture | None:
 
 
 def draw_folds(comparison: Comparison, result: MetricResult) -> Picture | None:
-    """Return the box plots of the scores of folds; None if there are no scores."""
+    """Return the scores of folds; None if there are no scores."""
     from bakeoff.pipeline.figures.comparison import MAX_POINTS, draw_fold_scores
 
     metric = comparison.find_metric(result.metric)
@@ -113,10 +113,10 @@ def draw_folds(comparison: Comparison, result: MetricResult) -> Picture | None:
     best = [_find_best(dataset, names) for dataset in shown]
     figure = draw_fold_scores(datasets, names, scores, best)
     n_scores = sum(len(cell) for row in scores for cell in row)
-    dots = "dots" if n_scores <= MAX_POINTS else "dots beyond the whiskers only"
+    dots = " (dots)" if n_scores <= MAX_POINTS else ""
     caption = (
-        f"{metric.label.capitalize()} of each fold ({dots}), their quartiles (box), median (line) and mean (diamond); "
-        "the best mean is blue."
+        f"{metric.label.capitalize()} of each fold{dots}, their mean (diamond) and standard deviation (line); the best "
+        "mean is blue."
     )
     if len(datasets) > 1:
         caption += " Each dataset has a scale of its own."
@@ -161,8 +161,8 @@ def draw_costs(comparison: Comparison, result: MetricResult) -> Picture | None:
         greater_is_better=metric.greater_is_better,
     )
     caption = (
-        f"{metric.label.capitalize()} against time. Blue is the Pareto front: no other configuration is both better "
-        "and faster."
+        f"{metric.label.capitalize()} against time. The line joins the Pareto front: no other configuration is both "
+        "better and faster."
     )
     return _render(comparison, result, "costs", figure, caption)
 

@@ -60,7 +60,7 @@ DRAW_TREE = {"_target_": "bakeoff.learners.decision_tree.export.TreeDrawer"}
 
 FIGURES: Mapping[str, NamedFigure] = {
     "confusion_matrix": NamedFigure("ConfusionMatrix", "Test rows by true and predicted class."),
-    "roc": NamedFigure("RocCurves", "ROC curves of each class against the rest, their mean and band over folds."),
+    "roc": NamedFigure("RocCurves", "ROC curves of each class against the rest, over folds."),
     "precision_recall": NamedFigure("PrecisionRecallCurves", "Precision against recall of each class, over folds."),
     "calibration": NamedFigure("Reliability", "Observed frequency against predicted probability of each class."),
     "residuals": NamedFigure("Residuals", "Regression: predicted against true targets, and the residuals."),
@@ -71,14 +71,12 @@ FIGURES: Mapping[str, NamedFigure] = {
     "pruning_path": NamedFigure("PruningPaths", "The score on validation rows at each step of pruning."),
     "information_gains": NamedFigure("InformationGains", "Information gain of each column at the root of a tree."),
     "probabilities": NamedFigure("ProbabilityTables", "P(value | class) of naive Bayes on nominal columns."),
-    "importances": NamedFigure("Importances", "Importance of each column, by permutation and by impurity."),
-    "coefficients": NamedFigure("Coefficients", "Coefficients of a linear model, with intervals over folds."),
+    "importances": NamedFigure("Importances", "Importance of each column, by permutation of test rows."),
     "learning_curve": NamedFigure("LearningCurve", "The score against the number of training rows (fits again)."),
     "validation_curve": NamedFigure(
         "ValidationCurve", "The score against one hyperparameter (fits again).", reads_space=True
     ),
     "candidates": NamedFigure("Candidates", "Tuning: the score of each candidate, and the one that was chosen."),
-    "choices": NamedFigure("Choices", "Nested tuning: what the inner folds of each fold chose."),
 }
 """The names that ``figures=[NAME]`` and ``bakeoff figures RUN NAME`` accept."""
 

@@ -1,24 +1,30 @@
-"""The test rows of a classification: the confusion matrix, and calibration with a panel for each class."""
+"""The test rows of a classification: the confusion matrix, and ROC, precision, recall and calibration of each class."""
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from sklearn.calibration import CalibrationDisplay
-from sklearn.metrics import ConfusionMatrixDisplay, brier_score_loss, confusion_matrix
+from sklearn.metrics import (
+    ConfusionMatrixDisplay,
+    PrecisionRecallDisplay,
+    RocCurveDisplay,
+    brier_score_loss,
+    confusion_matrix,
+)
 
-from bakeoff.pipeline.experiment import Experiment
+from bakeoff.pipeline.experiment import Experiment, FoldResult
 from bakeoff.pipeline.figures.finished_run import FinishedRun
 from bakeoff.pipeline.figures.panels import (
     CLASS_COLOURS,
-    FONT_POINTS,
     MUTED_COLOUR,
-    OTHER_COLOUR,
     TEXT_COLOUR,
     add_heading,
     add_legend,
@@ -26,25 +32,23 @@ from bakeoff.pipeline.figures.panels import (
     collect_marks,
     label_axes,
     make_panels,
-    measure_inches,
 )
 from bakeoff.pipeline.figures.run_figure import RunFigure
 from bakeoff.pipeline.stages.splitting import Splits
-from bakeoff.pipeline.text.numbers import format_score
+from bakeoff.pipeline.text.numbers import format_mean, format_score
 from bakeoff.pipeline.text.words import cut_text
 
 DARK_CELL_SHARE = 0.55
 """The share from which a cell is so dark that its number is written in white."""
-MATRIX_INCHES = 2.6
+MATRIX_INCHES = 3.2
 CELL_INCHES = 0.45
-VERTICAL_LABELS_LETTERS = 40
-"""Labels are written vertically if the longest, times their number, has at least this many characters."""
+HORIZONTAL_LETTERS = 40
+"""The names of the columns are written vertically if they have more letters than this in all."""
 MAX_CLASSES = 24
 """More panels than this are too small to read on one page."""
 SINGLE_PANEL_INCHES = 4.8
 PANEL_INCHES = 2.6
 FRAME_INCHES = 1.0
-SHARED = {"sharex": True, "sharey": True}
 CLASS_LETTERS = 20
 """Longer names of classes are cut."""
 
@@ -61,16 +65,13 @@ class ConfusionMatrix(RunFigure):
     def draw(self, run: FinishedRun) -> Figure:
         """Draw the counts, shaded by the fraction of their true class."""
         classes = run.experiment.dataset.classes
-        truth, predicted = run.truth, run.predicted
         names = [cut_text(str(label), CLASS_LETTERS) for label in classes]
-        # Long names make the figure larger, and not its cells smaller.
-        longest = max(measure_inches(name, FONT_POINTS) for name in names)
-        is_vertical = max(map(len, names)) * len(names) >= VERTICAL_LABELS_LETTERS
+        is_vertical = max(map(len, names)) * len(names) > HORIZONTAL_LETTERS
         side = MATRIX_INCHES + CELL_INCHES * len(classes)
-        figure, (axes,) = make_panels(width=side + max(longest, 0.8), height=side + longest * is_vertical)
+        figure, (axes,) = make_panels(width=side + 0.8, height=side + is_vertical)
         display: Any = ConfusionMatrixDisplay.from_predictions(
-            truth,
-            predicted,
+            run.truth,
+            run.predicted,
             labels=classes,
             display_labels=names,
             ax=axes,
@@ -81,14 +82,12 @@ class ConfusionMatrix(RunFigure):
             im_kw={"vmin": 0.0, "vmax": 1.0},
         )
         # Shades are fractions of the true class; the numbers in the cells are counts.
-        counts = confusion_matrix(truth, predicted, labels=classes)
+        counts = confusion_matrix(run.truth, run.predicted, labels=classes)
         for text, count, share in zip(display.text_.flat, counts.flat, display.confusion_matrix.flat, strict=True):
-            colour = OTHER_COLOUR if count == 0 else "white" if share > DARK_CELL_SHARE else TEXT_COLOUR
-            text.set(text=f"{count}", color=colour)
+            text.set(text=str(count), color="white" if share > DARK_CELL_SHARE else TEXT_COLOUR)
         axes.set(xlabel="predicted", ylabel="true")
         axes.spines[:].set_visible(False)
-        axes.tick_params(length=0)
-        accuracy = f"accuracy {format_score(float(np.mean(truth == predicted)))}"
+        accuracy = f"accuracy {format_score(float(np.mean(run.truth == run.predicted)))}"
         dataset = cut_text(run.experiment.dataset.name, CLASS_LETTERS)
         add_title(axes, dataset, f"{run.learner_name}\n{run.describe_test_rows()}, {accuracy}")
         return figure
@@ -99,19 +98,12 @@ class ClassFigure(RunFigure):
     """Abstract: a panel for the positive one of two classes, or for each of more classes against the rest."""
 
     task: ClassVar[str | None] = "classification"
+    xlabel: ClassVar[str]
     ylabel: ClassVar[str]
 
     @abstractmethod
     def draw_class(self, axes: Axes, run: FinishedRun, label: object) -> str:
         """Draw the panel of a class on axes from 0 to 1; return the text for its title."""
-
-    @abstractmethod
-    def get_xlabel(self, class_name: str) -> str:
-        """Return the name of the horizontal axis; the name is "class" if there are several."""
-
-    def describe_rows(self, run: FinishedRun) -> str:
-        """Return a description of the panels, as the title of the legend."""
-        return run.describe_folds()
 
     def check(self, experiment: Experiment, splits: Splits) -> None:
         """Check before a run that there are not more classes than panels; UserError if there are."""
@@ -125,22 +117,21 @@ class ClassFigure(RunFigure):
         dataset = run.experiment.dataset
         shown = [dataset.positive] if len(dataset.classes) == 2 else list(dataset.classes)
         side = SINGLE_PANEL_INCHES if len(shown) == 1 else PANEL_INCHES
-        figure, panels = make_panels(len(shown), width=side, height=side + 0.3, frame=FRAME_INCHES, **SHARED)
-        names = [cut_text(str(label), CLASS_LETTERS) for label in shown]
-        for axes, label, name in zip(panels, shown, names, strict=True):
+        shared: Any = {"sharex": True, "sharey": True}
+        figure, panels = make_panels(len(shown), width=side, height=side + 0.3, frame=FRAME_INCHES, **shared)
+        for axes, label in zip(panels, shown, strict=True):
             note = self.draw_class(axes, run, label)
+            # The displays of scikit-learn add a legend to each panel.
+            if (legend := axes.get_legend()) is not None:
+                legend.remove()
             axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.04), xlabel="", ylabel="", aspect="equal")
             axes.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
             axes.set_yticks([0, 0.5, 1], ["0", "0.5", "1"])
             axes.grid()
-            if len(shown) == 1:
-                add_title(axes, run.title, f"class {name}: {note}")
-            else:
-                add_title(axes, name, note)
-        if len(shown) > 1:
-            add_heading(figure, run.title)
-        label_axes(panels, self.get_xlabel(names[0] if len(shown) == 1 else "class"), self.ylabel)
-        add_legend(figure, self.describe_rows(run), collect_marks(panels))
+            add_title(axes, cut_text(str(label), CLASS_LETTERS), note)
+        add_heading(figure, run.title)
+        label_axes(panels, self.xlabel, self.ylabel)
+        add_legend(figure, run.describe_test_rows(), collect_marks(panels))
         return figure
 
 
@@ -161,15 +152,8 @@ class Reliability(ClassFigure):
     bins: int = 10
     file: str = "calibration.png"
 
+    xlabel: ClassVar[str] = "predicted probability"
     ylabel: ClassVar[str] = "observed frequency"
-
-    def get_xlabel(self, class_name: str) -> str:
-        """Return the name of the horizontal axis."""
-        return f"probability of {class_name}"
-
-    def describe_rows(self, run: FinishedRun) -> str:
-        """Return the number of test rows."""
-        return run.describe_test_rows()
 
     def check(self, experiment: Experiment, splits: Splits) -> None:
         """Check before a run that there are probabilities; UserError if not."""
@@ -182,16 +166,158 @@ class Reliability(ClassFigure):
 
     def draw_class(self, axes: Axes, run: FinishedRun, label: object) -> str:
         """Draw the curve, the diagonal, and the share of the rows in each bin; return the Brier score."""
-        is_class = run.truth == label  # (m,)
         code = list(run.experiment.dataset.classes).index(label)
         tables = [fold.predictions.probabilities for fold in run.folds if fold.predictions.probabilities is not None]
+        is_class = run.truth == label  # (m,)
         # Rounding can carry a probability past 1 by one float, which scikit-learn's display rejects.
         probabilities = np.clip(np.concatenate(tables)[:, code], 0, 1)  # (m,)
         counts, edges = np.histogram(probabilities, self.bins, (0, 1))
         bars: Any = {"align": "edge", "color": "#d9d9d9", "zorder": 0, "label": "share of the rows"}
         axes.bar(edges[:-1], counts / counts.sum(), np.diff(edges), **bars)
-        marks: Any = {"color": CLASS_COLOURS[0], "markersize": 4.5, "ref_line": False, "name": "learner"}
+        marks: Any = {"color": CLASS_COLOURS[0], "ref_line": False, "name": "learner"}
         CalibrationDisplay.from_predictions(is_class, probabilities, n_bins=self.bins, ax=axes, **marks)
-        axes.get_legend().remove()  # type: ignore[union-attr]
         axes.plot([0, 1], [0, 1], ":", color=MUTED_COLOUR, linewidth=1, label="perfectly calibrated")
         return f"Brier score {format_score(float(brier_score_loss(is_class, probabilities)))}"
+
+
+class Ranking(NamedTuple):
+    """Whether each of m test rows is of a class, and its score: the greater it is, the more the class is preferred."""
+
+    is_class: np.ndarray
+    score: np.ndarray
+
+    @property
+    def has_both(self) -> bool:
+        """Whether there are rows of the class and rows of others, without which a curve is not defined."""
+        return 0 < int(self.is_class.sum()) < len(self.is_class)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThresholdCurves(ClassFigure):
+    """Abstract: a curve over all thresholds for each fold, for the positive one of two classes or for each of more."""
+
+    display: ClassVar[Any]
+    area: ClassVar[str]
+    area_name: ClassVar[str]
+
+    @abstractmethod
+    def draw_chance(self, axes: Axes, prevalence: float) -> None:
+        """Draw the line of a score that knows nothing."""
+
+    def check(self, experiment: Experiment, splits: Splits) -> None:
+        """Check before a run that the learner scores each class; UserError if not."""
+        super().check(experiment, splits)
+        learner = experiment.learner
+        if hasattr(experiment.scored_learner, "predict_proba"):
+            return
+        if not hasattr(learner, "decision_function"):
+            raise self.refuse(
+                f"ranks rows by probabilities or decision values, and {type(learner).__name__} has neither",
+                "choose another learner, or remove the figure",
+            )
+        is_of_pairs = learner.get_params().get("decision_function_shape") == "ovo"
+        if is_of_pairs and len(experiment.dataset.classes) > 2:
+            raise self.refuse(
+                "needs a score for each class, and learner.decision_function_shape=ovo gives one for each pair",
+                "set learner.decision_function_shape=ovr",
+            )
+
+    def draw_class(self, axes: Axes, run: FinishedRun, label: object) -> str:
+        """Draw the curve of each fold that tests rows of the class and rows of others; return the mean area."""
+        self.draw_chance(axes, float(np.mean(run.truth == label)))
+        rankings = rank_folds(run, label)
+        areas = self.draw_curves(axes, rankings)
+        if not areas:
+            return "not defined"
+        deviation = float(np.std(areas, ddof=1)) if len(areas) > 1 else math.nan
+        is_pooled = len(rankings[0].score) == len(run.truth)
+        folds = "all folds pooled" if is_pooled else f"{len(areas)} of {len(run.folds)} folds"
+        note = "" if len(areas) == len(run.folds) else f", {folds}"
+        return f"{self.area_name} {format_mean(float(np.mean(areas)), deviation)}{note}"
+
+    def draw_curves(self, axes: Axes, rankings: Sequence[Ranking]) -> list[float]:
+        """Draw a curve for each ranking; return the areas under them."""
+        style = {"color": CLASS_COLOURS[0], "alpha": 1 if len(rankings) == 1 else 0.6, "label": "a curve for each fold"}
+        displays = [self.display.from_predictions(*ranking, ax=axes, curve_kwargs=style) for ranking in rankings]
+        return [float(getattr(display, self.area)) for display in displays]
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class RocCurves(ThresholdCurves):
+    """The true positive rate against the false positive rate on test rows, a panel for each class against the rest.
+
+    References
+    ----------
+    T. Fawcett, "An introduction to ROC analysis", Pattern Recognition Letters 27, 2006.
+    """
+
+    file: str = "roc.png"
+
+    display: ClassVar[Any] = RocCurveDisplay
+    area: ClassVar[str] = "roc_auc"
+    area_name: ClassVar[str] = "AUC"
+    xlabel: ClassVar[str] = "false positive rate"
+    ylabel: ClassVar[str] = "true positive rate"
+
+    def draw_chance(self, axes: Axes, prevalence: float) -> None:
+        """Draw the diagonal."""
+        axes.plot([0, 1], [0, 1], ":", color=MUTED_COLOUR, label="chance")
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class PrecisionRecallCurves(ThresholdCurves):
+    """Precision against recall on test rows, a panel for each class against the rest.
+
+    Curves are steps, whose area is the average precision: a straight line between two points would be too optimistic
+    (Davis and Goadrich 2006).
+
+    References
+    ----------
+    J. Davis and M. Goadrich, "The relationship between precision-recall and ROC curves", ICML 2006.
+    """
+
+    file: str = "precision_recall.png"
+
+    display: ClassVar[Any] = PrecisionRecallDisplay
+    area: ClassVar[str] = "average_precision"
+    area_name: ClassVar[str] = "AP"
+    xlabel: ClassVar[str] = "recall"
+    ylabel: ClassVar[str] = "precision"
+
+    def draw_chance(self, axes: Axes, prevalence: float) -> None:
+        """Draw the share of the class, which is the precision of a random ranking."""
+        axes.axhline(prevalence, linestyle=":", color=MUTED_COLOUR, label="chance")
+
+
+def rank_folds(run: FinishedRun, label: object) -> list[Ranking]:
+    """Return the rankings of the folds that test rows of a class and rows of others; if there are none, of all rows.
+
+    With leave-one-out no fold tests several rows, and only all folds together rank rows.
+    """
+    rankings = [ranking for fold in run.folds if (ranking := _rank_rows(fold, label)) is not None]
+    defined = [ranking for ranking in rankings if ranking.has_both]
+    pooled = [_join_rankings(rankings)] if rankings and not defined else []
+    return defined or [ranking for ranking in pooled if ranking.has_both]
+
+
+def _join_rankings(rankings: Sequence[Ranking]) -> Ranking:
+    """Return the ranking of the test rows of all folds together."""
+    return Ranking(*map(np.concatenate, zip(*rankings, strict=True)))
+
+
+def _rank_rows(fold: FoldResult, label: object) -> Ranking | None:
+    """Return the ranking of a fold's test rows for a class; None if its learner has seen too few classes for one."""
+    predictions = fold.predictions
+    is_class = predictions.truth == label  # (m,)
+    if predictions.probabilities is not None and predictions.classes is not None:
+        return Ranking(is_class, predictions.probabilities[:, list(predictions.classes).index(label)])
+    assert predictions.decision is not None
+    # Decision values have a column for each class of the training rows, or one value for the second of two.
+    seen = list(fold.model.pipeline.classes_)
+    if label not in seen:
+        return None
+    if predictions.decision.ndim == 1:
+        return Ranking(is_class, predictions.decision if label == seen[-1] else -predictions.decision)
+    return Ranking(is_class, predictions.decision[:, seen.index(label)])

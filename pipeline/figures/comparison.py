@@ -1,4 +1,4 @@
-"""Pictures of comparisons, from plain arrays: scores of the folds, posteriors of pairs, and score against time."""
+"""Pictures of comparisons, from plain arrays: mean ranks, scores of folds, posteriors of pairs, score against time."""
 
 from __future__ import annotations
 
@@ -6,62 +6,123 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.cbook import boxplot_stats
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch, PathPatch
-from matplotlib.path import Path
-from matplotlib.ticker import MaxNLocator, ScalarFormatter
+from matplotlib.ticker import EngFormatter, MaxNLocator
 
 from bakeoff.pipeline.figures.panels import (
     CLASS_COLOURS,
-    FONT_POINTS,
+    CLASS_MARKERS,
     MUTED_COLOUR,
+    NOTE_POINTS,
     TEXT_COLOUR,
+    add_legend,
+    add_title,
+    collect_marks,
     in_style,
-    measure_inches,
+    make_panels,
     set_log_scale,
     wrap_name,
 )
-from bakeoff.pipeline.text.numbers import format_percent
+from bakeoff.pipeline.text.numbers import format_percent, format_statistic
 
 WIDTH_INCHES = 9.0
-MIN_PANEL_INCHES = 1.55
-MAX_PANEL_INCHES = 6.5
-PANEL_GAP_INCHES = 0.22
-MARGIN_INCHES = 0.15
-LINE_INCHES = 0.155
+MAX_COLUMNS = 4
+LINE_INCHES = 0.16
 """The distance between two lines of a name."""
 ROW_GAP_INCHES = 0.08
-TICKS_INCHES = 0.3
-TITLE_LETTERS = 20
-TITLE_INCHES = 0.45
-TEXT_SLACK = 1.06
-"""Text is rendered a little wider than measured, because letters are moved to whole pixels."""
-
-MIN_BOX_FOLDS = 5
-"""Fewer scores are drawn as points without a box, whose quartiles would be made up."""
+FRAME_INCHES = 1.0
+TITLE_LETTERS = 14
 MAX_POINTS = 4000
-"""With more scores in all, points are left out, and those beyond the whiskers remain."""
-HALF_ROW = 0.22
-"""Half of the height of boxes, bars and scattered points; rows are 1 apart."""
-GOLDEN_SHARE = 0.6180339887498949
-BOX_ALPHA = 0.22
-
+"""With more scores in all, the means alone are drawn, because a page with all points would be large."""
 PARTS = {
     "worse": CLASS_COLOURS[3],
     "equivalent in practice": "#c9c9c9",
     "better than the base": CLASS_COLOURS[4],
 }
-FOOTER_INCHES = 0.3
-MAX_LABELLED_PANELS = 12
-"""In more panels, which are read at a glance, the bars have no percentages."""
-TEXT_SHARE_INCHES = 0.45
-"""The narrowest part of a bar that its percentage is written into."""
+MIN_LABELLED_PART = 0.2
+"""The smallest part of a bar that its percentage is written into."""
+PART_POINTS = 7.5
+BAR_LEVEL = 0.6
+"""The distance between the bars over two groups, as a share of a row."""
+CRITICAL_ROW = -1.8
+TOP_ROW = -2.6
+"""Rows above the axis of ranks have negative numbers: there are its labels, and the critical difference."""
+ELBOW_SHARE = 0.04
+"""The length of the line between the axis and a name, as a share of the axis."""
 
-MIN_HEIGHT_INCHES = 3.8
-LEADER_INCHES = 0.4
-"""Between the axes and the names, for the lines that join a name with its point."""
+
+@in_style()
+def draw_critical_difference(
+    names: Sequence[str],
+    mean_ranks: Sequence[float] | np.ndarray,
+    groups: Sequence[Sequence[int]],
+    *,
+    critical_difference: float,
+    note: str = "",
+) -> Figure:
+    """Draw mean ranks on an axis, the best on the left, and bars over the indistinguishable groups.
+
+    Parameters
+    ----------
+    names : sequence of k str
+    mean_ranks : array of shape (k,)
+        1 is best.
+    groups : sequence of sequences of int
+        Positions of configurations that are not told apart.
+    critical_difference : float
+        Drawn as a bar above the axis.
+    note : str
+        The test, written after the critical difference.
+
+    References
+    ----------
+    J. Demšar (2006). Statistical comparisons of classifiers over multiple data sets. JMLR 7, figure 1.
+    """
+    ranks = np.asarray(mean_ranks, dtype=float)  # (k,)
+    texts = [wrap_name(name) for name in names]
+    order = np.argsort(ranks, kind="stable").tolist()
+    n_left = (len(order) + 1) // 2
+    first_row = 1 + BAR_LEVEL * len(groups)
+    axes = _make_rank_axes(ranks, first_row + n_left, _measure_row(texts), critical_difference)
+    for level, group in enumerate(groups, 1):
+        members = np.sort(ranks[[*group]])
+        axes.plot(members, np.full(len(group), BAR_LEVEL * level), "o-", color=CLASS_COLOURS[0], linewidth=3)
+    # The worst is on top on the right, so that the lines of both sides do not cross.
+    for side, positions in (("left", order[:n_left]), ("right", order[n_left:][::-1])):
+        for row, position in enumerate(positions):
+            _draw_name(axes, texts[position], ranks[position], first_row + row, side)
+    text = f"CD = {format_statistic(critical_difference)}" + (f" ({note})" if note else "")
+    ends = [ranks.min(), ranks.min() + critical_difference]
+    axes.plot(ends, [CRITICAL_ROW, CRITICAL_ROW], "|-", color=TEXT_COLOUR)
+    axes.annotate(text, (ends[0], CRITICAL_ROW), (0, 5), textcoords="offset points")
+    return axes.figure  # type: ignore[return-value]
+
+
+def _make_rank_axes(ranks: np.ndarray, n_rows: float, row_inches: float, critical_difference: float) -> Axes:
+    """Return axes with the ranks on top, and rows below them."""
+    _, (axes,) = make_panels(width=WIDTH_INCHES, height=row_inches * (n_rows - TOP_ROW))
+    low = np.floor(ranks.min())
+    high = np.ceil(max(ranks.max(), ranks.min() + critical_difference, low + 1))
+    axes.set(xlim=(low, high), ylim=(n_rows, TOP_ROW), yticks=[])
+    axes.spines[["left", "bottom"]].set_visible(False)
+    axes.spines["top"].set(visible=True, position=("data", 0))
+    axes.xaxis.tick_top()
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.plot(ranks, np.zeros_like(ranks), "o", color=CLASS_COLOURS[0], clip_on=False)
+    return axes
+
+
+def _draw_name(axes: Axes, text: str, rank: float, row: float, side: str) -> None:
+    """Draw a name with its mean rank at a side, and the line from it to the axis."""
+    low, high = axes.get_xlim()
+    elbow = ELBOW_SHARE * (high - low)
+    end, alignment = (low - elbow, "right") if side == "left" else (high + elbow, "left")
+    axes.plot([end, rank, rank], [row, row, 0], color=MUTED_COLOUR, linewidth=0.8, zorder=1, clip_on=False)
+    shift = -4 if side == "left" else 4
+    style: Any = {"ha": alignment, "va": "center", "annotation_clip": False}
+    axes.annotate(f"{text} ({format_statistic(rank)})", (end, row), (shift, 0), textcoords="offset points", **style)
 
 
 @in_style()
@@ -71,10 +132,9 @@ def draw_fold_scores(
     scores: Sequence[Sequence[np.ndarray]],
     best: Sequence[Collection[int]],
 ) -> Figure:
-    """Draw the scores of all folds, a panel for each dataset with a scale of its own; the best mean of each is blue.
+    """Draw mean and standard deviation of the scores of folds, and the scores as dots, a panel for each dataset.
 
-    A box reaches from the first quartile to the third; its line is the median, the diamond the mean, and whiskers reach
-    to the last score within 1.5 interquartile ranges.
+    Each panel has a scale of its own. The best mean of each is blue.
 
     Parameters
     ----------
@@ -87,43 +147,15 @@ def draw_fold_scores(
     figure, panels = _make_rows(datasets, configurations)
     with_points = sum(len(cell) for row in scores for cell in row) <= MAX_POINTS
     for axes, row, marked in zip(panels, scores, best, strict=True):
-        cells = {position: cell[np.isfinite(cell)] for position, cell in enumerate(row)}
-        for position in [position for position, cell in cells.items() if not len(cell)]:
-            _write_absent(axes, position, "no scores")
-            del cells[position]
-        for is_best, colour in ((True, CLASS_COLOURS[0]), (False, MUTED_COLOUR)):
-            drawn = {position: cell for position, cell in cells.items() if (position in marked) == is_best}
-            if drawn:
-                _draw_boxes(axes, drawn, colour, with_points)
-        axes.xaxis.set_major_locator(MaxNLocator(nbins=4, steps=[1, 2, 5, 10]))
-        axes.xaxis.set_major_formatter(ScalarFormatter(useOffset=False))
-        if not cells:
-            axes.set_xticks([])
+        table = pd.Series(np.concatenate(row), np.repeat(np.arange(len(row)), [*map(len, row)])).dropna()
+        for is_best, colour in ((False, MUTED_COLOUR), (True, CLASS_COLOURS[0])):
+            drawn = table[table.index.isin([*marked]) == is_best]
+            folds = drawn.groupby(level=0).agg(["mean", "std"])
+            if with_points:
+                axes.plot(drawn, drawn.index, "o", color=colour, alpha=0.4, markersize=3.5, markeredgewidth=0)
+            axes.errorbar(folds["mean"], folds.index, xerr=folds["std"], fmt="D", color=colour, markersize=4.5)
+        axes.locator_params(axis="x", nbins=4)
     return figure
-
-
-def _draw_boxes(axes: Axes, cells: dict[int, np.ndarray], colour: str, with_points: bool) -> None:
-    """Draw the scores of some rows of a panel; one path for all rows makes a page many times smaller than many."""
-    summaries: Any = {row: boxplot_stats(cell)[0] for row, cell in cells.items()}
-    boxes = {row: box for row, box in summaries.items() if len(cells[row]) >= MIN_BOX_FOLDS}
-    rows = np.array([*boxes])
-    if boxes:
-        low, left, middle, right, high = (
-            np.array([box[key] for box in boxes.values()]) for key in ("whislo", "q1", "med", "q3", "whishi")
-        )
-        _add_rectangles(axes, left, right, rows, facecolor=colour, alpha=BOX_ALPHA, linewidth=0)
-        gaps = np.full(len(rows), np.nan)
-        whiskers = np.column_stack([low, left, gaps, right, high, gaps]).ravel()
-        axes.plot(whiskers, np.repeat(rows, 6), color=colour, linewidth=0.9)
-        axes.plot(middle, rows, "|", color=TEXT_COLOUR, markersize=11, markeredgewidth=1.6, zorder=4)
-    points = {row: cell if with_points or row not in boxes else summaries[row]["fliers"] for row, cell in cells.items()}
-    # Multiples of the golden ratio are spread evenly: equal scores can be told apart, at the same heights each time.
-    heights = [row + HALF_ROW * (2 * ((0.5 + GOLDEN_SHARE * np.arange(len(cell))) % 1) - 1)
-               for row, cell in points.items()]  # fmt: skip
-    dots: Any = {"color": colour, "alpha": 0.55, "markersize": 2.5, "markeredgewidth": 0, "zorder": 3}
-    axes.plot(np.concatenate([*points.values()]), np.concatenate(heights), "o", **dots)
-    means = [summary["mean"] for summary in summaries.values()]
-    axes.plot(means, [*summaries], "D", color=colour, markersize=4.2, markeredgecolor="white", zorder=5)
 
 
 @in_style()
@@ -137,28 +169,39 @@ def draw_posteriors(datasets: Sequence[str], configurations: Sequence[str], post
     posteriors : ndarray of shape (datasets, configurations, 3)
         The probabilities that the configuration is worse than the base, equivalent to it, and better; NaN if unknown.
     """
-    figure, panels = _make_rows(datasets, configurations, FOOTER_INCHES)
-    for axes, bars in zip(panels, posteriors, strict=True):
+    figure, panels = _make_rows(datasets, configurations)
+    for axes, bars in zip(panels, np.nan_to_num(posteriors), strict=True):
+        ends = np.cumsum(bars, axis=1)  # (configurations, 3)
+        for part, (meaning, colour) in enumerate(PARTS.items()):
+            widths = bars[:, part]
+            style: Any = {"height": 0.5, "color": colour, "edgecolor": "white", "label": meaning}
+            drawn = axes.barh(range(len(bars)), widths, left=ends[:, part] - widths, **style)
+            texts = [format_percent(width) if width >= MIN_LABELLED_PART else "" for width in widths]
+            axes.bar_label(drawn, texts, label_type="center", fontsize=PART_POINTS)
         axes.set_xlim(0, 1)
         axes.set_xticks([0, 0.5, 1], ["", "50 %", ""])
-        is_known = np.isfinite(bars).all(axis=1)  # (configurations,)
-        for row in np.flatnonzero(~is_known).tolist():
-            _write_absent(axes, row, "no posterior")
-        rows = np.flatnonzero(is_known)
-        ends = np.cumsum(bars[rows], axis=1)  # (rows, 3)
-        starts = ends - bars[rows]
-        for part, colour in enumerate(PARTS.values()):
-            style = {"facecolor": colour, "edgecolor": "white", "linewidth": 0.8}
-            _add_rectangles(axes, starts[:, part], ends[:, part], rows, **style)
-        if len(datasets) <= MAX_LABELLED_PANELS:
-            panel_inches = axes.get_position().width * WIDTH_INCHES
-            for row, part in np.argwhere(bars * panel_inches > TEXT_SHARE_INCHES):
-                middle = bars[row, :part].sum() + bars[row, part] / 2
-                text = format_percent(bars[row, part])
-                axes.text(middle, row, text, fontsize=FONT_POINTS - 1.5, color="black", ha="center", va="center")
-    handles = [Patch(color=colour, label=meaning) for meaning, colour in PARTS.items()]
-    figure.legend(handles=handles, loc="lower right", ncols=len(handles), borderaxespad=0.2, handlelength=1.2)
+    add_legend(figure, "", collect_marks(panels))
     return figure
+
+
+def _make_rows(titles: Sequence[str], rows: Sequence[str]) -> tuple[Figure, list[Axes]]:
+    """Return a figure with a panel per title, and the same rows at 0, 1, 2, … in each, named on the left."""
+    texts = [wrap_name(row) for row in rows]
+    width = WIDTH_INCHES / min(len(titles), MAX_COLUMNS)
+    height = FRAME_INCHES + _measure_row(texts) * len(rows)
+    figure, panels = make_panels(len(titles), MAX_COLUMNS, width=width, height=height, sharey=True)
+    for axes, title in zip(panels, titles, strict=True):
+        add_title(axes, wrap_name(title, TITLE_LETTERS))
+        axes.set_yticks(range(len(rows)), texts)
+        axes.tick_params(axis="y", length=0, labelcolor=TEXT_COLOUR)
+        axes.grid(axis="x")
+    panels[0].set_ylim(len(rows) - 0.5, -0.5)
+    return figure, panels
+
+
+def _measure_row(names: Sequence[str]) -> float:
+    """Return the inches of a row that has room for each of the names."""
+    return ROW_GAP_INCHES + LINE_INCHES * (1 + max(name.count("\n") for name in names))
 
 
 @in_style()
@@ -186,110 +229,22 @@ def draw_pareto(
         Of the axes.
     greater_is_better : bool
     """
-    known = np.isfinite(scores) & np.isfinite(seconds) & (seconds > 0)  # (k,)
-    # Names stand in a column beside the axes, in the order of the points, so that the lines to them do not cross.
-    order = np.argsort(np.where(greater_is_better, -1, 1) * scores, kind="stable")
-    order = order[known[order]]
-    texts = [wrap_name(names[position], lines=2) for position in order]
-    figure = Figure((WIDTH_INCHES, max(MIN_HEIGHT_INCHES, 0.75 + (2 * LINE_INCHES + ROW_GAP_INCHES) * len(texts))))
-    names_inches = TEXT_SLACK * max((measure_inches(text, FONT_POINTS) for text in texts), default=0.0) + MARGIN_INCHES
-    right = 1 - (names_inches + LEADER_INCHES) / WIDTH_INCHES
-    bottom = 0.6 / figure.get_figheight()
-    axes = figure.subplots(gridspec_kw={"left": 0.085, "right": right, "bottom": bottom, "top": 0.96})
-    front = np.asarray(is_efficient, dtype=bool)[order]
-    time, score = seconds[order], scores[order]
-    axes.plot(time[~front], score[~front], "o", color=MUTED_COLOUR, markersize=5.5, alpha=0.8, zorder=3)
-    # Steps join the points in their order, which has to be that of the axis.
-    by_time = np.flatnonzero(front)[np.argsort(time[front], kind="stable")]
-    steps: Any = {"drawstyle": "steps-post", "markersize": 6.5, "linewidth": 1.4, "zorder": 4}
-    axes.plot(time[by_time], score[by_time], "D-", color=CLASS_COLOURS[0], **steps)
+    known = np.flatnonzero(np.isfinite(scores) & np.isfinite(seconds) & (seconds > 0))
+    order = known[np.argsort(-scores[known] if greater_is_better else scores[known], kind="stable")]
+    texts = [wrap_name(names[position]) for position in order]
+    figure, (axes,) = make_panels(width=WIDTH_INCHES, height=max(4.0, _measure_row([*texts, ""]) * len(texts)))
+    front = [position for position in order[np.argsort(seconds[order])] if is_efficient[position]]
+    axes.plot(seconds[front], scores[front], color=MUTED_COLOUR, drawstyle="steps-post", linewidth=1, zorder=1)
+    for number, (position, text) in enumerate(zip(order, texts, strict=True)):
+        # Of more configurations than colours, those of one colour differ by their markers.
+        repetition, code = divmod(number, len(CLASS_COLOURS))
+        marker = CLASS_MARKERS[(code + repetition) % len(CLASS_MARKERS)]
+        style: Any = {"color": CLASS_COLOURS[code], "markersize": 8, "linestyle": "", "label": text}
+        axes.plot(seconds[position], scores[position], marker, **style)
     axes.margins(0.08)
     axes.set(xlabel=seconds_label, ylabel=score_label)
     axes.yaxis.set_inverted(not greater_is_better)
     axes.grid()
-    if len(order):
-        set_log_scale(axes, float(time.max() / time.min()), _format_seconds)
-    name_x = 1 + LEADER_INCHES / (axes.get_position().width * WIDTH_INCHES)
-    for number, (text, is_on_front) in enumerate(zip(texts, front, strict=True)):
-        axes.annotate(
-            text,
-            (time[number], score[number]),
-            xytext=(name_x, 1 - (number + 0.5) / len(texts)),
-            textcoords="axes fraction",
-            va="center",
-            color=TEXT_COLOUR if is_on_front else MUTED_COLOUR,
-            fontweight="bold" if is_on_front else "normal",
-            linespacing=1.05,
-            arrowprops={
-                "arrowstyle": "-",
-                "color": CLASS_COLOURS[0] if is_on_front else MUTED_COLOUR,
-                "linewidth": 0.5,
-                "alpha": 0.6,
-                "relpos": (0, 0.5),
-            },
-        )
+    set_log_scale(axes, EngFormatter("s"))
+    figure.legend(loc="outside right upper", title="best first", alignment="left", fontsize=NOTE_POINTS)
     return figure
-
-
-def _format_seconds(seconds: float, _position: float) -> str:
-    """Return a time with its unit.
-
-    Examples
-    --------
-    >>> [_format_seconds(seconds, 0) for seconds in (1e-5, 0.001, 0.1, 10.0, 1000.0)]
-    ['10 µs', '1 ms', '100 ms', '10 s', '1000 s']
-    """
-    for unit, size in (("s", 1.0), ("ms", 1e-3)):
-        if seconds >= size * 0.9999:
-            return f"{seconds / size:.4g} {unit}"
-    return f"{seconds / 1e-6:.4g} µs"
-
-
-def _make_rows(titles: Sequence[str], rows: Sequence[str], footer_inches: float = 0.0) -> tuple[Figure, list[Axes]]:
-    """Return a figure with a panel per title, and the same rows at 0, 1, 2, … in each, named on the left."""
-    texts = [wrap_name(row) for row in rows]
-    names_inches = TEXT_SLACK * max(measure_inches(text, FONT_POINTS) for text in texts) + 2 * MARGIN_INCHES
-    room = WIDTH_INCHES - names_inches - MARGIN_INCHES
-    columns = max(1, min(len(titles), int(room / (MIN_PANEL_INCHES + PANEL_GAP_INCHES))))
-    panel_inches = min(room / columns - PANEL_GAP_INCHES, MAX_PANEL_INCHES)
-    row_inches = LINE_INCHES * (1 + max(text.count("\n") for text in texts)) + ROW_GAP_INCHES
-    rows_inches = row_inches * len(rows)
-    lines = -(-len(titles) // columns)
-    gap_inches = TITLE_INCHES + TICKS_INCHES
-    height = lines * (rows_inches + gap_inches) + footer_inches
-    figure = Figure((WIDTH_INCHES, height))
-    places = {
-        "left": names_inches / WIDTH_INCHES,
-        "right": (names_inches + columns * (panel_inches + PANEL_GAP_INCHES) - PANEL_GAP_INCHES) / WIDTH_INCHES,
-        "top": 1 - TITLE_INCHES / height,
-        "bottom": (TICKS_INCHES + footer_inches) / height,
-        "hspace": gap_inches / rows_inches,
-        "wspace": PANEL_GAP_INCHES / panel_inches,
-    }
-    panels = figure.subplots(lines, columns, squeeze=False, gridspec_kw=places).ravel().tolist()
-    for unused in panels[len(titles) :]:
-        unused.remove()
-    for number, (axes, title) in enumerate(zip(panels, titles, strict=False)):
-        heading = wrap_name(title, TITLE_LETTERS, 2)
-        axes.set_title(heading, loc="left", fontsize=FONT_POINTS, fontweight="bold", color=TEXT_COLOUR, pad=4)
-        axes.set(ylim=(len(rows) - 0.5, -0.5))
-        axes.spines["left"].set_visible(False)
-        axes.set_yticks(range(len(rows)), texts if number % columns == 0 else [""] * len(rows), linespacing=1.05)
-        axes.tick_params(axis="y", length=0, labelcolor=TEXT_COLOUR)
-        axes.grid(axis="x")
-    return figure, panels[: len(titles)]
-
-
-def _write_absent(axes: Axes, row: int, text: str) -> None:
-    """Write into a row that there is nothing to draw."""
-    style: Any = {"color": MUTED_COLOUR, "fontstyle": "italic", "fontsize": FONT_POINTS - 1.5}
-    axes.text(0.02, row, text, transform=axes.get_yaxis_transform(), va="center", **style)
-
-
-def _add_rectangles(axes: Axes, left: np.ndarray, right: np.ndarray, rows: np.ndarray, **style: Any) -> None:
-    """Draw a rectangle in each row, all of them as one path, which takes a fraction of the space of many."""
-    x = np.column_stack([left, right, right, left, left])  # (rows, 5)
-    y = np.column_stack([rows - HALF_ROW, rows - HALF_ROW, rows + HALF_ROW, rows + HALF_ROW, rows - HALF_ROW])
-    codes = np.tile([Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY], len(x))
-    axes.add_patch(PathPatch(Path(np.stack([x, y], axis=2).reshape(-1, 2), codes), **style))
-    axes.autoscale_view()

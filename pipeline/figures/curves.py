@@ -5,8 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from textwrap import shorten
-from typing import Any, Literal, final
+from typing import Any, final
 
 import numpy as np
 import pandas as pd
@@ -19,7 +18,6 @@ from bakeoff.pipeline.experiment.experiment import derive_seed
 from bakeoff.pipeline.figures.finished_run import FinishedRun, check_variants, describe_variants
 from bakeoff.pipeline.figures.panels import (
     CLASS_COLOURS,
-    MUTED_COLOUR,
     add_title,
     draw_band,
     make_panels,
@@ -28,12 +26,9 @@ from bakeoff.pipeline.figures.panels import (
 from bakeoff.pipeline.figures.run_figure import TabulatedFigure
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import GridTuning
-from bakeoff.pipeline.text.numbers import format_percent
-from bakeoff.pipeline.text.words import count_nouns, cut_text
+from bakeoff.pipeline.text.words import cut_text
 
 WARNING = "a value chosen from this curve makes its test score optimistic"
-NOTE_LETTERS = 105
-"""The table has the whole reason."""
 DEFAULT_SIZES = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 MIN_LOG_RATIO = 20.0
 """Positive numbers whose greatest is at least this many times the least are drawn on a logarithmic axis."""
@@ -42,34 +37,32 @@ MAX_VALUE_LETTERS = 14
 PARTS = {"train": ("training rows", CLASS_COLOURS[1], "s"), "test": ("test rows", CLASS_COLOURS[0], "o")}
 """Column of the tables -> label, colour and marker of its line."""
 
-Scale = Literal["auto", "linear", "log"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreCurves(TabulatedFigure):
     """Abstract: the headline score on training and test rows of every fold, against something."""
 
-    def draw_scores(self, run: FinishedRun, x: np.ndarray, scores: Mapping[str, np.ndarray]) -> tuple[Figure, Axes]:
+    def draw_scores(self, run: FinishedRun, table: pd.DataFrame, places: list[Any], note: str) -> tuple[Figure, Axes]:
         """Draw means over the folds, and their standard deviation as a band.
 
         Parameters
         ----------
         run : FinishedRun
-        x : ndarray of shape (v,)
-        scores : mapping of str to ndarray of shape (v, folds)
-            Those of ``train`` and ``test``.
+        table : DataFrame
+            A line for each of v places and each fold, with the scores ``train`` and ``test``.
+        places : list of v float or str
+        note : str
         """
         figure, (axes,) = make_panels(width=7.2, height=3.9)
         for part, (label, colour, marker) in PARTS.items():
-            draw_band(axes, x, scores[part], label, colour, marker)
+            # NaN where a fold has no score.
+            folds = table[part].to_numpy(dtype=float).reshape(len(places), len(run.folds))  # (v, folds)
+            draw_band(axes, places, folds, label, colour, marker)
         axes.set_ylabel(self.get_label(run.experiment.headline))
         axes.grid(axis="y")
         axes.legend(loc="best")
-        return figure, axes
-
-    def title_curves(self, axes: Axes, run: FinishedRun, note: str) -> None:
-        """Write the learner and the dataset above the axes."""
         add_title(axes, f"{self.get_label(run.learner_name)} on {run.experiment.dataset.name}", note)
+        return figure, axes
 
 
 @final
@@ -121,19 +114,10 @@ class LearningCurve(ScoreCurves):
     def draw_table(self, run: FinishedRun, table: pd.DataFrame) -> Figure:
         """Draw means over the folds, and their standard deviation as a band."""
         # Training parts of different folds may differ by a row or two.
-        n_rows = table.groupby("size")["rows"].mean().to_numpy()  # (sizes,)
-        grids = {part: table.pivot_table(index="size", columns="fold", values=part, dropna=False) for part in PARTS}
-        figure, axes = self.draw_scores(run, n_rows, {part: grid.to_numpy() for part, grid in grids.items()})
+        n_rows = table.groupby("size")["rows"].mean()
+        figure, axes = self.draw_scores(run, table, n_rows.tolist(), run.describe_folds())
         axes.set_xlabel("training rows")
         axes.set_xlim(left=0)
-        note = run.describe_folds()
-        undefined = table[table["test"].isna()]
-        if len(undefined):
-            sizes = ", ".join(format_percent(size) for size in undefined["size"].unique())
-            place = f"{sizes} of the rows in {count_nouns(undefined['fold'].nunique(), 'fold')}"
-            sentence = f"no score at {place}: {undefined['reason'].iloc[0]}"
-            note += "\n" + shorten(sentence, NOTE_LETTERS, placeholder=" …")
-        self.title_curves(axes, run, note)
         return figure
 
 
@@ -184,18 +168,11 @@ class ValidationCurve(ScoreCurves):
         By default those of the space.
     space : mapping or sequence of mappings, optional
         Parameter -> values; by default the space that the run was tuned in.
-    scale : {"auto", "linear", "log"}
-        The scale of the axis of values; auto is logarithmic if the greatest is at least 20 times the least.
-    left, right : str
-        Text at the ends of the axis, such as "overfits".
     """
 
     parameter: str | None = None
     values: Sequence[Any] | None = None
     space: Any = None
-    scale: Scale = "auto"
-    left: str = ""
-    right: str = ""
     file: str = "validation_curve.png"
 
     def check(self, experiment: Experiment, splits: Splits) -> None:
@@ -244,7 +221,7 @@ class ValidationCurve(ScoreCurves):
         parameter, values = self.choose_values(run.experiment)
         training, test = run.compute_validation_curve(parameter, values)  # (v, folds)
         n_folds = len(run.folds)
-        cells = [value if is_number(value) else format_value(value) for value in values]
+        cells = [value if is_number(value) else str(value) for value in values]
         return pd.DataFrame({
             "parameter": parameter,
             "value": np.repeat(np.array(cells, dtype=object), n_folds),
@@ -256,19 +233,10 @@ class ValidationCurve(ScoreCurves):
     def draw_table(self, run: FinishedRun, table: pd.DataFrame) -> Figure:
         """Draw means over the folds, and their standard deviation as a band."""
         parameter, values = self.choose_values(run.experiment)
-        scores = {part: table[part].to_numpy().reshape(len(values), len(run.folds)) for part in PARTS}
-        figure, axes = self.draw_scores(run, place_values(values), scores)
-        scale_values(axes, values, self.scale)
+        note = f"{run.describe_folds()}{describe_variants(run.experiment)}\n{WARNING}"
+        figure, axes = self.draw_scores(run, table, place_values(values), note)
+        scale_values(axes)
         axes.set_xlabel(self.get_label(parameter))
-        for x, text, alignment in ((0.02, self.left, "left"), (0.98, self.right, "right")):
-            inside: Any = {"transform": axes.transAxes, "color": MUTED_COLOUR, "style": "italic", "ha": alignment}
-            axes.text(x, 0.03, text, **inside)
-        note = run.describe_folds() + describe_variants(run.experiment)
-        n_scores = table.groupby("fold")[[*PARTS]].nunique()
-        # A flat line looks like a mistake; the note says that it is the result.
-        if n_scores.le(1).to_numpy().all():
-            note += ", the same score for all values"
-        self.title_curves(axes, run, f"{note}\n{WARNING}")
         return figure
 
 
@@ -277,40 +245,21 @@ def is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and bool(np.isfinite(value))
 
 
-def format_value(value: Any) -> str:
-    """Return a value of a parameter as a short text.
+def place_values(values: Sequence[Any]) -> list[Any]:
+    """Return where values stand on an axis: numbers at their values, and texts side by side if some are not numbers.
 
     Examples
     --------
-    >>> format_value(0.0001), format_value(None), format_value([50, 50]), format_value(True)
-    ('0.0001', 'none', '50, 50', 'true')
-    """
-    if value is None or isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int | float):
-        return f"{value:g}"
-    return cut_text(", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value), MAX_VALUE_LETTERS)
-
-
-def place_values(values: Sequence[Any]) -> np.ndarray:
-    """Return where values stand on an axis: numbers at their values, and side by side if some are not numbers.
-
-    Examples
-    --------
-    >>> place_values([0.5, 8]).tolist(), place_values([2, 4, None]).tolist()
-    ([0.5, 8.0], [0.0, 1.0, 2.0])
+    >>> place_values([0.5, 8]), place_values([2, [50, 50], None])
+    ([0.5, 8], ['2', '[50, 50]', 'None'])
     """
     if all(map(is_number, values)):
-        return np.array(values, dtype=float)
-    return np.arange(len(values), dtype=float)
+        return list(values)
+    return [cut_text(str(value), MAX_VALUE_LETTERS) for value in values]
 
 
-def scale_values(axes: Axes, values: Sequence[Any], scale: Scale = "auto") -> None:
-    """Set the scale and the ticks of a horizontal axis on which values are placed."""
-    positions = place_values(values)
-    if not all(map(is_number, values)):
-        axes.set_xticks(positions, [format_value(value) for value in values])
-        return
-    ratio = positions.max() / positions.min() if positions.min() > 0 else 0.0
-    if scale == "log" or (scale == "auto" and ratio >= MIN_LOG_RATIO):
-        set_log_scale(axes, ratio)
+def scale_values(axes: Axes) -> None:
+    """Make the horizontal axis logarithmic if its values are numbers of different magnitudes."""
+    low, high = axes.dataLim.intervalx
+    if low > 0 and high >= MIN_LOG_RATIO * low:
+        set_log_scale(axes)

@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 
 from bakeoff.pipeline.figures.panels import (
     BAR_INCHES,
-    CLASS_COLOURS,
     GRID_COLOUR,
     NAME_LETTERS,
     add_legend,
@@ -23,8 +22,6 @@ from bakeoff.pipeline.figures.panels import (
 )
 from bakeoff.pipeline.text.words import cut_text
 
-LINE_STYLES = ("-", "--", ":", "-.")
-"""Of the first outputs, of those that have the same colours again, and so on."""
 COUNT_SHARE = 0.22
 """Of the height of a panel: the bars of the rows at each value, below the curve."""
 MAX_LEVEL_LABELS = 5
@@ -100,12 +97,9 @@ def _draw_curve(axes: Axes, curve: Curve, outputs: Sequence[str]) -> None:
     """Draw each output over the values: numbers are joined, other values and missing cells are not."""
     places = _place_values(curve)
     is_number = np.array([position is not None for position in curve.positions])  # (v,)
-    for number, (output, means) in enumerate(zip(outputs, curve.means.T, strict=True)):
-        repetition, position = divmod(number, len(CLASS_COLOURS))
-        colour = CLASS_COLOURS[position]
-        line_style = LINE_STYLES[repetition % len(LINE_STYLES)]
-        axes.plot(places[is_number], means[is_number], line_style, color=colour, label=output)
-        axes.plot(places[~is_number], means[~is_number], "o", color=colour, markersize=5)
+    axes.plot(places[is_number], curve.means[is_number], label=list(outputs))
+    axes.set_prop_cycle(None)
+    axes.plot(places[~is_number], curve.means[~is_number], "o", markersize=5)
     # Of numbers, the first and the last have a label.
     is_inner = is_number & (places > places[0]) & (places < places[is_number].max(initial=-np.inf))  # (v,)
     shown = np.flatnonzero(~is_inner).tolist()

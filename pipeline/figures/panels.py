@@ -6,20 +6,19 @@ their markers.
 
 from __future__ import annotations
 
-import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
-from textwrap import wrap
+from textwrap import fill
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from cycler import cycler
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
-from matplotlib.textpath import TextPath
 from matplotlib.ticker import LogLocator
 
 from bakeoff.pipeline.text.words import cut_text
@@ -36,15 +35,14 @@ FONT_POINTS = 9.5
 NOTE_POINTS = 8.5
 HEADING_POINTS = 11.5
 NOTE_LINE_POINTS = 12
-POINTS_PER_INCH = 72
-LEGEND_HANDLE_INCHES = 0.7
+LETTERS_PER_INCH = 12.0
+HANDLE_LETTERS = 8
+"""The width of the mark of a legend, in letters."""
 BAND_ALPHA = 0.15
 BAR_INCHES = 0.24
 NAME_LETTERS = 28
 """Longer names of classes, columns and values are cut, or broken into lines."""
 SHORT_AXIS_RATIO = 100.0
-AUTOMATIC_LABEL = re.compile(r"_child\d+|_container\d+|_nolegend_")
-"""What Matplotlib writes for marks without a label."""
 
 STYLE: Any = {
     "font.family": "sans-serif",
@@ -52,6 +50,7 @@ STYLE: Any = {
     "font.sans-serif": ["DejaVu Sans", "Verdana"],
     "font.size": FONT_POINTS,
     "text.color": TEXT_COLOUR,
+    "axes.prop_cycle": cycler(color=CLASS_COLOURS),
     "axes.titlesize": 11,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -135,8 +134,8 @@ def add_title(axes: Axes, title: str, note: str = "") -> None:
 
 def add_legend(figure: Figure, title: str, marks: Mapping[str, Any]) -> None:
     """Add a legend below the panels, in as many lines as its marks need; the title is above them."""
-    widest = max((measure_inches(text, FONT_POINTS) for text in marks), default=0.0) + LEGEND_HANDLE_INCHES
-    columns = max(1, min(len(marks), int(figure.get_figwidth() / widest)))
+    letters = max(map(len, marks), default=0) + HANDLE_LETTERS
+    columns = max(1, min(len(marks), int(figure.get_figwidth() * LETTERS_PER_INCH / letters)))
     place: Any = {"loc": "outside lower left", "ncols": columns, "alignment": "left"}
     figure.legend([*marks.values()], [*marks], title=title, **place, columnspacing=1.4, handletextpad=0.5)
 
@@ -145,106 +144,57 @@ def collect_marks(panels: Sequence[Axes]) -> dict[str, Any]:
     """Return the labelled marks of all panels, by label, for one legend."""
     marks: dict[str, Any] = {}
     for axes in panels:
-        drawn: list[Any] = [*axes.lines, *axes.collections, *axes.containers]
-        for mark in drawn:
-            label = str(mark.get_label())
-            # Matplotlib's search leaves out all labels with an underscore at the front, which names may have.
-            if AUTOMATIC_LABEL.fullmatch(label) is None:
-                marks[label] = mark
+        handles, labels = axes.get_legend_handles_labels()
+        marks |= dict(zip(labels, handles, strict=True))
     return marks
 
 
-@cache
-def measure_inches(text: str, points: float) -> float:
-    """Return the width in inches of the widest line of a text, set in letters of a size in points."""
-    lines = [TextPath((0, 0), line, size=points) for line in text.split("\n") if line]
-    return max((float(line.get_extents().width) for line in lines), default=0.0) / POINTS_PER_INCH
-
-
-def wrap_name(name: str, letters: int = NAME_LETTERS, lines: int = 3) -> str:
-    r"""Return a name in lines of at most so many letters, broken at spaces, else after `_`, `=`, `/` or `,`.
-
-    A name that needs more lines ends in an ellipsis.
+def wrap_name(name: str, letters: int = NAME_LETTERS) -> str:
+    r"""Return a name in at most three lines, of which the last one ends in an ellipsis if there is more.
 
     Examples
     --------
     >>> wrap_name("knn n_neighbors=15 weights=distance", 16)
     'knn\nn_neighbors=15\nweights=distance'
-    >>> wrap_name("sklearn_hist_gradient_boosting", 12, 2)
-    'sklearn_\nhist_gradie…'
     """
-    # A long word may be broken where its parts end; the sign for it is removed where it is not.
-    words = [re.sub("([,_=/])", r"\1\0 ", word) if len(word) > letters else word for word in name.split()]
-    wrapped = wrap(" ".join(words), letters)
-    kept = [*wrapped[: lines - 1], " ".join(wrapped[lines - 1 :])]
-    return "\n".join(cut_text(re.sub("\0 ?", "", line), letters) for line in kept if line)
+    return fill(name, letters, max_lines=3, placeholder=" …", break_on_hyphens=False)
 
 
-def set_log_scale(axes: Axes, ratio: float, formatter: str | Callable[[float, float], str] = "{x:g}") -> None:
-    """Make the horizontal axis logarithmic.
+def set_log_scale(axes: Axes, formatter: Any = "{x:g}") -> None:
+    """Make the horizontal axis logarithmic; Matplotlib's usual labels are formulas, which are text here.
 
     Parameters
     ----------
     axes : Axes
-    ratio : float
-        Of the greatest to the least value: if it is small, 2 and 5 are labelled between the powers of ten.
-    formatter : str or callable
-        Matplotlib's usual one writes powers of ten as formulas, which are text here.
+        On a short axis, 2 and 5 are labelled between the powers of ten.
+    formatter : str, callable or Formatter
     """
+    low, high = axes.dataLim.intervalx
     axes.set_xscale("log")
-    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if ratio < SHORT_AXIS_RATIO else (1.0,)))
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < SHORT_AXIS_RATIO * low else (1.0,)))
     axes.xaxis.set_major_formatter(formatter)
     axes.tick_params(axis="x", which="minor", length=2, labelbottom=False)
 
 
-def scatter_classes(
-    axes: Axes, x: np.ndarray, y: np.ndarray, labels: np.ndarray, classes: np.ndarray, size: float
-) -> None:
-    """Draw rows as markers; each class has a colour and a shape.
-
-    Parameters
-    ----------
-    axes : Axes
-    x, y : ndarray of shape (n,)
-    labels : ndarray of shape (n,)
-        The class of each row.
-    classes : ndarray of shape (c,)
-        All classes; the position of a class decides its colour and shape.
-    size : float
-        Area of a marker, in square points.
-    """
-    for label, colour, marker in zip(classes, CLASS_COLOURS, CLASS_MARKERS, strict=False):
-        of_class = labels == label  # (n,)
-        style: Any = {"s": size, "c": colour, "marker": marker, "edgecolors": "white", "linewidths": 0.6, "zorder": 3}
-        axes.scatter(x[of_class], y[of_class], label=str(label), **style)
-
-
-def draw_band(
-    axes: Axes, x: np.ndarray, scores: np.ndarray, label: str, colour: str, marker: str = "", top: float = np.inf
-) -> None:
+def draw_band(axes: Axes, places: Sequence[Any], scores: np.ndarray, label: str, colour: str, marker: str) -> None:
     """Draw the mean over folds as a line, and its standard deviation (ddof=1, as it is stored with a run) as a band.
 
     Parameters
     ----------
     axes : Axes
-    x : ndarray of shape (v,)
+    places : sequence of v float or str
+        Numbers are sorted.
     scores : ndarray of shape (v, folds)
         NaN where a fold has no score.
     label, colour, marker : str
         Of the line.
-    top : float
-        The band ends there, and at 0 below, if it is given: rates are between 0 and 1.
     """
-    order = np.argsort(x, kind="stable")
-    x = x[order]
-    masked = np.ma.masked_invalid(scores[order])
-    mean = masked.mean(axis=1).filled(np.nan)  # (v,)
-    axes.plot(x, mean, color=colour, marker=marker, markersize=4.5, linewidth=1.8, label=label)
-    if scores.shape[1] > 1:
-        deviation = masked.std(axis=1, ddof=1).filled(np.nan)  # (v,)
-        bottom = -np.inf if np.isinf(top) else 0.0
-        low, high = np.clip([mean - deviation, mean + deviation], bottom, top)
-        axes.fill_between(x, low, high, color=colour, alpha=BAND_ALPHA, linewidth=0)
+    folds = pd.DataFrame(scores, pd.Index(places))  # NaN does not count
+    if pd.api.types.is_numeric_dtype(folds.index):
+        folds = folds.sort_index(kind="stable")
+    mean, deviation = folds.mean(axis=1), folds.std(axis=1)
+    axes.plot(mean.index, mean, color=colour, marker=marker, markersize=4.5, linewidth=1.8, label=label)
+    axes.fill_between(mean.index, mean - deviation, mean + deviation, color=colour, alpha=BAND_ALPHA, linewidth=0)
 
 
 def draw_bars(
@@ -254,7 +204,6 @@ def draw_bars(
     deviations: np.ndarray | None = None,
     *,
     texts: Sequence[str] = (),
-    colours: Any = CLASS_COLOURS[0],
 ) -> None:
     """Draw a horizontal bar for each name, the first on top.
 
@@ -268,17 +217,15 @@ def draw_bars(
         Whiskers to both sides of the ends of the bars.
     texts : sequence of n str, optional
         Written behind the bars.
-    colours : str or sequence of n str
     """
     # Positions and not names: two names may be the same after they are cut.
     positions = np.arange(len(names))
-    bars = axes.barh(positions, values, xerr=deviations, color=colours, ecolor=MUTED_COLOUR, error_kw={"elinewidth": 1})
+    bars = axes.barh(positions, values, xerr=deviations, color=CLASS_COLOURS[0], ecolor=MUTED_COLOUR)
     axes.set_yticks(positions, [cut_text(name, NAME_LETTERS) for name in names])
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.axvline(0, color=MUTED_COLOUR, linewidth=0.8)
     axes.locator_params(axis="x", nbins=5)
+    axes.grid(axis="x")
     if texts:
-        axes.bar_label(bars, texts, padding=4, color=TEXT_COLOUR)
+        axes.bar_label(bars, texts, padding=4)
         axes.margins(x=0.2)  # room for the texts
-    else:
-        axes.grid(axis="x")

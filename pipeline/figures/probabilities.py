@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from textwrap import wrap
+from textwrap import fill
 from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
@@ -15,27 +15,25 @@ from matplotlib.figure import Figure
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.figures.finished_run import FinishedRun, Parameters, check_variants
-from bakeoff.pipeline.figures.panels import FONT_POINTS, TEXT_COLOUR, add_title, make_panels, measure_inches
+from bakeoff.pipeline.figures.panels import TEXT_COLOUR, add_title, make_panels
 from bakeoff.pipeline.figures.run_figure import RunFigure
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.text.numbers import format_score
 
-CLASS_LABEL_LETTERS = 12
-"""Characters in a line of a class label; longer labels are wrapped."""
-MIN_CELL_INCHES = 1.1
-GAP_INCHES = 0.4
-BOLD_WIDENING = 1.1
-"""How much wider bold letters are than those that are measured."""
-FRAME_INCHES = 1.0
+CLASS_LETTERS = 14
+"""Characters in a line of the name of a class."""
+CELL_INCHES = 1.2
+NAMES_INCHES = 2.0
+FRAME_INCHES = 1.2
 LINE_INCHES = 0.25
 QUERY_INCHES = 0.4
+QUERY_LETTERS = 34
 
 
 class TableLine(NamedTuple):
     """A line of a table: a column and its value, and in each class the fraction of counts and the probability."""
 
     name: str
-    is_bold: bool
     fractions: list[str]
     p: np.ndarray
 
@@ -51,7 +49,7 @@ class ProbabilityTables(RunFigure):
         Title -> other parameters of the run's pipeline, such as ``{learner__alpha: 0}``; those of the run itself if
         there are none.
     queries : sequence of mapping of column to value
-        Rows to classify. Their probabilities are written below the table, and the cells that decide the first are bold.
+        Rows to classify. Their probabilities are written below the table.
     """
 
     variants: Mapping[str, Parameters] = field(default_factory=dict)
@@ -83,45 +81,37 @@ class ProbabilityTables(RunFigure):
     def draw(self, run: FinishedRun) -> Figure:
         """Draw a table for each variant, side by side; the lines are named at the first."""
         X = run.experiment.dataset.X
-        classes = ["\n".join(wrap(str(label), CLASS_LABEL_LETTERS)) for label in run.experiment.dataset.classes]
+        classes = [fill(str(label), CLASS_LETTERS) for label in run.experiment.dataset.classes]
         variants = run.name_variants(self.variants)
         learners = [run.fit_variant(parameters, run.split.train)[-1] for parameters in variants.values()]
         tables = [self._tabulate(learner, X) for learner in learners]
-        answers = ["\n".join(_answer(learner, query, X) for query in self.queries) for learner in learners]
-        cell_inches = max(MIN_CELL_INCHES, *(measure_inches(label, FONT_POINTS) + 0.2 for label in classes))
-        table_inches = max(cell_inches * len(classes), *(measure_inches(answer, FONT_POINTS) for answer in answers))
-        names_inches = BOLD_WIDENING * max(measure_inches(line.name, FONT_POINTS) for line in tables[0]) + GAP_INCHES
+        width = CELL_INCHES * len(classes) + NAMES_INCHES
         height = FRAME_INCHES + LINE_INCHES * len(tables[0]) + QUERY_INCHES * len(self.queries)
-        n = len(tables)
-        figure, panels = make_panels(n, n, width=table_inches + GAP_INCHES + names_inches / n, height=height)
-        for axes, title, lines, answer in zip(panels, variants, tables, answers, strict=True):
+        figure, panels = make_panels(len(tables), len(tables), width=width, height=height, sharey=True)
+        for axes, title, lines, learner in zip(panels, variants, tables, learners, strict=True):
             _draw_table(axes, lines, classes)
             add_title(axes, title, "P(value | class)")
-            axes.set_xlabel(answer, loc="left")
+            axes.set_xlabel("\n".join(_answer(learner, query, X) for query in self.queries), loc="left")
         panels[0].set_yticks(np.arange(len(tables[0])) + 0.5, [line.name for line in tables[0]])
-        for tick, line in zip(panels[0].get_yticklabels(), tables[0], strict=True):
-            tick.set(fontweight="bold" if line.is_bold else "normal", color=TEXT_COLOUR)
+        panels[0].set_ylim(len(tables[0]), 0)
         return figure
 
     def _tabulate(self, learner: Any, X: pd.DataFrame) -> list[TableLine]:
         """Return a line for the prior, and one for each value of each column."""
         prior = learner.class_count_ + (learner.alpha if learner.smooth_prior else 0.0)  # (c,)
-        lines = [_make_line("P(class)", prior, np.full_like(prior, prior.sum()), learner.class_prior_, is_bold=False)]
-        query = self.queries[0] if self.queries else {}
+        lines = [_make_line("P(class)", prior, np.full_like(prior, prior.sum()), learner.class_prior_)]
         for j, column in enumerate(X.columns):
             counts = learner.category_count_[j] + learner.alpha  # (c, values)
             p = np.exp(learner.feature_log_prob_[j])  # (c, values)
             for v, value in enumerate(learner.categories_[j]):
                 name = f"{self.get_label(column)} = {value}"
-                is_bold = query.get(column) == str(value)
-                lines.append(_make_line(name, counts[:, v], counts.sum(axis=1), p[:, v], is_bold=is_bold))
+                lines.append(_make_line(name, counts[:, v], counts.sum(axis=1), p[:, v]))
         return lines
 
 
-def _make_line(name: str, counts: np.ndarray, totals: np.ndarray, p: np.ndarray, *, is_bold: bool) -> TableLine:
+def _make_line(name: str, counts: np.ndarray, totals: np.ndarray, p: np.ndarray) -> TableLine:
     """Return a line with fractions as the lecture writes them, not reduced."""
-    fractions = [f"{count:g}/{total:g}" for count, total in zip(counts, totals, strict=True)]
-    return TableLine(name, is_bold, fractions, p)
+    return TableLine(name, [f"{count:g}/{total:g}" for count, total in zip(counts, totals, strict=True)], p)
 
 
 def _answer(learner: Any, query: Mapping[str, str], X: pd.DataFrame) -> str:
@@ -129,20 +119,17 @@ def _answer(learner: Any, query: Mapping[str, str], X: pd.DataFrame) -> str:
     cells = {name: pd.Categorical([query[name]], X[name].cat.categories) for name in X.columns}
     p = learner.predict_proba(pd.DataFrame(cells))[0]  # (c,)
     texts = [f"{label} {format_score(value)}" for label, value in zip(learner.classes_, p, strict=True)]
-    return f"{', '.join(query.values())}:\n    {', '.join(texts)}"
+    return "\n".join(fill(", ".join(line), QUERY_LETTERS) for line in (query.values(), texts))
 
 
 def _draw_table(axes: Axes, lines: Sequence[TableLine], class_labels: Sequence[str]) -> None:
-    """Shade each cell by its probability and write its fraction; the prior and the lines of the query are bold."""
-    shades = np.array([line.p for line in lines])  # (lines, c)
+    """Shade each cell by its probability and write its fraction."""
     # vmax is above 1 so that dark text stays readable in the darkest cell.
+    shades = np.array([line.p for line in lines])  # (lines, c)
     axes.pcolormesh(shades, cmap="Blues", vmin=0, vmax=1.6, edgecolors="white", linewidth=1.5)
     for row, line in enumerate(lines):
-        weight = "bold" if line.is_bold or row == 0 else "normal"
         for code, fraction in enumerate(line.fractions):
-            axes.text(code + 0.5, row + 0.5, fraction, ha="center", va="center", color=TEXT_COLOUR, weight=weight)
+            axes.text(code + 0.5, row + 0.5, fraction, ha="center", va="center", color=TEXT_COLOUR)
     axes.set_xticks(np.arange(len(class_labels)) + 0.5, class_labels)
-    axes.set_yticks([])
     axes.tick_params(length=0, labelcolor=TEXT_COLOUR)
     axes.spines[["left", "bottom"]].set_visible(False)
-    axes.invert_yaxis()

@@ -5,11 +5,13 @@ The function named by `draw_tree` returns the positions and texts of a tree; its
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from textwrap import fill
 from typing import Any, ClassVar, final
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from sklearn.base import clone
@@ -20,7 +22,9 @@ from bakeoff.pipeline.figures.finished_run import FinishedRun, Parameters, check
 from bakeoff.pipeline.figures.panels import (
     BAR_INCHES,
     CLASS_COLOURS,
+    MUTED_COLOUR,
     OTHER_COLOUR,
+    TEXT_COLOUR,
     add_legend,
     add_title,
     draw_bars,
@@ -28,7 +32,6 @@ from bakeoff.pipeline.figures.panels import (
 )
 from bakeoff.pipeline.figures.planes import check_colours
 from bakeoff.pipeline.figures.run_figure import RunFigure
-from bakeoff.pipeline.figures.tree_diagram import TreeDiagram
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import find_best_candidate, fit_candidates
 from bakeoff.pipeline.text.numbers import format_score
@@ -36,14 +39,23 @@ from bakeoff.pipeline.text.numbers import format_score
 COST_COMPLEXITY = "cost_complexity"
 PESSIMISTIC = "pessimistic"
 
-MAX_WIDTH_INCHES = 9.0
-MAX_HEIGHT_INCHES = 11.0
-"""Trees whose texts need more room than this are drawn as dots."""
-MIN_PANEL_INCHES = 4.5
-PANEL_GAP_INCHES = 0.25
-TITLE_INCHES = 0.75
-LEGEND_INCHES = 0.75
+WIDTH_INCHES = 9.0
+MIN_INCHES = 4.5
+LEAF_INCHES = 1.0
+"""Of the texts of a leaf; trees that need more room than their panel has are drawn as dots."""
+LEVEL_INCHES = 0.95
 DOTS_INCHES = 2.5
+FRAME_INCHES = 0.75
+MAX_COLUMNS = 3
+QUESTION_LETTERS = 16
+ANSWER_LETTERS = 12
+"""Characters in a line of an answer."""
+TEXT: Any = {"ha": "center", "va": "center", "fontsize": 7.5}
+BOX: Any = {"facecolor": "white", "boxstyle": "round,pad=0.3", "linewidth": 0.9}
+ANSWER_WEIGHTS = np.array([0.4, 0.6])
+"""The weights of parent and child in the position of the answer between them."""
+SHORT_ANSWERS = {"<": "yes", "<=": "yes", ">": "no", ">=": "no"}
+"""The answers to a question about a number, which stands above."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,14 +86,11 @@ class Trees(TreeFigure):
         Takes a fitted tree; returns its positions, texts and edges.
     pruning : mapping of str to str
         Title -> a method of the tree's ``prune``, or ``cost_complexity``, whose α is the best on the validation rows.
-    columns : int
-        The largest number of panels in a row.
     """
 
     draw_tree: Callable[[Any], Any]
     variants: Mapping[str, Parameters] = field(default_factory=dict)
     pruning: Mapping[str, str] = field(default_factory=dict)
-    columns: int = 3
     file: str = "trees.png"
 
     def check(self, experiment: Experiment, splits: Splits) -> None:
@@ -97,30 +106,18 @@ class Trees(TreeFigure):
     def draw(self, run: FinishedRun) -> Figure:
         """Draw a panel for each variant."""
         pipelines = self._fit_trees(run)
-        diagrams = [
-            TreeDiagram.from_tree(pipeline[-1], self.draw_tree(pipeline[-1]), self.get_label)
-            for pipeline in pipelines.values()
-        ]
-        n = len(diagrams)
-        columns, height, has_texts = self._choose_layout(diagrams)
-        widest = max(diagram.measure_width() for diagram in diagrams) + PANEL_GAP_INCHES
-        width = MAX_WIDTH_INCHES / columns if n > 1 else min(MAX_WIDTH_INCHES, max(MIN_PANEL_INCHES, widest))
-        figure, panels = make_panels(n, columns, width=width, height=height, frame=LEGEND_INCHES)
-        drawn = zip(panels, diagrams, has_texts, pipelines.items(), strict=True)
-        for axes, diagram, with_texts, (title, pipeline) in drawn:
-            axes.set_axis_off()
-            if with_texts:
-                diagram.draw_texts(axes)
-            else:
-                diagram.draw_dots(axes)
+        figure, panels, room = _make_tree_panels([pipeline[-1].fitted_tree_ for pipeline in pipelines.values()])
+        for axes, (title, pipeline) in zip(panels, pipelines.items(), strict=True):
+            learner = pipeline[-1]
+            draw = _draw_texts if learner.fitted_tree_.n_leaves <= room else _draw_dots
+            draw(axes, learner, self.draw_tree(learner))
             add_title(axes, title, _describe_tree(run, pipeline))
         dataset = run.experiment.dataset
         marks = {
             str(label): Line2D([], [], marker="s", markersize=8, linestyle="", color=colour)
             for label, colour in zip(dataset.classes if dataset.is_classification else (), CLASS_COLOURS, strict=False)
         }
-        explanation = _explain_leaves(has_texts, dataset.is_classification)
-        add_legend(figure, f"{self.get_label(dataset.target)} ({explanation})", marks)
+        add_legend(figure, self.get_label(dataset.target), marks)
         return figure
 
     def _fit_trees(self, run: FinishedRun) -> dict[str, Pipeline]:
@@ -132,20 +129,6 @@ class Trees(TreeFigure):
         method = run.experiment.pruning.method.replace("_", "-")
         unpruned = run.fit_variant({}, run.split.train)
         return {"before pruning": unpruned, f"after {method} pruning": run.model.pipeline}
-
-    def _choose_layout(self, diagrams: Sequence[TreeDiagram]) -> tuple[int, float, list[bool]]:
-        """Return the panels in a row, the height of each, and which trees have texts; fewer panels are preferred."""
-        most = min(self.columns, len(diagrams))
-        height = max(diagram.measure_height() for diagram in diagrams) + TITLE_INCHES
-        widest = max(diagram.measure_width() for diagram in diagrams) + PANEL_GAP_INCHES
-        for columns in range(most, 0, -1):
-            rows = -(-len(diagrams) // columns)
-            if height * rows < MAX_HEIGHT_INCHES and widest < MAX_WIDTH_INCHES / columns:
-                return columns, height, [True] * len(diagrams)
-        # Where some trees are too large, the small ones keep their texts if there is room for these in their panels.
-        room = MAX_WIDTH_INCHES / most - PANEL_GAP_INCHES
-        has_texts = [diagram.measure_width() < room and diagram.measure_height() < DOTS_INCHES for diagram in diagrams]
-        return most, DOTS_INCHES + TITLE_INCHES * any(has_texts), has_texts
 
     def _fit_and_prune(self, run: FinishedRun, title: str) -> Pipeline:
         """Fit a variant, and prune it if a method is given for its title."""
@@ -167,15 +150,12 @@ def _prune_by_cost_complexity(run: FinishedRun, full: Pipeline) -> Pipeline:
     """Return the smallest of the subtrees of cost-complexity pruning that are best on the validation rows."""
     X, y = run.select_rows(run.split.train)
     X = full[:-1].transform(X)
-    alphas = clone(full[-1]).cost_complexity_pruning_path(X, y).ccp_alphas.tolist()
-    pruned = {
-        position: Pipeline([*full.steps[:-1], ("learner", tree)])
-        for position, tree, _ in fit_candidates(full[-1], [{"ccp_alpha": alphas}], X, y)
-    }
-    # Penalties ascend, so the last of equally good subtrees is the smallest.
-    smallest_first = [pruned[position] for position in range(len(alphas) - 1, -1, -1)]
-    scores = np.array([run.score_rows(pipeline, run.split.validation) for pipeline in smallest_first])
-    return smallest_first[find_best_candidate(scores, run.experiment.headline_metric.greater_is_better)]
+    # The greatest penalty is first, so that of equally good subtrees the smallest is chosen.
+    alphas = clone(full[-1]).cost_complexity_pruning_path(X, y).ccp_alphas[::-1].tolist()
+    fits = fit_candidates(full[-1], [{"ccp_alpha": alphas}], X, y)
+    pruned = {position: Pipeline([*full.steps[:-1], ("learner", tree)]) for position, tree, _ in fits}
+    scores = np.array([run.score_rows(pruned[position], run.split.validation) for position in range(len(alphas))])
+    return pruned[find_best_candidate(scores, run.experiment.headline_metric.greater_is_better)]
 
 
 def _describe_tree(run: FinishedRun, pipeline: Pipeline) -> str:
@@ -187,13 +167,71 @@ def _describe_tree(run: FinishedRun, pipeline: Pipeline) -> str:
     return f"{size}\n{run.experiment.headline}: {', '.join(scores)}" if scores else size
 
 
-def _explain_leaves(has_texts: Sequence[bool], is_classification: bool) -> str:
-    """Return what the numbers in leaves are, and the sizes of leaves in trees without texts."""
-    if not any(has_texts):
-        return "size: rows in the leaf"
-    if not is_classification:
-        return "in a leaf: the mean, and the number of rows"
-    return "number: rows in the leaf" if all(has_texts) else "number or size: rows in the leaf"
+def _make_tree_panels(trees: list[Any]) -> tuple[Figure, list[Axes], float]:
+    """Make a panel for each tree; return also the number of leaves up to which the texts of a tree have room."""
+    n = len(trees)
+    most_leaves = max(tree.n_leaves for tree in trees)
+    columns = min(n, MAX_COLUMNS, int(WIDTH_INCHES / (LEAF_INCHES * most_leaves)))
+    if columns == 0:
+        # The largest tree is drawn as dots, and needs no more room than the others.
+        columns = min(n, 2)
+    width = WIDTH_INCHES / columns if n > 1 else min(max(MIN_INCHES, LEAF_INCHES * most_leaves), WIDTH_INCHES)
+    room = width / LEAF_INCHES
+    levels = max((tree.max_depth + 1 for tree in trees if tree.n_leaves <= room), default=0)
+    height = FRAME_INCHES + max(LEVEL_INCHES * levels, DOTS_INCHES if most_leaves > room else 0.0)
+    return *make_panels(n, columns, width=width, height=height, frame=FRAME_INCHES), room
+
+
+def _draw_texts(axes: Axes, learner: Any, drawing: Any) -> None:
+    """Draw a tree with its questions, answers and predictions."""
+    tree = learner.fitted_tree_
+    _draw_branches(axes, drawing)
+    for node, text in enumerate(drawing.labels):
+        colour = CLASS_COLOURS[drawing.value[node].argmax()]
+        leaf: Any = {"color": "white", "bbox": {**BOX, "facecolor": colour, "edgecolor": colour}}
+        inner: Any = {"color": TEXT_COLOUR, "bbox": {**BOX, "edgecolor": MUTED_COLOUR}}
+        lines = text.replace(" (", "\n(") if tree.is_leaf[node] else _wrap(text.replace("_", " "), QUESTION_LETTERS)
+        axes.text(drawing.x[node], drawing.y[node], lines, **(leaf if tree.is_leaf[node] else inner), **TEXT)
+    for parent, child, answer in drawing.edges:
+        name = str(learner.feature_names_in_[tree.feature[parent]])
+        x, y = ANSWER_WEIGHTS @ np.column_stack([drawing.x, drawing.y])[[parent, child]]
+        # The box hides the branch behind the text.
+        lines = _wrap(_shorten_answer(answer.removeprefix(name)), ANSWER_LETTERS)
+        axes.text(x, y, lines, color=MUTED_COLOUR, bbox={**BOX, "edgecolor": "none"}, **TEXT)
+    axes.set(xlim=(-0.6, drawing.x.max() + 0.6), ylim=(drawing.y.min() - 0.4, 0.4))
+
+
+def _draw_dots(axes: Axes, learner: Any, drawing: Any) -> None:
+    """Draw a tree whose leaves are dots of their class, as large as their share of the rows."""
+    tree = learner.fitted_tree_
+    _draw_branches(axes, drawing)
+    share = tree.weighted_n_node_samples / tree.weighted_n_node_samples[0]  # (k,)
+    areas = np.where(tree.is_leaf, 16 + 260 * share, 9)  # (k,)
+    colours = np.array(CLASS_COLOURS)[drawing.value.argmax(axis=1)]  # (k,)
+    axes.scatter(drawing.x, drawing.y, s=areas, c=np.where(tree.is_leaf, colours, MUTED_COLOUR), zorder=3)
+
+
+def _draw_branches(axes: Axes, drawing: Any) -> None:
+    axes.set_axis_off()
+    for parent, child, _ in drawing.edges:
+        ends = [parent, child]
+        axes.plot(drawing.x[ends], drawing.y[ends], color=OTHER_COLOUR, linewidth=0.9, zorder=1)
+
+
+def _wrap(text: str, letters: int) -> str:
+    return fill(text, letters, break_long_words=False)
+
+
+def _shorten_answer(answer: str) -> str:
+    """Return the values of a nominal answer; of a question about a number, yes or no.
+
+    Examples
+    --------
+    >>> _shorten_answer(" in {couple, single}"), _shorten_answer(" = true"), _shorten_answer(" >= 2.45")
+    ('couple, single', 'true', 'no')
+    """
+    sign, _, rest = answer.strip().partition(" ")
+    return SHORT_ANSWERS.get(sign) or rest.strip("{}")
 
 
 @final
@@ -213,14 +251,13 @@ class InformationGains(TreeFigure):
         return {name: _measure_split(tree) for name, tree in trees.items()}
 
     def draw(self, run: FinishedRun) -> Figure:
-        """Draw a bar for each column, the first column on top and the best in colour."""
+        """Draw a bar for each column, the first column on top."""
         gains = self.compute_gains(run)
         names = [self.get_label(name) for name in gains]
         figure, panels = make_panels(2, width=4.2, height=1.0 + 1.4 * BAR_INCHES * len(gains), sharey=True)
         titles = ("information gain (bits)", "gain ratio")
         for axes, title, values in zip(panels, titles, zip(*gains.values(), strict=True), strict=True):
-            colours = [CLASS_COLOURS[0] if value == max(values) else OTHER_COLOUR for value in values]
-            draw_bars(axes, names, values, texts=[format_score(value) for value in values], colours=colours)
+            draw_bars(axes, names, values, texts=[format_score(value) for value in values])
             add_title(axes, title)
         return figure
 

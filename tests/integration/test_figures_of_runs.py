@@ -93,7 +93,7 @@ def test_without_names_all_are_drawn_and_the_others_are_named_with_their_reasons
     answer = bakeoff_there("figures", "latest", f"output={tmp_path}")
     assert answer.status == 0, answer.err
     assert (tmp_path / "decision_regions.png").exists()
-    assert "not drawn: coefficients: Coefficients are those of a linear model" in answer.out
+    assert "not drawn: margins: Margins needs decision values" in answer.out
     assert "residuals" not in answer.out
 
 
@@ -102,7 +102,7 @@ REFUSED = {
     "an unknown run": (["0123456789"], "there is no run '0123456789'"),
     "an unknown name": (["latest", "rok"], "Did you mean 'roc'?"),
     "an unknown key": (["latest", "outputs=here"], "Did you mean 'output'?"),
-    "a figure that does not apply": (["latest", "choices"], "tuning=none"),
+    "a figure that does not apply": (["latest", "candidates"], "tuning=none"),
     "a file as a folder": (["latest", "output=points.csv"], "is a file"),
     "braces that are no YAML": (["latest", "{roc"], "is not YAML"),
     "another store": (["latest", "tracking.uri=nothing.db"], "there is no store"),
