@@ -74,10 +74,6 @@ class Learner(BaseEstimator):
         super().__init_subclass__(**keywords)
         cls._defaults = {name: parameter.default for name, parameter in signature(cls).parameters.items()}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore a stored learner; a parameter that its version did not have gets its default."""
-        super().__setstate__(self._defaults | state)
-
     def _validate_params(self) -> None:
         """Check the parameters that differ from their defaults; a test verifies that the defaults are valid."""
         values = {name: getattr(self, name) for name in self._defaults}

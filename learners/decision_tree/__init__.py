@@ -4,7 +4,7 @@ The trees are grown and pruned in `bakeoff.learners.trees`.
 """
 
 from bakeoff.learners.decision_tree.classifier import DecisionTreeClassifier
-from bakeoff.learners.decision_tree.export import Drawing, draw, export_rules, export_text
+from bakeoff.learners.decision_tree.export import Drawing, draw, export_text
 from bakeoff.learners.decision_tree.regressor import DecisionTreeRegressor
 from bakeoff.learners.trees import Tree
 
@@ -14,6 +14,5 @@ __all__ = [
     "Drawing",
     "Tree",
     "draw",
-    "export_rules",
     "export_text",
 ]

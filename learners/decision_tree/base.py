@@ -85,13 +85,6 @@ class SklearnTreeAttributes(SklearnCounterpart):
         cells = encode_points(grid, target_features, self.categories_)
         return compute_partial_dependence(self.fitted_tree_, cells, target_features)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore a stored model; those of earlier versions call the tree ``tree_``."""
-        state = dict(state)
-        if "tree_" in state:
-            state["fitted_tree_"] = state.pop("tree_")
-        super().__setstate__(state)  # type: ignore[misc]
-
 
 class TreeLearner(SklearnTreeAttributes, Learner):
     """Abstract: a learner that is one tree.
@@ -236,7 +229,6 @@ class TreeLearner(SklearnTreeAttributes, Learner):
         method: PruningMethod = "best_first",
         sample_weight: Any = None,
         confidence: float = 0.25,
-        backfit: bool = False,
     ) -> Self:
         """Prune the tree, in place, and record the steps in ``pruning_path_``.
 
@@ -254,9 +246,6 @@ class TreeLearner(SklearnTreeAttributes, Learner):
             Weights of the validation rows.
         confidence : float in (0, 0.5], default 0.25
             For ``"pessimistic"``: a smaller value prunes more.
-        backfit : bool, default False
-            After reduced-error pruning, count the validation rows in the nodes of the pruned tree as well, as REPTree
-            of WEKA does: class fractions and means are then those of both, with questions and size as they are.
 
         Returns
         -------
@@ -266,10 +255,6 @@ class TreeLearner(SklearnTreeAttributes, Learner):
         if method not in ("best_first", "bottom_up", "pessimistic"):
             raise ValueError(f"method is {method!r}; it can be 'best_first', 'bottom_up' or 'pessimistic'.")
         if method == "pessimistic":
-            if backfit:
-                raise ValueError(
-                    "backfit counts validation rows, but method 'pessimistic' has none; set backfit=False."
-                )
             steps = self._prune_pessimistically(confidence)
             return self._apply_pruning(steps, float(self.fitted_tree_.weighted_n_node_samples[0]))
         if X is None or y is None:
@@ -280,14 +265,7 @@ class TreeLearner(SklearnTreeAttributes, Learner):
         losses = self._compute_losses(table, y, weight)
         total = float(weight.sum())
         prune_tree = prune_best_first if method == "best_first" else prune_bottom_up
-        self._apply_pruning(prune_tree(self.fitted_tree_, losses), total)
-        if backfit:
-            self._backfit(table, y, weight)
-        return self
-
-    @abstractmethod
-    def _backfit(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> None:
-        """Count validation rows X (m, d) in the nodes of the tree as well."""
+        return self._apply_pruning(prune_tree(self.fitted_tree_, losses), total)
 
     @abstractmethod
     def _compute_losses(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> NodeLosses:
@@ -326,11 +304,6 @@ class TreeLearner(SklearnTreeAttributes, Learner):
     def get_n_leaves(self) -> int:
         """Return the number of leaves."""
         check_is_fitted(self)
-        return self.fitted_tree_.n_leaves
-
-    @property
-    def n_leaves_(self) -> int:
-        """The number of leaves."""
         return self.fitted_tree_.n_leaves
 
     @property

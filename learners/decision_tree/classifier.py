@@ -37,7 +37,6 @@ from bakeoff.learners.trees import (
     PruningStep,
     TrainingClasses,
     Tree,
-    backfit_classes,
     collapse_useless_splits,
     count_categories,
     count_errors_at_nodes,
@@ -322,10 +321,6 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
         codes = np.searchsorted(self.classes_, y)
         codes[codes == self.classes_.size] = 0
         return np.where(self.classes_[codes] == y, codes, -1)
-
-    def _backfit(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> None:
-        stop = self.fitted_tree_.apply(X)
-        backfit_classes(self.fitted_tree_, stop, self._encode_validation(y), weight, IMPURITY[self.criterion])
 
     def _score_losses(self, loss: np.ndarray, weight: float) -> np.ndarray:
         return 1 - loss / weight

@@ -1,4 +1,4 @@
-"""A fitted tree as indented text, as if-then rules, or as the positions and labels of a drawing.
+"""A fitted tree as indented text, or as the positions and labels of a drawing.
 
 A drawing is an object with settings, which a configuration can name.
 """
@@ -72,22 +72,6 @@ def export_text(estimator: TreeLearner, *, feature_names: Sequence[str] | None =
     return "\n".join(lines) + "\n"
 
 
-def export_rules(estimator: TreeLearner, *, feature_names: Sequence[str] | None = None, decimals: int = 2) -> list[str]:
-    """Return one rule for each leaf, "if … and … then …", from left to right; parameters as of `export_text`."""
-    labels = _NodeLabels(estimator, feature_names, decimals)
-    tree = estimator.fitted_tree_
-    rules: list[str] = []
-    answers: list[str] = []  # those on the path to the present node
-    for node in _walk_depth_first(tree):
-        if node > 0:
-            del answers[tree.depth[node] - 1 :]
-            answers.append(labels.describe_answer(node))
-        if tree.feature[node] < 0:
-            prediction = labels.describe_prediction(node)
-            rules.append(f"if {' and '.join(answers)} then {prediction}" if answers else prediction)
-    return rules
-
-
 def draw(estimator: TreeLearner, *, feature_names: Sequence[str] | None = None, decimals: int = 2) -> Drawing:
     """Return the positions, labels and edges of a drawing of the tree; parameters as of `export_text`."""
     labels = _NodeLabels(estimator, feature_names, decimals)
@@ -142,8 +126,7 @@ class _NodeLabels:
         self._classes = getattr(estimator, "classes_", None)
         self._choose_classes = getattr(estimator, "_choose_classes", partial(np.argmax, axis=1))
         self._decimals = decimals
-        # Models of earlier versions have no such parameter.
-        self._asks_values = getattr(estimator, "thresholds", "midpoints") == "values"
+        self._asks_values = estimator.thresholds == "values"
 
     def describe_node(self, node: int) -> str:
         """Return the question of an inner node, or the prediction of a leaf."""

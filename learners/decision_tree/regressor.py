@@ -28,7 +28,6 @@ from bakeoff.learners.trees import (
     NodeLosses,
     NumericTarget,
     Tree,
-    backfit_targets,
     sum_squares_at_nodes,
 )
 
@@ -115,9 +114,6 @@ class DecisionTreeRegressor(Regressor, TreeLearner):
     def _compute_losses(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> NodeLosses:
         stop = self.fitted_tree_.apply(X)
         return sum_squares_at_nodes(self.fitted_tree_, stop, y.astype(np.float64), weight)
-
-    def _backfit(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> None:
-        backfit_targets(self.fitted_tree_, self.fitted_tree_.apply(X), y.astype(np.float64), weight)
 
     def _score_losses(self, loss: np.ndarray, weight: float) -> np.ndarray:
         return -loss / weight

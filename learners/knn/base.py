@@ -11,26 +11,20 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from bakeoff.learners.base.input_checks import check_path_values, with_input_tags
 from bakeoff.learners.knn.brute_force import BruteForce, CachedSearch
 from bakeoff.learners.knn.fit_metric import fit_metric, warn_of_power
 from bakeoff.learners.knn.metrics import METRICS, METRICS_OF_COLUMNS, copy_transposed, has_missing, name_metric
-from bakeoff.learners.knn.neighbor_searcher import NeighborSearcher, choose_algorithm, drop_self_neighbors
+from bakeoff.learners.knn.neighbor_searcher import NeighborSearcher, choose_algorithm
 from bakeoff.learners.knn.pairwise_metric import PrecomputedMetric
 from bakeoff.learners.knn.ranking import (
-    SUM_MARGIN,
     TIE_PRECISION,
     choose_ties,
     compute_vote_shares,
     count_rows_needed,
-    describe_too_few_rows,
     select_sample_weights,
 )
-
-OWN_ROWS = np.empty((0, 0))
-"""Stands for the training rows themselves as queries, each without itself among its neighbours."""
 
 
 class KNeighborsBase(NeighborSearcher):
@@ -177,13 +171,6 @@ class KNeighborsBase(NeighborSearcher):
             )
         return PrecomputedMetric(self._row_positions)
 
-    def _check_query(self, X: Any) -> np.ndarray:
-        """Return the query rows as `Learner` does; without X, the training rows, each of which has only others."""
-        if X is None:
-            check_is_fitted(self)
-            return OWN_ROWS
-        return super()._check_query(X)
-
     def _iterate_votes(self, X: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
         """Search for the neighbours of checked queries X (m, d), block by block.
 
@@ -196,15 +183,10 @@ class KNeighborsBase(NeighborSearcher):
         share : ndarray of shape (block, K)
             Each neighbour's share of the vote.
         """
-        # Models of earlier versions have no rule but the one that was given.
-        whole_ties = getattr(self, "ties_", self.ties) == "all"
+        whole_ties = self.ties_ == "all"
         needed = self._count_rows_needed(self.n_neighbors)
-        Q = self._search.T if X is OWN_ROWS else self._compute_coordinates(X)  # (e, m)
-        if X is OWN_ROWS:
-            blocks = self._search_among_others(needed, whole_ties=whole_ties)
-        else:
-            blocks = self._search_in_blocks(Q, needed, whole_ties=whole_ties)
-        for start, rows, distance in blocks:
+        Q = self._compute_coordinates(X)  # (e, m)
+        for start, rows, distance in self._search_in_blocks(Q, needed, whole_ties=whole_ties):
             # Without ties and sample weights, exactly k neighbours of weight 1 were found.
             if self._unit_weights and not whole_ties:
                 if self.weights == "uniform":
@@ -222,31 +204,6 @@ class KNeighborsBase(NeighborSearcher):
     def _measure_slack(self, Q: np.ndarray) -> np.ndarray:
         """Return by how much rounding may change the distances from queries Q (e, m): (m,)."""
         return self._fitted_metric.measure_magnitudes(Q) * (TIE_PRECISION * self._fitted_metric.unit)
-
-    def _search_among_others(self, k: int, *, whole_ties: bool) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-        """Yield what `_search_in_blocks` yields for the stored rows, none of which is its own neighbour.
-
-        Raises
-        ------
-        ValueError
-            The other rows weigh less than ``n_neighbors`` together.
-        """
-        n = self.n_samples_fit_
-        weight_of_others = float(self._cumulative_weight[-1] - self._weight.max())
-        if weight_of_others < self.n_neighbors * (1 - SUM_MARGIN):
-            raise ValueError(describe_too_few_rows(self.n_neighbors, n, int(weight_of_others)))
-        n_found = min(k + 1, n)
-        for start, rows, distance in self._search_in_blocks(self._search.T, n_found, whole_ties=whole_ties):
-            yield start, *drop_self_neighbors(rows, distance, start)
-
-    def _arrange_as_given(self, X: np.ndarray, predictions: np.ndarray) -> np.ndarray:
-        """Return the predictions (m, …) in the order of the queries: own rows were searched as they are stored."""
-        if X is not OWN_ROWS or self.ties != "random":
-            return predictions
-        return predictions[np.argsort(self._row_positions)]
-
-    def _count_queries(self, X: np.ndarray) -> int:
-        return self.n_samples_fit_ if X is OWN_ROWS else X.shape[0]
 
     def _count_rows_needed(self, k: int) -> int:
         """Return a number of rows whose total weight is certainly at least k."""

@@ -97,9 +97,6 @@ class KNeighborsClassifier(ProbabilisticClassifier, KNeighborsBase):
     ``n_neighbors``, ``weights`` and ``bandwidth`` may be changed after ``fit``. ``fit`` and ``predict`` raise
     ValueError if ``n_neighbors`` exceeds the number of training rows (or their total weight).
 
-    ``predict(None)`` and ``predict_proba(None)`` predict each training row from the others: leave-one-out
-    cross-validation without fitting again.
-
     Examples
     --------
     >>> X = [[-1, 3], [2, 1], [-2, 2], [-1, 2], [-1, 0], [1, 1]]
@@ -175,7 +172,7 @@ class KNeighborsClassifier(ProbabilisticClassifier, KNeighborsBase):
 
     def _class_scores(self, X: np.ndarray) -> np.ndarray:
         c = self.classes_.size
-        scores = np.empty((self._count_queries(X), c))  # (m, c)
+        scores = np.empty((X.shape[0], c))  # (m, c)
         for start, rows, share in self._iterate_votes(X):
             block = rows.shape[0]
             # Pairs of query and class are numbered consecutively, so that one bincount sums all votes.
@@ -183,4 +180,4 @@ class KNeighborsClassifier(ProbabilisticClassifier, KNeighborsBase):
             query_and_class += np.arange(0, block * c, c)[:, None]
             votes = np.bincount(query_and_class.ravel(), weights=share.ravel(), minlength=block * c)
             scores[start : start + block] = votes.reshape(block, c)
-        return self._arrange_as_given(X, scores)
+        return scores

@@ -1,12 +1,6 @@
-"""The search of fitted k-NN for the rows nearest to queries, and the graph of these neighbours.
+"""The search of fitted k-NN for the rows nearest to queries.
 
 All searches find the same neighbours, so the fastest one that supports the rows is used.
-
-The graph has an edge from each query to each of its neighbours. Only m k of the m n cells of its matrix are not zero,
-so the matrix is sparse. NumPy has no sparse matrices; SciPy's are accepted by the usual consumers of such a graph,
-clustering and embedding.
-
-Cost: O(mk).
 
 *Simple matching* of nominal columns counts, in one matrix product, the columns in which two rows agree. A row is
 encoded one-hot: a vector of zeros with a one for the value that it has in each column. The product of two such vectors
@@ -32,7 +26,6 @@ from numbers import Integral
 from typing import Any, TypeGuard
 
 import numpy as np
-from scipy.sparse import csr_matrix
 from sklearn.utils.validation import check_is_fitted
 
 from bakeoff.learners.base.estimator import Learner
@@ -193,27 +186,6 @@ class NeighborSearcher(Learner):
         index = self._row_positions[rows]
         return (distance, index) if return_distance else index
 
-    def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:
-        """Return the graph with an edge from each query to each of its nearest training rows.
-
-        Parameters
-        ----------
-        X, n_neighbors
-            As in `kneighbors`.
-        mode : {"connectivity", "distance"}
-            Whether the length of an edge is 1 or the distance.
-
-        Returns
-        -------
-        csr_matrix of shape (m, n)
-            SciPy's sparse matrix; its columns are the rows passed to ``fit``.
-        """
-        if mode not in ("connectivity", "distance"):
-            raise ValueError(f"mode is {mode!r}; it must be 'connectivity' or 'distance'.")
-        distance, index = self.kneighbors(X, n_neighbors)
-        lengths = distance if mode == "distance" else None
-        return build_graph(index, lengths, self._n_rows_given)
-
     @abstractmethod
     def _check_cells(self, X: np.ndarray) -> None:
         """Refuse checked rows X (m, d) whose distances are not defined."""
@@ -317,28 +289,6 @@ def choose_brute_force(metric: Metric, T: np.ndarray) -> BruteForce:
     if can_count_matches(metric, T):
         return SimpleMatchingSearch(metric, T)
     return BruteForce(metric, T)
-
-
-def build_graph(rows: np.ndarray, distance: np.ndarray | None, n: int) -> Any:
-    """Return the adjacency matrix.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (m, k), int
-        The neighbours of each query, from 0 to n - 1.
-    distance : ndarray of shape (m, k) or None
-        The lengths of the edges; if None, each is 1.
-    n : int
-
-    Returns
-    -------
-    csr_matrix of shape (m, n), float
-        An edge of length 0 is stored as such.
-    """
-    m, k = rows.shape
-    lengths = np.ones(rows.size) if distance is None else distance.ravel()
-    row_starts = np.arange(0, m * k + 1, k)  # (m + 1,)
-    return csr_matrix((lengths, rows.ravel(), row_starts), shape=(m, n))
 
 
 def drop_self_neighbors(rows: np.ndarray, distance: np.ndarray, start: int = 0) -> tuple[np.ndarray, np.ndarray]:

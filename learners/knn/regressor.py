@@ -33,7 +33,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from bakeoff.learners.base.estimator import Regressor
 from bakeoff.learners.base.scaling import RELATIVE_CELL_ROUNDING
-from bakeoff.learners.knn.base import OWN_ROWS, KNeighborsBase
+from bakeoff.learners.knn.base import KNeighborsBase
 
 MIN_RELATIVE_SPREAD = 1e-12
 """A column whose spread is a smaller fraction of its mean is constant up to rounding."""
@@ -200,16 +200,15 @@ categorical_features, random_state, n_jobs
         return self
 
     def _values(self, X: np.ndarray) -> np.ndarray:
-        values = np.empty(self._count_queries(X))  # (m,)
+        values = np.empty(X.shape[0])  # (m,)
         for start, rows, share in self._iterate_votes(X):
             block = slice(start, start + rows.shape[0])
             y = self._y[rows]  # (block, K)
             if self.regression == "linear":
-                queries = self._X if X is OWN_ROWS else X
-                values[block] = predict_local_planes(queries[block], self._X[rows], y, share)
+                values[block] = predict_local_planes(X[block], self._X[rows], y, share)
             else:
                 values[block] = _sum_by_query(share * y)
-        return self._arrange_as_given(X, values)
+        return values
 
     def _accepts_missing(self) -> bool:
         return super()._accepts_missing() and self.regression == "mean"

@@ -36,7 +36,7 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.sparse import csr_matrix, hstack, issparse
+from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
@@ -45,7 +45,7 @@ from sklearn.utils.validation import check_is_fitted
 from bakeoff.learners.base.estimator import Learner, SklearnCounterpart
 from bakeoff.learners.base.input_checks import check_path_values, with_input_tags
 from bakeoff.learners.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
-from bakeoff.learners.decision_tree.base import encode_points, mark_paths
+from bakeoff.learners.decision_tree.base import encode_points
 from bakeoff.learners.random_forest.batch_grower import BatchGrower, Sampling
 from bakeoff.learners.random_forest.bootstrap import (
     OutOfBag,
@@ -109,23 +109,6 @@ class SklearnForestAttributes(SklearnCounterpart, Learner):
         member.max_features_ = count_features(self.max_features, self.n_features_in_)
         return member
 
-    def __len__(self) -> int:
-        """Return the number of trees."""
-        check_is_fitted(self)
-        return len(self.trees_)
-
-    def __bool__(self) -> bool:
-        """Return True: a forest is not empty before it is fitted."""
-        return True
-
-    def __getitem__(self, index: int) -> Member:
-        """Return a tree as a fitted decision tree."""
-        return self.estimators_[index]
-
-    def __iter__(self) -> Iterator[Member]:
-        """Iterate over the trees as fitted decision trees."""
-        return iter(self.estimators_)
-
     def apply(self, X: Any) -> np.ndarray:
         """Return the number of the node where each row of X (m, d) stops in each of T trees, shape (m, T)."""
         table = self._check_query(X)
@@ -137,26 +120,6 @@ class SklearnForestAttributes(SklearnCounterpart, Learner):
         of_trees = [compute_partial_dependence(tree, cells, target_features) for tree in self.trees_]
         return np.asarray(np.mean(of_trees, axis=0))
 
-    def decision_path(self, X: Any) -> tuple[csr_matrix, np.ndarray]:
-        """Return which nodes each row visits.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, d)
-
-        Returns
-        -------
-        paths : csr_matrix of shape (m, k)
-            1 where a row visits a node, of the k nodes of all trees.
-        first_node : ndarray of shape (T + 1,), int
-            The column of the first node of each tree; at last k.
-        """
-        table = self._check_query(X)
-        parts = [mark_paths(tree, tree.apply(table)) for tree in self.trees_]
-        node_counts = [tree.node_count for tree in self.trees_]
-        first_node = np.cumsum([0, *node_counts])
-        return csr_matrix(hstack(parts, format="csr")), first_node
-
 
 class ForestLearner(SklearnForestAttributes):
     """Abstract: draws rows and features, grows the trees, and averages their predictions.
@@ -165,7 +128,7 @@ class ForestLearner(SklearnForestAttributes):
     ----------
     trees_ : list of Tree
     estimators_ : list of decision trees
-        The same trees as fitted estimators, also by ``forest[i]`` and iteration; ``len(forest)`` is their number.
+        The same trees as fitted estimators.
     feature_importances_ : ndarray of shape (d,)
         The average of the trees' importances.
     """

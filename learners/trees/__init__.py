@@ -23,8 +23,6 @@ from bakeoff.learners.trees.grower import (
 from bakeoff.learners.trees.pruning.collapsible_tree import NodeLosses, PruningStep, list_collapsed_nodes
 from bakeoff.learners.trees.pruning.cost_complexity import list_alphas, nest_trees, prune_to_cost
 from bakeoff.learners.trees.pruning.reduced_error import (
-    backfit_classes,
-    backfit_targets,
     collapse_useless_splits,
     count_errors_at_nodes,
     prune_best_first,
@@ -57,8 +55,6 @@ __all__ = [
     "TrainingClasses",
     "TrainingTable",
     "Tree",
-    "backfit_classes",
-    "backfit_targets",
     "collapse_useless_splits",
     "compute_partial_dependence",
     "convert_to_sklearn",

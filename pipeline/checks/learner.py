@@ -118,11 +118,6 @@ def check_pruning(experiment: Experiment) -> None:
             f"pruning.confidence={confidence} must be above 0 and at most {MAX_CONFIDENCE}; C4.5 takes 0.25, and a "
             "smaller value prunes more."
         )
-    if pruning.backfit and not pruning.needs_rows:
-        raise UserError(
-            "pruning.backfit=true counts validation rows, and pruning=pessimistic has none; "
-            "use pruning=best_first or bottom_up."
-        )
 
 
 def check_tuning(experiment: Experiment) -> None:

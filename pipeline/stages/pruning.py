@@ -56,13 +56,10 @@ class Pruning:
         The first two need validation rows; the last uses the counts of the training rows.
     confidence : float in (0, 0.5], optional
         Of pessimistic pruning; a smaller value prunes more.
-    backfit : bool, default False
-        Of the other two: whether the validation rows count in the nodes of the pruned tree as well.
     """
 
     method: str
     confidence: float | None = None
-    backfit: bool = False
 
     @property
     def needs_rows(self) -> bool:
@@ -76,8 +73,6 @@ class Pruning:
             options["sample_weight"] = weights
         if self.confidence is not None:
             options["confidence"] = self.confidence
-        if self.backfit:
-            options["backfit"] = True
         learner.prune(X, y, method=self.method, **options)
         path = learner.pruning_path_
         return PruningPath(

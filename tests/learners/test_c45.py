@@ -14,7 +14,7 @@ from tree_comparison import EQUAL, as_node, assert_same_prediction, parts, quest
 from weka_outputs import J48, TREE_TABLES, load_table, read_output
 
 from bakeoff.learners import DecisionTreeClassifier, DecisionTreeRegressor
-from bakeoff.learners.decision_tree import export_rules
+from bakeoff.learners.decision_tree import export_text
 from bakeoff.learners.definitions.c45 import (
     Rules,
     averaged_features,
@@ -296,10 +296,10 @@ def test_neighbouring_floats_are_parted_at_the_lower_value() -> None:
     assert tree.predict([[low], [high]]).tolist() == [0, 1]
 
 
-def test_rules_and_text_say_on_which_side_equality_is() -> None:
+def test_text_shows_on_which_side_equality_is() -> None:
     tree = DecisionTreeClassifier(thresholds="values").fit([[1.0], [2.0], [4.0]], ["a", "a", "b"])
     assert tree.predict([[2.0], [2.1]]).tolist() == ["a", "b"]
-    assert export_rules(tree) == ["if x1 <= 2.00 then a (2 rows)", "if x1 > 2.00 then b (1 row)"]
+    assert export_text(tree) == "|-- x1 <= 2.00 → a (2 rows)\n|-- x1 > 2.00 → b (1 row)\n"
 
 
 OURS_OF_WEKA: dict[str, dict[str, Any]] = {

@@ -8,7 +8,7 @@ import pytest
 from example_counts import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.tree import DecisionTreeClassifier as ScikitLearnClassifier
 from sklearn.tree import DecisionTreeRegressor as ScikitLearnRegressor
 from tree_comparison import as_node, cut_nodes
@@ -177,58 +177,3 @@ def test_pruning_refuses_what_it_cannot_do() -> None:
         tree.prune(method="pessimistic", confidence=0)
     with pytest.raises(ValueError, match="regressor"):
         DecisionTreeRegressor().fit([[0], [1]], [0, 1]).prune(method="pessimistic")
-
-
-@pytest.mark.parametrize("method", ["best_first", "bottom_up"])
-def test_backfitting_counts_validation_rows_in_the_classes_of_the_pruned_tree(method: Any) -> None:
-    X, y = load_iris(return_X_y=True)
-    X = X.round(0)
-    names = np.array(["setosa", "versicolor", "virginica"])[y]
-    growing, other = np.arange(0, 150, 2), np.arange(1, 150, 2)
-    weight = np.where(other % 3 == 0, 2.0, 1.0)
-    tree = DecisionTreeClassifier().fit(X[growing], names[growing])
-    pruned = deepcopy(tree).prune(X[other], names[other], method=method, sample_weight=weight)
-    backfitted = deepcopy(tree).prune(X[other], names[other], method=method, sample_weight=weight, backfit=True)
-    np.testing.assert_array_equal(pruned.fitted_tree_.feature, backfitted.fitted_tree_.feature)
-    np.testing.assert_array_equal(pruned.fitted_tree_.threshold, backfitted.fitted_tree_.threshold)
-    both = np.concatenate([X[growing], X[other]])
-    labels = np.concatenate([names[growing], names[other]])
-    weights = np.concatenate([np.ones(growing.size), weight])
-    visited = backfitted.decision_path(both).toarray() > 0  # (150, k)
-    for node in range(backfitted.fitted_tree_.node_count):
-        here = visited[:, node]
-        counts = np.array([weights[here & (labels == label)].sum() for label in tree.classes_])
-        np.testing.assert_allclose(backfitted.fitted_tree_.value[node], counts / counts.sum())
-        np.testing.assert_allclose(
-            backfitted.fitted_tree_.impurity[node], 1 - ((counts / counts.sum()) ** 2).sum(), atol=1e-12
-        )
-        assert backfitted.fitted_tree_.n_node_samples[node] == here.sum()
-        assert backfitted.fitted_tree_.weighted_n_node_samples[node] == pytest.approx(counts.sum())
-
-
-def test_backfitting_leaves_out_rows_of_classes_that_training_did_not_have() -> None:
-    tree = DecisionTreeClassifier().fit([[0.0], [1.0], [1.0]], ["a", "b", "b"])
-    tree.prune([[0.0], [1.0], [1.0]], ["a", "b", "new"], backfit=True)
-    assert tree.get_n_leaves() == 2
-    assert tree.fitted_tree_.n_node_samples.tolist() == [5, 2, 3]
-    np.testing.assert_allclose(tree.predict_proba([[0.0], [1.0]]), [[1, 0], [0, 1]])
-
-
-def test_backfitting_takes_the_mean_of_all_rows_of_a_node() -> None:
-    X, y = load_diabetes(return_X_y=True)
-    y = y + 1e6  # sums of squares about 0 would lose the variance
-    growing, other = np.arange(0, 442, 2), np.arange(1, 442, 2)
-    tree = DecisionTreeRegressor(min_samples_leaf=5).fit(X[growing], y[growing])
-    tree.prune(X[other], y[other], method="bottom_up", backfit=True)
-    visited = tree.decision_path(X).toarray() > 0
-    assert tree.get_n_leaves() > 2
-    for node in range(tree.fitted_tree_.node_count):
-        here = y[visited[:, node]]
-        assert tree.fitted_tree_.value[node, 0] == pytest.approx(here.mean(), rel=1e-12)
-        assert tree.fitted_tree_.impurity[node] == pytest.approx(here.var(), rel=1e-6)
-        assert tree.fitted_tree_.n_node_samples[node] == here.size
-
-
-def test_backfitting_needs_validation_rows() -> None:
-    with pytest.raises(ValueError, match="set backfit=False"):
-        DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1]).prune(method="pessimistic", backfit=True)

@@ -15,7 +15,7 @@ from bakeoff.learners import (
     RandomForestClassifier,
 )
 from bakeoff.learners.base.estimator import choose_classes
-from bakeoff.learners.decision_tree import export_rules
+from bakeoff.learners.decision_tree import export_text
 from bakeoff.learners.definitions.majority_vote import majority_vote
 
 SUM = 0.1 + 0.2
@@ -81,7 +81,7 @@ def test_an_order_without_a_class_or_with_one_twice_is_refused(learner: Any) -> 
 
 def test_text_and_pruning_of_a_tree_follow_the_order() -> None:
     tree = DecisionTreeClassifier(class_order=["b", "a"]).fit(X, TIED)
-    assert export_rules(tree) == ["b (4 rows)"]
+    assert export_text(tree) == "→ b (4 rows)\n"
     # The root has equal votes: with b as its class, it makes no error on the validation rows, and is pruned to.
     cells = np.array([[0.0], [1.0]])
     sizes = []

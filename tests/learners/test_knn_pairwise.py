@@ -81,37 +81,6 @@ def test_given_distances_that_are_none_are_refused() -> None:
         KNeighborsRegressor(2, metric="precomputed", regression="linear").fit(D, [0, 0, 1, 1])
 
 
-@pytest.mark.parametrize("ties", ["first", "all", "random"])
-@pytest.mark.parametrize("weights", ["uniform", "distance"])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_without_queries_each_row_is_predicted_from_the_others(ties: str, weights: str, weighted: bool) -> None:
-    X, y = load_iris(return_X_y=True)
-    X, y = X[::3], y[::3]
-    weight = OTHER_WEIGHTS[np.arange(len(y)) % 3] if weighted else None
-    if ties == "random":
-        X = X + np.random.default_rng(0).normal(size=X.shape)  # no ties, which would be drawn differently
-    model = KNeighborsClassifier(4, ties=ties, weights=weights, random_state=0)
-    left_out = []
-    for i in range(len(y)):
-        others = np.arange(len(y)) != i
-        part = None if weight is None else weight[others]
-        left_out.append(model.fit(X[others], y[others], part).predict_proba(X[[i]])[0])
-    model.fit(X, y, weight)
-    np.testing.assert_allclose(model.predict_proba(None), left_out, rtol=1e-12)
-    assert model.score(None, y) == np.mean(model.classes_[np.argmax(left_out, axis=1)] == y)
-
-
-def test_values_without_queries_are_those_of_leaving_one_out() -> None:
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(40, 2)), rng.normal(size=40)
-    for regression in ("mean", "linear"):
-        model = KNeighborsRegressor(5, regression=regression)
-        each = [model.fit(np.delete(X, i, 0), np.delete(y, i)).predict(X[[i]])[0] for i in range(40)]
-        np.testing.assert_allclose(model.fit(X, y).predict(None), each, rtol=1e-9)
-    with pytest.raises(ValueError, match="none is its own neighbour"):
-        KNeighborsRegressor(40).fit(X, y).predict(None)
-
-
 def test_powers_below_one_and_infinity() -> None:
     X, y = load_iris(return_X_y=True)
     with pytest.warns(UserWarning, match="0 < p < 1"):

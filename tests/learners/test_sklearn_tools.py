@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import subprocess
 import sys
 from collections.abc import Callable
@@ -127,17 +126,6 @@ def test_a_tree_on_nominal_columns_has_no_such_form_and_says_what_to_read() -> N
         tree.tree_  # noqa: B018
 
 
-def test_a_stored_tree_of_an_earlier_version_is_read() -> None:
-    tree = FITTED["classes"]()
-    old = DecisionTreeClassifier()
-    state = dict(vars(tree))
-    state["tree_"] = state.pop("fitted_tree_")
-    old.__setstate__(state)
-    X = load_iris().data
-    np.testing.assert_array_equal(old.predict(X), tree.predict(X))
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(old)).apply(X), tree.apply(X))
-
-
 @pytest.fixture
 def forest() -> RandomForestClassifier:
     return RandomForestClassifier(n_estimators=7, max_depth=4, random_state=0).fit(*IRIS)
@@ -146,14 +134,14 @@ def forest() -> RandomForestClassifier:
 def test_a_forest_is_a_list_of_fitted_trees(forest: RandomForestClassifier) -> None:
     X = IRIS[0]
     assert isinstance(forest, sklearn.ensemble.RandomForestClassifier)
-    assert len(forest) == len(forest.estimators_) == 7
+    assert len(forest.estimators_) == 7
     assert bool(RandomForestClassifier())
-    assert [member.get_n_leaves() for member in forest] == [tree.n_leaves for tree in forest.trees_]
-    assert isinstance(forest[0], DecisionTreeClassifier)
-    assert (forest[0].max_depth, forest[0].max_features_, forest.n_classes_) == (4, 2, 3)
-    average = np.mean([member.predict_proba(X) for member in forest], axis=0)
+    assert [member.get_n_leaves() for member in forest.estimators_] == [tree.n_leaves for tree in forest.trees_]
+    assert isinstance(forest.estimators_[0], DecisionTreeClassifier)
+    assert (forest.estimators_[0].max_depth, forest.estimators_[0].max_features_, forest.n_classes_) == (4, 2, 3)
+    average = np.mean([member.predict_proba(X) for member in forest.estimators_], axis=0)
     np.testing.assert_allclose(forest.predict_proba(X), average)
-    assert sklearn.tree.export_text(forest[3]).count("class") == forest.trees_[3].n_leaves
+    assert sklearn.tree.export_text(forest.estimators_[3]).count("class") == forest.trees_[3].n_leaves
 
 
 def test_the_trees_of_a_forest_know_its_columns() -> None:
@@ -162,18 +150,6 @@ def test_the_trees_of_a_forest_know_its_columns() -> None:
     forest = RandomForestRegressor(n_estimators=3, categorical_features=[0, 1], random_state=0).fit(cells, y)
     average = np.mean([member.predict(cells) for member in forest.estimators_], axis=0)
     np.testing.assert_allclose(forest.predict(cells), average)
-
-
-def test_paths_through_a_forest_stand_side_by_side(forest: RandomForestClassifier) -> None:
-    X = IRIS[0][::10]
-    paths, first_node = forest.decision_path(X)
-    stops = forest.apply(X)
-    assert stops.shape == (15, 7)
-    np.testing.assert_array_equal(np.diff(first_node), [tree.node_count for tree in forest.trees_])
-    for t, member in enumerate(forest):
-        own = paths[:, first_node[t] : first_node[t + 1]].toarray()
-        np.testing.assert_array_equal(own, member.decision_path(X).toarray())
-        assert own[np.arange(15), stops[:, t]].all()
 
 
 def test_an_out_of_bag_score_of_ones_own() -> None:

@@ -104,10 +104,6 @@ REFUSED: dict[str, tuple[Experiment, str]] = {
         experiment(IRIS, PrunableTree(), pruning=Pruning("pessimistic", confidence=0.6)),
         "pruning.confidence=0.6 must be above 0 and at most 0.5",
     ),
-    "backfitting without rows": (
-        experiment(IRIS, PrunableTree(), pruning=Pruning("pessimistic", backfit=True)),
-        "pruning.backfit=true counts validation rows, and pruning=pessimistic has none",
-    ),
     "pruning without rows": (
         experiment(pruning=Pruning("bottom_up"), splitter=KFold()),
         "pruning=bottom_up needs a validation part, but evaluation.validation=0; set evaluation.validation=0.2",

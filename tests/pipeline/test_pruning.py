@@ -99,7 +99,7 @@ def test_our_tree_keeps_the_contract(method: str) -> None:
         assert path.score[-1] == pytest.approx(fold.scores["validation_accuracy"])
 
 
-def test_confidence_and_backfitting_reach_the_learner() -> None:
+def test_confidence_reaches_the_learner() -> None:
     sizes = []
     for confidence in (0.001, 0.5):
         pruning = Pruning("pessimistic", confidence=confidence)
@@ -108,10 +108,3 @@ def test_confidence_and_backfitting_reach_the_learner() -> None:
         )
         sizes.append(fit_model(chosen, chosen.make_splits().folds[0]).pipeline[-1].get_n_leaves())
     assert sizes[0] < sizes[1]
-    rows = []
-    for backfit in (False, True):
-        pruning = Pruning("best_first", backfit=backfit)
-        chosen = experiment(IRIS, DecisionTreeClassifier(random_state=0), pruning=pruning)
-        (split,) = chosen.make_splits().folds
-        rows.append(fit_model(chosen, split).pipeline[-1].fitted_tree_.n_node_samples[0])
-    assert rows == [split.train.size, split.train.size + split.validation.size]
