@@ -110,7 +110,7 @@ class Audit:
         shared = find_shared_rows(dataset, splits)
         if shared:
             raise UserError(f"{shared} Correct the splitter; audit=none accepts it.")
-        warnings = [] if splits.is_listed else [_describe_unchecked(splits)]
+        warnings: list[str] = []
         for key, sentences in self._iter_findings(experiment, splits):
             for sentence in sentences:
                 if getattr(self, key) == REFUSE:
@@ -144,15 +144,6 @@ class Audit:
             if key not in self._columns_found:
                 self._columns_found[key] = tuple(find_suspect_columns(dataset))
             yield "columns", [*self._columns_found[key], *own]
-
-
-def _describe_unchecked(splits: Splits) -> str:
-    """Return notes on splits that are too many to be kept in memory."""
-    return (
-        f"evaluation: the {len(splits.folds):,} splits are made one by one, because their row numbers do not fit into "
-        f"memory; the first {len(splits.checked)} were checked before the first fit, and each of the others is "
-        "checked when its model was fitted."
-    )
 
 
 def find_unread_dates(experiment: Experiment) -> Iterator[str]:

@@ -18,7 +18,7 @@ def list_fitted_rows(split: Split) -> np.ndarray:
 def find_shared_rows(dataset: Dataset, splits: Splits) -> str:
     """Return a sentence about rows that a fold both fits or chooses on and tests; empty if there are none."""
     n = len(dataset.y)
-    for number, split in enumerate(splits.checked):
+    for number, split in enumerate(splits.folds):
         is_fitted = np.zeros(n, dtype=bool)  # (n,)
         is_fitted[list_fitted_rows(split)] = True
         n_shared = int(is_fitted[split.test].sum())
@@ -58,7 +58,7 @@ def find_divided_values(codes: np.ndarray, splits: Splits) -> np.ndarray:
     ndarray of shape (v,), bool
     """
     is_divided = np.zeros(codes.max() + 1, dtype=bool)  # (v,)
-    for split in splits.checked:
+    for split in splits.folds:
         n_parts = np.zeros(len(is_divided), dtype=np.int8)  # (v,)
         for rows in (split.train, split.validation, split.test):
             is_in_part = np.zeros(len(is_divided), dtype=bool)  # (v,)
@@ -87,7 +87,7 @@ def count_copies(dataset: Dataset, splits: Splits) -> Iterator[str]:
         return
     is_copy = np.zeros(len(codes), dtype=bool)  # (n,)
     is_tested = np.zeros(len(codes), dtype=bool)  # (n,)
-    for split in splits.checked:
+    for split in splits.folds:
         is_known = np.zeros(codes.max() + 1, dtype=bool)  # by code
         is_known[codes[list_fitted_rows(split)]] = True
         is_tested[split.test] = True

@@ -263,12 +263,12 @@ def _tabulate_fold(fold: FoldResult) -> pd.DataFrame:
 
 def _write_rows_seen(file: Path, folds: Sequence[FoldResult], model: FittedModel) -> None:
     """Write the number and the digest of the rows that each stage of each fold was given."""
-    seen = [(str(fold.number), fold.summarize_rows()) for fold in folds]
+    seen = [(str(fold.number), fold.seen) for fold in folds]
     if model is not folds[-1].model:
-        seen.append((ALL_ROWS, {stage: rows.summarize() for stage, rows in model.seen.items()}))
+        seen.append((ALL_ROWS, model.seen))
     lines = ["fold,stage,rows,digest"]
     for name, rows_by_stage in seen:
-        lines += [f"{name},{stage},{rows.n_rows},{rows.fingerprint}" for stage, rows in rows_by_stage.items()]
+        lines += [f"{name},{stage},{len(rows)},{rows.digest()}" for stage, rows in rows_by_stage.items()]
     file.write_text("\n".join(lines) + "\n")
 
 

@@ -123,11 +123,6 @@ def choose_figures(
         else:
             figures.append(figure)
     _require_own_files(figures)
-    if figures and not splits.is_listed:
-        raise UserError(
-            f"figures: they need the models of all folds, and those of {len(splits.folds):,} folds are not kept in "
-            "memory; leave figures out, or use evaluation=kfold."
-        )
     return FigureChoice(tuple(figures), left_out)
 
 

@@ -170,8 +170,6 @@ def check_decision_splits(experiment: Experiment, splits: Splits) -> None:
         return
     key = "calibration" if experiment.calibration.is_on else "threshold"
     for number, split in enumerate(splits.fitted):
-        if folds:
-            experiment.splitter.require_inner_folds(experiment.split_input, split.train, folds, f"{key}.folds")
         missing = _find_missing_class(experiment, split)
         if missing is not None:
             part = "an inner fold of the training rows" if folds else "the validation part"

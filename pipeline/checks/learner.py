@@ -166,10 +166,9 @@ def check_validation_rows(experiment: Experiment) -> None:
 def check_inner_folds(experiment: Experiment, splits: Splits) -> None:
     """Require no more inner folds than the smallest training part has rows, groups or points in time."""
     inner_folds = experiment.tuning.folds
-    if not inner_folds:
-        return
-    for split in splits.fitted:
-        experiment.splitter.require_inner_folds(experiment.split_input, split.train, inner_folds, "tuning.folds")
+    if inner_folds:
+        smallest = min(splits.fitted, key=lambda split: len(split.train))
+        experiment.splitter.make_inner_folds(experiment.split_input, smallest.train, inner_folds, seed=0)
 
 
 def check_row_bounds(experiment: Experiment, splits: Splits) -> None:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
-from bakeoff.pipeline.experiment.stage_log import RowSet, RowSummary
+from bakeoff.pipeline.experiment.stage_log import RowSet
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.pruning import PruningPath
 from bakeoff.pipeline.stages.scoring import Predictions
 from bakeoff.pipeline.stages.splitting import Split
 from bakeoff.pipeline.stages.threshold import ChosenThreshold
-
-NO_ROWS = np.empty(0, dtype=np.intp)
 
 
 @dataclass(frozen=True)
@@ -121,8 +119,6 @@ class FoldResult:
         Each nominal column with values missing in the training rows -> the number of affected test rows.
     n_unseen_rows : int
         The number of test rows with such a value in any column.
-    row_summaries : mapping of str to RowSummary
-        A summary of ``seen`` in a fold without its model.
     """
 
     number: int
@@ -133,17 +129,6 @@ class FoldResult:
     seen: Mapping[str, RowSet] = field(default_factory=dict)
     unseen: Mapping[str, int] = field(default_factory=dict)
     n_unseen_rows: int = 0
-    row_summaries: Mapping[str, RowSummary] = field(default_factory=dict)
-
-    def without_model(self) -> FoldResult:
-        """Return the fold without the parts whose memory is proportional to all rows: its model, and its rows."""
-        split = Split(NO_ROWS, NO_ROWS, self.split.test)
-        model = replace(self.model, pipeline=None, predictor=None, split=split, seen={})
-        return replace(self, split=split, model=model, seen={}, row_summaries=self.summarize_rows())
-
-    def summarize_rows(self) -> Mapping[str, RowSummary]:
-        """Return the number and the fingerprint of the rows passed to each stage."""
-        return self.row_summaries or {stage: rows.summarize() for stage, rows in self.seen.items()}
 
 
 ShowProgress = Callable[[Iterator[FoldResult], int, str], Iterator[FoldResult]]

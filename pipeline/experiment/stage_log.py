@@ -77,25 +77,6 @@ class RowSet:
         fingerprint = hashlib.blake2b(f"{self.n}\0".encode() + self.bits, digest_size=DIGEST_BYTES)
         return fingerprint.hexdigest()
 
-    def summarize(self) -> RowSummary:
-        """Return the number of rows and the fingerprint of the set."""
-        return RowSummary(len(self), self.digest())
-
-
-@dataclass(frozen=True)
-class RowSummary:
-    """The number of rows of a set, and its fingerprint, which take less memory than the set.
-
-    Attributes
-    ----------
-    n_rows : int
-    fingerprint : str
-        The digest returned by `RowSet.digest`.
-    """
-
-    n_rows: int
-    fingerprint: str
-
 
 @dataclass
 class RowLog:

@@ -48,7 +48,7 @@ class Importances(TabulatedFigure):
         super().check(experiment, splits)
         if not isinstance(self.repeats, int) or self.repeats < 1:
             raise UserError(f"figures: Importances.repeats={self.repeats!r} must be an integer of at least 1.")
-        if min(len(split.test) for split in splits.checked) < 2:
+        if min(len(split.test) for split in splits.folds) < 2:
             raise self.refuse(
                 "permutes the test rows of a fold, and a fold tests one row only",
                 "use evaluation=kfold, or remove the figure",

@@ -133,7 +133,7 @@ def repeat_job(prepared: PreparedJob, record: RunRecord) -> Repeat:
     def keep_evaluated(folds: Iterator[FoldResult], total: int, title: str) -> Iterator[FoldResult]:
         for fold in folds:
             yield fold
-            evaluated.append(fold.without_model())
+            evaluated.append(fold)
 
     try:
         result = execute_job(prepared, NoTracker(), keep_evaluated, _make_continue_rule(record))

@@ -163,9 +163,8 @@ def execute_job(
                 fold = replace(fold, model=_hide_in_warnings(fold.model, configuration))
                 prepared.audit.check_fold(fold)
                 last = fold
-                kept = fold if splits.is_listed else fold.without_model()
-                run.record_fold(kept)
-                folds.append(kept)
+                run.record_fold(fold)
+                folds.append(fold)
                 # The rule is called after the last fold as well, because a study records its score.
                 if not should_continue(experiment, folds) and len(folds) < n_folds:
                     raise RunStopped(f"after {len(folds)} of {n_folds} folds")

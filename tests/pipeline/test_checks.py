@@ -138,11 +138,11 @@ REFUSED: dict[str, tuple[Experiment, str]] = {
     ),
     "more folds than members": (
         experiment(numbered(40, "aaaab"), splitter=KFold(folds=10)),
-        "evaluation.folds=10, but class 'b' has 8 rows; use at most 8 folds",
+        "The least populated class in y has only 8 members",
     ),
     "more folds than groups": (
         experiment(replace(numbered(), groups=np.arange(40) // 10), splitter=GroupKFold()),
-        "evaluation.folds=5, but there are 4 groups",
+        "5 folds, but there are 4 groups",
     ),
     "more inner folds than groups": (
         experiment(
@@ -150,7 +150,7 @@ REFUSED: dict[str, tuple[Experiment, str]] = {
             splitter=GroupKFold(folds=4),
             tuning=GridTuning({"mark": [1]}, folds=4),
         ),
-        "tuning.folds=4, but the smallest training part has 3 groups; use fewer folds",
+        "4 folds, but there are 3 groups; use fewer than 4 folds .tuning.folds",
     ),
     "more inner folds than given folds": (
         experiment(
@@ -158,7 +158,7 @@ REFUSED: dict[str, tuple[Experiment, str]] = {
             splitter=FixedFolds(),
             tuning=GridTuning({"mark": [1]}, folds=3),
         ),
-        "tuning.folds=3, but the smallest training part has 2 given folds; use fewer folds",
+        "3 folds, but there are 2 groups; use fewer than 3 folds",
     ),
     "more inner folds than times": (
         experiment(
@@ -166,7 +166,7 @@ REFUSED: dict[str, tuple[Experiment, str]] = {
             splitter=TimeSeries(folds=4),
             tuning=GridTuning({"mark": [1]}, folds=5),
         ),
-        "tuning.folds=5 and evaluation.gap=0, but the smallest training part has 2 distinct times",
+        "greater than the number of samples=2; use fewer than 5 folds",
     ),
     "k of the space above the part of the inner folds that keep groups": (
         experiment(
@@ -179,7 +179,7 @@ REFUSED: dict[str, tuple[Experiment, str]] = {
     ),
     "more inner folds than rows": (
         experiment(numbered(20), tuning=GridTuning({"mark": [1]}, folds=13)),
-        "tuning.folds=13, but the smallest training part has 12 rows; use fewer folds",
+        "n_splits=13 greater than .* n_samples=12; use fewer than 13 folds",
     ),
     "missing cells": (
         experiment(HOLEY, LogisticRegression()),

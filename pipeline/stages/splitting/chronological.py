@@ -14,8 +14,8 @@ import numpy as np
 from sklearn import model_selection
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.splitting.splits import Split, SplitInput
-from bakeoff.pipeline.stages.splitting.splitter import Splitter, require_count, require_fraction
+from bakeoff.pipeline.stages.splitting.splits import SplitInput
+from bakeoff.pipeline.stages.splitting.splitter import NO_ROWS, Splitter, count, fraction, refusing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,16 +36,13 @@ class Chronological(Splitter):
     """
 
     stratify: bool = False
-    gap: int = 0
-    max_train_size: int | None = None
+    gap: int = count(0, at_least=0)
+    max_train_size: int | None = count(None, at_least=1)
 
     keeps_order: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_count("gap", self.gap, at_least=0)
-        if self.max_train_size is not None:
-            require_count("max_train_size", self.max_train_size, at_least=1)
         if self.stratify or self.target_bins is not None:
             raise UserError(
                 "evaluation.stratify and evaluation.target_bins choose rows for each part, but in the order of time "
@@ -57,23 +54,12 @@ class Chronological(Splitter):
     ) -> list[tuple[np.ndarray, np.ndarray]]:
         """Divide the training rows in the order of time: each fold follows, after the same gap, the rows to fit on."""
         codes = np.unique(data.time_codes[rows], return_inverse=True)[1]
-        splitter = model_selection.TimeSeriesSplit(folds, gap=self.gap)
-        made = []
-        for fitted_times, fold_times in splitter.split(np.arange(codes.max() + 1)):
-            fitted = np.flatnonzero(codes <= fitted_times[-1])
-            made.append((fitted, np.flatnonzero(np.isin(codes, fold_times))))
-        return made
-
-    def require_inner_folds(self, data: SplitInput, rows: np.ndarray, folds: int, key: str) -> None:
-        """Reject inner folds for which there are too few points in time; see `Splitter.require_inner_folds`."""
-        n_times = len(np.unique(data.time_codes[rows]))
-        fold_size = n_times // (folds + 1)
-        n_before = n_times - folds * fold_size - self.gap
-        if fold_size < 1 or n_before < 1:
-            raise UserError(
-                f"{key}={folds} and evaluation.gap={self.gap}, but the smallest training part has {n_times} "
-                f"{_name_times(data)}, which leave none to fit on before the first fold; use fewer folds."
-            )
+        with refusing(f"use fewer than {folds} folds (tuning.folds, calibration.folds, threshold.folds)"):
+            times = list(model_selection.TimeSeriesSplit(folds, gap=self.gap).split(np.arange(codes.max() + 1)))
+        return [
+            (np.flatnonzero(codes <= earlier[-1]), np.flatnonzero(np.isin(codes, held_out)))
+            for earlier, held_out in times
+        ]
 
     def _list_full_rows(self, data: SplitInput) -> np.ndarray:
         """Return all rows, the earliest first, or the latest of them that ``max_train_size`` leaves."""
@@ -83,16 +69,16 @@ class Chronological(Splitter):
 
     def _set_validation_aside(self, rest: np.ndarray, data: SplitInput, seed: int) -> tuple[np.ndarray, np.ndarray]:
         if self.validation == 0:
-            return rest, np.empty(0, dtype=np.intp)
-        n_validation = self._count_validation_rows(self._count_reference_rows(data, rest), len(rest))
+            return rest, NO_ROWS
+        n_validation = round(self.validation * self._count_reference_rows(data, rest))
         times = data.time_codes[rest]  # (rest,), ascending
-        first_time = times[len(rest) - n_validation]
+        first_time = times[max(0, len(rest) - n_validation)] if n_validation else np.inf
         # A training row must not lie in the gap before the validation part, nor share a time with it.
         train = rest[times < first_time - self.gap]
-        if len(train) == 0:
+        if n_validation == 0 or len(train) == 0:
             raise UserError(
-                f"evaluation.validation={self.validation} and evaluation.gap={self.gap} leave no rows for training; "
-                "choose smaller ones."
+                f"evaluation.validation={self.validation} and evaluation.gap={self.gap} leave no rows for training or "
+                "for validation; choose others."
             )
         return train, rest[times >= first_time]
 
@@ -114,36 +100,15 @@ class TimeSeries(Chronological):
         The number of points in time of each test part; by default all of them divided by ``folds`` + 1.
     """
 
-    folds: int = 5
-    test_size: int | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_count("folds", self.folds, at_least=2)
-        if self.test_size is not None:
-            require_count("test_size", self.test_size, at_least=1)
-
-    def count_splits(self, data: SplitInput) -> int | None:
-        """Return ``folds``."""
-        return self.folds
+    folds: int = count(5, at_least=2)
+    test_size: int | None = count(None, at_least=1)
 
     def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield ``folds`` splits, the earliest first."""
-        n_times = count_times(data)
-        unit = _name_times(data)
-        if n_times <= self.folds:
-            raise UserError(f"evaluation.folds={self.folds} needs more than {n_times} {unit}; use fewer folds.")
-        test_size = n_times // (self.folds + 1) if self.test_size is None else self.test_size
-        n_before = n_times - self.folds * test_size - self.gap
-        if n_before < 1:
-            raise UserError(
-                f"evaluation.folds={self.folds} test parts of {test_size} {unit} after a gap of {self.gap} leave none "
-                f"of {n_times} to train on; use fewer folds, or a smaller evaluation.test_size or evaluation.gap."
-            )
         splitter = model_selection.TimeSeriesSplit(
-            self.folds, max_train_size=self.max_train_size, test_size=test_size, gap=self.gap
+            self.folds, max_train_size=self.max_train_size, test_size=self.test_size, gap=self.gap
         )
-        for rest_times, test_times in splitter.split(np.arange(n_times)):
+        for rest_times, test_times in splitter.split(np.arange(count_times(data))):
             rest = list_rows_between(data, rest_times[0], rest_times[-1] + 1)
             yield rest, list_rows_between(data, test_times[0], test_times[-1] + 1)
 
@@ -158,39 +123,25 @@ class TimeHoldout(Chronological):
         The fraction of all rows that is tested; rows of the same time stay together.
     """
 
-    test: float = 0.2
-    validation: float = 0.2
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_fraction("test", self.test, allow_zero=False)
+    test: float = fraction(0.2, allow_zero=False)
+    validation: float = fraction(0.2, allow_zero=True)
 
     def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the one split."""
         n = len(data.y)
         n_test = round(self.test * n)
-        if not 0 < n_test < n:
-            raise UserError(f"evaluation.test={self.test} is {n_test} of {n} rows; both parts need rows.")
-        first_time = np.sort(data.time_codes)[n - n_test]
+        first_time = np.sort(data.time_codes)[n - n_test] if n_test else 0
         last = first_time - self.gap
         if last < 1:
             raise UserError(
-                f"evaluation.test={self.test} and evaluation.gap={self.gap} leave no rows for training; choose smaller "
-                "ones."
+                f"evaluation.test={self.test} and evaluation.gap={self.gap} leave no rows for training or for testing; "
+                "choose others."
             )
         first = 0 if self.max_train_size is None else max(0, last - self.max_train_size)
         yield list_rows_between(data, first, last), list_rows_between(data, first_time, count_times(data))
 
-    def _make_refit_split(self, data: SplitInput, seed: int) -> Split | None:
-        """Return None: the run's model is the one that was scored."""
-        return None
-
     def _count_reference_rows(self, data: SplitInput, rest: np.ndarray) -> int:
         return len(data.y)
-
-
-def _name_times(data: SplitInput) -> str:
-    return "rows" if data.times is None else "distinct times"
 
 
 def count_times(data: SplitInput) -> int:

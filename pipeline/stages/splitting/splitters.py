@@ -11,15 +11,8 @@ from sklearn import model_selection
 from sklearn.utils import resample
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.splitting.partition import partition_rows
-from bakeoff.pipeline.stages.splitting.splits import TEST, TRAIN, VALIDATION, Split, SplitInput
-from bakeoff.pipeline.stages.splitting.splitter import (
-    Splitter,
-    require_count,
-    require_fraction,
-    require_rows_per_fold,
-    require_whole_groups,
-)
+from bakeoff.pipeline.stages.splitting.splits import TEST, TRAIN, VALIDATION, SplitInput
+from bakeoff.pipeline.stages.splitting.splitter import Splitter, count, fraction, partition_rows, require_groups
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,39 +27,26 @@ class Holdout(Splitter):
         The number of splits, each with a different shuffle; at least 1.
     """
 
-    test: float = 0.2
-    validation: float = 0.2
-    repeats: int = 1
+    test: float = fraction(0.2, allow_zero=False)
+    validation: float = fraction(0.2, allow_zero=True)
+    repeats: int = count(1, at_least=1)
 
     keeps_groups: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_fraction("test", self.test, allow_zero=False)
-        require_count("repeats", self.repeats, at_least=1)
         if self.test + self.validation >= 1:
             raise UserError(
                 f"evaluation.test={self.test} and evaluation.validation={self.validation} leave no rows for training; "
                 "their sum must be below 1."
             )
 
-    def count_splits(self, data: SplitInput) -> int | None:
-        """Return ``repeats``."""
-        return self.repeats
-
     def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield ``repeats`` splits."""
         n = len(data.y)
-        n_test = round(self.test * n)
-        if not 0 < n_test < n:
-            raise UserError(f"evaluation.test={self.test} is {n_test} of {n} rows; both parts need rows.")
         strata = self.make_strata(data)
         for repeat in range(self.repeats):
-            yield partition_rows(np.arange(n), n_test, data, strata=strata, key="test", seed=seed + repeat)
-
-    def _make_refit_split(self, data: SplitInput, seed: int) -> Split | None:
-        """Return None for one split: the run's model is the one that was scored."""
-        return None if self.repeats == 1 else super()._make_refit_split(data, seed)
+            yield partition_rows(np.arange(n), round(self.test * n), data, strata, seed + repeat)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,22 +61,12 @@ class KFold(Splitter):
         The number of repeats, each with a different shuffle; at least 1.
     """
 
-    folds: int = 5
-    repeats: int = 1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_count("folds", self.folds, at_least=2)
-        require_count("repeats", self.repeats, at_least=1)
-
-    def count_splits(self, data: SplitInput) -> int | None:
-        """Return ``folds`` × ``repeats``."""
-        return self.folds * self.repeats
+    folds: int = count(5, at_least=2)
+    repeats: int = count(1, at_least=1)
 
     def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield ``folds`` × ``repeats`` splits."""
         strata = self.make_strata(data)
-        require_rows_per_fold(data, self.folds, strata)
         k_fold = model_selection.KFold if strata is None else model_selection.StratifiedKFold
         for repeat in range(self.repeats):
             splitter = k_fold(self.folds, shuffle=True, random_state=seed + repeat)
@@ -107,14 +77,8 @@ class KFold(Splitter):
 class LeaveOneOut(Splitter):
     """n splits: each row is tested with a model fitted on all others."""
 
-    def count_splits(self, data: SplitInput) -> int | None:
-        """Return the number of rows."""
-        return len(data.y)
-
     def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield n splits."""
-        if len(data.y) < 2:
-            raise UserError("evaluation=leave_one_out needs at least 2 rows.")
         yield from model_selection.LeaveOneOut().split(data.y)
 
 
@@ -139,18 +103,10 @@ class Bootstrap(Splitter):
     American Statistical Association 78(382), 316-331.
     """
 
-    repeats: int = 100
+    repeats: int = count(100, at_least=1)
     stratify: bool = False
 
     repeats_rows: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_count("repeats", self.repeats, at_least=1)
-
-    def count_splits(self, data: SplitInput) -> int | None:
-        """Return ``repeats``."""
-        return self.repeats
 
     def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield ``repeats`` samples, each with the rows that are not in it."""
@@ -182,17 +138,13 @@ class GroupKFold(KFold):
 
     def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield ``folds`` × ``repeats`` splits."""
-        if data.groups is None:
-            raise UserError("evaluation=group_kfold needs groups; name their column with dataset.groups=COLUMN.")
-        n_groups = len(np.unique(data.groups))
-        if n_groups < self.folds:
-            raise UserError(f"evaluation.folds={self.folds}, but there are {n_groups} groups; use fewer folds.")
+        groups = _require_column(data.groups, "group_kfold", "groups")
+        require_groups(groups, self.folds)
         strata = self.make_strata(data)
-        require_rows_per_fold(data, self.folds, strata)
         k_fold = model_selection.GroupKFold if strata is None else model_selection.StratifiedGroupKFold
         for repeat in range(self.repeats):
             splitter = k_fold(self.folds, shuffle=True, random_state=seed + repeat)
-            yield from splitter.split(data.y, strata, data.groups)
+            yield from splitter.split(data.y, strata, groups)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,19 +153,10 @@ class LeaveOneGroupOut(Splitter):
 
     keeps_groups: ClassVar[bool] = True
 
-    def count_splits(self, data: SplitInput) -> int | None:
-        """Return the number of groups."""
-        return None if data.groups is None else len(np.unique(data.groups))
-
     def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield as many splits as there are groups."""
-        if data.groups is None:
-            raise UserError(
-                "evaluation=leave_one_group_out needs groups; name their column with dataset.groups=COLUMN."
-            )
-        if len(np.unique(data.groups)) < 2:
-            raise UserError("evaluation=leave_one_group_out needs at least 2 groups, but dataset.groups has one value.")
-        yield from model_selection.LeaveOneGroupOut().split(data.y, groups=data.groups)
+        groups = _require_column(data.groups, "leave_one_group_out", "groups")
+        yield from model_selection.LeaveOneGroupOut().split(data.y, groups=groups)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -229,21 +172,12 @@ class FixedSplit(Splitter):
 
     def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the one split."""
-        if data.parts is None:
-            raise UserError(
-                "evaluation=fixed needs to know which rows are tested; name a column with dataset.split=COLUMN, or a "
-                "second file with dataset.test_path=FILE."
-            )
+        parts = _require_column(data.parts, "fixed", "split")
         for part in (TRAIN, TEST):
-            if not (data.parts == part).any():
+            if part not in parts:
                 raise UserError(f"evaluation=fixed needs rows of the part {part!r}, but dataset.split has none.")
-        require_whole_groups(data.groups, data.parts, "dataset.split or dataset.test_path")
-        is_tested = data.parts == TEST  # (n,)
+        is_tested = parts == TEST  # (n,)
         yield np.flatnonzero(~is_tested), np.flatnonzero(is_tested)
-
-    def _make_refit_split(self, data: SplitInput, seed: int) -> Split | None:
-        """Return None: the run's model is the one that was scored."""
-        return None
 
     def _set_validation_aside(self, rest: np.ndarray, data: SplitInput, seed: int) -> tuple[np.ndarray, np.ndarray]:
         if not data.names_validation_rows:
@@ -263,19 +197,19 @@ class FixedFolds(Splitter):
     keeps_groups: ClassVar[bool] = True
     keeps_folds: ClassVar[bool] = True
 
-    def count_splits(self, data: SplitInput) -> int | None:
-        """Return the number of folds that are tested."""
-        return None if data.folds is None else len(np.unique(data.folds[data.folds >= 0]))
-
     def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield a split for each fold, in the order of their numbers."""
-        if data.folds is None:
-            raise UserError("evaluation=fixed_folds needs the folds; name their column with dataset.folds=COLUMN.")
-        numbers = np.unique(data.folds)
-        if len(numbers) < 2 or numbers[-1] < 0:
+        folds = _require_column(data.folds, "fixed_folds", "folds")
+        if folds.min() == folds.max() or folds.max() < 0:
             raise UserError(
-                "evaluation=fixed_folds needs a fold to test and other rows to train on, but dataset.folds has "
-                f"{'one value' if len(numbers) < 2 else 'negative values'} only."
+                "evaluation=fixed_folds needs a fold to test and other rows to train on, but dataset.folds has one "
+                "value, or negative values only."
             )
-        require_whole_groups(data.groups, data.folds, "dataset.folds")
-        yield from model_selection.PredefinedSplit(data.folds).split()
+        yield from model_selection.PredefinedSplit(folds).split()
+
+
+def _require_column(values: np.ndarray | None, evaluation: str, key: str) -> np.ndarray:
+    """Return the values of a column (n,) that an evaluation needs."""
+    if values is None:
+        raise UserError(f"evaluation={evaluation} needs dataset.{key}; name the column with dataset.{key}=COLUMN.")
+    return values
