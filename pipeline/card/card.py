@@ -13,7 +13,7 @@ from bakeoff.pipeline.card.report import (
     tabulate_means,
 )
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
-from bakeoff.pipeline.model.training_record import count_rows
+from bakeoff.pipeline.model.training_record import count_rows, describe_rows
 from bakeoff.pipeline.tables.markup import escape_markdown, render_markdown
 from bakeoff.pipeline.tables.table import TEXT
 from bakeoff.pipeline.text.words import count_nouns
@@ -106,7 +106,7 @@ def _list_choices(content: CardContent) -> list[str]:
         lines += describe_tuning(content.folds, content.model)
     lines += describe_run_lines(content.experiment, content.folds, content.model)
     if content.model is not None:
-        lines.append(f"model {count_rows(content.experiment, content.model).describe()}")
+        lines.append(f"model {describe_rows(**count_rows(content.experiment, content.model))}")
     return lines
 
 

@@ -165,7 +165,7 @@ def _store(model: Any, trust: Sequence[str]) -> Any:
         dumped = skops.io.dumps(model)
         types = trusted_types(dumped, trust)
     except UntrustedType as error:
-        raise UserError(str(error)) from None
+        raise UserError(f"the model {error} Or keep no model with tracking.models=false.") from None
     except Exception as error:
         raise UserError(
             f"the model cannot be stored without code: {_first_line(error)}; remove what it holds, {WITHOUT_MODEL}."

@@ -8,7 +8,6 @@ listed: a file could let a step call them. Types of other packages are those tha
 from __future__ import annotations
 
 import importlib
-import sys
 from collections.abc import Collection, Sequence
 from inspect import isclass
 
@@ -66,31 +65,15 @@ OWN_FUNCTIONS = frozenset({
 })  # fmt: skip
 
 NEVER_TRUSTED = frozenset({
-    OWN_PACKAGE, "builtins", "code", "codeop", "commands", "ctypes", "importlib", "marshal", "nt", "operator", "os",
-    "pickle", "platform", "posix", "pty", "runpy", "shelve", "shutil", "site", "socket", "subprocess", "sys",
-    "tempfile", "types", "webbrowser",
+    OWN_PACKAGE, "_thread", "builtins", "code", "codeop", "commands", "ctypes", "importlib", "marshal", "nt",
+    "operator", "os", "pickle", "platform", "posix", "pty", "runpy", "shelve", "shutil", "site", "socket",
+    "subprocess", "sys", "tempfile", "types", "webbrowser",
 })  # fmt: skip
 """Packages whose other types no model needs, and whose functions run programs, load code or change files."""
 
 
 class UntrustedType(Exception):
-    """The model contains types that were not reviewed, and is neither written nor read.
-
-    Attributes
-    ----------
-    types, packages : tuple of str
-        The types, and the packages that they belong to.
-    is_never_trusted : bool
-        Whether a type is refused whatever is trusted.
-    """
-
-    def __init__(self, types: Sequence[str]) -> None:
-        self.types = tuple(types)
-        self.packages = tuple(sorted({package_of(name) for name in types}))
-        self.is_never_trusted = not NEVER_TRUSTED.isdisjoint(self.packages)
-        super().__init__(
-            f"the model holds {', '.join(types)}, which was not reviewed for safe loading; {_name_cure(types)}"
-        )
+    """A model contains types that were not reviewed; the message is a predicate, such as "holds os.system"."""
 
 
 def trusted_types(dumped: bytes, trust: Sequence[str] = ()) -> list[str]:
@@ -108,18 +91,20 @@ def trusted_types(dumped: bytes, trust: Sequence[str] = ()) -> list[str]:
     UntrustedType
         Some type is not trusted; the message names it and the remedy.
     """
-    types = list_types(dumped)
-    untrusted = find_untrusted(types, trust)
-    if untrusted:
-        raise UntrustedType(untrusted)
-    return types
-
-
-def list_types(dumped: bytes) -> list[str]:
-    """Return the types in a model that skops does not trust by default; no object is built."""
     import skops.io
 
-    return list(skops.io.get_untrusted_types(data=dumped))
+    types = list(skops.io.get_untrusted_types(data=dumped))  # no object is built
+    untrusted = find_untrusted(types, trust)
+    never = [name for name in untrusted if package_of(name) in NEVER_TRUSTED]
+    if never:
+        raise UntrustedType(f"holds {', '.join(never)}, which is refused whatever is trusted.")
+    if untrusted:
+        packages = sorted({package_of(name) for name in untrusted})
+        raise UntrustedType(
+            f"needs code that runs when it is loaded: {', '.join(untrusted)}. If you trust {', '.join(packages)}, add "
+            f"trust=[{','.join([*trust, *packages])}]."
+        )
+    return types
 
 
 def find_untrusted(types: Sequence[str], trust: Sequence[str]) -> list[str]:
@@ -174,30 +159,6 @@ def _is_class_of(name: str, package: str) -> bool:
 def list_own_packages(types: Sequence[str]) -> list[str]:
     """Return the packages of the user that some types belong to, sorted."""
     return sorted({package_of(name) for name in find_untrusted(types, ())})
-
-
-def _name_cure(types: Sequence[str]) -> str:
-    """Return the cure for types that were not reviewed."""
-    never = [name for name in types if package_of(name) in NEVER_TRUSTED and not _is_unnamed(name)]
-    if never:
-        return f"no model of bakeoff holds {', '.join(never)}, and it is not read, whatever is trusted."
-    unnamed = [name for name in types if _is_unnamed(name)]
-    if unnamed:
-        return (
-            f"{', '.join(unnamed)} cannot be built from a file, whatever is trusted: leave it out of what the learner "
-            "keeps, by __getstate__, or keep no model with tracking.models=false."
-        )
-    packages = sorted({package_of(name) for name in types})
-    return f"if you trust it, add trust=[{','.join(packages)}], or keep no model with tracking.models=false."
-
-
-def _is_unnamed(name: str) -> bool:
-    """Return whether a type of the standard library, such as that of locks, is not found under its name."""
-    if package_of(name) not in sys.stdlib_module_names:
-        return False
-    module, _, attribute = name.rpartition(".")
-    # Nothing is imported here: the file of a model may name any module.
-    return module in sys.modules and not hasattr(sys.modules[module], attribute)
 
 
 def package_of(name: str) -> str:

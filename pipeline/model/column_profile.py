@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,9 +33,9 @@ class ColumnProfile:
     n_missing : int
     minimum, maximum : float or None
         Of numbers; of dates in days since 1970-01-01. None for other kinds, and if all cells are missing.
-    edges : tuple of float, ascending
+    edges : list of float, ascending
         The distinct deciles above the minimum, at most 9; of more than 10,000 cells, about the deciles.
-    counts : tuple of int
+    counts : list of int
         The number of cells x below the first edge, with ``edges[i - 1] <= x < edges[i]``, and from the last edge.
     values : mapping of str to int
         Value of a nominal or ordered column -> number of cells; values without cells are included.
@@ -46,31 +46,14 @@ class ColumnProfile:
     n_missing: int
     minimum: float | None = None
     maximum: float | None = None
-    edges: tuple[float, ...] = ()
-    counts: tuple[int, ...] = ()
+    edges: Sequence[float] = field(default_factory=list)
+    counts: Sequence[int] = field(default_factory=list)
     values: Mapping[str, int] = field(default_factory=dict)
-
-    @property
-    def n_present(self) -> int:
-        """The number of cells that are not missing."""
-        return self.n - self.n_missing
 
     @property
     def is_number(self) -> bool:
         """Whether the cells are numbers or dates, so that they have a range."""
         return self.kind in NUMBER_KINDS
-
-    def count_in_bins(self, column: pd.Series[Any]) -> np.ndarray:
-        """Return how many cells of another column are in each bin of this one, shape (n_bins,); missing ones in none.
-
-        Parameters
-        ----------
-        column : Series of shape (m,)
-            Numbers or dates.
-        """
-        numbers = to_numbers(column)
-        bins = np.searchsorted(self.edges, numbers[~np.isnan(numbers)], side="right")
-        return np.bincount(bins, minlength=len(self.edges) + 1)
 
 
 def profile_column(column: pd.Series[Any], kind: str) -> ColumnProfile:
@@ -82,11 +65,31 @@ def profile_column(column: pd.Series[Any], kind: str) -> ColumnProfile:
         Of a dataset: numbers, categories, dates or text.
     kind : str
     """
-    if kind in NUMBER_KINDS:
-        return _profile_numbers(to_numbers(column), kind)
+    n = len(column)
+    n_missing = int(column.isna().sum())
     if kind in VALUE_KINDS:
-        return _profile_values(column, kind)
-    return ColumnProfile(kind, len(column), int(column.isna().sum()))
+        categories = column.cat.categories
+        # The code of a missing cell is -1, which becomes the first place.
+        counts = np.bincount(column.cat.codes.to_numpy(dtype=np.int64) + 1, minlength=len(categories) + 1)
+        values = dict(zip(map(str, categories), counts[1:].tolist(), strict=True))
+        return ColumnProfile(kind, n, n_missing, values=values)
+    if kind not in NUMBER_KINDS or n_missing == n:
+        return ColumnProfile(kind, n, n_missing)
+    numbers = to_numbers(column)
+    present = numbers[~np.isnan(numbers)]
+    minimum = float(present.min())
+    # Bins need not contain exactly a tenth of the cells, and sorting all of them is slower than counting.
+    ordered = np.sort(present[:: -(-len(present) // MAX_SORTED_CELLS)])
+    deciles = np.unique(ordered[np.arange(1, N_BINS) * len(ordered) // N_BINS])
+    edges = deciles[deciles > minimum].tolist()
+    counts_of_bins = count_in_bins(edges, present).tolist()
+    return ColumnProfile(kind, n, n_missing, minimum, float(present.max()), edges, counts_of_bins)
+
+
+def count_in_bins(edges: Sequence[float], numbers: np.ndarray) -> np.ndarray:
+    """Return how many of some numbers are in each bin, shape (len(edges) + 1,); missing ones are in none."""
+    bins = np.searchsorted(edges, numbers[~np.isnan(numbers)], side="right")
+    return np.bincount(bins, minlength=len(edges) + 1)
 
 
 def to_numbers(column: pd.Series[Any]) -> np.ndarray:
@@ -95,42 +98,3 @@ def to_numbers(column: pd.Series[Any]) -> np.ndarray:
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
     seconds = column.to_numpy(dtype="datetime64[s]").astype(np.float64)  # (n,)
     return np.where(column.isna(), np.nan, seconds / SECONDS_PER_DAY)
-
-
-def _profile_numbers(numbers: np.ndarray, kind: str) -> ColumnProfile:
-    present = numbers[~np.isnan(numbers)]
-    n = len(numbers)
-    n_present = len(present)
-    if n_present == 0:
-        return ColumnProfile(kind, n, n)
-    # Bins need not contain exactly a tenth of the cells, and sorting all of them is slower than counting.
-    step = -(-n_present // MAX_SORTED_CELLS)
-    ordered = np.sort(present[::step])
-    minimum = float(ordered[0] if step == 1 else present.min())
-    deciles = np.unique(ordered[np.arange(1, N_BINS) * len(ordered) // N_BINS])
-    edges = deciles[deciles > minimum]
-    places = np.searchsorted(ordered, edges) if step == 1 else _count_below(present, edges)
-    counts = np.diff(np.concatenate(([0], places, [n_present])))
-    return ColumnProfile(
-        kind,
-        n,
-        n - n_present,
-        minimum=minimum,
-        maximum=float(present.max()),
-        edges=tuple(edges.tolist()),
-        counts=tuple(counts.tolist()),
-    )
-
-
-def _count_below(numbers: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Return the number of cells below each edge, shape (n_edges,)."""
-    return np.array([np.count_nonzero(numbers < edge) for edge in edges], dtype=np.int64)
-
-
-def _profile_values(column: pd.Series[Any], kind: str) -> ColumnProfile:
-    codes = column.cat.codes.to_numpy()  # (n,)
-    categories = [str(value) for value in column.cat.categories]
-    # The code of a missing cell is -1, which becomes the first place.
-    counts = np.bincount(codes.astype(np.int64) + 1, minlength=len(categories) + 1)
-    values = dict(zip(categories, counts[1:].tolist(), strict=True))
-    return ColumnProfile(kind, len(codes), int(counts[0]), values=values)

@@ -12,8 +12,8 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from sklearn.exceptions import InconsistentVersionWarning
 
-from bakeoff.pipeline.model.allowed_types import list_own_packages, list_types, trusted_types
-from bakeoff.pipeline.model.own_code import make_importable
+from bakeoff.pipeline.model.allowed_types import UntrustedType, list_own_packages, trusted_types
+from bakeoff.pipeline.model.own_code import compare_code
 
 FREE_BYTES = 1 << 28
 """What an archive may unpack to, however small it is."""
@@ -25,10 +25,12 @@ SCHEMA = "schema.json"
 MAX_VISITS = 10_000_000
 """How often skops may look at a node: at one that many others share it looks once for each way that leads to it."""
 ID_KEY = "__id__"
+MODEL_FILE_NAME = "model.skops"
+"""The name of the file of a model in MLflow."""
 
 
-class UnsafeArchive(Exception):
-    """The archive of a model would unpack to very much."""
+class UnreadableEstimator(Exception):
+    """The file is unsafe to unpack, or cannot be read with the packages that are installed here."""
 
 
 def require_bounded_archive(dumped: bytes) -> None:
@@ -45,7 +47,7 @@ def require_bounded_archive(dumped: bytes) -> None:
 
     Raises
     ------
-    UnsafeArchive
+    UnreadableEstimator
     """
     limit = FREE_BYTES + MAX_RATIO * len(dumped)
     total = 0
@@ -58,7 +60,7 @@ def require_bounded_archive(dumped: bytes) -> None:
                 _require_within(total, limit)
         schema = json.loads(archive.read(SCHEMA)) if SCHEMA in archive.namelist() else {}
     if _count_visits(schema, {}) > MAX_VISITS:
-        raise UnsafeArchive(f"its parts share one another in more than {MAX_VISITS:,} ways")
+        raise UnreadableEstimator(f"its parts share one another in more than {MAX_VISITS:,} ways")
 
 
 def _count_visits(node: Any, known: dict[Any, int]) -> int:
@@ -83,40 +85,7 @@ def _list_inner(archive: ZipFile, member: ZipInfo) -> list[ZipInfo]:
 
 def _require_within(total: int, limit: int) -> None:
     if total > limit:
-        raise UnsafeArchive(f"it would unpack to more than {limit:,} bytes, which no model of its size does")
-
-
-MODEL_FILE_NAME = "model.skops"
-"""The name of the file of a model in MLflow."""
-
-
-class UnreadableEstimator(Exception):
-    """The file cannot be read with the packages that are installed here."""
-
-
-def read_dump(folder: Path) -> bytes:
-    """Return the content of the file.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder of an MLflow model in the skops format.
-
-    Raises
-    ------
-    UnreadableEstimator
-        There is no such file, because another program stored the model, or it was deleted; or it is no archive, or one
-        that would unpack to far more than it holds.
-    """
-    file = folder / MODEL_FILE_NAME
-    if not file.is_file():
-        raise UnreadableEstimator(f"there is no {MODEL_FILE_NAME} in {folder}: it was deleted, or never stored")
-    dumped = file.read_bytes()
-    try:
-        require_bounded_archive(dumped)
-    except (UnsafeArchive, BadZipFile, NotImplementedError, RuntimeError, ValueError) as error:
-        raise UnreadableEstimator(_first_line(error)) from error
-    return dumped
+        raise UnreadableEstimator(f"it would unpack to more than {limit:,} bytes, which no model of its size does")
 
 
 def read_estimator(folder: Path, types: Sequence[str]) -> Any:
@@ -133,13 +102,11 @@ def read_estimator(folder: Path, types: Sequence[str]) -> Any:
     ------
     UnreadableEstimator
     """
-    return _build(read_dump(folder), types)
+    return _build(_read_dump(folder), types)
 
 
 def read_reviewed_estimator(folder: Path, trust: Sequence[str] = ()) -> tuple[Any, list[str]]:
     """Read a fitted estimator, and trust only reviewed types, regardless of the files of the model.
-
-    The code of a trusted package that is stored with the model is used where the package is not importable.
 
     Parameters
     ----------
@@ -160,18 +127,30 @@ def read_reviewed_estimator(folder: Path, trust: Sequence[str] = ()) -> tuple[An
     UntrustedType
         The estimator holds a type that is not trusted.
     MissingCode
-        The code of a trusted package is not there.
+        A trusted package cannot be imported.
     UnreadableEstimator
-        Another version of skops, scikit-learn or a package of the user wrote what this one cannot read.
+        It is no archive, or one that would unpack to far more than it holds, or another version of skops, scikit-learn
+        or a package of the user wrote what this one cannot read.
     """
-    dumped = read_dump(folder)
+    dumped = _read_dump(folder)
     try:
-        list_types(dumped)
+        types = trusted_types(dumped, trust)
+    except UntrustedType:
+        raise
     except Exception as error:
         raise UnreadableEstimator(_first_line(error)) from error
-    types = trusted_types(dumped, trust)
-    notes = make_importable(list_own_packages(types), folder)
+    notes = compare_code(list_own_packages(types), folder)
     return _build(dumped, types), notes
+
+
+def _read_dump(folder: Path) -> bytes:
+    """Return the content of the file of a model, if it is an archive that is safe to unpack."""
+    dumped = (folder / MODEL_FILE_NAME).read_bytes()
+    try:
+        require_bounded_archive(dumped)
+    except (BadZipFile, NotImplementedError, RuntimeError, ValueError) as error:
+        raise UnreadableEstimator(_first_line(error)) from error
+    return dumped
 
 
 def _build(dumped: bytes, types: Sequence[str]) -> Any:
@@ -181,10 +160,9 @@ def _build(dumped: bytes, types: Sequence[str]) -> Any:
         # Other versions are reported in a separate line.
         warnings.simplefilter("ignore", InconsistentVersionWarning)
         try:
-            estimator = skops.io.loads(dumped, trusted=list(types))
+            return skops.io.loads(dumped, trusted=list(types))
         except Exception as error:
             raise UnreadableEstimator(_first_line(error)) from error
-    return estimator
 
 
 def _first_line(error: Exception) -> str:

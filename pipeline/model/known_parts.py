@@ -6,9 +6,8 @@ a word may choose another type of part, such as the metric of neighbours; only t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from functools import cache
-from inspect import isclass, isroutine, signature
+from collections.abc import Collection, Iterator, Mapping
+from inspect import isclass, isroutine
 from typing import Any
 
 import numpy as np
@@ -150,11 +149,6 @@ def _has_default_words(part: Any, name: str) -> bool:
     """Return whether a part is a known learner whose parameters that are words have their defaults."""
     if name not in KNOWN_LEARNERS:
         return False
-    defaults = _read_defaults(part.__class__)
+    defaults = type(part)().get_params(deep=False)
     words = {key: value for key, value in part.get_params(deep=False).items() if isinstance(value, str)}
-    return all(defaults.get(key) == value for key, value in words.items())
-
-
-@cache
-def _read_defaults(target: Callable[..., Any]) -> dict[str, Any]:
-    return {name: parameter.default for name, parameter in signature(target).parameters.items()}
+    return all(defaults[key] == value for key, value in words.items())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +10,6 @@ from typing import TYPE_CHECKING, Any, final
 import pandas as pd
 
 from bakeoff.pipeline.config.nodes import load_bounded_yaml
-from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.model.allowed_types import find_untrusted
 from bakeoff.pipeline.model.estimator_file import read_estimator
 from bakeoff.pipeline.model.training_record import TRAINING_FILE, parse_record
 
@@ -21,8 +18,6 @@ if TYPE_CHECKING:
 
 LOADER_MODULE = "bakeoff.pipeline.model.pyfunc"
 MLMODEL_FILE = "MLmodel"
-PERMISSION = "MLFLOW_ALLOW_PICKLE_DESERIALIZATION"
-"""The variable by which users of MLflow forbid models to run custom code."""
 
 
 @final
@@ -59,29 +54,10 @@ def _load_pyfunc(path: str) -> PythonFunction:
     folder = Path(path)
     flavors = load_bounded_yaml((folder / MLMODEL_FILE).read_text(encoding="utf-8"), MLMODEL_FILE)["flavors"]
     types = flavors["sklearn"].get("skops_trusted_types") or []
-    _require_permission(types)
     record = parse_record((folder / TRAINING_FILE).read_text(encoding="utf-8"))
     return PythonFunction(Model(read_estimator(folder, types), record))
 
 
-def _require_permission(types: Sequence[str]) -> None:
-    """Reject types that were not reviewed, where the user of MLflow has forbidden models to run code of their own."""
-    untrusted = find_untrusted(types, ())
-    is_forbidden = os.environ.get(PERMISSION, "true").strip().lower() in ("false", "0")
-    if untrusted and is_forbidden:
-        raise UserError(
-            f"{PERMISSION}=false, and the model needs code that runs when it is loaded: {', '.join(untrusted)}. Load "
-            "it with bakeoff and trust=[PACKAGE], or set the variable to true."
-        )
-
-
-def _make_frame(data: Any, features: tuple[str, ...]) -> pd.DataFrame:
-    if isinstance(data, pd.DataFrame):
-        return data
+def _make_frame(data: Any, features: Sequence[str]) -> pd.DataFrame:
     frame = pd.DataFrame(data)
-    has_names = not isinstance(frame.columns, pd.RangeIndex)
-    if has_names:
-        return frame
-    if frame.shape[1] != len(features):
-        raise UserError(f"the rows have {frame.shape[1]} columns without names; the model needs {len(features)}.")
-    return frame.set_axis(list(features), axis=1)
+    return frame.set_axis(list(features), axis=1) if isinstance(frame.columns, pd.RangeIndex) else frame

@@ -128,7 +128,7 @@ class Model:
         UserError
             As for `predict`.
         """
-        return tuple(compare_rows(self.record, convert_rows(self.record, rows)).sentences)
+        return tuple(found.sentence for found in compare_rows(self.record, convert_rows(self.record, rows)))
 
     def describe(self) -> str:
         """Return a line: which model this is, the rows that it was fitted on, and the score of its run."""

@@ -161,7 +161,6 @@ def _make_model(result: JobResult) -> Model:
         run_name=prepared.description.name,
         dataset_config=prepared.description.dataset,
         scores=summarize_folds(prepared.experiment, result.folds),
-        n_folds=len(result.folds),
         versions=read_versions(),
     )
     return Model(result.model.predictor, record)

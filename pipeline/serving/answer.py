@@ -1,4 +1,4 @@
-"""The answer to a request: predictions, and content of the rows that was absent in training."""
+"""Predictions for further rows, with content of the rows that was absent in training, for a file or a request."""
 
 from __future__ import annotations
 
@@ -10,71 +10,56 @@ from typing import Any
 
 import pandas as pd
 
-from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.model.further_rows import convert_rows
-from bakeoff.pipeline.model.row_report import compare_rows, describe_unknown_columns
+from bakeoff.pipeline.model.further_rows import convert_rows, make_rules
+from bakeoff.pipeline.model.row_report import collect_data, compare_rows, describe_unknown_columns
 from bakeoff.pipeline.model.served_model import Model, predict_table
-from bakeoff.pipeline.serving.request_rows import CSV_TYPE, JSON_TYPE, UNPROCESSABLE, RequestError, RequestRows
-from bakeoff.pipeline.tables.table_formats import describe_escapes, format_json, make_records, write_csv
+from bakeoff.pipeline.serving.request_rows import CSV_TYPE
+from bakeoff.pipeline.tables.table_formats import format_json, make_records, write_csv
 
-NOTES_HEADER = "X-Bakeoff-Notes"
 MAX_HEADER_BYTES = 4096
 """Of the notes beside an answer in CSV: clients accept headers of limited length."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Predictions for the rows of a request.
+    """Predictions for some rows.
 
     Attributes
     ----------
     predictions : DataFrame of shape (m, 1 or 1 + c)
-    notes : tuple of str
+    notes : list of str
         A sentence each about what the rows hold that training did not.
     differences : mapping of str to mapping
         The same as data: column -> difference -> numbers.
     """
 
     predictions: pd.DataFrame
-    notes: tuple[str, ...]
+    notes: list[str]
     differences: Mapping[str, Mapping[str, Any]]
 
 
-def answer_rows(model: Model, rows: RequestRows) -> Answer:
-    """Predict for the rows of a request.
+def answer_rows(model: Model, rows: pd.DataFrame, layout: Mapping[str, Any]) -> Answer:
+    """Predict for some rows, and compare them with the training rows.
 
     Parameters
     ----------
     model : Model
-    rows : RequestRows
+    rows : DataFrame of shape (m, at least d)
+        As spelled in a file, or typed.
+    layout : mapping of str to object
+        Keys of a file, which count before those of the training file.
 
     Raises
     ------
-    RequestError
+    UserError
         The rows lack a column, or hold cells of another kind than in training.
     """
-    try:
-        converted = convert_rows(model.record, rows.frame)
-        predictions = predict_table(model.estimator, converted.frame)
-    except UserError as error:
-        raise RequestError(UNPROCESSABLE, describe_refusal(error)) from None
-    report = compare_rows(model.record, converted)
-    unknown = describe_unknown_columns(model.record, [str(name) for name in rows.frame.columns])
-    notes = (*rows.notes, *([unknown] if unknown else []), *report.sentences)
-    return Answer(predictions, notes, report.to_data())
-
-
-def describe_refusal(error: UserError) -> str:
-    """Return a sentence without the keys of a dataset, which a client does not have.
-
-    Examples
-    --------
-    >>> describe_refusal(UserError("'age' was numeric, but 'x' is not a number; add dataset.na_values=[x]."))
-    "'age' was numeric, but 'x' is not a number."
-    """
-    sentence = str(error)
-    cause, separator, cure = sentence.partition("; ")
-    return f"{cause}." if separator and "dataset." in cure else sentence
+    converted = convert_rows(model.record, rows, make_rules(model.record, layout))
+    predictions = predict_table(model.estimator, converted.frame)
+    differences = compare_rows(model.record, converted)
+    unknown = describe_unknown_columns(model.record, [str(name) for name in rows.columns])
+    notes = [unknown, *(difference.sentence for difference in differences)]
+    return Answer(predictions, [note for note in notes if note], collect_data(differences))
 
 
 def format_answer(answer: Answer, content_type: str) -> str:
@@ -83,59 +68,18 @@ def format_answer(answer: Answer, content_type: str) -> str:
         text = StringIO()
         write_csv(answer.predictions, text)
         return text.getvalue()
-    body = {
-        "predictions": list(make_records(answer.predictions)),
-        "notes": [*answer.notes],
-        "differences": answer.differences,
-    }
-    return format_json(body)
+    records = list(make_records(answer.predictions))
+    return format_json({"predictions": records, "notes": answer.notes, "differences": answer.differences})
 
 
-def list_csv_notes(answer: Answer) -> tuple[str, ...]:
-    """Return the notes of an answer in CSV, whose labels may be escaped."""
-    sentence = describe_escapes(answer.predictions)
-    return (*answer.notes, sentence) if sentence else answer.notes
-
-
-def format_notes(notes: tuple[str, ...]) -> str:
+def format_notes(notes: list[str]) -> str:
     """Return notes as the value of a header: a list of JSON in ASCII, as many of them as fit.
 
     Examples
     --------
-    >>> format_notes(("age: 1 of 2 cells are missing; none was missing in training.",))
+    >>> format_notes(["age: 1 of 2 cells are missing; none was missing in training."])
     '["age: 1 of 2 cells are missing; none was missing in training."]'
     """
-    for n_kept in range(len(notes), 0, -1):
-        kept = [*notes[:n_kept]]
-        if n_kept < len(notes):
-            kept.append(f"and {len(notes) - n_kept} more")
-        if len(json.dumps(kept)) <= MAX_HEADER_BYTES:
-            return json.dumps(kept)
-    return json.dumps([f"{len(notes)} notes, which are too long for a header"])
-
-
-def choose_type(accept: str) -> str:
-    """Return the type of an answer: CSV if the client prefers it, else JSON.
-
-    Examples
-    --------
-    >>> [choose_type(accept) for accept in ("", "*/*", "text/csv", "text/csv;q=0.5, application/json")]
-    ['application/json', 'application/json', 'text/csv', 'application/json']
-    """
-    preference = {JSON_TYPE: 0.0, CSV_TYPE: 0.0}
-    for item in accept.split(","):
-        name, *parameters = [part.strip().lower() for part in item.split(";")]
-        if name in preference:
-            preference[name] = _read_quality(parameters)
-    return CSV_TYPE if preference[CSV_TYPE] > preference[JSON_TYPE] else JSON_TYPE
-
-
-def _read_quality(parameters: list[str]) -> float:
-    for parameter in parameters:
-        name, _, value = parameter.partition("=")
-        if name == "q":
-            try:
-                return float(value)
-            except ValueError:
-                return 0.0
-    return 1.0
+    while len(json.dumps(notes)) > MAX_HEADER_BYTES:
+        notes = notes[:-1]
+    return json.dumps(notes)

@@ -9,9 +9,9 @@ from pathlib import Path
 import pandas as pd
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.model.further_rows import convert_rows, hiding_groups, make_rules, read_rows
-from bakeoff.pipeline.model.row_report import compare_rows, describe_unknown_columns
-from bakeoff.pipeline.model.served_model import Model, list_outputs, predict_table
+from bakeoff.pipeline.model.further_rows import hiding_groups, read_rows
+from bakeoff.pipeline.model.served_model import Model, list_outputs
+from bakeoff.pipeline.serving.answer import answer_rows
 from bakeoff.pipeline.serving.request import PredictRequest
 from bakeoff.pipeline.stages.dataset import require_file
 from bakeoff.pipeline.stages.dataset.files import list_dataset_files
@@ -64,23 +64,13 @@ def predict_file(request: PredictRequest) -> FilePredictions:
         require_table_output(given, list_dataset_files(model.record.dataset_config), store_paths)
         raw = read_rows(request.file, request.layout, model.record)
         ids = _choose_identifiers(raw.frame, model, request.ids)
-        predictions, notes = _predict_rows(model, raw.frame, request)
-    table = pd.concat([ids.reset_index(drop=True), predictions.reset_index(drop=True)], axis=1)
-    said = [model.describe(), *model.notes, *raw.notes, *notes, describe_escaped_text(table, target)]
+        answer = answer_rows(model, raw.frame, request.layout)
+    table = pd.concat([ids.reset_index(drop=True), answer.predictions], axis=1)
+    said = [model.describe(), *model.notes, *raw.notes, *answer.notes, describe_escaped_text(table, target)]
     # The predictions are written at the end only, so that an error does not change the file of an earlier command.
     write_table(table, target)
     shown = tuple(note.replace("dataset.", "") for note in said if note)
-    return FilePredictions(target, len(predictions), tuple(map(str, ids)), shown)
-
-
-def _predict_rows(model: Model, frame: pd.DataFrame, request: PredictRequest) -> tuple[pd.DataFrame, list[str]]:
-    """Return the predictions for a table as spelled in the file, and sentences about content absent in training."""
-    record = model.record
-    rows = convert_rows(record, frame, make_rules(record, request.layout))
-    predictions = predict_table(model.estimator, rows.frame)
-    report = compare_rows(record, rows)
-    unknown = describe_unknown_columns(record, [str(name) for name in frame.columns])
-    return predictions, [unknown, *report.sentences, report.describe_test()]
+    return FilePredictions(target, len(table), tuple(map(str, ids)), shown)
 
 
 def _choose_identifiers(frame: pd.DataFrame, model: Model, given: Sequence[str] | None) -> pd.DataFrame:

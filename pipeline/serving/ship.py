@@ -285,7 +285,6 @@ def _make_record(run: LoadedRun, model: FittedModel) -> TrainingRecord:
         run_name=stored.name,
         dataset_config=run.spec["dataset"],
         scores={name: stored.metrics[name] for name in names},
-        n_folds=len(run.splits.folds),
         versions=read_versions(),
     )
 

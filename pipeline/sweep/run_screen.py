@@ -21,7 +21,7 @@ from bakeoff.pipeline.checks.cells import note_memory
 from bakeoff.pipeline.config.requests import DEFAULT_EXPERIMENT, list_store_words
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.identity.config_hash import describe_unidentified
-from bakeoff.pipeline.model.training_record import count_rows
+from bakeoff.pipeline.model.training_record import count_rows, describe_rows
 from bakeoff.pipeline.sweep.job import JobResult, PreparedJob
 from bakeoff.pipeline.tables.terminal import print_table
 from bakeoff.pipeline.text.secrets import find_references, hide_secrets
@@ -100,7 +100,7 @@ class RunScreen:
             self._out.print(pruned)
         for sentence in (*describe_tuning(folds, model), *describe_run_lines(experiment, folds, model)):
             self._out.print(escape(sentence))
-        self._out.print(f"model: {count_rows(experiment, model).describe()}")
+        self._out.print(f"model: {describe_rows(**count_rows(experiment, model))}")
         # Most folds cause the same warnings, so each is printed once.
         warnings = {warning for fold in folds for warning in fold.model.warnings}
         for warning in sorted(warnings):

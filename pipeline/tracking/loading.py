@@ -145,13 +145,7 @@ def _read_estimator(
     try:
         return read_reviewed_estimator(folder, trust)
     except UntrustedType as error:
-        packages = ", ".join(error.packages)
-        if error.is_never_trusted:
-            raise UserError(f"{title} is refused: {error}") from None
-        raise UserError(
-            f"{title} needs code that runs when it is loaded: {', '.join(error.types)}. If you trust {packages}, add "
-            f"trust=[{','.join([*trust, *error.packages])}]."
-        ) from None
+        raise UserError(f"{title} {error}") from None
     except MissingCode as error:
         raise UserError(f"{title} cannot be used: {error}.") from None
     except UnreadableEstimator as error:

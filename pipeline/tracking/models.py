@@ -6,7 +6,6 @@ import importlib
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,7 +61,7 @@ def save_model(
     record : mlflow.models.Model
         The record with the id of the model, which is completed here.
     training : TrainingRecord
-        The record written next to the estimator, with the packages whose code the estimator needs.
+        The record written next to the estimator.
     trust : sequence of str
         Packages whose types the estimator may hold.
 
@@ -77,7 +76,6 @@ def save_model(
     dumped = skops.io.dumps(estimator)
     types = trusted_types(dumped, trust)
     packages = list_own_packages(types)
-    training = replace(training, trust=tuple(packages))
     (folder / MODEL_FILE_NAME).write_bytes(dumped)
     (folder / TRAINING_FILE).write_text(format_record(training), encoding="utf-8")
     for name, text in environment_files().items():

@@ -223,7 +223,6 @@ class MLflowRun:
             run_name=self._description.name,
             dataset_config=self._description.dataset,
             scores=self._means,
-            n_folds=len(self._folds),
             versions=provenance.read_versions(),
         )
 

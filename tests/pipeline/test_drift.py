@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from bakeoff.pipeline.model.column_profile import profile_column
+from bakeoff.pipeline.model.column_profile import count_in_bins, profile_column
 from bakeoff.pipeline.model.drift import (
     ALPHA,
     MIN_EXPECTED_CELLS,
@@ -55,7 +55,7 @@ def draw_drifts(draw: Draw, n: int, m: int, repeats: int) -> list[Drift]:
     drifts = []
     for _ in range(repeats):
         profile = profile_column(pd.Series(draw(generator, n)), "numeric")
-        further = profile.count_in_bins(pd.Series(draw(generator, m)))
+        further = count_in_bins(profile.edges, draw(generator, m))
         drifts.append(measure(list(profile.counts), further.tolist(), has_tenths=True))
     return drifts
 

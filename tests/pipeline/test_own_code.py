@@ -1,4 +1,4 @@
-"""The code that a model stores: its own files, and no others."""
+"""The code that is stored with a model is compared with the code here, and not run."""
 
 from __future__ import annotations
 
@@ -7,44 +7,32 @@ from pathlib import Path
 
 import pytest
 
-from bakeoff.pipeline.model.own_code import CODE_FOLDER, MissingCode, make_importable
+from bakeoff.pipeline.model.own_code import CODE_FOLDER, MissingCode, compare_code
 
 
 @pytest.fixture
-def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def stored(tmp_path: Path) -> Path:
     """Return the folder of the code of a model."""
-    monkeypatch.setattr(sys, "path", list(sys.path))
     folder = tmp_path / "model" / CODE_FOLDER
     folder.mkdir(parents=True)
     return folder
 
 
-def find_copy() -> Path:
-    """Return the folder that was added to the path of imports."""
-    return Path(sys.path[-1])
-
-
-def test_links_in_the_code_of_a_model_are_not_followed(stored: Path, tmp_path: Path) -> None:
-    outside = tmp_path / "outside"
-    outside.mkdir()
-    (outside / "private.py").write_text("SECRET = 1\n")
-    package = stored / "code_of_a_model"
-    package.mkdir()
-    (package / "__init__.py").write_text("")
-    (package / "linked.py").symlink_to(outside / "private.py")
-    (package / "folder").symlink_to(outside)
-    make_importable(["code_of_a_model"], stored.parent)
-    copied = {path.relative_to(find_copy()).as_posix() for path in find_copy().rglob("*")}
-    assert copied == {"code_of_a_model", "code_of_a_model/__init__.py"}
-
-
-@pytest.mark.parametrize("name", ["linked_package", "linked_package.py"])
-def test_a_package_that_is_a_link_is_not_stored_with_the_model(stored: Path, tmp_path: Path, name: str) -> None:
-    outside = tmp_path / "outside"
-    outside.mkdir()
-    (outside / "__init__.py").write_text("")
-    (stored / name).symlink_to(outside / "__init__.py" if name.endswith(".py") else outside)
+def test_stored_code_is_not_run_where_the_package_is_not_here(stored: Path) -> None:
+    (stored / "code_of_a_model.py").write_text("raise SystemExit\n")
     before = list(sys.path)
-    with pytest.raises(MissingCode, match="needs the package 'linked_package'"):
-        make_importable(["linked_package"], stored.parent)
+    with pytest.raises(MissingCode, match="needs the package 'code_of_a_model'"):
+        compare_code(["code_of_a_model"], stored.parent)
     assert sys.path == before
+
+
+def test_code_that_differs_from_the_stored_code_is_reported(
+    stored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "changed_code.py").write_text("DIGITS = 1\n")
+    (stored / "changed_code.py").write_text("DIGITS = 1\n")
+    assert compare_code(["changed_code"], stored.parent) == []
+    (stored / "changed_code.py").write_text("DIGITS = 2\n")
+    (note,) = compare_code(["changed_code"], stored.parent)
+    assert note.startswith("the code of changed_code that is used differs")
