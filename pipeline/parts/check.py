@@ -108,15 +108,14 @@ def _judge_runs(part: PartFile, name: str, first: TrialRun, second: TrialRun) ->
     if not fault and part.group == "metric":
         return _judge_metric(name, first)
     if not fault and part.group == "evaluation":
-        fault = _find_broken_promise(first)
+        fault = _find_broken_order(first)
     if not fault and part.group in FITTED_GROUPS and _depends_on_other_rows(first):
         fault = "a row is predicted differently alone and among others; learn whatever rows share in fit"
     if fault:
         return Finding(WRONG, name, fault)
     headline = first.prepared.experiment.headline
     mean = np.mean([fold.scores[f"test_{headline}"] for fold in first.result.folds])
-    pictures = "".join(f", {file} ({len(content):,} bytes)" for file, content in first.pictures.items())
-    return Finding(OK, name, f"{headline} {format_score(float(mean))} on test rows, in both runs{pictures}")
+    return Finding(OK, name, f"{headline} {format_score(float(mean))} on test rows, in both runs")
 
 
 def _judge_metric(name: str, run: TrialRun) -> Finding:
@@ -130,24 +129,16 @@ def _judge_metric(name: str, run: TrialRun) -> Finding:
     perfect = compute_score(metric, replace(predictions, **changes))
     score = compute_score(metric, predictions)
     shown = f"perfect predictions score {format_score(perfect)}, those of a learner {format_score(score)}"
-    if not np.isfinite([perfect, score]).all():
-        return Finding(WRONG, name, f"not a finite number: {shown}")
-    if perfect == score:
-        return Finding(NOTE, name, f"all predictions have the same score: {shown}")
-    if (perfect > score) != metric.greater_is_better:
-        cure = f"write greater_is_better: {str(not metric.greater_is_better).lower()}"
-        return Finding(WRONG, name, f"perfect predictions are not the best: {shown}; {cure}")
-    return Finding(OK, name, shown)
+    if perfect > score if metric.greater_is_better else perfect < score:
+        return Finding(OK, name, shown)
+    cure = f"write greater_is_better: {str(not metric.greater_is_better).lower()}, or correct the function"
+    return Finding(WRONG, name, f"perfect predictions are not the best: {shown}; {cure}")
 
 
-def _find_broken_promise(run: TrialRun) -> str:
-    """Return how splits break what their class promises, where neither the splitter nor the audit refuses it."""
-    experiment = run.prepared.experiment
-    times = experiment.dataset.times
+def _find_broken_order(run: TrialRun) -> str:
+    """Return that splits train on later rows although their class keeps the order, which no other check refuses."""
+    times = run.prepared.experiment.dataset.times
     for split in run.prepared.splits.folds:
-        n_repeated = len(split.train) - len(np.unique(split.train))
-        if n_repeated and not experiment.splitter.repeats_rows:
-            return f"{n_repeated} training rows are repeated; set the class variable repeats_rows = True"
         fitted = np.concatenate([split.train, split.validation])
         if times is not None and times[fitted].max() > times[split.test].min():
             return "keeps_order is true, but a split trains on rows that are later than some of its test rows"

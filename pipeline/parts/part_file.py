@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,12 +12,8 @@ from bakeoff.pipeline.config.options import CONF, GROUPS, OWN_GROUPS, SUFFIX, fi
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.words import expand_home
 
-OTHER_WAYS: Mapping[str, str] = {
-    "space": "`bakeoff check` of the learner of that name checks its space",
-    "experiment": "`bakeoff plan -m experiment={name}` checks it",
-    "search": "`bakeoff plan -m search={name}` checks it",
-}
-"""Groups that describe no object -> the check of their files."""
+PART_GROUPS = tuple(group for group in (*GROUPS, *OWN_GROUPS) if group not in ("space", "experiment", "search"))
+"""The groups whose files describe an object."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,22 +115,12 @@ def find_files(request: CheckRequest) -> Iterator[PartFile]:
 
 def _find_paths(word: str) -> list[Path]:
     """Return the files that a word names, each in a folder of its group."""
-    groups = (*GROUPS, *OWN_GROUPS)
     path = expand_home(word)
-    if path.is_dir():
-        found = [file for file in sorted(path.rglob(f"*{SUFFIX}")) if file.parent.name in groups]
-        found = [file for file in found if file.parent.name not in OTHER_WAYS]
-        if not found:
-            raise UserError(f"there is no file of a part in {word}, such as {word}/learner/NAME{SUFFIX}.")
-        return found
-    if not path.is_file():
-        raise UserError(f"there is no file {word!r}; name a file such as conf/learner/NAME{SUFFIX}.")
-    group = path.absolute().parent.name
-    if path.suffix != SUFFIX or group not in groups:
+    files = sorted(path.rglob(f"*{SUFFIX}")) if path.is_dir() else [path]
+    found = [file for file in files if file.absolute().parent.name in PART_GROUPS and file.suffix == SUFFIX]
+    if not found or not found[0].is_file():
         raise UserError(
-            f"{word!r} is not the file of an option: it must be GROUP/NAME{SUFFIX}, and GROUP one of "
-            f"{', '.join(groups)}."
+            f"there is no file of a part in {word!r}: it must be GROUP/NAME{SUFFIX}, and GROUP one of "
+            f"{', '.join(PART_GROUPS)}."
         )
-    if group in OTHER_WAYS:
-        raise UserError(f"{word!r} describes no part; {OTHER_WAYS[group].format(name=path.stem)}.")
-    return [path]
+    return found

@@ -1,16 +1,13 @@
-"""The files of a project of the user, written as a whole or not at all."""
+"""The files of a project with user-defined parts."""
 
 from __future__ import annotations
 
 import keyword
-import os
 import re
-import shutil
 import sys
 from dataclasses import dataclass, field
-from importlib.machinery import PathFinder
+from importlib.util import find_spec
 from pathlib import Path
-from tempfile import mkdtemp
 
 import bakeoff
 from bakeoff.pipeline.errors import UserError
@@ -96,35 +93,17 @@ def make_project(folder: Path) -> list[Path]:
     """
     folder = folder.absolute()
     package = name_package(folder)
-    _require_free(folder)
+    if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
+        raise UserError(f"{str(folder)!r} is a file, or a folder that holds files, which stay; choose another name.")
     try:
-        # The files appear together: a project that is half written would look like a whole one.
-        draft = Path(mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-        try:
-            _write_files(draft, package)
-            os.replace(draft, folder)
-        except BaseException:
-            shutil.rmtree(draft, ignore_errors=True)
-            raise
+        folder.mkdir(exist_ok=True)
+        _write_files(folder, package)
     except OSError as error:
         raise UserError(f"{str(folder)!r} cannot be written: {error.strerror or error}.") from error
     return sorted(file.relative_to(folder) for file in folder.rglob("*") if file.is_file())
 
 
-def _require_free(folder: Path) -> None:
-    if not folder.parent.is_dir():
-        raise UserError(f"there is no folder {str(folder.parent)!r}; make it first, or choose another place.")
-    if folder.is_dir() and not any(folder.iterdir()):
-        return
-    if folder.exists() or folder.is_symlink():
-        noun = "a folder that holds files" if folder.is_dir() else "a file"
-        raise UserError(f"{str(folder)!r} is {noun}, which stays as it is; choose another name.")
-
-
 def _write_files(folder: Path, package: str) -> None:
-    umask = os.umask(0)
-    os.umask(umask)
-    folder.chmod(0o777 & ~umask)  # folders of mkdtemp are closed to others
     for name, path in FILES.items():
         text = (TEMPLATE / f"{name}{SUFFIX}").read_text()
         text = text.replace(PACKAGE_MARK, package).replace(VERSION_MARK, bakeoff.__version__)
@@ -149,11 +128,6 @@ def _write_flowers(file: Path) -> None:
 
 
 def _is_installed(package: str) -> bool:
-    """Return whether a module of that name is found anywhere but in the current folder."""
-    if package in sys.stdlib_module_names or package in sys.builtin_module_names:
-        return True
-    here = os.getcwd()
-    elsewhere = [entry for entry in sys.path if entry and os.path.abspath(entry) != here]
-    found = PathFinder.find_spec(package, elsewhere)
-    # A folder without __init__.py is found too, and has no origin.
+    """Return whether a module of that name is found; a folder without __init__.py is found too, and has no origin."""
+    found = find_spec(package)
     return found is not None and found.origin is not None

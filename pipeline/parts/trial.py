@@ -70,13 +70,10 @@ class TrialRun:
     ----------
     prepared : PreparedJob
     result : JobResult
-    pictures : dict of str to bytes
-        The name of each file that its figures wrote -> the content.
     """
 
     prepared: PreparedJob
     result: JobResult
-    pictures: dict[str, bytes]
 
 
 def list_trials(part: PartFile, folder: Path, words: Sequence[str] = ()) -> list[Trial]:
@@ -130,12 +127,11 @@ def run_trial(trial: Trial) -> TrialRun:
     with TemporaryDirectory(prefix="bakeoff-") as name:
         for figure in prepared.figure_choice.figures:
             figure.save(Path(name), prepared.experiment, result.folds, result.model)
-        pictures = {file.name: file.read_bytes() for file in sorted(Path(name).iterdir())}
-    return TrialRun(prepared, result, pictures)
+    return TrialRun(prepared, result)
 
 
 def describe_difference(first: TrialRun, second: TrialRun) -> str:
-    """Return how two runs of a trial differ, in data, splits, any bit of a number, or figures; empty if not."""
+    """Return how two runs of a trial differ, in data, splits, or any bit of a number; empty if not."""
     experiment = first.prepared.experiment
     if experiment.dataset.digest() != second.prepared.experiment.dataset.digest():
         return "the dataset differs when it is loaded again, so that runs cannot be compared; draw from a fixed seed"
@@ -145,11 +141,11 @@ def describe_difference(first: TrialRun, second: TrialRun) -> str:
     model, other = (run.result.model.predictor for run in (first, second))
     comparisons = (compare_metrics(scores, again), compare_models(model, other, experiment.dataset))
     differences = [difference for comparison in comparisons for difference in comparison.differences]
-    if differences:
-        shown = f"{differences[0].name} is {differences[0].stored} and then {differences[0].now}"
-        cure = "draw from random_state alone, and write random_state: ${seed} into the file"
-        return f"two runs of the same job differ: {shown}; {cure}"
-    return "" if first.pictures == second.pictures else "the same run is drawn differently the second time"
+    if not differences:
+        return ""
+    shown = f"{differences[0].name} is {differences[0].stored} and then {differences[0].now}"
+    cure = "draw from random_state alone, and write random_state: ${seed} into the file"
+    return f"two runs of the same job differ: {shown}; {cure}"
 
 
 def _compose(part: PartFile, task: str, folder: Path, further: Sequence[str]) -> dict[str, Any]:

@@ -120,7 +120,7 @@ def ship(
         **find_store(results, tracking__uri, tracking__experiment),
     )
     with own_process_state():
-        shipped = ship_run(request, is_chosen=isinstance(run, SweepResult))
+        shipped = ship_run(request)
         model = load_model(shipped.word, request.tracking__uri, request.tracking__experiment, trust=request.trust)
     warn_of(shipped.remarks)
     return model

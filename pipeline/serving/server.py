@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 import socket
 from importlib.metadata import version
 from typing import TYPE_CHECKING
@@ -112,8 +113,8 @@ def describe_refusal(error: UserError) -> str:
     >>> describe_refusal(UserError("'age' was numeric, but 'x' is not a number; add dataset.na_values=[x]."))
     "'age' was numeric, but 'x' is not a number."
     """
-    cause, separator, cure = str(error).partition("; ")
-    return f"{cause}." if separator and "dataset." in cure else str(error)
+    cause, *cures = re.split(r"[;.] (?=[^;.]*dataset\.)", str(error))
+    return f"{cause}." if cures else cause
 
 
 async def read_body(request: Request) -> bytes:

@@ -20,12 +20,11 @@ from bakeoff.pipeline.serving.request import ShipRequest
 from bakeoff.pipeline.stages.calibration import Calibration
 from bakeoff.pipeline.stages.splitting import Split, Splits
 from bakeoff.pipeline.stages.tuning import NoTuning
-from bakeoff.pipeline.text.numbers import format_score
 from bakeoff.pipeline.tracking.find_run import find_headline, find_run_id
 from bakeoff.pipeline.tracking.history import count_candidates, count_looks
 from bakeoff.pipeline.tracking.models import store_version
 from bakeoff.pipeline.tracking.provenance import read_versions
-from bakeoff.pipeline.tracking.registry import BEST, ModelName, find_alias, parse_model_name
+from bakeoff.pipeline.tracking.registry import ModelName, find_alias, parse_model_name
 from bakeoff.pipeline.tracking.store import Store, open_store
 from bakeoff.pipeline.tracking.stored_runs import StoredRun
 
@@ -103,7 +102,7 @@ CURE = (
 )
 
 
-def describe_choice(store: Store, run: StoredRun, *, is_best: bool) -> list[str]:
+def describe_choice(store: Store, run: StoredRun) -> list[str]:
     """Return why the score of a run may be too good, and how to obtain an honest one; nothing if it was the only one.
 
     The best of several scores is, on average, above the score that its configuration has on new rows.
@@ -112,8 +111,6 @@ def describe_choice(store: Store, run: StoredRun, *, is_best: bool) -> list[str]
     ----------
     store : Store
     run : StoredRun
-    is_best : bool
-        Whether the run was named as the best one of its experiment.
 
     References
     ----------
@@ -121,24 +118,14 @@ def describe_choice(store: Store, run: StoredRun, *, is_best: bool) -> list[str]
     performance evaluation. Journal of Machine Learning Research 11, 2079-2107.
     """
     headline = find_headline(run.params, run.metrics)
-    if headline is None:
-        return []
     digest = run.tags.get("dataset_digest", "")
     n_looks = count_looks(store, digest, run.tags.get("splits_digest", ""), run.tags.get("config_hash"))
-    if not is_best:
-        if n_looks < 2:
-            return []
-        return [
-            f"{n_looks} configurations have been scored on the test rows of this run; if it was chosen for its "
-            f"{headline}, that score is optimistic. {CURE}"
-        ]
     n_configurations = max(n_looks, count_candidates(store, digest))
-    if n_configurations < 2:
+    if headline is None or n_configurations < 2:
         return []
-    score = f"{headline} {format_score(run.metrics[headline])}"
     return [
-        f"{score} is optimistic: it chose this run, as the best of {n_configurations} configurations that were scored "
-        f"on these rows. {CURE}"
+        f"{n_configurations} configurations have been scored on these rows; if the run was chosen for its {headline}, "
+        f"that score is optimistic. {CURE}"
     ]
 
 
@@ -220,9 +207,7 @@ class ShippedModel:
         return str(self.name) if self.name.alias else f"{self.name}/{self.version}"
 
 
-def ship_run(
-    request: ShipRequest, announce: Callable[[str], None] = lambda sentence: None, *, is_chosen: bool = False
-) -> ShippedModel:
+def ship_run(request: ShipRequest, announce: Callable[[str], None] = lambda sentence: None) -> ShippedModel:
     """Fit the procedure of a finished run on all rows, store the model in the experiment of the run, and register it.
 
     The run does not change, and there is no new one. If the fit or a write fails, nothing stays.
@@ -232,8 +217,6 @@ def ship_run(
     request : ShipRequest
     announce : callable
         Receives a sentence before the fit, which may take long.
-    is_chosen : bool
-        Whether the run was chosen by its score, as the word ``best`` chooses it.
 
     Raises
     ------
@@ -250,7 +233,7 @@ def ship_run(
     record = _make_record(run, model)
     rows = f"{record.dataset}: {record.describe_rows()}"
     facts = (rows, *describe_procedure(run.experiment, model), *describe_score(run))
-    choice = describe_choice(store, run.stored, is_best=is_chosen or request.run == BEST)
+    choice = describe_choice(store, run.stored)
     previous = find_alias(store, name) if name.alias else None
     version = store_version(
         store,

@@ -173,15 +173,6 @@ class Unrepeatable(Splitter):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Repeating(Splitter):
-    """Repeats rows without saying so."""
-
-    def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield one split."""
-        yield np.repeat(np.arange(40), 2), np.arange(40, len(data.y))
-
-
-@dataclass(frozen=True, kw_only=True)
 class LateTraining(Splitter):
     """Says that it keeps order, and does not."""
 
@@ -230,17 +221,6 @@ class Titled(RunFigure):
 
         figure = Figure(figsize=(2, 1))
         figure.suptitle(run.experiment.headline)
-        return figure
-
-
-@dataclass(frozen=True, kw_only=True)
-class Changing(Titled):
-    """A figure that differs each time."""
-
-    def draw(self, run: Any) -> Any:
-        """Draw another number each time."""
-        figure = super().draw(run)
-        figure.suptitle(str(next(COUNTER)))
         return figure
 
 
