@@ -71,8 +71,12 @@ class PartFile:
             The file is not YAML or has the name of an option of bakeoff, or the job cannot be composed.
         """
         from bakeoff.pipeline.config.compose_job import compose_job
-        from bakeoff.pipeline.config.engine import ConfigSource
 
+        own = find_own_folder()
+        if own is None or own.resolve() != self.path.absolute().parent.parent.resolve():
+            raise UserError(
+                f"{str(self.path)!r} is not in conf/ of the current folder; start in the folder above conf/."
+            )
         keys = load_own_file(self.path)
         name = self.path.stem
         shipped = CONF / self.group / self.path.name
@@ -81,24 +85,12 @@ class PartFile:
         # Lists name metrics and figures, so that Hydra composes no files of theirs.
         choice = [] if self.group in OWN_GROUPS else [f"{self.group}={name}"]
         trust = [f"trust=[{','.join(self.trust)}]"]
-        spec = compose_job([*words, *choice, *trust], ConfigSource(folder=self._find_further_folder())).spec
+        spec = compose_job([*words, *choice, *trust]).spec
         if self.group == "metric":
             spec["evaluation"]["metrics"] = [{"name": name, **keys}]
         elif self.group == "figure":
             spec["figures"] = [keys]
         return spec
-
-    def _find_further_folder(self) -> str | None:
-        """Return the folder of the options that this file is one of; None if the current folder brings it along."""
-        folder = self.path.absolute().parent.parent
-        own = find_own_folder()
-        if own is not None and own.resolve() == folder.resolve():
-            return None
-        if own is not None and (own / self.group / self.path.name).is_file():
-            raise UserError(
-                f"{self.group}={self.path.stem} is an option in {own.name}/ too; give one of the files another name."
-            )
-        return str(folder)
 
 
 def find_files(request: CheckRequest) -> Iterator[PartFile]:

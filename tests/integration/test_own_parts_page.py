@@ -83,26 +83,12 @@ def test_a_file_with_a_fault_ends_with_exit_code_1(project: Bakeoff) -> None:
     assert "conf/metric/profit.yaml, line 1: this is not YAML" in answer.out
 
 
-def test_a_file_elsewhere_is_checked_as_well(project: Bakeoff) -> None:
-    (project.folder / "conf").rename(project.folder / "my_conf")
-    answer = project("check", "my_conf/preprocessing/clip.yaml", "my_conf/evaluation/every_nth.yaml", "trust=[mine]")
-    assert answer.status == 0, answer.out
-    assert answer.out.count("0 wrong") == 2
-    (project.folder / "conf" / "preprocessing").mkdir(parents=True)
-    (project.folder / "conf" / "preprocessing" / "clip.yaml").write_text("_target_: mine.steps.ClipOutliers\n")
-    answer = project("check", "my_conf/preprocessing/clip.yaml", "trust=[mine]")
-    assert "preprocessing=clip is an option in conf/ too" in answer.out
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["check"], "usage: bakeoff check FILE"),
-        (["check", "conf/learner/nothing.yaml"], "there is no file 'conf/learner/nothing.yaml'"),
-        (["check", "mine"], "there is no file of a part in mine"),
-        (["check", "mine/learners.py"], "is not the file of an option: it must be GROUP/NAME.yaml"),
-        (["check", "conf/space/kernel_mean.yaml"], "`bakeoff check` of the learner of that name checks its space"),
-        (["check", "conf/experiment/mine.yaml"], "`bakeoff plan -m experiment=mine` checks it"),
+        (["check", "mine/learners.py"], "there is no file of a part in 'mine/learners.py': it must be GROUP/NAME.yaml"),
+        (["check", "conf/space/kernel_mean.yaml"], "there is no file of a part in 'conf/space/kernel_mean.yaml'"),
         (["check", "conf/learner/kernel_mean.yaml", "trusted=[mine]"], "Did you mean 'trust'?"),
     ],
 )

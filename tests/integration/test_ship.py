@@ -270,16 +270,6 @@ def test_a_file_that_has_changed_or_is_gone_is_refused_and_found_again_where_it_
     assert len(versions(bakeoff, "points")) == 1
 
 
-def test_a_run_that_did_not_finish_is_refused(there: Bakeoff, ids: dict[str, str]) -> None:
-    client = there.client()
-    made = client.create_run("1", tags={"dataset_digest": "d"})
-    client.set_terminated(made.info.run_id, "FAILED")
-    answer = there("ship", made.info.run_id, "as=unfinished@champion")
-    client.delete_run(made.info.run_id)
-    assert answer.status == 2
-    assert f"ship: run {made.info.run_id} is FAILED: only a finished run can be fitted again" in answer.err
-
-
 def test_shipping_works_from_another_folder(there: Bakeoff, ids: dict[str, str], tmp_path: Path) -> None:
     there.patch.chdir(tmp_path)
     ship(there, ids["folds"], "elsewhere@champion", f"tracking.uri={there.folder}/outputs/mlflow.db")
@@ -308,22 +298,6 @@ def test_the_list_of_models_names_each_version_with_its_rows_score_and_run(bakeo
         ["points", "1", "old", *rest],
     ]
     assert bakeoff("list", "models", "learner").status == 2
-
-
-@pytest.mark.parametrize(
-    ("words", "rows"),
-    [
-        ((), "fitted on 36 of 60 rows (12 for validation, 12 for the test)"),
-        (("evaluation=kfold", "evaluation.validation=0.2"), "fitted on 48 of 60 rows (12 for validation)"),
-    ],
-)
-def test_a_run_and_its_card_say_on_how_many_rows_its_model_was_fitted(
-    bakeoff: Bakeoff, words: tuple[str, ...], rows: str
-) -> None:
-    write_points(bakeoff.folder / FILE)
-    answer = bakeoff(*WORDS, "learner=majority", "tracking.models=false", *words)
-    assert f"model: {rows}" in answer.out.splitlines()
-    assert f"- model {rows}" in bakeoff.runs()[0].data.tags["mlflow.note.content"].splitlines()
 
 
 def test_what_the_audit_found_and_code_that_has_changed_since_are_said(there: Bakeoff, ids: dict[str, str]) -> None:

@@ -154,13 +154,6 @@ def test_other_versions_are_said_and_corrections_are_not(store: Store) -> None:
     )
 
 
-def test_a_damaged_record_is_refused(store: Store) -> None:
-    run_id, folder = add_model(store)
-    (folder / TRAINING_FILE).write_text("{")
-    with pytest.raises(UserError, match=r"training\.json of the model is damaged"):
-        load(store, run_id)
-
-
 def test_a_model_without_its_record_is_refused(store: Store) -> None:
     run_id, folder = add_model(store)
     (folder / TRAINING_FILE).unlink()
@@ -192,23 +185,6 @@ def change_schema(dumped: bytes, **values: Any) -> bytes:
             content = old.read(name)
             new.writestr(name, json.dumps(json.loads(content) | values) if name == "schema.json" else content)
     return changed.getvalue()
-
-
-def test_code_that_is_not_trusted_with_the_call_is_refused_whatever_the_store_says(store: Store, package: str) -> None:
-    run_id, _ = add_own_model(store, package)
-    with pytest.raises(UserError, match=rf"{package}\.Own.* add trust=\[{package}\]"):
-        load(store, run_id)
-    with pytest.raises(UserError, match=rf"add trust=\[other,{package}\]"):
-        load(store, run_id, "other")
-
-
-def test_the_code_of_a_package_travels_with_what_it_imports_and_nothing_else(store: Store, package: str) -> None:
-    _, folder = add_own_model(store, package)
-    code = folder / CODE_FOLDER
-    files = sorted(file.relative_to(code).as_posix() for file in code.rglob("*") if file.is_file())
-    assert files == [f"{package}/__init__.py", f"{package}_rules.py"]
-    _, other = add_model(store)
-    assert not (other / CODE_FOLDER).exists()
 
 
 def test_code_that_differs_from_the_stored_one_is_reported(store: Store, package: str, tmp_path: Path) -> None:
