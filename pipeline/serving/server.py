@@ -128,7 +128,7 @@ async def read_body(request: Request) -> bytes:
     return bytes(body)
 
 
-async def answer_refusal(request: Request, error: Exception) -> Response:
+def answer_refusal(request: Request, error: Exception) -> Response:
     """Answer a request that cannot be answered with its status and a sentence."""
     from starlette.responses import Response
 
