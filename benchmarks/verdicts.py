@@ -14,9 +14,9 @@ from bakeoff.pipeline.comparison.fold_tests import (
     compute_posterior,
 )
 from bakeoff.pipeline.comparison.rank_tests import (
-    compare_two_over_datasets,
     compute_critical_difference,
     compute_friedman_test,
+    compute_wilcoxon_p,
     list_pairs,
     rank_configurations,
 )
@@ -117,8 +117,8 @@ def judge_posterior(rope: float) -> Judge:
     verdicts = {"better": 1, "worse": -1}
 
     def judge(differences: np.ndarray, ratio: float) -> int:
-        posterior = compute_posterior(differences, ratio, rope)
-        return verdicts.get(posterior.get_verdict(THRESHOLD), 0)
+        posterior = compute_posterior(compute_corrected_t_test(differences, ratio), rope)
+        return sum(sign for word, sign in verdicts.items() if getattr(posterior, word) >= THRESHOLD)
 
     return judge
 
@@ -281,12 +281,13 @@ def judge_datasets(scores: np.ndarray, is_first_better: bool) -> dict[str, bool]
     friedman = compute_friedman_test(scores)
     mean_ranks = rank_configurations(scores).mean(axis=0)  # (L,)
     critical = _get_critical_difference(n_datasets, n_learners)
-    tests = [compare_two_over_datasets(scores[:, i], scores[:, j]) for i, j in list_pairs(n_learners)]
-    p = np.array([test.p for test in tests])  # (L (L - 1) / 2,), the first of learners 0 and 1
+    pairs = list_pairs(n_learners)
+    p = np.array([compute_wilcoxon_p(scores[:, i], scores[:, j]) for i, j in pairs])  # the first of learners 0 and 1
     p_holm = adjust_by_holm(p)
     if is_first_better:
         gap = mean_ranks[1] - mean_ranks[0]
-        is_won = tests[0].positive_ranks > tests[0].negative_ranks
+        differences = np.round(scores[:, 0] - scores[:, 1], 12)  # (N,)
+        is_won = np.sum(stats.rankdata(np.abs(differences)) * np.sign(differences)) > 0
         p = np.where(is_won, p, 1.0)[:1]
         p_holm = np.where(is_won, p_holm, 1.0)[:1]
     else:

@@ -55,7 +55,7 @@ def compare_stored_runs(words: Sequence[str]) -> int:
             return status
         # A sweep with the jobs of an earlier one continues it, and has its name.
         request = replace(request, sweep=report.name)
-    is_worse = _compare(request, shlex.join(["bakeoff", "compare", *words]), sweep_words)
+    is_worse = _compare(request, shlex.join(["bakeoff", "compare", *words]))
     return EXIT_WORSE if is_worse else status
 
 
@@ -76,14 +76,14 @@ def split_words(words: Sequence[str]) -> tuple[list[str], list[str] | None]:
     return own, [*others, *(word for word in own if word.startswith(STORE_PREFIX))]
 
 
-def _compare(request: CompareRequest, command: str, sweep_words: Sequence[str] | None) -> bool:
+def _compare(request: CompareRequest, command: str) -> bool:
     """Compare runs, write the report, and return whether the gate found a configuration that is worse."""
     # NumPy is loaded here, after the sweep has set the number of threads, on which the last bits of scores may depend.
     from bakeoff.pipeline.comparison.stored_comparison import keep_reports, make_comparison
     from bakeoff.pipeline.comparison.verdict import check_gate
     from bakeoff.pipeline.tracking.comparison_run import SUFFIX
 
-    made = make_comparison(request, command, sweep_words)
+    made = make_comparison(request, command)
     _write_report(request, made)
     if request.keep and made.store.is_copy:
         print_note("the comparison is not kept, because the store cannot be written")

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from bakeoff.pipeline.comparison.comparison import Cell, ComparedDataset, ComparedMetric, Configuration
-from bakeoff.pipeline.comparison.run_facts import Params, RunFacts, group_by, list_ids
+from bakeoff.pipeline.comparison.comparison import Cell, ComparedDataset, ComparedMetric
+from bakeoff.pipeline.comparison.run_facts import RunFacts, group_by, list_ids
 from bakeoff.pipeline.comparison.run_grid import CellKey, RunGrid
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.scoring import describe_definition, is_bounded
@@ -21,7 +21,9 @@ from bakeoff.pipeline.tracking.history import count_looks
 from bakeoff.pipeline.tracking.store import Store
 
 TEST_PREFIX = "test_"
+VALIDATION_PREFIX = "validation_"
 TIME_PREFIX = "time/"
+SERIES_PREFIXES = ("fold/", "pruning_path/")
 
 
 def choose_compared_metrics(names: Sequence[str], runs: Sequence[RunFacts], rope: float) -> tuple[ComparedMetric, ...]:
@@ -49,25 +51,19 @@ def choose_compared_metrics(names: Sequence[str], runs: Sequence[RunFacts], rope
 
 def _find_shared_headline(runs: Sequence[RunFacts]) -> str:
     headlines = group_by(runs, lambda each: find_headline(each.run.params, each.run.metrics), lambda each: each)
-    without = headlines.get(None, [])
-    if without:
-        raise UserError(
-            f"compare: {count_nouns(len(without), 'run')} ({list_ids(without)}) have no score of the defaults; name a "
-            "metric, for example metrics=accuracy."
-        )
-    if len(headlines) > 1:
-        counts = ", ".join(f"{name} ({count_nouns(len(own), 'run')})" for name, own in headlines.items())
+    (first, *others) = headlines
+    if first is None or others:
+        counts = ", ".join(f"{name or 'none'} ({count_nouns(len(own), 'run')})" for name, own in headlines.items())
         raise UserError(
             f"compare: the runs have different headline scores: {counts}. Name one that all have by metrics=NAME, or "
             "select runs of one task by filter=."
         )
-    (headline,) = headlines
-    return str(headline)
+    return first
 
 
 def _find_metric(name: str, runs: Sequence[RunFacts]) -> str:
     """Return the stored name of a metric."""
-    known = {metric for each in runs for metric in each.run.metrics if _is_comparable(metric, each.run.params)}
+    known = {metric for each in runs for metric in each.run.metrics if _is_comparable(metric, each)}
     for candidate in (name, f"{TEST_PREFIX}{name}", f"{TIME_PREFIX}{name}"):
         if candidate in known:
             return candidate
@@ -75,27 +71,23 @@ def _find_metric(name: str, runs: Sequence[RunFacts]) -> str:
     raise UserError(f"compare: metrics={name}: no run has that metric. {did_you_mean(name, short)}")
 
 
-def _is_comparable(metric: str, params: Mapping[str, str]) -> bool:
-    """Whether the direction of a stored metric is known."""
-    # Runs are compared by a mean, whose series over folds is read as well.
-    if metric.startswith(("fold/", "pruning_path/")):
-        return False
+def _is_comparable(metric: str, facts: RunFacts) -> bool:
+    """Whether the direction of a stored metric is known, and it is the mean of a series rather than the series."""
     try:
-        is_greater_better(metric, params)
+        is_greater_better(metric, facts.run.params)
     except KeyError:
         return False
-    return True
+    return not metric.startswith(SERIES_PREFIXES)
 
 
 def _require_metric(metric: str, runs: Sequence[RunFacts]) -> None:
     without = [each for each in runs if metric not in each.run.metrics]
-    if not without:
-        return
-    learners = ", ".join(dict.fromkeys(each.learner for each in without))
-    raise UserError(
-        f"compare: {len(without)} of {len(runs)} runs ({list_ids(without)}; {learners}) have no {metric}: "
-        "name other metrics by metrics=, or leave these runs out by filter=."
-    )
+    if without:
+        learners = ", ".join(dict.fromkeys(each.learner for each in without))
+        raise UserError(
+            f"compare: {len(without)} of {len(runs)} runs ({list_ids(without)}; {learners}) have no {metric}: "
+            "name other metrics by metrics=, or leave these runs out by filter=."
+        )
 
 
 def _require_one_definition(metric: str, runs: Sequence[RunFacts]) -> None:
@@ -118,17 +110,16 @@ def _read_definition(metric: str, each: RunFacts) -> str:
 
 def _get_score(metric: str) -> str:
     """Return the name of a score without the part of the data."""
-    return metric.removeprefix(TEST_PREFIX).removeprefix("validation_").removeprefix("train_")
+    return metric.removeprefix(TEST_PREFIX).removeprefix(VALIDATION_PREFIX).removeprefix("train_")
 
 
 def _describe_metric(metric: str, rope: float, example: RunFacts) -> ComparedMetric:
-    score = metric.removeprefix(TEST_PREFIX)
     params = example.run.params
     is_time = metric.startswith(TIME_PREFIX)
     is_absolute = not is_time and is_bounded(_get_score(metric), read_metric_entries(params))
     return ComparedMetric(
         name=metric,
-        label=_label_metric(score),
+        label=_label_metric(metric.removeprefix(TEST_PREFIX)),
         greater_is_better=is_greater_better(metric, params),
         rope=rope,
         is_rope_relative=not is_absolute,
@@ -148,17 +139,12 @@ def _label_metric(score: str) -> str:
     return score.replace("_", " ").replace("/", " ")
 
 
-def get_validation_metric(metric: str, headline: str) -> str:
-    """Return the validation score by which configurations are chosen for a comparison by a metric.
-
-    Examples
-    --------
-    >>> get_validation_metric("test_f1", "test_accuracy"), get_validation_metric("time/fit", "test_accuracy")
-    ('validation_f1', 'validation_accuracy')
-    """
+def find_validation_metric(metric: str, example: RunFacts) -> str:
+    """Return the validation score by which configurations are chosen for a comparison by a metric."""
     # Times have no validation rows; a configuration is then chosen by the headline.
+    headline = find_headline(example.run.params, example.run.metrics) or metric
     score = metric if metric.startswith(TEST_PREFIX) else headline
-    return f"validation_{score.removeprefix(TEST_PREFIX)}"
+    return f"{VALIDATION_PREFIX}{score.removeprefix(TEST_PREFIX)}"
 
 
 FITS = "fits"
@@ -170,14 +156,9 @@ Series = Mapping[str, Mapping[str, tuple[float, ...]]]
 """Run id -> metric -> values over folds."""
 
 
-def make_configuration(name: str, params: Params) -> Configuration:
-    """Return a configuration with its params."""
-    values = dict(params)
-    is_tuned = values.get("tuning", "none") != "none"
-    return Configuration(name=name, learner=values["learner"], params=values, is_tuned=is_tuned)
-
-
-def make_cells(grid: RunGrid, series: Series, metrics: Sequence[ComparedMetric]) -> dict[CellKey, Cell]:
+def make_cells(
+    grid: RunGrid, series: Series, metrics: Sequence[ComparedMetric], validation: str
+) -> dict[CellKey, Cell]:
     """Return the cell of each configuration and dataset.
 
     A cell whose scores are not defined in every fold is empty, with the reason, because a mean over the other folds
@@ -189,51 +170,43 @@ def make_cells(grid: RunGrid, series: Series, metrics: Sequence[ComparedMetric])
     series : Series
         The series of the metrics for each run of the grid.
     metrics : sequence of ComparedMetric
+    validation : str
+        The validation score for choosing among configurations.
     """
-    names = [metric.name for metric in metrics]
-    n_folds = {dataset: _count_folds(dataset, grid, series, names) for dataset in grid.datasets}
-    cells: dict[CellKey, Cell] = {}
-    for name in grid.configurations:
-        for dataset in grid.datasets:
-            runs = grid.runs.get((name, dataset))
-            if runs is None:
-                cells[name, dataset] = Cell(name, dataset, reason=grid.reasons[name, dataset])
-            else:
-                cells[name, dataset] = _make_cell(name, dataset, runs, series, names, n_folds[dataset])
+    scores: dict[CellKey, dict[str, tuple[float, ...]]] = {}
+    n_folds = dict.fromkeys(grid.datasets, 0)
+    for key, runs in grid.runs.items():
+        scores[key] = {metric.name: _join_seeds(runs, series, metric.name) for metric in metrics}
+        # A run may lack values that its store does not accept.
+        n_folds[key[1]] = max(n_folds[key[1]], *map(len, scores[key].values()))
+    cells = {key: Cell(*key, reason=reason) for key, reason in grid.reasons.items()}
+    for key, runs in grid.runs.items():
+        chosen_by = _read_validation(runs, series, validation, n_folds[key[1]])
+        cells[key] = _make_cell(key, runs, scores[key], chosen_by, n_folds[key[1]])
     return cells
 
 
-def _count_folds(dataset: str, grid: RunGrid, series: Series, names: Sequence[str]) -> int:
-    """Return the number of folds of a dataset over all seeds: a run may lack values that its store does not accept."""
-    n_folds = 0
-    for (_, own), runs in grid.runs.items():
-        if own != dataset:
-            continue
-        for name in names:
-            n_folds = max(n_folds, len(_join_seeds(runs, series, name)))
-    return n_folds
-
-
 def _make_cell(
-    name: str, dataset: str, runs: Sequence[RunFacts], series: Series, metrics: Sequence[str], n_folds: int
+    key: CellKey,
+    runs: Sequence[RunFacts],
+    scores: Mapping[str, tuple[float, ...]],
+    validation: tuple[float, ...],
+    n_folds: int,
 ) -> Cell:
-    scores = {metric: _join_seeds(runs, series, metric) for metric in metrics}
-    gaps = [_find_gap(metric, scores[metric], n_folds) for metric in metrics]
-    reasons = [gap for gap in gaps if gap]
+    reasons = [reason for metric, values in scores.items() if (reason := _find_gap(metric, values, n_folds))]
     rows = [each.rows_per_fold for each in runs]
-    fits_per_fold = runs[0].run.metrics.get(FITS, 0)
     return Cell(
-        configuration=name,
-        dataset=dataset,
+        *key,
         scores={} if reasons else scores,
         reason="; ".join(reasons),
         run_ids=tuple(each.run.run_id for each in runs),
         seeds=tuple(each.seed for each in runs),
-        fit_seconds=_mean([_sum_stages(each) for each in runs]),
-        predict_seconds=_mean([each.run.metrics.get(PREDICT_STAGE, math.nan) for each in runs]),
-        n_fits=round(n_folds * fits_per_fold),
-        n_train=_mean([row.get("train", math.nan) for row in rows]),
-        n_test=_mean([row.get("test", math.nan) for row in rows]),
+        fit_seconds=float(np.mean([_sum_stages(each) for each in runs])),
+        predict_seconds=float(np.mean([each.run.metrics.get(PREDICT_STAGE, math.nan) for each in runs])),
+        n_fits=round(n_folds * runs[0].run.metrics.get(FITS, 0)),
+        n_train=float(np.mean([row.get("train", math.nan) for row in rows])),
+        n_test=float(np.mean([row.get("test", math.nan) for row in rows])),
+        validation=validation,
     )
 
 
@@ -242,14 +215,23 @@ def _join_seeds(runs: Sequence[RunFacts], series: Series, metric: str) -> tuple[
     return tuple(value for each in runs for value in series[each.run.run_id].get(metric, ()))
 
 
+def _read_validation(runs: Sequence[RunFacts], series: Series, metric: str, n_folds: int) -> tuple[float, ...]:
+    """Return the validation score of each fold, greater being better; none if a choice has used the validation rows."""
+    values = _join_seeds(runs, series, metric)
+    is_usable = all(each.has_free_validation_rows for each in runs) and not _find_gap(metric, values, n_folds)
+    if not is_usable:
+        return ()
+    sign = 1 if is_greater_better(metric, runs[0].run.params) else -1
+    return tuple(sign * value for value in values)
+
+
 def _find_gap(metric: str, values: Sequence[float], n_folds: int) -> str:
     """Return why values are not defined in every fold; empty if they are."""
-    n_undefined = int(np.sum(np.isnan(values))) if values else 0
-    n_absent = n_folds - len(values)
+    n_undefined = sum(map(math.isnan, values))
     if n_undefined:
         return f"{metric} is not defined in {n_undefined} of {count_nouns(n_folds, 'fold')}"
-    if n_absent:
-        return f"{metric} is infinite or missing in {n_absent} of {count_nouns(n_folds, 'fold')}"
+    if len(values) < n_folds:
+        return f"{metric} is infinite or missing in {n_folds - len(values)} of {count_nouns(n_folds, 'fold')}"
     return ""
 
 
@@ -259,22 +241,15 @@ def _sum_stages(facts: RunFacts) -> float:
     return sum(stages) if stages else math.nan
 
 
-def _mean(values: Sequence[float]) -> float:
-    return float(np.mean(values))
-
-
-def describe_datasets(grid: RunGrid, cells: Mapping[CellKey, Cell], store: Store) -> tuple[ComparedDataset, ...]:
-    """Return the datasets of a grid, with their folds and rows."""
-    return tuple(_describe_dataset(name, grid, cells, store) for name in grid.datasets)
-
-
-def _describe_dataset(name: str, grid: RunGrid, cells: Mapping[CellKey, Cell], store: Store) -> ComparedDataset:
+def describe_dataset(name: str, grid: RunGrid, cells: Mapping[CellKey, Cell], store: Store) -> ComparedDataset:
+    """Return a dataset of a grid, with its folds and rows."""
     # All cells of a dataset have the same seeds and splits, so any of them describes it.
     runs = next(runs for (_, dataset), runs in grid.runs.items() if dataset == name)
     complete = [cell for (_, dataset), cell in cells.items() if dataset == name and not cell.reason]
     n_folds = max((len(values) for cell in complete for values in cell.scores.values()), default=0)
+    # Each seed, and each repeat of an evaluation, splits the rows again.
+    n_repeats = len(runs) * int(runs[0].run.params.get("evaluation.repeats", "1"))
     splits_digests = tuple(each.splits_digest for each in runs)
-    looks = [count_looks(store, grid.datasets[name], splits) for splits in splits_digests]
     return ComparedDataset(
         name=name,
         digest=grid.datasets[name],
@@ -282,23 +257,10 @@ def _describe_dataset(name: str, grid: RunGrid, cells: Mapping[CellKey, Cell], s
         n_folds=n_folds,
         n_train=max((cell.n_train for cell in complete), default=math.nan),
         n_test=max((cell.n_test for cell in complete), default=math.nan),
-        folds_per_repeat=_count_folds_per_repeat(runs, n_folds),
+        folds_per_repeat=max(n_folds // n_repeats, 1),
         splits_digests=splits_digests,
-        n_looks=max(looks, default=0),
-        description=_describe_rows(runs[0].run.tags.get("mlflow.note.content", "")),
+        n_looks=max(count_looks(store, grid.datasets[name], splits) for splits in splits_digests),
     )
-
-
-def _count_folds_per_repeat(runs: Sequence[RunFacts], n_folds: int) -> int:
-    """Return the number of folds per repeat: each seed, and each repeat of an evaluation, splits the rows again."""
-    repeats = runs[0].run.params.get("evaluation.repeats", "1")
-    n_repeats = len(runs) * (int(repeats) if repeats.isdigit() else 1)
-    return max(n_folds // n_repeats, 1)
-
-
-def _describe_rows(note: str) -> str:
-    """Return the line of a run's description with the rows and columns of the dataset; empty if it has none."""
-    return next((line.strip() for line in note.splitlines() if " rows, " in line), "")
 
 
 def _describe_evaluation(facts: RunFacts) -> str:
@@ -306,9 +268,6 @@ def _describe_evaluation(facts: RunFacts) -> str:
 
     The fraction of validation rows is left out: it may differ between configurations.
     """
-    words = [facts.run.params["evaluation"]]
-    for key, value in facts.evaluation:
-        name = key.removeprefix("evaluation.")
-        if name in ("folds", "repeats", "test", "samples"):
-            words.append(f"{name}={value}")
-    return " ".join(words)
+    shown = [(key.removeprefix("evaluation."), value) for key, value in facts.evaluation]
+    words = [f"{name}={value}" for name, value in shown if name in ("folds", "repeats", "test", "samples")]
+    return " ".join([facts.run.params["evaluation"], *words])

@@ -6,7 +6,7 @@ are None or NaN, never 0, and come with a reason.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 
@@ -63,8 +63,6 @@ class ComparedDataset:
     n_looks : int
         How many configurations of the store have been scored on these test rows, those of the comparison included; each
         look makes the best score a little too good.
-    description : str
-        Rows, columns and task in words, as stored by the runs; may be empty.
     """
 
     name: str
@@ -76,7 +74,6 @@ class ComparedDataset:
     folds_per_repeat: int = 1
     splits_digests: tuple[str, ...] = ()
     n_looks: int = 0
-    description: str = ""
 
 
 @dataclass(frozen=True)
@@ -90,8 +87,6 @@ class Configuration:
     learner : str
     params : mapping of str to str
         The stored params, without those of dataset, seed and evaluation.
-    is_tuned : bool
-        Whether inner folds or validation rows chose hyperparameters inside each outer fold.
     members : tuple of str
         Names of the configurations among which this row chooses, fold by fold, by their validation scores; empty for a
         plain configuration.
@@ -100,7 +95,6 @@ class Configuration:
     name: str
     learner: str
     params: Mapping[str, str] = field(default_factory=dict)
-    is_tuned: bool = False
     members: tuple[str, ...] = ()
 
 
@@ -126,6 +120,9 @@ class Cell:
         The number of fits of the learner, including those of tuning; 0 if unknown.
     n_train, n_test : float
         Mean rows per fold; NaN if they are not stored.
+    validation : tuple of float
+        One score per fold on validation rows that no choice of the run has used, greater being better; empty if a run
+        has none.
     chosen : mapping of str to int
         For a row with members: the number of folds in which each was chosen.
     """
@@ -141,6 +138,7 @@ class Cell:
     n_fits: int = 0
     n_train: float = float("nan")
     n_test: float = float("nan")
+    validation: tuple[float, ...] = ()
     chosen: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -170,6 +168,8 @@ class Summary:
         `BETTER`, `WORSE` or `SAME` in comparison with the base; `SAME` for the base itself.
     p_value : float
         Of the corrected t-test against the base; NaN for the base itself and where there is no test.
+    p_better, p_equivalent, p_worse : float
+        Of the Bayesian correlated t-test against the base; NaN for the base itself and where there is no test.
     """
 
     configuration: str
@@ -181,6 +181,9 @@ class Summary:
     is_best: bool
     mark: str = SAME
     p_value: float = float("nan")
+    p_better: float = float("nan")
+    p_equivalent: float = float("nan")
+    p_worse: float = float("nan")
 
 
 @dataclass(frozen=True)
@@ -249,9 +252,9 @@ class DatasetResult:
     base : str
         The configuration to which the marks refer; empty if it has no scores here.
     summaries : tuple of Summary
-        The summaries in the order of the configurations; those without scores are missing.
+        The best first; configurations without scores are missing.
     pairs : tuple of PairResult
-        All pairs, in the order of the configurations.
+        All pairs, the first of each having the better mean, or an equal one.
     verdict : tuple of str
         Sentences.
     """
@@ -265,28 +268,6 @@ class DatasetResult:
     def find_summary(self, configuration: str) -> Summary | None:
         """Return the summary of a configuration; None if it has no scores on this dataset."""
         return next((summary for summary in self.summaries if summary.configuration == configuration), None)
-
-
-@dataclass(frozen=True)
-class MarkCounts:
-    """Numbers of datasets on which a configuration is better than, the same as, and worse than the base.
-
-    Attributes
-    ----------
-    configuration : str
-    better, same, worse : int
-        WEKA's (v/ /*): by the marks.
-    wins, ties, losses : int
-        Counts by the means only.
-    """
-
-    configuration: str
-    better: int
-    same: int
-    worse: int
-    wins: int
-    ties: int
-    losses: int
 
 
 @dataclass(frozen=True)
@@ -343,8 +324,10 @@ class OverallResult:
     groups : tuple of tuple of str
         Maximal groups of neighbours in rank that Nemenyi's test does not distinguish: the bars of the diagram.
     pairs : tuple of OverallPair
-    counts : tuple of MarkCounts
-        The counts in comparison with the base.
+        All pairs, the first of each having the better mean rank, or an equal one.
+    counts : mapping of str to tuple of int
+        Configuration -> WEKA's (v/ /*): the numbers of datasets on which it is better than the base, the same, and
+        worse, by the marks.
     verdict : tuple of str
         Sentences.
     """
@@ -360,7 +343,7 @@ class OverallResult:
     critical_difference: float
     groups: tuple[tuple[str, ...], ...]
     pairs: tuple[OverallPair, ...]
-    counts: tuple[MarkCounts, ...]
+    counts: Mapping[str, tuple[int, int, int]]
     verdict: tuple[str, ...]
 
 
@@ -408,30 +391,6 @@ class MetricResult:
     datasets: tuple[DatasetResult, ...]
     overall: OverallResult | None
     pareto: tuple[ParetoPoint, ...]
-
-
-@dataclass(frozen=True)
-class LearnerChoice:
-    """The choice of one configuration for a learner that has several.
-
-    Attributes
-    ----------
-    learner : str
-    rule : str
-        ``tuning`` (the nested-tuned configuration represents the learner), ``validation`` (fold by fold the one with
-        the best validation score), or ``none`` (the configurations stay rows).
-    row : str
-        The configuration that represents the learner; empty for ``none``.
-    members : tuple of str
-        All its configurations. Those that are not rows of the comparison are in `Comparison.other_configurations`.
-    sentence : str
-    """
-
-    learner: str
-    rule: str
-    row: str
-    members: tuple[str, ...]
-    sentence: str
 
 
 @dataclass(frozen=True)
@@ -487,18 +446,10 @@ class Comparison:
         One for each configuration and dataset.
     results : tuple of MetricResult
         In the order of `metrics`.
-    choices : tuple of LearnerChoice
-        The choices for learners with several configurations.
-    other_configurations, other_cells : tuple
-        Configurations represented by a row; they are not tested.
     run_ids : tuple of str
         All compared runs.
     store, experiment : str
         The place where they are stored.
-    versions : mapping of str to str
-        Current versions of Python, bakeoff and the libraries.
-    repeat : tuple of str
-        Commands that run the jobs again.
     """
 
     question: str
@@ -513,19 +464,13 @@ class Comparison:
     configurations: tuple[Configuration, ...]
     cells: tuple[Cell, ...]
     results: tuple[MetricResult, ...]
-    choices: tuple[LearnerChoice, ...] = ()
-    other_configurations: tuple[Configuration, ...] = ()
-    other_cells: tuple[Cell, ...] = ()
     run_ids: tuple[str, ...] = ()
     store: str = ""
     experiment: str = ""
-    versions: Mapping[str, str] = field(default_factory=dict)
-    repeat: Sequence[str] = ()
 
     def find_cell(self, configuration: str, dataset: str) -> Cell:
         """Return the cell of a configuration and a dataset."""
-        cells = (*self.cells, *self.other_cells)
-        return next(cell for cell in cells if (cell.configuration, cell.dataset) == (configuration, dataset))
+        return next(cell for cell in self.cells if (cell.configuration, cell.dataset) == (configuration, dataset))
 
     def find_metric(self, name: str) -> ComparedMetric:
         """Return a metric by its name."""

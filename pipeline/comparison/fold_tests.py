@@ -28,12 +28,14 @@ Cohen, J. (1988). Statistical power analysis for the behavioral sciences, chapte
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 from scipy import optimize, stats
+
+from bakeoff.pipeline.comparison.comparison import BETTER, SAME, WORSE
 
 MAX_RELATIVE_ROUNDING = 1e-9
 """Differences that vary by less, relative to the largest of them, are equal up to rounding."""
@@ -44,8 +46,8 @@ MAX_REPEATS = 1_000_000
 
 
 @dataclass(frozen=True)
-class ResampledMean:
-    """The mean over folds with its corrected standard error and confidence interval.
+class CorrectedTTest:
+    """The mean of values of folds with its corrected interval, and the corrected resampled t-test of mean 0.
 
     Parameters
     ----------
@@ -58,46 +60,32 @@ class ResampledMean:
         Over folds, with J - 1 in the denominator; NaN for one fold.
     standard_error : float
         The corrected standard error of the mean; NaN for one fold.
-    degrees_of_freedom : int
-        J - 1.
-    confidence : float
-        The confidence level of the interval, such as 0.95.
     lower, upper : float
         The confidence interval of the mean; NaN for one fold.
+    statistic : float
+        Student's t: the mean over the corrected standard error. Plus or minus infinity if all values are equal and not
+        0, which is degenerate; 0 if they are all 0; NaN for one fold.
+    p : float
+        Two-sided. 0 or 1 in the degenerate cases, which is WEKA's convention; NaN for one fold.
     is_degenerate : bool
         Whether all values are equal. The interval then contains only the mean, and does not apply to other rows.
-    problem : str
-        The reason why there is no standard error and no interval; empty if there are both.
     """
 
     n_folds: int
     ratio: float
     mean: float
-    standard_deviation: float
-    standard_error: float
-    degrees_of_freedom: int
-    confidence: float
-    lower: float
-    upper: float
-    is_degenerate: bool
-    problem: str
+    standard_deviation: float = math.nan
+    standard_error: float = math.nan
+    lower: float = math.nan
+    upper: float = math.nan
+    statistic: float = math.nan
+    p: float = math.nan
+    is_degenerate: bool = False
 
-
-@dataclass(frozen=True)
-class CorrectedTTest(ResampledMean):
-    """The result of the corrected resampled t-test of mean difference 0.
-
-    Parameters
-    ----------
-    statistic : float
-        Student's t: the mean over the corrected standard error. Plus or minus infinity if all differences are equal and
-        not 0, which is degenerate; 0 if they are all 0; NaN for one fold.
-    p : float
-        Two-sided. 0 or 1 in the degenerate cases, which is WEKA's convention; NaN for one fold.
-    """
-
-    statistic: float
-    p: float
+    @property
+    def degrees_of_freedom(self) -> int:
+        """J - 1."""
+        return self.n_folds - 1
 
 
 @dataclass(frozen=True)
@@ -113,12 +101,6 @@ class Posterior:
     worse: float
     equivalent: float
     better: float
-
-    def get_verdict(self, threshold: float = 0.95) -> str:
-        """Return "worse", "equivalent" or "better" if its probability is at least the threshold, else ""."""
-        probabilities = {"worse": self.worse, "equivalent": self.equivalent, "better": self.better}
-        likely = [word for word, probability in probabilities.items() if probability >= threshold]
-        return likely[0] if likely else ""
 
 
 @dataclass(frozen=True)
@@ -159,16 +141,7 @@ def subtract_scores(scores: np.ndarray, base_scores: np.ndarray) -> np.ndarray:
     Returns
     -------
     differences : ndarray of shape (J,)
-
-    Raises
-    ------
-    ValueError
-        If the shapes differ or a score is not finite.
     """
-    scores = check_fold_values(scores)  # (J,)
-    base_scores = check_fold_values(base_scores)  # (J,)
-    if scores.shape != base_scores.shape:
-        raise ValueError(f"{len(scores)} and {len(base_scores)} folds are not paired")
     differences = scores - base_scores  # (J,)
     largest = np.maximum(np.abs(scores), np.abs(base_scores))  # (J,)
     rounding = MAX_ROUNDING_UNITS * np.spacing(largest)  # (J,)
@@ -176,75 +149,19 @@ def subtract_scores(scores: np.ndarray, base_scores: np.ndarray) -> np.ndarray:
     return differences
 
 
-def estimate_mean(values: np.ndarray, ratio: float, confidence: float = 0.95) -> ResampledMean:
-    """Estimate the mean over folds with a confidence interval that is corrected for overlapping training parts.
+def compute_corrected_t_test(values: np.ndarray, ratio: float, confidence: float = 0.95) -> CorrectedTTest:
+    """Test whether the mean over folds is 0, with an interval that is corrected for overlapping training parts.
 
-    The standard error is ``sqrt((1 / J + ratio) * variance)`` with the variance over J - 1; the interval is Student's
-    with J - 1 degrees of freedom.
+    The standard error is ``sqrt((1 / J + ratio) * variance)`` with the variance over J - 1; test and interval are
+    Student's with J - 1 degrees of freedom.
 
     Parameters
     ----------
     values : ndarray of shape (J,)
-        Scores of one learner, or paired differences.
+        Paired differences, as `subtract_scores` computes them, or scores of one learner.
     ratio : float
-        Test rows per training row, n_test / n_train: 1 / (k - 1) for k folds without a validation part. With 0, the
-        interval is the usual one of independent values.
-    confidence : float, default 0.95
-
-    Returns
-    -------
-    ResampledMean
-
-    Raises
-    ------
-    ValueError
-        If there are no values, a value is not finite, the ratio is negative, or the confidence is not between 0 and 1.
-
-    References
-    ----------
-    Nadeau and Bengio (2003), section 3.3: the corrected resampled t-test as an interval.
-    """
-    values = check_fold_values(values)  # (J,)
-    check_ratio(ratio)
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence={confidence}: a probability between 0 and 1 is allowed")
-    n_folds = len(values)
-    mean = _average(values)
-    if n_folds == 1:
-        nan = float("nan")
-        problem = "one fold has no variance: use more folds or repeats"
-        return ResampledMean(1, ratio, mean, nan, nan, 0, confidence, nan, nan, False, problem)
-
-    is_degenerate = are_equal(values)
-    standard_deviation = 0.0 if is_degenerate else float(np.std(values, ddof=1))
-    standard_error = compute_standard_error(standard_deviation, n_folds, ratio)
-    degrees_of_freedom = n_folds - 1
-    critical = float(stats.t.ppf((1 + confidence) / 2, degrees_of_freedom))
-    margin = critical * standard_error
-    return ResampledMean(
-        n_folds=n_folds,
-        ratio=ratio,
-        mean=mean,
-        standard_deviation=standard_deviation,
-        standard_error=standard_error,
-        degrees_of_freedom=degrees_of_freedom,
-        confidence=confidence,
-        lower=mean - margin,
-        upper=mean + margin,
-        is_degenerate=is_degenerate,
-        problem="",
-    )
-
-
-def compute_corrected_t_test(differences: np.ndarray, ratio: float, confidence: float = 0.95) -> CorrectedTTest:
-    """Test whether the mean of paired differences is 0 by the corrected resampled t-test.
-
-    Parameters
-    ----------
-    differences : ndarray of shape (J,)
-        Score minus the base's score, of every fold. `subtract_scores` computes them.
-    ratio : float
-        Test rows per training row, n_test / n_train. With 0, this is the usual paired t-test.
+        Test rows per training row, n_test / n_train: 1 / (k - 1) for k folds without a validation part. With 0, this is
+        the usual t-test of independent values.
     confidence : float, default 0.95
         Of the interval.
 
@@ -252,95 +169,84 @@ def compute_corrected_t_test(differences: np.ndarray, ratio: float, confidence: 
     -------
     CorrectedTTest
 
-    Raises
-    ------
-    ValueError
-        As `estimate_mean`.
-
     References
     ----------
     Nadeau and Bengio (2003), section 3.3.
     """
-    estimate = estimate_mean(differences, ratio, confidence)
-    statistic, p = _compute_t(estimate)
-    return CorrectedTTest(**vars(estimate), statistic=statistic, p=p)
+    n_folds = len(values)
+    mean = _average(values)
+    if n_folds == 1:
+        return CorrectedTTest(1, ratio, mean)
+    is_degenerate = _are_equal(values)
+    standard_deviation = 0.0 if is_degenerate else float(np.std(values, ddof=1))
+    standard_error = float(np.sqrt(1 / n_folds + ratio) * standard_deviation)
+    margin = float(stats.t.ppf((1 + confidence) / 2, n_folds - 1)) * standard_error
+    if not is_degenerate:
+        statistic = mean / standard_error
+    else:
+        statistic = float(np.copysign(np.inf, mean)) if mean else 0.0
+    return CorrectedTTest(
+        n_folds=n_folds,
+        ratio=ratio,
+        mean=mean,
+        standard_deviation=standard_deviation,
+        standard_error=standard_error,
+        lower=mean - margin,
+        upper=mean + margin,
+        statistic=statistic,
+        p=float(2 * stats.t.sf(abs(statistic), n_folds - 1)),
+        is_degenerate=is_degenerate,
+    )
 
 
-def mark_difference(test: CorrectedTTest, alpha: float = 0.05, greater_is_better: bool = True) -> str:
+def mark_difference(difference: float, p: float, alpha: float = 0.05) -> str:
     """Return WEKA's mark of a learner against the base: ``v`` is better, ``*`` is worse, and blank is not told apart.
 
     Parameters
     ----------
-    test : CorrectedTTest
-        Of the learner's scores minus the base's.
+    difference : float
+        The mean over folds, positive if the learner is better.
+    p : float
+        NaN if there is no test.
     alpha : float, default 0.05
         The difference is significant if p is at most alpha, as in WEKA.
-    greater_is_better : bool, default True
 
     Returns
     -------
     {"v", "", "*"}
     """
-    # NaN, the p-value of one fold, is not at most alpha.
-    is_significant = test.p <= alpha and test.mean != 0
-    if not is_significant:
-        return ""
-    is_better = (test.mean > 0) == greater_is_better
-    return "v" if is_better else "*"
+    if not p <= alpha or difference == 0:
+        return SAME
+    return BETTER if difference > 0 else WORSE
 
 
-def compute_standard_error(standard_deviation: float, n_folds: int, ratio: float) -> float:
-    """Return the corrected standard error of a mean over folds, ``sqrt((1 / J + ratio)) * standard_deviation``."""
-    return float(np.sqrt(1 / n_folds + ratio) * standard_deviation)
-
-
-def compute_posterior(
-    differences: np.ndarray, ratio: float, rope: float = 0.0, greater_is_better: bool = True
-) -> Posterior:
+def compute_posterior(test: CorrectedTTest, rope: float = 0.0) -> Posterior:
     """Compute the posterior of the mean difference on one dataset by the Bayesian correlated t-test.
 
     Parameters
     ----------
-    differences : ndarray of shape (J,)
-        Score minus the base's score, of every fold.
-    ratio : float
-        Test rows per training row, n_test / n_train.
+    test : CorrectedTTest
+        The test of the differences, positive where the first is better.
     rope : float, default 0
         Half the width of the region of practical equivalence, in units of the score.
-    greater_is_better : bool, default True
-        False for errors: a negative difference is then better.
 
     Returns
     -------
     Posterior
 
-    Raises
-    ------
-    ValueError
-        If the rope is negative, or as `estimate_mean`.
-
     References
     ----------
     Corani and Benavoli (2015), equation 8; Benavoli et al. (2017), section 4.1.
     """
-    require_rope(rope)
-    estimate = estimate_mean(differences, ratio)
-    if estimate.problem:
+    if test.n_folds == 1:
         return Posterior(math.nan, math.nan, math.nan)
-
-    location = estimate.mean
-    scale = estimate.standard_error
-    df = estimate.degrees_of_freedom
-    if estimate.is_degenerate:
-        below = float(location < -rope)
-        above = float(location > rope)
+    if test.is_degenerate:
+        below = float(test.mean < -rope)
+        above = float(test.mean > rope)
     else:
-        below = float(stats.t.cdf(-rope, df, location, scale))
-        above = float(stats.t.sf(rope, df, location, scale))
-    equivalent = max(0.0, 1 - below - above)
-    if not greater_is_better:
-        return Posterior(above, equivalent, below)
-    return Posterior(below, equivalent, above)
+        below = float(stats.t.cdf(-rope, test.degrees_of_freedom, test.mean, test.standard_error))
+        above = float(stats.t.sf(rope, test.degrees_of_freedom, test.mean, test.standard_error))
+    return Posterior(below, max(0.0, 1 - below - above), above)
 
 
 def estimate_requirement(
@@ -362,16 +268,9 @@ def estimate_requirement(
     Returns
     -------
     Requirement
-
-    Raises
-    ------
-    ValueError
-        If alpha or power is not between 0 and 1, or power is not above alpha.
     """
-    if not 0 < alpha < power < 1:
-        raise ValueError(f"alpha={alpha}, power={power}: 0 < alpha < power < 1 is allowed")
     # Without a variance, the folds allow no estimate.
-    if test.problem or test.is_degenerate:
+    if test.n_folds == 1 or test.is_degenerate:
         return Requirement(math.nan, None, None)
     effect = find_effect(test.degrees_of_freedom, alpha, power)
     smallest_difference = effect * test.standard_error
@@ -408,7 +307,9 @@ def count_repeats(test: CorrectedTTest, folds_per_repeat: int, alpha: float = 0.
         return compute_power(abs(test.mean) / standard_error, n_folds - 1, alpha) >= power
 
     fewest = 1 if folds_per_repeat > 1 else 2
-    return _find_smallest(is_enough, fewest, MAX_REPEATS)
+    candidates = range(fewest, MAX_REPEATS + 1)
+    position = bisect_left(candidates, True, key=is_enough)
+    return candidates[position] if position < len(candidates) else None
 
 
 def compute_power(effect: float, degrees_of_freedom: int, alpha: float = 0.05) -> float:
@@ -456,12 +357,6 @@ def find_effect(degrees_of_freedom: int, alpha: float = 0.05, power: float = 0.8
     return float(optimize.brentq(lack, 0.0, upper, xtol=1e-10))
 
 
-def require_rope(rope: float) -> None:
-    """Raise ValueError if a rope is negative or not finite."""
-    if not 0 <= rope < np.inf:
-        raise ValueError(f"rope={rope}: a finite half-width, 0 or more, is allowed")
-
-
 def _average(values: np.ndarray) -> float:
     """Return the mean of values of shape (J,); 0 if they cancel and only rounding is left."""
     mean = float(np.mean(values))
@@ -469,53 +364,7 @@ def _average(values: np.ndarray) -> float:
     return 0.0 if abs(mean) <= MAX_RELATIVE_ROUNDING * np.max(np.abs(values)) else mean
 
 
-def are_equal(values: np.ndarray) -> bool:
+def _are_equal(values: np.ndarray) -> bool:
     """Return whether values of shape (J,) are equal up to rounding."""
     spread = np.max(values) - np.min(values)
     return bool(spread <= MAX_RELATIVE_ROUNDING * np.max(np.abs(values)))
-
-
-def check_fold_values(values: np.ndarray) -> np.ndarray:
-    """Return values of folds as floats of shape (J,), or raise ValueError if there are none or one is not finite."""
-    values = np.asarray(values, dtype=float)  # (J,)
-    if values.ndim != 1 or len(values) == 0:
-        raise ValueError(f"values of shape {values.shape}: one value for each of one or more folds is allowed")
-    wrong = np.flatnonzero(~np.isfinite(values))
-    if len(wrong):
-        raise ValueError(f"the value of fold {wrong[0]} is {values[wrong[0]]}: finite values are allowed")
-    return values
-
-
-def check_ratio(ratio: float) -> None:
-    """Raise ValueError if a ratio of test rows to training rows is negative or not finite."""
-    if not 0 <= ratio < np.inf:
-        raise ValueError(f"ratio={ratio}: a finite number of test rows per training row, 0 or more, is allowed")
-
-
-def _compute_t(estimate: ResampledMean) -> tuple[float, float]:
-    """Return Student's t of a mean and its two-sided p-value."""
-    if estimate.problem:
-        return float("nan"), float("nan")
-    if estimate.is_degenerate:
-        if estimate.mean == 0:
-            return 0.0, 1.0
-        return float(np.copysign(np.inf, estimate.mean)), 0.0
-    statistic = estimate.mean / estimate.standard_error
-    p = 2 * stats.t.sf(abs(statistic), estimate.degrees_of_freedom)
-    return statistic, float(p)
-
-
-def _find_smallest(is_enough: Callable[[int], bool], fewest: int, most: int) -> int | None:
-    """Return the smallest whole number in [fewest, most] from which a condition holds, by bisection; None if none."""
-    if is_enough(fewest):
-        return fewest
-    if not is_enough(most):
-        return None
-    failing = fewest
-    while most - failing > 1:
-        middle = (failing + most) // 2
-        if is_enough(middle):
-            most = middle
-        else:
-            failing = middle
-    return most

@@ -64,7 +64,6 @@ class NemenyiTest:
         1 is the best.
     p : ndarray of shape (k, k)
         Corrected for all pairs; 1 on the diagonal.
-    alpha : float
     critical_difference : float
         Mean ranks that differ by less are not distinguished at alpha.
     cliques : tuple of tuple of int
@@ -74,45 +73,8 @@ class NemenyiTest:
 
     mean_ranks: np.ndarray
     p: np.ndarray
-    alpha: float
     critical_difference: float
     cliques: tuple[tuple[int, ...], ...]
-
-
-@dataclass(frozen=True)
-class SignedRankTest:
-    """The Wilcoxon signed-rank test of two configurations over N datasets.
-
-    Parameters
-    ----------
-    positive_ranks, negative_ranks : float
-        Sums of the ranks of positive and negative differences. The ranks of zero differences are split evenly.
-    p : float
-        Two-sided.
-    method : {"exact", "normal", "all equal"}
-        The method of computing `p`: from all changes of signs, or by the normal approximation above
-        `MAX_EXACT_DATASETS`.
-    """
-
-    positive_ranks: float
-    negative_ranks: float
-    p: float
-    method: str
-
-
-@dataclass(frozen=True)
-class Outcomes:
-    """Numbers of datasets on which each configuration wins, ties and loses against each other one.
-
-    Parameters
-    ----------
-    wins, ties, losses : ndarray of shape (k, k)
-        Counts of row i against column j. Their diagonals hold N ties.
-    """
-
-    wins: np.ndarray
-    ties: np.ndarray
-    losses: np.ndarray
 
 
 def round_scores(scores: np.ndarray) -> np.ndarray:
@@ -127,20 +89,7 @@ def round_scores(scores: np.ndarray) -> np.ndarray:
     -------
     rounded : ndarray of shape (N, k)
         To `RANKED_DIGITS` digits of the largest score of each row.
-
-    Raises
-    ------
-    ValueError
-        If the array is not two-dimensional or a score is not finite.
     """
-    scores = np.asarray(scores, dtype=float)  # (N, k)
-    if scores.ndim != 2 or scores.size == 0:
-        raise ValueError(f"scores of shape {scores.shape}: datasets as rows, configurations as columns are allowed")
-    wrong = np.argwhere(~np.isfinite(scores))
-    if len(wrong):
-        row, column = wrong[0]
-        message = f"the score of configuration {column} on dataset {row} is {scores[row, column]}"
-        raise ValueError(f"{message}: finite values are allowed")
     largest = np.max(np.abs(scores), axis=1, keepdims=True)  # (N, 1)
     _, exponent = np.frexp(largest)
     # Dividing by a power of two changes no digits of the scores.
@@ -159,11 +108,6 @@ def rank_configurations(scores: np.ndarray, greater_is_better: bool = True) -> n
     Returns
     -------
     ranks : ndarray of shape (N, k)
-
-    Raises
-    ------
-    ValueError
-        As `round_scores`.
     """
     rounded = round_scores(scores)  # (N, k)
     ordered = -rounded if greater_is_better else rounded
@@ -189,11 +133,6 @@ def compute_friedman_test(scores: np.ndarray) -> FriedmanTest:
     -------
     FriedmanTest
 
-    Raises
-    ------
-    ValueError
-        If there are fewer datasets or configurations, or as `round_scores`.
-
     References
     ----------
     Demšar (2006), section 3.2.2. The correction for ties is that of Conover (1999), Practical nonparametric statistics,
@@ -201,9 +140,6 @@ def compute_friedman_test(scores: np.ndarray) -> FriedmanTest:
     """
     ranks = rank_configurations(scores)  # (N, k)
     n_datasets, n_configurations = ranks.shape
-    if n_datasets < 2 or n_configurations < MIN_FRIEDMAN_CONFIGURATIONS:
-        given = f"{n_datasets} datasets and {n_configurations} configurations"
-        raise ValueError(f"{given}: the Friedman test needs at least 2 and {MIN_FRIEDMAN_CONFIGURATIONS}")
     if np.all(ranks == ranks[0, 0]):  # all configurations tie on every dataset
         chi2, p = 0.0, 1.0
     else:
@@ -238,29 +174,18 @@ def compute_iman_davenport(chi2: float, n_datasets: int, n_configurations: int) 
     return f, float(stats.f.sf(f, numerator_df, denominator_df))
 
 
-def count_outcomes(scores: np.ndarray, greater_is_better: bool = True) -> Outcomes:
-    """Count on how many datasets each configuration wins, ties and loses against each other one.
+def count_wins(ranks: np.ndarray) -> np.ndarray:
+    """Count on how many datasets each configuration, by row, has a better rank than each other one, by column.
 
     Parameters
     ----------
-    scores : ndarray of shape (N, k)
-    greater_is_better : bool, default True
+    ranks : ndarray of shape (N, k)
 
     Returns
     -------
-    Outcomes
-
-    Raises
-    ------
-    ValueError
-        As `round_scores`.
+    wins : ndarray of shape (k, k)
     """
-    ranks = rank_configurations(scores, greater_is_better)  # (N, k)
-    row_ranks = ranks[:, :, np.newaxis]  # (N, k, 1)
-    column_ranks = ranks[:, np.newaxis, :]  # (N, 1, k)
-    wins = np.sum(row_ranks < column_ranks, axis=0)  # (k, k)
-    ties = np.sum(row_ranks == column_ranks, axis=0)  # (k, k)
-    return Outcomes(wins=wins, ties=ties, losses=wins.T)
+    return np.asarray(np.sum(ranks[:, :, np.newaxis] < ranks[:, np.newaxis, :], axis=0))
 
 
 def compute_nemenyi_test(scores: np.ndarray, greater_is_better: bool = True, alpha: float = 0.05) -> NemenyiTest:
@@ -276,11 +201,6 @@ def compute_nemenyi_test(scores: np.ndarray, greater_is_better: bool = True, alp
     Returns
     -------
     NemenyiTest
-
-    Raises
-    ------
-    ValueError
-        As `round_scores`.
     """
     ranks = rank_configurations(scores, greater_is_better)  # (N, k)
     n_datasets, n_configurations = ranks.shape
@@ -292,7 +212,7 @@ def compute_nemenyi_test(scores: np.ndarray, greater_is_better: bool = True, alp
     p[columns, rows] = p[rows, columns]
     critical_difference = compute_critical_difference(n_datasets, n_configurations, alpha)
     cliques = find_cliques(mean_ranks, critical_difference)
-    return NemenyiTest(mean_ranks, p, alpha, critical_difference, cliques)
+    return NemenyiTest(mean_ranks, p, critical_difference, cliques)
 
 
 def compute_critical_difference(n_datasets: int, n_configurations: int, alpha: float = 0.05) -> float:
@@ -370,77 +290,45 @@ def count_datasets(rank_difference: float, n_configurations: int, alpha: float =
     return n_datasets if n_datasets <= MAX_DATASETS else None
 
 
-def compare_two_over_datasets(
-    scores: np.ndarray, base_scores: np.ndarray, greater_is_better: bool = True
-) -> SignedRankTest:
-    """Test by signed ranks whether two configurations differ over datasets.
+def compute_wilcoxon_p(scores: np.ndarray, base_scores: np.ndarray) -> float:
+    """Return the two-sided p-value of Wilcoxon's signed-rank test of two configurations over datasets.
 
     Zero differences are ranked as the smallest, and their ranks split evenly between both sides (SciPy's ``zsplit``),
     as Demšar does: datasets on which both score the same speak for their equality. Wilcoxon's own rule, which R
     follows, drops them. The exact p-value is then that of Pratt's test, which leaves the zeros' ranks out of both sums.
+    Above `MAX_EXACT_DATASETS`, it is the normal approximation.
 
     Parameters
     ----------
     scores, base_scores : ndarray of shape (N,)
         Mean scores on the same N datasets.
-    greater_is_better : bool, default True
-        False for errors: a smaller score is then a positive difference.
 
     Returns
     -------
-    SignedRankTest
-
-    Raises
-    ------
-    ValueError
-        If the shapes differ, or as `round_scores`.
+    p : float
+        1 if all differences are 0.
 
     References
     ----------
     Demšar (2006), section 3.1.3.
     """
     differences = _subtract_rounded(scores, base_scores)  # (N,)
-    if not greater_is_better:
-        differences = -differences
-    sizes = stats.rankdata(np.abs(differences))  # (N,)
-    zero_ranks = float(np.sum(sizes[differences == 0]))
-    method = _choose_method(differences)
-    return SignedRankTest(
-        positive_ranks=float(np.sum(sizes[differences > 0])) + zero_ranks / 2,
-        negative_ranks=float(np.sum(sizes[differences < 0])) + zero_ranks / 2,
-        p=_compute_wilcoxon_p(differences, method),
-        method=method,
-    )
+    is_signed = differences != 0  # (N,)
+    if not is_signed.any():
+        return 1.0
+    if len(differences) > MAX_EXACT_DATASETS:
+        return float(stats.wilcoxon(differences, zero_method="zsplit", correction=False, method="asymptotic").pvalue)
+    ranks = stats.rankdata(np.abs(differences))  # (N,)
+    # The halves of the zeros' ranks are the same on both sides, whatever the signs are.
+    return _compute_exact_p(ranks[is_signed], np.sum(ranks[differences > 0]))
 
 
 def _subtract_rounded(scores: np.ndarray, base_scores: np.ndarray) -> np.ndarray:
     """Return differences of shape (N,), with those that differ only by rounding made equal."""
-    if np.shape(scores) != np.shape(base_scores):
-        raise ValueError(f"shapes {np.shape(scores)} and {np.shape(base_scores)}: the datasets are not paired")
     both = round_scores(np.column_stack([scores, base_scores]))  # (N, 2)
     _, exponent = np.frexp(np.max(np.abs(both)))
     unit = np.ldexp(1.0, exponent)
     return np.asarray(np.round((both[:, 0] - both[:, 1]) / unit, RANKED_DIGITS) * unit)
-
-
-def _choose_method(differences: np.ndarray) -> str:
-    """Choose the method of computing the p-value of differences of shape (N,)."""
-    if not np.any(differences):
-        return "all equal"
-    return "exact" if len(differences) <= MAX_EXACT_DATASETS else "normal"
-
-
-def _compute_wilcoxon_p(differences: np.ndarray, method: str) -> float:
-    """Return the two-sided p-value of the Wilcoxon test of differences of shape (N,)."""
-    if method == "all equal":
-        return 1.0
-    if method == "normal":
-        return float(stats.wilcoxon(differences, zero_method="zsplit", correction=False, method="asymptotic").pvalue)
-    ranks = stats.rankdata(np.abs(differences))  # (N,)
-    # The halves of the zeros' ranks are the same on both sides, whatever the signs are.
-    is_signed = differences != 0  # (N,)
-    observed = np.sum(ranks[differences > 0])
-    return _compute_exact_p(ranks[is_signed], observed)
 
 
 def _compute_exact_p(ranks: np.ndarray, observed: float) -> float:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from bakeoff.pipeline.config.requests import ExperimentRequest
 from bakeoff.pipeline.errors import UserError, did_you_mean
@@ -13,6 +12,8 @@ from bakeoff.pipeline.errors import UserError, did_you_mean
 FORMATS = ("terminal", "csv", "json", "markdown", "latex", "html")
 CHOICES = {"to": FORMATS, "pairs": ("best", "all"), "choice": ("auto", "none"), "fail_if": ("never", "worse")}
 """Field -> allowed values, the default first."""
+COMMAND_KEYS = ("sweep", "filter", "base", "metrics", "alpha", "rope", "pairs", "choice", "dataset")
+"""Keys that determine the numbers of a comparison."""
 FILTER_EXAMPLE = "filter=\"params.dataset = 'wine'\""
 ALL_RUNS = "filter=\"attributes.status = 'FINISHED'\""
 
@@ -100,18 +101,8 @@ class CompareRequest(ExperimentRequest):
 
     def write_command(self) -> str:
         """Return the equivalent command."""
-        values: dict[str, Any] = {
-            "sweep": self.sweep,
-            "filter": self.filter,
-            "base": self.base or None,
-            "metrics": None if self.metrics is None else ",".join(self.metrics),
-            "alpha": None if self.alpha == type(self).alpha else f"{self.alpha:g}",
-            "rope": None if self.rope == type(self).rope else f"{self.rope:g}",
-            "pairs": None if self.pairs == type(self).pairs else self.pairs,
-            "choice": None if self.choice == type(self).choice else self.choice,
-            "dataset": self.dataset or None,
-        }
-        words = [f"{key}={value}" for key, value in values.items() if value is not None]
+        given = {key: getattr(self, key) for key in COMMAND_KEYS if getattr(self, key) != getattr(type(self), key)}
+        words = [f"{key}={','.join(value) if key == 'metrics' else value}" for key, value in given.items()]
         return shlex.join(["bakeoff", "compare", *self.runs, *words, *self.list_store_words()])
 
 

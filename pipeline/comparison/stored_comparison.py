@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from bakeoff.pipeline.comparison import selection as select
 from bakeoff.pipeline.comparison.compare_runs import compare_runs
 from bakeoff.pipeline.comparison.comparison import Comparison
+from bakeoff.pipeline.comparison.page import render_page, write_picture_files
 from bakeoff.pipeline.comparison.reports import (
     render_csv,
     render_json,
@@ -16,7 +16,7 @@ from bakeoff.pipeline.comparison.reports import (
     render_markdown,
     render_terminal,
 )
-from bakeoff.pipeline.comparison.request import FORMATS, CompareRequest
+from bakeoff.pipeline.comparison.request import CompareRequest
 from bakeoff.pipeline.comparison.selection import Selection
 from bakeoff.pipeline.tables.table_formats import describe_escaped_names
 from bakeoff.pipeline.tracking.comparison_run import ComparisonRecord, keep_comparison
@@ -24,19 +24,16 @@ from bakeoff.pipeline.tracking.find_run import find_standard_run
 from bakeoff.pipeline.tracking.registry import BEST
 from bakeoff.pipeline.tracking.store import Store, open_store
 
-TERMINAL = FORMATS[0]
-HTML = "html"
-MAX_REPEATS = 5
-"""Commands that repeat single runs; the artifacts of the comparison list all runs."""
-FILES = {
-    TERMINAL: "comparison.txt",
-    "csv": "comparison.csv",
-    "json": "comparison.json",
-    "markdown": "comparison.md",
-    "latex": "comparison.tex",
-    "html": "comparison.html",
+TERMINAL = "terminal"
+RENDERERS: dict[str, tuple[str, Callable[[Comparison], str]]] = {
+    TERMINAL: ("comparison.txt", render_terminal),
+    "csv": ("comparison.csv", render_csv),
+    "json": ("comparison.json", render_json),
+    "markdown": ("comparison.md", render_markdown),
+    "latex": ("comparison.tex", render_latex),
+    "html": ("comparison.html", render_page),
 }
-"""The names of the reports among the artifacts of the run of a comparison."""
+"""Format -> the name of the report among the artifacts of the run of a comparison, and its function."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +43,6 @@ class MadeComparison:
     Attributes
     ----------
     comparison : Comparison
-        The comparison, with predictions of single rows if the request stores it or requests a page.
     store : Store
     run_names : mapping of str to str
         Run id -> name of the compared runs.
@@ -57,11 +53,7 @@ class MadeComparison:
     run_names: Mapping[str, str]
 
 
-def make_comparison(
-    request: CompareRequest,
-    command: str = "",
-    sweep_words: Sequence[str] | None = None,
-) -> MadeComparison:
+def make_comparison(request: CompareRequest, command: str = "") -> MadeComparison:
     """Select runs and compare them.
 
     Parameters
@@ -69,8 +61,6 @@ def make_comparison(
     request : CompareRequest
     command : str
         The command line; by default it is derived from the request.
-    sweep_words : sequence of str or None
-        The command line of the sweep, if its missing jobs were just run.
 
     Raises
     ------
@@ -83,8 +73,7 @@ def make_comparison(
     base_run = _find_base_run(store, request.base, selection)
     if base_run is not None:
         selection = select.add_base_run(store, selection, base_run)
-    repeat = _list_repeats(selection, request, sweep_words)
-    comparison = compare_runs(store, selection, request, command or request.write_command(), repeat)
+    comparison = compare_runs(store, selection, request, command or request.write_command())
     run_names = {each.run.run_id: each.run.name for each in selection.facts if each.run.run_id in comparison.run_ids}
     return MadeComparison(comparison, store, run_names)
 
@@ -97,19 +86,8 @@ def describe_report(comparison: Comparison, to: str) -> str:
 
 
 def render_report(comparison: Comparison, to: str) -> str:
-    """Return a report in a format of `FORMATS`."""
-    if to == "html":
-        from bakeoff.pipeline.comparison.page import render_page
-
-        return render_page(comparison)
-    renderers = {
-        TERMINAL: render_terminal,
-        "csv": render_csv,
-        "json": render_json,
-        "markdown": render_markdown,
-        "latex": render_latex,
-    }
-    return renderers[to](comparison)
+    """Return a report in a format of `RENDERERS`."""
+    return RENDERERS[to][1](comparison)
 
 
 def keep_reports(made: MadeComparison) -> str:
@@ -120,8 +98,6 @@ def keep_reports(made: MadeComparison) -> str:
     made : MadeComparison
         A comparison with predictions.
     """
-    from bakeoff.pipeline.comparison.page import write_picture_files
-
     comparison = made.comparison
     record = ComparisonRecord(
         name=comparison.question.partition(", and how sure")[0],
@@ -138,22 +114,11 @@ def keep_reports(made: MadeComparison) -> str:
         summary="\n\n".join([f"**{comparison.question}**", *comparison.verdict]),
         run_names=made.run_names,
         files={
-            **{name: render_report(comparison, to) for to, name in FILES.items()},
+            **{name: render(comparison) for name, render in RENDERERS.values()},
             **write_picture_files(comparison),
         },
     )
     return keep_comparison(made.store, comparison.experiment, record)
-
-
-def _list_repeats(selection: Selection, request: CompareRequest, sweep_words: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the commands that run the jobs again: those of the sweep, or the verification of stored runs."""
-    if sweep_words is not None:
-        return (shlex.join(["bakeoff", *sweep_words]),)
-    store_words = request.list_store_words()
-    if selection.sweep:
-        return (shlex.join(["bakeoff", "replay", f"sweep={selection.sweep}", *store_words]),)
-    run_ids = [each.run.run_id for each in selection.facts if each.run.is_finished]
-    return tuple(shlex.join(["bakeoff", "replay", run_id, *store_words]) for run_id in run_ids[:MAX_REPEATS])
 
 
 def _find_base_run(store: Store, word: str, selection: Selection) -> str | None:

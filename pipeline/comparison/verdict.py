@@ -7,12 +7,11 @@ need. The gate decides whether a configuration is significantly worse than the b
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 
 from bakeoff.pipeline.comparison.comparison import (
-    WORSE,
     ComparedMetric,
     Comparison,
     DatasetResult,
@@ -21,7 +20,7 @@ from bakeoff.pipeline.comparison.comparison import (
     Settings,
     Summary,
 )
-from bakeoff.pipeline.comparison.rank_tests import count_datasets
+from bakeoff.pipeline.comparison.rank_tests import MIN_FRIEDMAN_CONFIGURATIONS, count_datasets
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.numbers import equate_p, format_percent, format_score, format_statistic
 from bakeoff.pipeline.text.words import count_nouns, join_words
@@ -52,9 +51,9 @@ class Standing:
         """Whether two configurations are distinguished."""
         return self.tests[frozenset((first, second))][0]
 
-    def get_p(self, first: str, second: str) -> float:
-        """Return the p-value of two configurations."""
-        return self.tests[frozenset((first, second))][1]
+    def list_p(self, firsts: Iterable[str], seconds: Iterable[str]) -> list[float]:
+        """Return the p-value of each of some configurations with each of others."""
+        return [self.tests[frozenset(pair)][1] for pair in product(firsts, seconds)]
 
     @property
     def leaders(self) -> list[str]:
@@ -71,6 +70,7 @@ def write_dataset_verdict(
     Parameters
     ----------
     summaries : sequence of Summary
+        The best first.
     pairs : sequence of PairResult
         All pairs.
     metric : ComparedMetric
@@ -78,19 +78,21 @@ def write_dataset_verdict(
     """
     if len(summaries) < 2:
         return ("Fewer than two configurations have scores, so there is nothing to compare.",)
-    if len({summary.mean for summary in summaries}) == 1 and not any(pair.std for pair in pairs):
-        all_of_them = "Both" if len(summaries) == 2 else f"All {len(summaries)}"
-        return (f"{all_of_them} configurations have equal scores in every fold, so none is better.",)
+    if not any(pair.std or pair.difference for pair in pairs):
+        return ("All configurations have equal scores in every fold, so none is better.",)
     if all(math.isnan(pair.p_value) for pair in pairs):
-        best = min(summaries, key=lambda summary: summary.rank)
+        best = summaries[0]
         return (
             f"{best.configuration} has the best {metric.label} ({format_score(best.mean)}), but a single split "
             "says nothing about how sure that is: evaluation=repeated_kfold gives more scores.",
         )
-    standing = _rank_by_means(summaries, pairs)
+    tests = {frozenset((pair.first, pair.second)): (pair.is_told_apart, pair.p_holm) for pair in pairs}
+    standing = Standing(tuple(summary.configuration for summary in summaries), tests)
     sentences = [write_standing(standing)]
-    sentences += _add_requirement(standing, pairs, settings)
-    return tuple(sentences)
+    # The first pair of the best is that with the next one by rank.
+    closest = [pair for pair in pairs if not pair.is_told_apart and pair.first == standing.order[0]]
+    sentences += [_write_requirement(pair, settings) for pair in closest[:1]]
+    return tuple(filter(None, sentences))
 
 
 def write_overall_verdict(result: OverallResult, metric: ComparedMetric, settings: Settings) -> tuple[str, ...]:
@@ -106,29 +108,28 @@ def write_overall_verdict(result: OverallResult, metric: ComparedMetric, setting
     if not result.datasets:
         return (result.too_few,)
     order = tuple(result.mean_ranks)
+    has_ranks_test = len(order) >= MIN_FRIEDMAN_CONFIGURATIONS
     ranks = f"mean rank by {metric.label} ({format_statistic(result.mean_ranks[order[0]])} of {len(order)})"
     n_datasets = count_nouns(len(result.datasets), "dataset")
     if result.too_few:
         return (f"{order[0]} has the best {ranks} over {n_datasets}, which are too few for a test.",)
-    if len(order) > 2 and result.iman_davenport_p > settings.alpha:
+    if has_ranks_test and result.iman_davenport_p > settings.alpha:
         p = equate_p(result.iman_davenport_p)
         return (
             f"Over {n_datasets}, no configuration is shown to be better than another (Iman and Davenport's test, {p}); "
             f"{order[0]} has the best {ranks}.",
         )
-    standing = _rank_over_datasets(result, order)
-    # Nemenyi's test needs three configurations.
-    name = "Nemenyi's test of mean ranks" if len(order) > 2 else "Wilcoxon's signed-rank test"
+    tests = {
+        frozenset((pair.first, pair.second)): (
+            pair.is_told_apart,
+            pair.p_nemenyi if has_ranks_test else pair.p_wilcoxon,
+        )
+        for pair in result.pairs
+    }
+    standing = Standing(order, tests)
+    name = "Nemenyi's test of mean ranks" if has_ranks_test else "Wilcoxon's signed-rank test"
     sentence = f"Over {n_datasets}, {write_standing(standing).removesuffix('.')} ({name})."
     return (sentence, *_add_dataset_requirement(standing, result, settings))
-
-
-def _rank_over_datasets(result: OverallResult, order: tuple[str, ...]) -> Standing:
-    tests: dict[frozenset[str], tuple[bool, float]] = {}
-    for pair in result.pairs:
-        p = pair.p_nemenyi if len(order) > 2 else pair.p_wilcoxon
-        tests[frozenset((pair.first, pair.second))] = (pair.is_told_apart, p)
-    return Standing(order, tests)
 
 
 def _add_dataset_requirement(standing: Standing, result: OverallResult, settings: Settings) -> list[str]:
@@ -161,27 +162,24 @@ def write_standing(standing: Standing) -> str:
     'svm and mlp are the best and not told apart, p = .41; both beat knn, p = .0030.'
     """
     leaders = standing.leaders
-    best = leaders[0]
+    best, *rivals = leaders
     others = [name for name in standing.order if name not in leaders]
+    if not rivals:
+        return f"{best} is the best: it beats {_enumerate(others)}, {_bound_p(standing.list_p([best], others), max)}."
+    ps = standing.list_p([best], rivals)
+    are_first = list(standing.order[: len(leaders)]) == leaders
+    are_equal = not any(standing.is_told_apart(*pair) for pair in combinations(leaders, 2))
+    if not are_first or not are_equal:
+        # Highly variable scores may not be distinguished from the best although they are worse than others that are.
+        beaten = f" and beats {_enumerate(others)}, {_bound_p(standing.list_p([best], others), max)}" if others else ""
+        verb = "is" if len(rivals) == 1 else "are"
+        undecided = f"{_enumerate(rivals)} {verb} not told apart from it, {_bound_p(ps, min)}"
+        return f"{best} has the best mean{beaten}; {undecided}."
     if not others:
-        return _write_no_difference(standing)
-    if len(leaders) == 1:
-        ps = [standing.get_p(best, name) for name in others]
-        return f"{best} is the best: it beats {_enumerate(others)}, {_at_most(ps)}."
-    ps = [standing.get_p(best, name) for name in leaders[1:]]
-    # Highly variable scores may not be distinguished from the best although their mean is worse than that of the
-    # beaten.
-    if list(standing.order[: len(leaders)]) != leaders:
-        beaten = [standing.get_p(best, name) for name in others]
-        verb = "is" if len(leaders) == 2 else "are"
-        return (
-            f"{best} has the best mean and beats {_enumerate(others)}, {_at_most(beaten)}; {_enumerate(leaders[1:])} "
-            f"{verb} not told apart from it, {_at_least(ps)}."
-        )
-    pairs = combinations(leaders, 2)
-    are_equal = not any(standing.is_told_apart(first, second) for first, second in pairs)
-    claim = "are the best and not told apart" if are_equal else f"are not told apart from the best, which is {best}"
-    return f"{_enumerate(leaders)} {claim}, {_at_least(ps)}; {_write_beaten(standing, leaders, others)}."
+        who = join_words(leaders) if len(leaders) == 2 else f"No two of the {len(leaders)} configurations"
+        return f"{who} are not told apart, {_bound_p([p for _, p in standing.tests.values()], min)}."
+    claim = f"{_enumerate(leaders)} are the best and not told apart, {_bound_p(ps, min)}"
+    return f"{claim}; {_write_beaten(standing, leaders, others)}."
 
 
 def _write_beaten(standing: Standing, leaders: Sequence[str], others: Sequence[str]) -> str:
@@ -191,68 +189,36 @@ def _write_beaten(standing: Standing, leaders: Sequence[str], others: Sequence[s
     partly = [name for name in others if name not in beaten_by_all]
     clauses = []
     if beaten_by_all:
-        ps = [standing.get_p(leader, name) for leader in leaders for name in beaten_by_all]
         subject = "both beat" if len(leaders) == 2 else f"all {len(leaders)} beat"
-        clauses.append(f"{subject} {_enumerate(beaten_by_all)}, {_at_most(ps)}")
+        p = _bound_p(standing.list_p(leaders, beaten_by_all), max)
+        clauses.append(f"{subject} {_enumerate(beaten_by_all)}, {p}")
     if partly:
-        ps = [standing.get_p(best, name) for name in partly]
         verb = "also beats" if beaten_by_all else "beats"
-        clauses.append(f"{best} {verb} {_enumerate(partly)}, {_at_most(ps)}, which is not shown of all others")
+        p = _bound_p(standing.list_p([best], partly), max)
+        clauses.append(f"{best} {verb} {_enumerate(partly)}, {p}, which is not shown of all others")
     return "; ".join(clauses)
 
 
-def _write_no_difference(standing: Standing) -> str:
-    """Return the sentence for configurations that are not distinguished from the best."""
-    best, *others = standing.order
-    ps = [p for is_told_apart, p in standing.tests.values() if not is_told_apart]
-    if len(others) == 1:
-        return f"{best} and {others[0]} are not told apart, {equate_p(ps[0])}."
-    apart = [pair for pair, (is_told_apart, _) in standing.tests.items() if is_told_apart]
-    if apart:
-        first, second = sorted(apart[0], key=standing.order.index)
-        return (
-            f"{best} has the best mean, but none of the {len(others)} others is told apart from it, "
-            f"{_at_least([standing.get_p(best, name) for name in others])}; {first} beats {second}, "
-            f"{equate_p(standing.get_p(first, second))}."
-        )
-    return f"No two of the {len(standing.order)} configurations are told apart, {_at_least(ps)}."
-
-
-def _add_requirement(standing: Standing, pairs: Sequence[PairResult], settings: Settings) -> list[str]:
-    """Return the requirements for distinguishing the best from the next one, or their equivalence in practice."""
-    leaders = standing.leaders
-    if len(leaders) == 1:
-        return []
-    pair = _find_pair(pairs, leaders[0], leaders[1])
-    names = f"{leaders[0]} and {leaders[1]}"
+def _write_requirement(pair: PairResult, settings: Settings) -> str:
+    """Return the requirements for distinguishing a pair, or its equivalence in practice; empty without a variance."""
+    names = f"{pair.first} and {pair.second}"
     if pair.p_equivalent >= MIN_EQUIVALENT_PROBABILITY:
-        return [
+        return (
             f"{names} are equivalent in practice: they differ by at most {format_score(pair.rope)} with probability "
             f"{format_percent(pair.p_equivalent)}."
-        ]
-    # Without a variance, as with a single split, there are no conclusions about other folds.
+        )
     if math.isnan(pair.detectable):
-        return []
-    observed = abs(pair.difference)
+        return ""
     power = f"These folds could show a difference of about {format_score(pair.detectable)}"
-    if not observed:
-        return [f"{power}; the means of {names} are equal."]
+    if not pair.difference:
+        return f"{power}; the means of {names} are equal."
     rows = f"about {count_nouns(pair.rows_needed, 'row')}" if pair.rows_needed is not None else "no number of rows"
     if pair.repeats_needed is None:
         cure = f"no number of repeats would show that, but {rows} would"
     else:
         cure = f"that would take {count_nouns(pair.repeats_needed, 'repeat')} of the folds or {rows}"
-    return [f"{power} (power {settings.power:g}); {names} differ by {format_score(observed)}: {cure}."]
-
-
-def _rank_by_means(summaries: Sequence[Summary], pairs: Sequence[PairResult]) -> Standing:
-    order = tuple(summary.configuration for summary in sorted(summaries, key=lambda summary: summary.rank))
-    tests = {frozenset((pair.first, pair.second)): (pair.is_told_apart, pair.p_holm) for pair in pairs}
-    return Standing(order, tests)
-
-
-def _find_pair(pairs: Sequence[PairResult], first: str, second: str) -> PairResult:
-    return next(pair for pair in pairs if {pair.first, pair.second} == {first, second})
+    observed = format_score(abs(pair.difference))
+    return f"{power} (power {settings.power:g}); {names} differ by {observed}: {cure}."
 
 
 def _enumerate(names: Sequence[str]) -> str:
@@ -262,21 +228,12 @@ def _enumerate(names: Sequence[str]) -> str:
     return join_words([*shown, f"{len(names) - len(shown)} others"])
 
 
-def _at_most(ps: Sequence[float]) -> str:
-    """Return significant p-values, summarized by the largest of them."""
-    return _bound_p(max(ps), ps, "≤")
-
-
-def _at_least(ps: Sequence[float]) -> str:
-    """Return p-values that are not significant, summarized by the smallest of them."""
-    return _bound_p(min(ps), ps, "≥")
-
-
-def _bound_p(bound: float, ps: Sequence[float], sign: str) -> str:
-    """Return a bound of p-values as an equation if they are all formatted alike, else as an inequality."""
-    text = equate_p(bound)
-    texts = {equate_p(p) for p in ps}
-    return text if len(texts) == 1 else text.replace("=", sign)
+def _bound_p(ps: Sequence[float], choose: Callable[[Sequence[float]], float]) -> str:
+    """Return p-values, summarized by the largest of significant ones or by the smallest of others."""
+    text = equate_p(choose(ps))
+    if len({equate_p(p) for p in ps}) == 1:
+        return text
+    return text.replace("=", "≤" if choose is max else "≥")
 
 
 @dataclass(frozen=True)
@@ -305,50 +262,31 @@ def check_gate(comparison: Comparison) -> GateResult:
     UserError
         No dataset has scores of the base and of another configuration, or there is no test because of a single split.
     """
-    sentences: list[str] = []
+    settings = comparison.settings
     n_tests = 0
+    sentences = []
     for result in comparison.results[0].datasets:
-        for summary, pair in _iterate_candidates(result, comparison.settings.base):
-            if math.isnan(pair.p_value):
-                raise UserError(
-                    f"compare: fail_if=worse needs several scores per run, and the evaluation on {result.dataset} is a "
-                    "single split; use evaluation=repeated_kfold."
-                )
-            n_tests += 1
-            # With many folds, differences that are too small to matter become significant; the rope defines which ones.
-            if summary.mark == WORSE and abs(pair.difference) > pair.rope:
-                sentences.append(_describe(summary, pair, result, comparison))
+        for pair in result.pairs:
+            if settings.base in (pair.first, pair.second):
+                n_tests += math.isfinite(pair.p_value)
+            # The first of a pair has the better mean. With many folds, differences that are too small to matter become
+            # significant; the rope defines which ones.
+            if pair.first == settings.base and pair.p_value <= settings.alpha and pair.difference > pair.rope:
+                sentences.append(_describe_worse(pair, result, comparison.metrics[0]))
     if not n_tests:
         raise UserError(
-            f"compare: the base {comparison.settings.base} and the others have no dataset in common, so there is "
-            "nothing to judge."
+            f"compare: fail_if=worse needs a dataset with several scores of the base {settings.base} and of another "
+            "configuration; a single split gives one score, evaluation=repeated_kfold more."
         )
     if sentences:
         return GateResult(True, tuple(sentences))
-    settings = comparison.settings
-    sentence = f"Nothing is worse than the base {settings.base} (α = {settings.alpha:g})."
-    return GateResult(False, (sentence,))
+    return GateResult(False, (f"Nothing is worse than the base {settings.base} (α = {settings.alpha:g}).",))
 
 
-def _iterate_candidates(result: DatasetResult, base: str) -> Iterator[tuple[Summary, PairResult]]:
-    """Yield each configuration of a dataset but the base, and its pair with the base."""
-    if not result.base:
-        return
-    for pair in result.pairs:
-        if base not in (pair.first, pair.second):
-            continue
-        candidate = pair.second if pair.first == base else pair.first
-        summary = result.find_summary(candidate)
-        # Only configurations with a summary have pairs.
-        assert summary is not None
-        yield summary, pair
-
-
-def _describe(summary: Summary, pair: PairResult, result: DatasetResult, comparison: Comparison) -> str:
-    base = result.find_summary(result.base)
-    assert base is not None
+def _describe_worse(pair: PairResult, result: DatasetResult, metric: ComparedMetric) -> str:
+    means = {summary.configuration: format_score(summary.mean) for summary in result.summaries}
     return (
-        f"{summary.configuration} is worse than the base {result.base} on {result.dataset}: "
-        f"{comparison.metrics[0].label} {format_score(summary.mean)} instead of {format_score(base.mean)}, "
-        f"{equate_p(pair.p_value)}, and the difference is beyond the rope of {format_score(pair.rope)}."
+        f"{pair.second} is worse than the base {pair.first} on {result.dataset}: {metric.label} {means[pair.second]} "
+        f"instead of {means[pair.first]}, {equate_p(pair.p_value)}, and the difference is beyond the rope of "
+        f"{format_score(pair.rope)}."
     )

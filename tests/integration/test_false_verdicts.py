@@ -9,6 +9,7 @@ import pytest
 
 from bakeoff.learners import KNeighborsClassifier, NaiveBayesClassifier
 from bakeoff.pipeline.comparison.fold_tests import (
+    compute_corrected_t_test,
     compute_posterior,
 )
 from bakeoff.pipeline.comparison.rank_tests import (
@@ -113,7 +114,7 @@ def test_the_verdict_over_datasets_is_nemenyis() -> None:
 
 def test_posteriors_become_verdicts_at_the_threshold() -> None:
     differences = np.array([0.02, 0.05, 0.03, 0.04, 0.06])
-    assert compute_posterior(differences, 0.1).better > 0.95
+    assert compute_posterior(compute_corrected_t_test(differences, 0.1)).better > 0.95
     assert [JUDGES["Bayesian, rope 0"](sign * differences, 0.1) for sign in (1, -1, 0)] == [1, -1, 0]
 
 

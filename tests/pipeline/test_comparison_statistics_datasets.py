@@ -15,13 +15,13 @@ from statsmodels.stats.multitest import multipletests
 
 from bakeoff.pipeline.comparison.overall_analysis import find_pareto_front
 from bakeoff.pipeline.comparison.rank_tests import (
-    compare_two_over_datasets,
     compute_critical_difference,
     compute_friedman_test,
     compute_iman_davenport,
     compute_nemenyi_test,
+    compute_wilcoxon_p,
     count_datasets,
-    count_outcomes,
+    count_wins,
     find_cliques,
     list_pairs,
     rank_configurations,
@@ -102,67 +102,58 @@ def test_critical_values_are_demsars_table_5(k: int, quantile: float) -> None:
 
 def test_wilcoxon_is_demsars_example() -> None:
     # Table 2, C4.5 and C4.5+m: R+ = 93, R- = 12; T = 12 is below 21, the critical value of 14 datasets at .05.
-    test = compare_two_over_datasets(DEMSAR_AUC[:, M], DEMSAR_AUC[:, C45])
-    assert (test.positive_ranks, test.negative_ranks) == (93, 12)
+    p = compute_wilcoxon_p(DEMSAR_AUC[:, M], DEMSAR_AUC[:, C45])
     z = (12 - 14 * 15 / 4) / math.sqrt(14 * 15 * 29 / 24)
-    assert test.p == pytest.approx(2 * stats.norm.cdf(z), abs=0.005)  # his normal approximation
-    assert test.p < 0.05
+    assert p == pytest.approx(2 * stats.norm.cdf(z), abs=0.005)  # his normal approximation
+    assert p < 0.05
 
 
 def test_wilcoxon_is_rs() -> None:
     # wilcox.test(w)$p.value
     differences = [0.021, -0.004, 0.033, 0.007, -0.002, 0.041, 0.019, 0.005, -0.013, 0.022]
     base = np.linspace(0.5, 0.9, len(differences))
-    test = compare_two_over_datasets(base + differences, base)
-    assert test.method == "exact"
-    assert test.p == pytest.approx(0.048828125, rel=1e-12)
-    worse = compare_two_over_datasets(base + differences, base, greater_is_better=False)
-    assert (worse.p, worse.positive_ranks) == (test.p, test.negative_ranks)
+    assert compute_wilcoxon_p(base + differences, base) == pytest.approx(0.048828125, rel=1e-12)
+    assert compute_wilcoxon_p(base, base + differences) == pytest.approx(0.048828125, rel=1e-12)
 
 
 @pytest.mark.parametrize("n_datasets", [3, 17, 50])
 def test_without_ties_the_exact_distribution_is_scipys(n_datasets: int) -> None:
     differences = np.random.default_rng(n_datasets).normal(0.2, 1, n_datasets)
-    test = compare_two_over_datasets(differences, np.zeros(n_datasets))
-    assert test.p == pytest.approx(stats.wilcoxon(differences, method="exact").pvalue, rel=1e-9)
+    assert compute_wilcoxon_p(differences, np.zeros(n_datasets)) == pytest.approx(
+        stats.wilcoxon(differences, method="exact").pvalue, rel=1e-9
+    )
 
 
 def test_many_datasets_have_rs_normal_approximation() -> None:
     # x <- rep(c(.03,-.01,.02,.02,.05,-.02,.07,.08,.09,-.04,.11,.12,.01,-.06,-.10), 4)
     # wilcox.test(x, exact=FALSE, correct=FALSE)$p.value
     x = np.array([3, -1, 2, 2, 5, -2, 7, 8, 9, -4, 11, 12, 1, -6, -10])
-    test = compare_two_over_datasets(np.tile(x, 4) / 100, np.zeros(60))
-    assert test.method == "normal"
-    assert test.p == pytest.approx(0.003758780710520127, rel=1e-9)
+    assert compute_wilcoxon_p(np.tile(x, 4) / 100, np.zeros(60)) == pytest.approx(0.003758780710520127, rel=1e-9)
 
 
 def test_with_ties_and_zeros_all_changes_of_signs_are_counted() -> None:
     differences = np.array([0.0, 0.25, 0.25, -0.125, 0.5, 0.0, 0.5, 0.75])
-    test = compare_two_over_datasets(differences, np.zeros(8))
-    assert test.method == "exact"
+    p = compute_wilcoxon_p(differences, np.zeros(8))
     # By enumeration, with half of the zeros' ranks (1.5 each) on either side.
     sizes = stats.rankdata(np.abs(differences))
-    assert sizes[differences == 0].tolist() == [1.5, 1.5]
-    assert test.positive_ranks + test.negative_ranks == sizes.sum()
     ranks = sizes[differences != 0]
     sums = np.array([np.sum(ranks * signs) for signs in product([0, 1], repeat=6)])  # (64,)
     observed = np.sum(sizes[differences > 0])
-    assert test.p == pytest.approx(2 * np.mean(sums >= observed))
+    assert p == pytest.approx(2 * np.mean(sums >= observed))
     theirs = stats.wilcoxon(differences, zero_method="zsplit", method=stats.PermutationMethod(n_resamples=np.inf))
-    assert test.p == pytest.approx(theirs.pvalue)
+    assert p == pytest.approx(theirs.pvalue)
 
 
 def test_equal_configurations_are_not_told_apart() -> None:
     scores = np.linspace(0.5, 0.9, 6)
-    test = compare_two_over_datasets(scores, scores)
-    assert (test.method, test.p) == ("all equal", 1.0)
+    assert compute_wilcoxon_p(scores, scores) == 1
     equal = compute_friedman_test(np.column_stack([scores] * 3))
     assert (equal.chi2, equal.p, equal.f, equal.f_p) == (0, 1, 0, 1)
 
 
 def test_few_datasets_cannot_be_significant() -> None:
-    four = compare_two_over_datasets(np.array([0.9, 0.8, 0.7, 0.6]), np.array([0.5, 0.45, 0.4, 0.35]))
-    assert four.p == 2.0 ** (1 - 4)
+    four = compute_wilcoxon_p(np.array([0.9, 0.8, 0.7, 0.6]), np.array([0.5, 0.45, 0.4, 0.35]))
+    assert four == 2.0 ** (1 - 4)
 
 
 def test_datasets_that_rank_alike_have_the_probability_of_that() -> None:
@@ -190,12 +181,8 @@ def test_rounding_makes_no_rank() -> None:
 
 
 def test_wins_ties_and_losses_are_counted() -> None:
-    outcomes = count_outcomes(DEMSAR_AUC)
-    assert (outcomes.wins[M, C45], outcomes.ties[M, C45], outcomes.losses[M, C45]) == (10, 2, 2)
-    total = outcomes.wins + outcomes.ties + outcomes.losses
-    assert np.all(total == 14)
-    of_errors = count_outcomes(DEMSAR_AUC, greater_is_better=False)
-    assert np.array_equal(of_errors.wins, outcomes.losses)
+    wins = count_wins(rank_configurations(DEMSAR_AUC))
+    assert (wins[M, C45], 14 - wins[M, C45] - wins[C45, M], wins[C45, M]) == (10, 2, 2)
 
 
 @pytest.mark.parametrize(
@@ -218,21 +205,6 @@ def test_enough_datasets_bring_the_critical_difference_down() -> None:
     assert compute_critical_difference(needed, 4) <= 0.5 < compute_critical_difference(needed - 1, 4)
     assert count_datasets(0.0, 4) is None
     assert count_datasets(1e-6, 4) is None
-
-
-@pytest.mark.parametrize("shape", [(1, 3), (5, 2)])
-def test_friedman_of_too_little_is_refused(shape: tuple[int, int]) -> None:
-    with pytest.raises(ValueError, match="needs at least 2 and 3"):
-        compute_friedman_test(np.ones(shape))
-
-
-def test_missing_scores_are_refused() -> None:
-    scores = DEMSAR_AUC.copy()
-    scores[3, 1] = np.nan
-    with pytest.raises(ValueError, match="configuration 1 on dataset 3 is nan"):
-        compute_friedman_test(scores)
-    with pytest.raises(ValueError, match="not paired"):
-        compare_two_over_datasets(np.ones(3), np.ones(4))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -262,7 +234,8 @@ def test_the_pareto_front_holds_what_nothing_beats() -> None:
         for score, cost in zip(scores, seconds, strict=True)
     ]
     assert find_pareto_front(scores, seconds).tolist() == [not one for one in beaten]
-    with pytest.raises(ValueError, match="finite"):
-        find_pareto_front(np.array([np.nan]), np.array([1.0]))
-    with pytest.raises(ValueError, match="equal lengths"):
-        find_pareto_front(np.ones(2), np.ones(3))
+    assert find_pareto_front(np.array([np.nan, 0.9, 0.8]), np.array([1.0, np.nan, 2.0])).tolist() == [
+        False,
+        False,
+        True,
+    ]

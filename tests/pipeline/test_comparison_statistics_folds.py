@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import baycomp
 import numpy as np
@@ -16,7 +15,6 @@ from bakeoff.pipeline.comparison.fold_tests import (
     compute_posterior,
     compute_power,
     count_repeats,
-    estimate_mean,
     estimate_requirement,
     find_effect,
     mark_difference,
@@ -38,7 +36,6 @@ def test_the_corrected_t_test_is_rs_arithmetic() -> None:
     assert test.p == pytest.approx(0.03364765706113090, rel=1e-12)
     assert (test.lower, test.upper) == pytest.approx((0.00241336518302572, 0.04758663481697428), rel=1e-10)
     assert test.degrees_of_freedom == 9
-    assert test.problem == ""
 
 
 @pytest.mark.parametrize(
@@ -49,7 +46,7 @@ def test_p_and_marks_are_wekas(ratio: float, p: float, mark: str) -> None:
     # tests/support/PairedTester.java on WEKA 3.9.7: "90 10 10 …" and "50 50 2 …"
     test = compute_corrected_t_test(subtract_scores(OTHER, BASE), ratio)
     assert test.p == pytest.approx(p, rel=1e-10)
-    assert mark_difference(test) == mark
+    assert mark_difference(test.mean, test.p) == mark
 
 
 def test_without_overlap_the_test_is_scipys_paired_t_test() -> None:
@@ -60,13 +57,6 @@ def test_without_overlap_the_test_is_scipys_paired_t_test() -> None:
     assert (test.lower, test.upper) == pytest.approx((interval.low, interval.high), rel=1e-12)
 
 
-def test_the_toy_case_is_less_significant_by_the_factor_of_the_correction() -> None:
-    naive = compute_corrected_t_test(OTHER - BASE, 0.0)
-    corrected = compute_corrected_t_test(OTHER - BASE, TENTH)
-    factor = math.sqrt((1 / 10 + 1 / 9) / (1 / 10))
-    assert naive.statistic / corrected.statistic == pytest.approx(factor)
-
-
 def test_exchanging_both_sides_changes_the_sign_alone() -> None:
     test = compute_corrected_t_test(OTHER - BASE, TENTH)
     exchanged = compute_corrected_t_test(BASE - OTHER, TENTH)
@@ -75,13 +65,10 @@ def test_exchanging_both_sides_changes_the_sign_alone() -> None:
     assert (exchanged.lower, exchanged.upper) == (-test.upper, -test.lower)
 
 
-def test_marks_follow_the_direction_of_the_metric() -> None:
+def test_marks_need_significance_at_alpha() -> None:
     better = compute_corrected_t_test(OTHER - BASE, TENTH)
-    worse = compute_corrected_t_test(BASE - OTHER, TENTH)
-    assert [mark_difference(better), mark_difference(worse)] == ["v", "*"]
-    of_errors = [mark_difference(better, greater_is_better=False), mark_difference(worse, greater_is_better=False)]
-    assert of_errors == ["*", "v"]
-    assert mark_difference(better, alpha=0.01) == ""
+    assert [mark_difference(sign * better.mean, better.p) for sign in (1, -1)] == ["v", "*"]
+    assert mark_difference(better.mean, better.p, alpha=0.01) == ""
 
 
 def test_equal_differences_are_degenerate_with_wekas_p() -> None:
@@ -89,10 +76,9 @@ def test_equal_differences_are_degenerate_with_wekas_p() -> None:
     constant = compute_corrected_t_test(np.array([0.25, 0.25]), TENTH)
     assert (constant.is_degenerate, constant.statistic, constant.p) == (True, math.inf, 0.0)
     assert (constant.lower, constant.upper) == (0.25, 0.25)
-    assert mark_difference(constant) == "v"
+    assert mark_difference(constant.mean, constant.p) == "v"
     none = compute_corrected_t_test(np.zeros(5), TENTH)
     assert (none.is_degenerate, none.statistic, none.p) == (True, 0.0, 1.0)
-    assert mark_difference(none) == ""
 
 
 def test_rounding_does_not_hide_a_degenerate_case() -> None:
@@ -109,44 +95,22 @@ def test_small_units_are_not_taken_for_rounding() -> None:
     assert tiny.p == pytest.approx(usual.p, rel=1e-9)
 
 
-def test_one_fold_has_a_mean_and_says_why_no_test() -> None:
+def test_one_fold_has_a_mean_and_no_test() -> None:
     test = compute_corrected_t_test(np.array([0.1]), 0.25)
     assert test.mean == 0.1
     assert all(math.isnan(number) for number in (test.p, test.statistic, test.standard_error, test.lower))
-    assert test.problem == "one fold has no variance: use more folds or repeats"
-    assert mark_difference(test) == ""
-    assert math.isnan(compute_posterior(np.array([0.1]), 0.25).better)
+    assert mark_difference(test.mean, test.p) == ""
+    assert math.isnan(compute_posterior(test).better)
     assert math.isnan(estimate_requirement(test, 1, 100).smallest_difference)
-
-
-@pytest.mark.parametrize(
-    ("values", "ratio", "confidence", "message"),
-    [
-        ([0.1, math.nan], 0.1, 0.95, "the value of fold 1 is nan"),
-        ([], 0.1, 0.95, "one or more folds"),
-        ([[0.1, 0.2]], 0.1, 0.95, "shape"),
-        ([0.1, 0.2], -0.1, 0.95, "ratio=-0.1"),
-        ([0.1, 0.2], math.inf, 0.95, "ratio=inf"),
-        ([0.1, 0.2], 0.1, 95, "confidence=95"),
-    ],
-)
-def test_wrong_values_are_refused(values: Any, ratio: float, confidence: float, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        estimate_mean(np.array(values), ratio, confidence)
-
-
-def test_unpaired_scores_are_refused() -> None:
-    with pytest.raises(ValueError, match="2 and 3 folds are not paired"):
-        subtract_scores(np.zeros(2), np.zeros(3))
 
 
 def test_the_posterior_is_the_published_one_on_sonar() -> None:
     # https://baycomp.readthedocs.io: two_on_single(nbc, j48) and with rope=0.5
     differences = SONAR_J48 - SONAR_NAIVE_BAYES
-    plain = compute_posterior(differences, 1 / 9)
+    plain = compute_posterior(compute_corrected_t_test(differences, 1 / 9))
     assert (plain.worse, plain.better) == pytest.approx((0.4145119975061462, 0.5854880024938538), rel=1e-12)
     assert plain.equivalent == pytest.approx(0, abs=1e-15)
-    roped = compute_posterior(differences, 1 / 9, rope=0.5)
+    roped = compute_posterior(compute_corrected_t_test(differences, 1 / 9), rope=0.5)
     published = (0.28584464173790997, 0.2691518716880249, 0.445003486574065)
     assert (roped.worse, roped.equivalent, roped.better) == pytest.approx(published, rel=1e-12)
 
@@ -154,17 +118,15 @@ def test_the_posterior_is_the_published_one_on_sonar() -> None:
 def test_the_posterior_is_the_published_one_on_anneal() -> None:
     # BayesianTestsML/tutorial, "Correlated t-test …": NBC > AODE 0.9543, rope 0.0457, AODE > NBC 3.04e-07. The
     # accuracies that are still published have one digit less, so that the fifth digit differs.
-    posterior = compute_posterior(-ANNEAL_DIFFERENCES / 100, 1 / 9, rope=0.01)
+    posterior = compute_posterior(compute_corrected_t_test(-ANNEAL_DIFFERENCES / 100, 1 / 9), rope=0.01)
     assert posterior.better == pytest.approx(0.9542966354882696, abs=2e-5)
     assert posterior.equivalent == pytest.approx(0.04570306097263277, abs=2e-5)
     assert posterior.worse == pytest.approx(3.0353909763469744e-07, rel=6e-3)
-    assert posterior.get_verdict() == "better"
-    assert posterior.get_verdict(0.99) == ""
 
 
 def test_the_posterior_of_another_correlation_is_rs() -> None:
     # The authors' correlatedBayesianTtest.R with rho=.2 (n_test/n_train = 1/4), rope ± .01, in R 4
-    posterior = compute_posterior(BASE - OTHER, 0.25, rope=0.01)
+    posterior = compute_posterior(compute_corrected_t_test(BASE - OTHER, 0.25), rope=0.01)
     theirs = (0.86335563698216811, 0.12488780995684146, 0.01175655306099044)
     assert (posterior.worse, posterior.equivalent, posterior.better) == pytest.approx(theirs, rel=1e-9)
 
@@ -175,34 +137,23 @@ def test_the_posterior_is_baycomps_where_its_ratio_is_the_actual_one(runs: int, 
     scores = np.random.default_rng(runs).normal(0.8, 0.05, (2, 20))  # (2, J)
     theirs = baycomp.two_on_single(scores[0], scores[1], rope=rope, runs=runs)
     n_folds = 20 // runs
-    posterior = compute_posterior(scores[1] - scores[0], 1 / (n_folds - 1), rope)
+    posterior = compute_posterior(compute_corrected_t_test(scores[1] - scores[0], 1 / (n_folds - 1)), rope)
     assert (posterior.worse, posterior.better) == pytest.approx((theirs[0], theirs[-1]), rel=1e-9)
     assert posterior.worse + posterior.equivalent + posterior.better == pytest.approx(1)
 
 
 def test_without_a_rope_the_posterior_is_the_one_sided_p() -> None:
     test = compute_corrected_t_test(OTHER - BASE, 0.3)
-    posterior = compute_posterior(OTHER - BASE, 0.3)
+    posterior = compute_posterior(test)
     assert posterior.worse == pytest.approx(test.p / 2)
 
 
-def test_errors_exchange_worse_and_better() -> None:
-    of_scores = compute_posterior(OTHER - BASE, TENTH, 0.01)
-    of_errors = compute_posterior(OTHER - BASE, TENTH, 0.01, greater_is_better=False)
-    assert (of_errors.worse, of_errors.better) == (of_scores.better, of_scores.worse)
-
-
 @pytest.mark.parametrize(
-    ("difference", "rope", "verdict"), [(0.0, 0.0, "equivalent"), (0.02, 0.01, "better"), (-0.01, 0.01, "equivalent")]
+    ("difference", "rope", "certain"), [(0.0, 0.0, "equivalent"), (0.02, 0.01, "better"), (-0.01, 0.01, "equivalent")]
 )
-def test_a_degenerate_posterior_is_one_point(difference: float, rope: float, verdict: str) -> None:
-    posterior = compute_posterior(np.full(10, difference), TENTH, rope)
-    assert posterior.get_verdict(1.0) == verdict
-
-
-def test_a_negative_rope_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"rope=-0\.1"):
-        compute_posterior(OTHER - BASE, TENTH, -0.1)
+def test_a_degenerate_posterior_is_one_point(difference: float, rope: float, certain: str) -> None:
+    posterior = compute_posterior(compute_corrected_t_test(np.full(10, difference), TENTH), rope)
+    assert getattr(posterior, certain) == 1
 
 
 def test_power_is_rs() -> None:
@@ -260,8 +211,6 @@ def test_nothing_is_planned_from_equal_differences_or_from_no_difference() -> No
     assert (equal.repeats, equal.rows) == (None, None)
     none = estimate_requirement(compute_corrected_t_test(np.array([-0.1, 0.1]), 0.25), 2, 100)
     assert (none.repeats, none.rows) == (None, None)
-    with pytest.raises(ValueError, match="0 < alpha < power < 1"):
-        estimate_requirement(compute_corrected_t_test(OTHER - BASE, 0.1), 10, 100, alpha=0.9, power=0.8)
 
 
 def test_differences_that_cancel_have_the_mean_zero_and_ask_for_no_number_of_rows() -> None:

@@ -17,8 +17,6 @@ from bakeoff.pipeline.comparison.comparison import (
     Comparison,
     Configuration,
     DatasetResult,
-    LearnerChoice,
-    MarkCounts,
     MetricResult,
     OverallPair,
     OverallResult,
@@ -108,12 +106,9 @@ def make_comparison(
         ),
         cells=tuple(cells),
         results=results,
-        choices=(LearnerChoice("svm", "none", "", ("svm",), "svm stands in one row."),),
         run_ids=tuple(run for cell in cells for run in cell.run_ids),
         store="sqlite:///outputs/mlflow.db",
         experiment="bakeoff",
-        versions={"python": "3.11.2", "scikit-learn": "1.9.1"},
-        repeat=("bakeoff -m learner=svm,knn dataset=iris,wine",),
     )
 
 
@@ -139,11 +134,12 @@ def _compare_by(
             difference = sign * (means[name] - means[base]) if base else NAN
             mark = BETTER if difference > 0.03 else WORSE if difference < -0.03 else SAME
             std = float(scores[name].std(ddof=1)) if len(scores[name]) > 1 else NAN
-            p_value = NAN if name == base or not base else float(generator.uniform(0, 1))
+            is_tested = bool(base) and name != base and len(scores[name]) > 1
+            tests = [float(generator.uniform(0, 1)), 0.2, 0.5, 0.3] if is_tested else [NAN] * 4
             summaries.append(
                 Summary(
                     name, means[name], std, means[name] - 0.02, means[name] + 0.02, float(ranks[name]),
-                    sign * means[name] == best, mark, p_value,
+                    sign * means[name] == best, mark, *tests,
                 )
             )  # fmt: skip
         pairs = []
@@ -194,7 +190,7 @@ def _compare_over(configurations: Sequence[str], results: Sequence[DatasetResult
         *((NAN,) * 5 if too_few else (10.23, 0.017, 4.19, 0.011, CRITICAL_DIFFERENCE)),
         () if too_few else tuple(groups),
         tuple(pairs),
-        tuple(MarkCounts(name, 1, 2, 0, 2, 0, 1) for name in configurations[1:]),
+        dict.fromkeys(configurations[1:], (1, 2, 0)),
         (f"{order[0]} has the best mean rank.",),
     )
 
