@@ -176,8 +176,12 @@ def write_standing(standing: Standing) -> str:
         undecided = f"{_enumerate(rivals)} {verb} not told apart from it, {_bound_p(ps, min)}"
         return f"{best} has the best mean{beaten}; {undecided}."
     if not others:
-        who = join_words(leaders) if len(leaders) == 2 else f"No two of the {len(leaders)} configurations"
-        return f"{who} are not told apart, {_bound_p([p for _, p in standing.tests.values()], min)}."
+        claim = (
+            f"{join_words(leaders)} are not"
+            if len(leaders) == 2
+            else f"No two of the {len(leaders)} configurations are"
+        )
+        return f"{claim} told apart, {_bound_p([p for _, p in standing.tests.values()], min)}."
     claim = f"{_enumerate(leaders)} are the best and not told apart, {_bound_p(ps, min)}"
     return f"{claim}; {_write_beaten(standing, leaders, others)}."
 

@@ -29,7 +29,7 @@ def judge(*p_values: float, order: tuple[str, ...] = ABC) -> str:
     [
         ((0.41, 0.003, 0.003), "a and b are the best and not told apart, p = .41; both beat c, p = .0030."),
         ((0.01, 0.003, 0.5), "a is the best: it beats b and c, p ≤ .010."),
-        ((0.3, 0.2, 0.9), "a, b and c are not told apart, p ≥ .20."),
+        ((0.3, 0.2, 0.9), "No two of the 3 configurations are told apart, p ≥ .20."),
         (
             (0.41, 0.04, 0.07),
             "a and b are the best and not told apart, p = .41; a beats c, p = .040, which is not shown",
