@@ -153,8 +153,8 @@ def draw_costs(comparison: Comparison, result: MetricResult) -> Picture | None:
         seconds_label="time to fit and predict one fold",
         greater_is_better=metric.greater_is_better,
     )
-    caption = f"{metric.label.capitalize()} against time. The line joins the Pareto front: nothing else is as good and faster."
-    return Picture(figure, caption)
+    front = "The line joins the Pareto front: nothing else is as good and faster."
+    return Picture(figure, f"{metric.label.capitalize()} against time. {front}")
 
 
 def draw_posterior_bars(comparison: Comparison, result: MetricResult) -> Picture | None:
