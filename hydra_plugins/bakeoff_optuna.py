@@ -32,14 +32,11 @@ class StudySchema:
     sampler: dict[str, Any] = field(default_factory=dict)
     pruner: dict[str, Any] = field(default_factory=dict)
     n_trials: int = 20
-    n_jobs: int | None = None
     objectives: Any = None
     direction: Any = None
     study_name: str | None = None
     storage: str | None = None
-    max_failure_rate: float | None = None
-    custom_search_space: str | None = None
-    params: dict[str, Any] = field(default_factory=dict)
+    params: dict[str, str] = field(default_factory=dict)
 
 
 ConfigStore.instance().store(group="schema", name="study", node=StudySchema, provider="bakeoff")

@@ -206,7 +206,7 @@ class GuardedLoader(ConfigLoaderImpl):
         require_allowed_files(self.read_files(config_name, overrides, run_mode), overrides)
         composed = super().load_configuration(config_name, overrides, run_mode, from_shell, validate_sweep_overrides)
         hydra: Any = OmegaConf.to_container(composed.hydra, resolve=False)
-        require_own_classes(hydra, overrides)
+        require_own_classes(hydra)
         return composed
 
     def read_files(self, root: str, words: list[str], run_mode: RunMode) -> list[ComposedFile]:

@@ -46,7 +46,7 @@ CLUSTER_NAMES = ("partition", "qos", "account", "constraint", "exclude", "gres",
 """Keys of a launcher with texts that select resources of a cluster."""
 CLUSTER_NAME = re.compile(r"[\w.,:@+*\[\]-]*")
 """Slurm scripts contain the texts: a line break would end the comment and start a command."""
-OWN_PLUGINS = "hydra_plugins.bakeoff_"
+OWN_PLUGINS = ("hydra_plugins.bakeoff_", "bakeoff.pipeline.launcher.")
 BASIC_LAUNCHER = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
 PACKAGE_SCHEME = "pkg://"
 
@@ -230,15 +230,13 @@ def require_allowed_files(files: Sequence[ComposedFile], words: Sequence[str]) -
             )
 
 
-def require_own_classes(hydra: Mapping[str, Any], words: Sequence[str]) -> None:
+def require_own_classes(hydra: Mapping[str, Any]) -> None:
     """Reject composed settings that would make Hydra call code that is not shipped with bakeoff.
 
     Parameters
     ----------
     hydra : mapping
         Plain values.
-    words : sequence of str
-        The words of the command, which may choose a launcher of another installed package.
 
     Raises
     ------
@@ -246,13 +244,9 @@ def require_own_classes(hydra: Mapping[str, Any], words: Sequence[str]) -> None:
     """
     if hydra.get("callbacks"):
         raise UserError("hydra.callbacks is not read: bakeoff has none, and Hydra would call them; leave the key out.")
-    chooses_launcher = any(word.lstrip("+").startswith("hydra/launcher=") for word in words)
     for part in ("sweeper", "launcher"):
         target = str(hydra[part]["_target_"])
-        is_own = target.startswith(OWN_PLUGINS) or (
-            part == "launcher" and (chooses_launcher or target == BASIC_LAUNCHER)
-        )
-        if not is_own:
+        if not target.startswith(OWN_PLUGINS) and target != BASIC_LAUNCHER:
             raise UserError(f"hydra.{part}._target_={target} is not one that bakeoff ships; leave the key out.")
 
 

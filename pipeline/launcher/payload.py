@@ -1,28 +1,26 @@
-"""What launchers send and get back: composed jobs with everything another machine needs, and their results."""
+"""What launchers send and get back: jobs with everything another machine needs, and their outcomes."""
 
 from __future__ import annotations
 
 import os
 import socket
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-from hydra.core.hydra_config import HydraConfig
-from hydra.core.utils import JobReturn, JobStatus, run_job, setup_globals
-from hydra.types import HydraContext, TaskFunction
-from omegaconf import DictConfig, OmegaConf, open_dict
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.sweep.job_runner import JobRunner
+from bakeoff.pipeline.sweep.jobs import KILLED, REFUSED, Job, JobOutcome
+from bakeoff.pipeline.sweep.options import SweepOptions
 from bakeoff.pipeline.text.secrets import CONCEALED_VARIABLE
 from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX
 from bakeoff.pipeline.tracking.store import store_uri
 
-JOB_ID_VARIABLE = "SLURM_JOB_ID"
-"""The environment variable in which Slurm stores the number of a job."""
 STORE_VARIABLE = "MLFLOW_TRACKING_URI"
+WaitForJob = Callable[[], JobOutcome]
+"""Waits for a job and returns its outcome; raises an error if its process is lost."""
 
 
 @dataclass(frozen=True)
@@ -88,127 +86,65 @@ class SweepOrigin:
 
 @dataclass(frozen=True)
 class JobPayload:
-    """One composed job.
+    """One composed job, which needs no configuration files on another machine.
 
     Attributes
     ----------
-    config : DictConfig
-        The configuration of the job, with Hydra's own part.
-    task : callable
-        Runs the job.
-    callbacks : object
-        Hydra's callbacks.
+    job : Job
+    options : SweepOptions
     origin : SweepOrigin
     """
 
-    config: DictConfig
-    task: TaskFunction
-    callbacks: Any
+    job: Job
+    options: SweepOptions
     origin: SweepOrigin
 
-    def run(self) -> JobReturn:
-        """Run the job in this process; return an error as the value of a job with the status FAILED."""
-        from bakeoff.pipeline.config.engine import register_schema
-
+    def run(self) -> JobOutcome:
+        """Run the job in this process, and return its outcome."""
         self.origin.restore()
-        setup_globals()
-        register_schema()
-        with open_dict(self.config):
-            number = str(self.config.hydra.job.num)
-            self.config.hydra.job.id = os.environ.get(JOB_ID_VARIABLE, number)
+        runner = JobRunner(self.options.resume, self.options.timeout)
         try:
-            # Values of the configuration may refer to settings of Hydra.
-            HydraConfig.instance().set_config(self.config)
-            tracking = OmegaConf.select(self.config, "tracking")
-            if tracking is not None and "uri" in tracking:
-                self.origin.require_reachable_store(store_uri(tracking.uri))
-            context = HydraContext(config_loader=None, callbacks=self.callbacks)  # type: ignore[arg-type]
-            return run_job(self.task, self.config, "hydra.sweep.dir", "hydra.sweep.subdir", context)
-        except Exception as error:
-            return make_failed_return(error)
+            tracking = self.job.spec["tracking"]
+            if "uri" in tracking:
+                self.origin.require_reachable_store(store_uri(tracking["uri"]))
+            return runner.run_job(runner.identify_job(self.job))
+        except UserError as error:
+            return self.job.to_outcome(REFUSED, str(error))
 
 
-def make_payloads(
-    context: HydraContext,
-    task: TaskFunction,
-    master: DictConfig,
-    job_overrides: Sequence[Sequence[str]],
-    first_number: int,
-) -> list[JobPayload]:
-    """Compose the jobs of a sweep, so that another machine needs the code but no configuration files.
-
-    Parameters
-    ----------
-    context : HydraContext
-    task : callable
-        Runs a job; can be pickled.
-    master : DictConfig
-        The configuration of the sweep itself.
-    job_overrides : sequence of sequence of str
-        The overrides of each job.
-    first_number : int
-        The number of the first job.
-    """
-    folder = str(master.hydra.sweep.dir)
-    origin = SweepOrigin.capture()
-    payloads = []
-    for number, overrides in enumerate(job_overrides, start=first_number):
-        config = context.config_loader.load_sweep_config(master, list(overrides))
-        with open_dict(config):
-            config.hydra.job.num = number
-            # The pattern of the folder contains the time and a random token: each machine would make a folder of its
-            # own.
-            config.hydra.sweep.dir = folder
-        payloads.append(JobPayload(config, task, context.callbacks, origin))
-    return payloads
-
-
-def run_payload(payload: JobPayload) -> JobReturn:
+def run_payload(payload: JobPayload) -> JobOutcome:
     """Run the job of a payload; a function of a module, which engines can pickle by name."""
     return payload.run()
 
 
-def make_failed_return(error: BaseException) -> JobReturn:
-    """Return the result of a job that failed, or that did not come back."""
-    returned = JobReturn()
-    returned.return_value = error
-    returned.status = JobStatus.FAILED
-    return returned
+class Launcher(ABC):
+    """Runs jobs in processes that another program starts; a process that is lost affects its own job only."""
 
+    def launch(self, jobs: Sequence[Job], options: SweepOptions) -> Iterator[JobOutcome]:
+        """Submit all jobs, and yield their outcomes in order; cancel the others at Ctrl-C.
 
-class JobReturns(Sequence[JobReturn]):
-    """The results of jobs that may still be running, in the order of the jobs; reading a result waits for its job.
+        Parameters
+        ----------
+        jobs : sequence of Job
+        options : SweepOptions
 
-    The result of a job whose process died has the status FAILED and the reason as its value; others are not affected.
-    An interrupt while waiting, such as Ctrl-C, cancels all jobs.
-
-    Parameters
-    ----------
-    waits : sequence of callable
-        One for each job; waits for the job and returns its result, as often as it is called.
-    cancel : callable
-        Cancels all jobs.
-    """
-
-    def __init__(self, waits: Sequence[Callable[[], JobReturn]], cancel: Callable[[], None]) -> None:
-        self._waits = waits
-        self.cancel = cancel
-
-    def __len__(self) -> int:
-        """Return the number of jobs."""
-        return len(self._waits)
-
-    def __getitem__(self, index: Any) -> Any:
-        """Wait for a job, and return its result; a slice is a list of them."""
-        chosen = self._waits[index]
-        return [self._wait_for(wait) for wait in chosen] if isinstance(index, slice) else self._wait_for(chosen)
-
-    def _wait_for(self, wait: Any) -> JobReturn:
+        Raises
+        ------
+        UserError
+            The jobs cannot be submitted.
+        """
+        origin = SweepOrigin.capture()
+        waits, cancel = self.submit([JobPayload(job, options, origin) for job in jobs])
         try:
-            returned: JobReturn = wait()
-        except Exception as error:
-            return make_failed_return(error)
-        except BaseException:
-            self.cancel()
-            raise
-        return returned
+            for job, wait in zip(jobs, waits, strict=True):
+                try:
+                    outcome = wait()
+                except Exception as error:
+                    outcome = job.to_outcome(KILLED, str(error))
+                yield outcome
+        finally:
+            cancel()
+
+    @abstractmethod
+    def submit(self, payloads: Sequence[JobPayload]) -> tuple[list[WaitForJob], Callable[[], None]]:
+        """Submit jobs; return a function for each that waits for its outcome, and one that cancels all."""

@@ -4,59 +4,44 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from hydra.core.utils import JobReturn
-
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.launcher.payload import JobPayload, JobReturns, run_payload
+from bakeoff.pipeline.launcher.payload import JobPayload, Launcher, WaitForJob, run_payload
+from bakeoff.pipeline.sweep.jobs import JobOutcome
 
 CONNECT_TIMEOUT_SECONDS = 10.0
 
 
-def require_ray() -> None:
-    """Check that Ray is installed.
-
-    Raises
-    ------
-    UserError
-        Ray is not installed.
-    """
-    try:
-        import ray  # noqa: F401
-    except ImportError as error:
-        raise UserError(
-            'hydra/launcher=ray needs Ray, which is not installed; in a checkout of bakeoff: pip install ".[ray]".'
-        ) from error
-
-
-def submit_jobs(payloads: Sequence[JobPayload], init: Mapping[str, Any], remote: Mapping[str, Any]) -> JobReturns:
-    """Submit jobs to Ray, which runs as many at a time as the cluster has room for.
+class RayLauncher(Launcher):
+    """Runs jobs on a Ray cluster, as many at a time as it has room for.
 
     Parameters
     ----------
-    payloads : sequence of JobPayload
-    init : mapping
-        Arguments of ``ray.init``; ignored if Ray is already initialized in this process.
-    remote : mapping
-        Options of ``ray.remote``: the resources of one job.
-
-    Raises
-    ------
-    UserError
-        The cluster cannot be reached.
+    ray : mapping
+        ``init``, the arguments of ``ray.init``, which are ignored if Ray is already initialized in this process; and
+        ``remote``, the options of ``ray.remote``, which are the resources of one job.
     """
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # send no usage data
-    import ray
 
-    if not ray.is_initialized():
-        _connect(init)
-    run_remotely = ray.remote(run_payload).options(**remote)
-    references = [run_remotely.remote(payload) for payload in payloads]
-    waits = [partial(_wait_for, reference) for reference in references]
-    return JobReturns(waits, partial(_cancel_all, references))
+    def __init__(self, ray: Mapping[str, Any]) -> None:
+        self._ray = ray
+
+    def submit(self, payloads: Sequence[JobPayload]) -> tuple[list[WaitForJob], Callable[[], None]]:
+        """Submit jobs to Ray; raise UserError if it is not installed or cannot be reached."""
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # send no usage data
+        try:
+            import ray
+        except ImportError as error:
+            raise UserError(
+                'hydra/launcher=ray needs Ray, which is not installed; in a checkout of bakeoff: pip install ".[ray]".'
+            ) from error
+        if not ray.is_initialized():
+            _connect(self._ray["init"])
+        run_remotely = ray.remote(run_payload).options(**self._ray["remote"])
+        references = [run_remotely.remote(payload) for payload in payloads]
+        return [partial(_wait_for, reference) for reference in references], partial(_cancel_all, references)
 
 
 def _connect(init: Mapping[str, Any]) -> None:
@@ -83,16 +68,15 @@ def _require_listener(address: str) -> None:
         ) from error
 
 
-def _wait_for(reference: Any) -> JobReturn:
+def _wait_for(reference: Any) -> JobOutcome:
     import ray
 
     try:
-        returned = ray.get(reference)
+        outcome: JobOutcome = ray.get(reference)
     except ray.exceptions.RayError as error:
         first_line = str(error).splitlines()[0]
         raise ChildProcessError(f"its worker ended ({type(error).__name__}): {first_line}") from error
-    assert isinstance(returned, JobReturn)
-    return returned
+    return outcome
 
 
 def _cancel_all(references: Sequence[Any]) -> None:

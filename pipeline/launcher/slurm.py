@@ -7,15 +7,15 @@ import shutil
 import signal
 import subprocess
 import time
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from hydra.core.utils import JobReturn
-
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.launcher.payload import JobPayload, JobReturns, run_payload
+from bakeoff.pipeline.launcher.payload import JobPayload, Launcher, WaitForJob, run_payload
+from bakeoff.pipeline.sweep.jobs import JobOutcome
 
 SUBMITIT_PARAMETERS = (
     "timeout_min",
@@ -38,18 +38,41 @@ RESULT_GRACE_SECONDS = 10.0
 """How long a result on a shared disk may be delayed after Slurm has forgotten its job."""
 
 
-def require_submitit(cluster: str) -> None:
-    """Check that submitit is installed, and that this machine can submit jobs.
+class SubmititLauncher(Launcher):
+    """Runs jobs as one array of submitit.
 
     Parameters
     ----------
-    cluster : {"slurm", "local"}
-
-    Raises
-    ------
-    UserError
-        submitit is not installed, or this machine cannot submit jobs.
+    **parameters
+        ``submitit_folder``, and submitit's parameters of a job.
     """
+
+    cluster: str
+
+    @staticmethod
+    @abstractmethod
+    def has_ended(job: Any) -> bool:
+        """Whether a job has ended, with or without a result."""
+
+    def __init__(self, **parameters: Any) -> None:
+        self._parameters = parameters
+
+    def submit(self, payloads: Sequence[JobPayload]) -> tuple[list[WaitForJob], Callable[[], None]]:
+        """Submit jobs; raise UserError if submitit is not installed, or Slurm rejects them."""
+        cluster = self.cluster
+        _require_submitit(cluster)
+        import submitit
+
+        executor = _make_executor(cluster, self._parameters)
+        try:
+            jobs = executor.map_array(_run_payload, payloads)
+        except (submitit.core.utils.FailedJobError, subprocess.CalledProcessError) as error:
+            raise UserError(f"hydra/launcher=submitit_{cluster}: {' '.join(str(error).split())}") from error
+        return [partial(_wait_for, job, self.has_ended) for job in jobs], partial(_cancel_all, jobs)
+
+
+def _require_submitit(cluster: str) -> None:
+    """Check that submitit is installed, and that this machine can submit jobs."""
     try:
         import submitit  # noqa: F401
     except ImportError as error:
@@ -62,33 +85,6 @@ def require_submitit(cluster: str) -> None:
             "hydra/launcher=submitit_slurm: there is no sbatch on this machine; start the sweep on a machine that "
             "submits to Slurm, or try it here with hydra/launcher=submitit_local."
         )
-
-
-def submit_jobs(payloads: Sequence[JobPayload], cluster: str, parameters: Mapping[str, Any]) -> JobReturns:
-    """Submit jobs as one array.
-
-    Parameters
-    ----------
-    payloads : sequence of JobPayload
-    cluster : {"slurm", "local"}
-    parameters : mapping
-        ``submitit_folder``, and submitit's parameters of a job.
-
-    Raises
-    ------
-    UserError
-        Slurm rejects the jobs.
-    """
-    import submitit
-
-    executor = _make_executor(cluster, parameters)
-    try:
-        jobs = executor.map_array(_run_payload, payloads)
-    except (submitit.core.utils.FailedJobError, subprocess.CalledProcessError) as error:
-        raise UserError(f"hydra/launcher=submitit_{cluster}: {' '.join(str(error).split())}") from error
-    has_ended = _has_ended_in_slurm if cluster == "slurm" else _has_ended_locally
-    waits = [partial(_wait_for, job, has_ended) for job in jobs]
-    return JobReturns(waits, partial(_cancel_all, jobs))
 
 
 def _make_executor(cluster: str, parameters: Mapping[str, Any]) -> Any:
@@ -110,7 +106,7 @@ def _make_executor(cluster: str, parameters: Mapping[str, Any]) -> Any:
     return executor
 
 
-def _run_payload(payload: JobPayload) -> JobReturn:
+def _run_payload(payload: JobPayload) -> JobOutcome:
     """Run a job in a process of Slurm, in which SIGTERM has the effect of Ctrl-C: the run ends as KILLED."""
     signal.signal(signal.SIGTERM, _raise_interrupt)
     return run_payload(payload)
@@ -120,7 +116,7 @@ def _raise_interrupt(number: int, frame: Any) -> None:
     raise KeyboardInterrupt
 
 
-def _wait_for(job: Any, has_ended: Callable[[Any], bool]) -> JobReturn:
+def _wait_for(job: Any, has_ended: Callable[[Any], bool]) -> JobOutcome:
     """Wait for the result of a job, or for the end of a job that leaves no result.
 
     Submitit itself would query sacct to find out whether a job has ended, and wait forever on a cluster without sacct.
@@ -136,24 +132,37 @@ def _wait_for(job: Any, has_ended: Callable[[Any], bool]) -> JobReturn:
             if has_ended(job):
                 deadline = now + RESULT_GRACE_SECONDS
         time.sleep(RESULT_POLL_SECONDS)
-    returned = job.result()
-    assert isinstance(returned, JobReturn)
-    return returned
-
-
-def _has_ended_in_slurm(job: Any) -> bool:
-    command = ["squeue", "--noheader", "--jobs", str(job.job_id), "--states", "all", "--format", "%T"]
-    answer = subprocess.run(command, capture_output=True, text=True, check=False)
-    # Slurm forgets ended jobs after a while. Any other error, such as a controller that restarts, is inconclusive.
-    if answer.returncode != 0:
-        return "Invalid job id" in answer.stderr
-    return not any(state in LIVE_STATES for state in answer.stdout.split())
-
-
-def _has_ended_locally(job: Any) -> bool:
-    return bool(job.done(force_check=True))
+    outcome: JobOutcome = job.result()
+    return outcome
 
 
 def _cancel_all(jobs: Sequence[Any]) -> None:
     for job in jobs:
         job.cancel(check=False)
+
+
+class SlurmLauncher(SubmititLauncher):
+    """Runs jobs on a Slurm cluster."""
+
+    cluster = "slurm"
+
+    @staticmethod
+    def has_ended(job: Any) -> bool:
+        """Whether Slurm reports that a job has ended, or has forgotten it."""
+        command = ["squeue", "--noheader", "--jobs", str(job.job_id), "--states", "all", "--format", "%T"]
+        answer = subprocess.run(command, capture_output=True, text=True, check=False)
+        # Slurm forgets ended jobs after a while. Any other error, such as a controller that restarts, is inconclusive.
+        if answer.returncode != 0:
+            return "Invalid job id" in answer.stderr
+        return not any(state in LIVE_STATES for state in answer.stdout.split())
+
+
+class LocalLauncher(SubmititLauncher):
+    """Runs jobs in processes of this machine, as submitit starts them."""
+
+    cluster = "local"
+
+    @staticmethod
+    def has_ended(job: Any) -> bool:
+        """Whether the process of a job has ended."""
+        return bool(job.done(force_check=True))

@@ -20,8 +20,7 @@ from bakeoff.pipeline.python.call import find_source, own_process_state, read_wo
 from bakeoff.pipeline.python.data import GivenData, open_data
 from bakeoff.pipeline.python.run import RunResult
 from bakeoff.pipeline.sweep.engine import SweepReport
-from bakeoff.pipeline.sweep.jobs import FINISHED, REFUSED, SKIPPED, STOPPED, JobOutcome
-from bakeoff.pipeline.sweep.planning import PlanEntry
+from bakeoff.pipeline.sweep.jobs import FINISHED, REFUSED, SKIPPED, STOPPED, Job, JobOutcome
 from bakeoff.pipeline.sweep.request import THREAD_VARIABLES, SweepRequest, run_requested_sweep, set_single_threads
 from bakeoff.pipeline.sweep.result_table import ResultTable, tabulate_results
 from bakeoff.pipeline.tables.markup import render_template
@@ -103,7 +102,7 @@ def _require_start(report: SweepReport) -> None:
     shown = "; ".join(reasons[:MAX_SHOWN_REASONS])
     n_more = len(reasons) - MAX_SHOWN_REASONS
     more = f"; and {n_more} other reasons" if n_more > 0 else ""
-    has_others = len(outcomes) < len(report.plan.entries)
+    has_others = len(outcomes) < len(report.plan.jobs)
     cure = " on_invalid='skip' runs the others." if has_others else ""
     raise UserError(f"{n_jobs} cannot work, so none was started: {shown}{more}{cure}")
 
@@ -163,14 +162,7 @@ class SweepResult:
     @property
     def tables(self) -> dict[str, pd.DataFrame]:
         """Headline score -> its means: a row for each configuration, the best first, and a column for each dataset."""
-        return {
-            table.metric: pd.DataFrame(
-                table.scores,
-                index=pd.Index(table.configurations, name="configuration"),
-                columns=pd.Index(table.datasets, name="dataset"),
-            )
-            for table in self.result_tables
-        }
+        return {table.metric: table.scores for table in self.result_tables}
 
     @property
     def table(self) -> pd.DataFrame:
@@ -274,13 +266,13 @@ def make_sweep_result(report: SweepReport, notes: Sequence[str], command: str) -
     command : str
     """
     results = report.results
-    entries = report.plan.entries
+    jobs = report.plan.jobs
     return SweepResult(
         name=report.name,
-        runs=_tabulate_plan(entries) if entries and not results else _tabulate_jobs(results),
+        runs=_tabulate_plan(jobs) if jobs and not results else _tabulate_jobs(results),
         notes=(*notes, *report.notes),
         command=command,
-        tracking=next(iter(report.settings), {}),
+        tracking=report.tracking,
         result_tables=report.tables,
     )
 
@@ -311,19 +303,18 @@ def _describe_outcome(outcome: JobOutcome) -> dict[str, Any]:
     }
 
 
-def _tabulate_plan(entries: Sequence[PlanEntry]) -> pd.DataFrame:
+def _tabulate_plan(jobs: Sequence[Job]) -> pd.DataFrame:
     rows = [
         {
-            "name": entry.name,
-            "state": entry.state,
-            "expected_seconds": entry.seconds,
-            "reason": entry.reason,
-            "run_id": entry.run_id,
+            "name": job.name,
+            "state": job.state,
+            "expected_seconds": job.seconds,
+            "reason": job.reason,
+            "run_id": job.run_id,
         }
-        for entry in entries
+        for job in jobs
     ]
-    numbers = pd.Index([entry.composed.number for entry in entries], name="job")
-    return pd.DataFrame(rows, index=numbers)
+    return pd.DataFrame(rows, index=pd.Index([job.number for job in jobs], name="job"))
 
 
 def name_run(run: str | RunResult) -> str:

@@ -1,6 +1,6 @@
 """Studies: sweeps whose jobs Optuna chooses by the scores of earlier ones. The only package that imports Optuna.
 
-`space` is read from the command line, `sampling` builds what draws from it, and `objectives` are what is optimized.
-`sweeper` checks the jobs at the edges of the space, and opens the study that the `study_key` identifies in its
-`storage`. `trials` turns what is drawn into jobs of the sweep engine, and `results` shows the best.
+`space` is read from the command line, and `objectives` are what is optimized. `sweeper` checks the jobs at the edges of
+the space, builds the sampler and the pruner, and opens the study that the `study_key` identifies in its `storage`.
+`trials` turns what is drawn into jobs of the sweep engine, and `results` shows the best.
 """

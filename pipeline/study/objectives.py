@@ -14,11 +14,7 @@ from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.scoring import (
     COST,
     DEFAULTS,
-    TRAIN_METRICS_KEY,
-    choose_train_metrics,
-    get_task_metrics,
     is_greater_better,
-    list_scorer_names,
     name_entry,
 )
 
@@ -40,10 +36,8 @@ class Objective:
     @property
     def test_name(self) -> str:
         """The same score on test rows; for a cost, its name unchanged."""
-        prefix = _score_prefix(self.name)
-        if prefix is None:
-            return self.name
-        return f"test_{self.name.removeprefix(prefix)}"
+        prefix, _, metric = self.name.partition("_")
+        return f"test_{metric}" if f"{prefix}_" in SCORE_PREFIXES else self.name
 
 
 def choose_objectives(
@@ -75,13 +69,10 @@ def choose_objectives(
     entries = DEFAULTS[task] if metrics is None else tuple(metrics)
     if costs is not None:
         entries = (*entries, COST)
-    computed = [name_entry(entry) for entry in entries]
-    if names is None:
-        names = f"validation_{computed[0]}"
-    given = _as_list(names)
+    given = _as_list(f"validation_{name_entry(entries[0])}" if names is None else names)
     if not given:
         raise UserError("hydra.sweeper.objectives is empty; name a metric, such as [validation_accuracy].")
-    chosen = [_natural_direction(name, task, entries) for name in given]
+    chosen = [_natural_direction(name, entries) for name in given]
     if directions is not None:
         chosen = [_check_direction(direction) for direction in _as_list(directions)]
     if len(chosen) != len(given):
@@ -106,64 +97,23 @@ def _check_direction(direction: str) -> Direction:
     raise UserError(f"hydra.sweeper.direction={direction!r} must be minimize or maximize.")
 
 
-def _natural_direction(name: str, task: str, entries: Sequence[Any]) -> Direction:
+def _natural_direction(name: str, entries: Sequence[Any]) -> Direction:
     """Return the direction in which a metric gets better."""
     if name in COST_METRICS:
         return "minimize"
-    computed = [name_entry(entry) for entry in entries]
-    if name.startswith(SCORE_PREFIXES):
-        prefix = _score_prefix(name) or ""
-        metric = name.removeprefix(prefix)
-        if metric in computed:
-            return "maximize" if is_greater_better(metric, entries) else "minimize"
-    elif "test_" in name:
-        score = name.rpartition("test_")[2]
+    if name.startswith("test_"):
         raise UserError(
             f"hydra.sweeper.objectives names {name!r}, but a test score by which something was chosen is no longer an "
-            f"unbiased estimate; name validation_{score}, and the test score is recorded next to it."
+            f"unbiased estimate; name validation_{name.removeprefix('test_')}, and the test score is recorded next to "
+            "it."
         )
-    cure = _suggest_cure(name, task, computed)
-    raise UserError(f"hydra.sweeper.objectives names {name!r}, which is not a metric of the run. {cure}")
-
-
-def _suggest_cure(name: str, task: str, computed: Sequence[str]) -> str:
-    metric = name.removeprefix(_score_prefix(name) or "")
-    if metric in (*get_task_metrics(task), *list_scorer_names(task)):
-        return f"Add {metric} to evaluation.metrics."
-    allowed = [*(prefix + metric for prefix in SCORE_PREFIXES for metric in computed), *COST_METRICS]
-    return did_you_mean(name, allowed).strip()
-
-
-def _score_prefix(name: str) -> str | None:
-    return next((prefix for prefix in SCORE_PREFIXES if name.startswith(prefix)), None)
-
-
-def require_train_scores(objectives: Sequence[Objective], evaluation: Mapping[str, Any]) -> None:
-    """Check that scores on training rows that are objectives are computed.
-
-    Parameters
-    ----------
-    objectives : sequence of Objective
-    evaluation : mapping
-        Of a settled configuration.
-
-    Raises
-    ------
-    UserError
-        Training rows are scored by the headline alone.
-    """
-    if choose_train_metrics(evaluation.get(TRAIN_METRICS_KEY)) == "all":
-        return
-    entries = evaluation.get("metrics")
-    for objective in objectives:
-        metric = objective.name.removeprefix("train_")
-        is_headline = entries is None and metric in {names[0] for names in DEFAULTS.values()}
-        is_headline |= bool(entries) and metric == name_entry((entries or [""])[0])
-        if metric != objective.name and not is_headline:
-            raise UserError(
-                f"hydra.sweeper.objectives names {objective.name!r}, but training rows are scored by the first metric "
-                f"alone; add evaluation.{TRAIN_METRICS_KEY}=all."
-            )
+    scores = {f"{prefix}{name_entry(entry)}": name_entry(entry) for prefix in SCORE_PREFIXES for entry in entries}
+    if name not in scores:
+        raise UserError(
+            f"hydra.sweeper.objectives names {name!r}, which is not a metric of the run; add a score to "
+            f"evaluation.metrics first. {did_you_mean(name, (*scores, *COST_METRICS))}"
+        )
+    return "maximize" if is_greater_better(scores[name], entries) else "minimize"
 
 
 def require_validation_rows(objectives: Sequence[Objective], spec: Mapping[str, Any]) -> None:

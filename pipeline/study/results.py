@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,46 +11,40 @@ import optuna
 from omegaconf import OmegaConf
 from optuna.distributions import CategoricalDistribution
 from optuna.trial import FrozenTrial, TrialState
-from rich.console import Console
 
 from bakeoff.pipeline.study.objectives import Objective
 from bakeoff.pipeline.study.space import Dimension, SearchSpace
 from bakeoff.pipeline.study.storage import FINISHED_STATES
+from bakeoff.pipeline.study.study_key import StudyKey
 from bakeoff.pipeline.study.trials import JOB, RUN
-from bakeoff.pipeline.sweep.planning import INVALID, Plan
+from bakeoff.pipeline.sweep.display import SweepDisplay
+from bakeoff.pipeline.sweep.jobs import INVALID
+from bakeoff.pipeline.sweep.planning import Plan
 from bakeoff.pipeline.tables.output_file import replace_whole
-from bakeoff.pipeline.tables.table import TEXT, Cell, Row, make_table
-from bakeoff.pipeline.tables.terminal import render_text
 from bakeoff.pipeline.text.numbers import format_score
-from bakeoff.pipeline.text.words import count_nouns
 
 RESULTS_FILE = "optimization_results.yaml"
 
 
-def open_console(quiet: bool) -> Console:
-    """Return where the results are printed, as they are; nothing is printed if it is quiet."""
-    return Console(highlight=False, markup=False, emoji=False, soft_wrap=True, quiet=quiet)
-
-
-def show_start(name: str, objectives: Sequence[Objective], n_finished: int, n_trials: int, out: Console) -> None:
+def show_start(key: StudyKey, n_finished: int, n_trials: int, display: SweepDisplay) -> None:
     """Print the objectives, and the number of finished trials."""
-    aims = ", ".join(f"{objective.direction} {objective.name}" for objective in objectives)
-    out.print(f"study {name}: {aims}; {n_finished} of {n_trials} trials are finished")
+    aims = ", ".join(f"{objective.direction} {objective.name}" for objective in key.objectives)
+    display.show(f"study {key.name}: {aims}; {n_finished} of {n_trials} trials are finished")
 
 
-def show_space(space: SearchSpace, edge_plan: Plan, out: Console) -> None:
+def show_space(space: SearchSpace, edge_plan: Plan, display: SweepDisplay) -> None:
     """Print the search space, and the invalid jobs at its edges."""
     dimensions = space.all_dimensions()
-    width = max(map(len, dimensions), default=0)
+    width = max(map(len, dimensions))
     for name, dimension in dimensions.items():
-        out.print(f"  {name:<{width}}  {_format_range(dimension)}")
+        display.show(f"  {name:<{width}}  {_format_range(dimension)}")
     invalid = edge_plan.with_state(INVALID)
-    out.print(f"{len(edge_plan.entries)} jobs at the edges of this space were checked, {len(invalid)} cannot work")
-    for entry in invalid:
-        out.print(f"  {entry.name}: {entry.reason}")
+    display.show(f"{len(edge_plan.jobs)} jobs at the edges of this space were checked, {len(invalid)} cannot work")
+    for job in invalid:
+        display.show(f"  {job.name}: {job.reason}")
 
 
-def show_results(study: optuna.Study, objectives: Sequence[Objective], folder: Path, out: Console) -> None:
+def show_results(study: optuna.Study, objectives: Sequence[Objective], folder: Path, display: SweepDisplay) -> None:
     """Print the best trial, or with several objectives the Pareto front, and write it to a file.
 
     Parameters
@@ -59,93 +53,56 @@ def show_results(study: optuna.Study, objectives: Sequence[Objective], folder: P
     objectives : sequence of Objective
     folder : Path
         The folder of the sweep.
-    out : Console
+    display : SweepDisplay
     """
-    best = find_best_trials(study)
-    if not best:
-        out.print(f"study {study.study_name}: no trial is finished, so there are no best parameters")
+    if not study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,)):
+        display.show(f"study {study.study_name}: no trial is finished, so there are no best parameters")
         return
+    best = study.best_trials
     if len(objectives) == 1:
-        _show_best_trial(best[0], objectives[0], out)
+        best = [study.best_trial]
+        display.show(f"Best parameters: {_format_params(best[0])}")
+        display.show(f"Best value: {_format_values(best[0], objectives)}")
+        display.show(f"bakeoff {shlex.join(best[0].user_attrs[JOB]['overrides'])}")
     else:
-        _show_pareto_front(best, objectives, out)
+        display.show("Pareto front: the trials that no other trial beats in all objectives")
+        for trial in best:
+            display.show(f"  #{trial.number}  {_format_values(trial, objectives)}  {_format_params(trial)}")
     file = folder / RESULTS_FILE
     with replace_whole(file) as temporary:
-        OmegaConf.save(OmegaConf.create(make_results_mapping(study, best)), temporary)
+        OmegaConf.save(OmegaConf.create(_make_results(study, best)), temporary)
     n_finished = len(study.get_trials(deepcopy=False, states=FINISHED_STATES))
-    out.print(f"study {study.study_name}: {n_finished} trials are finished; written to {file}")
+    display.show(f"study {study.study_name}: {n_finished} trials are finished; written to {file}")
 
 
-def find_best_trials(study: optuna.Study) -> list[FrozenTrial]:
-    """Return the best trial, or with several objectives the Pareto front; an empty list if no trial is complete."""
-    if not study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,)):
-        return []
-    if len(study.directions) == 1:
-        return [study.best_trial]
-    return study.best_trials
-
-
-def make_results_mapping(study: optuna.Study, best: Sequence[FrozenTrial]) -> dict[str, Any]:
+def _make_results(study: optuna.Study, best: Sequence[FrozenTrial]) -> dict[str, Any]:
     """Return the results under the keys of hydra-optuna-sweeper, with the study, runs and overrides as further keys."""
+    solutions: list[Mapping[str, Any]] = [
+        {
+            "params": trial.user_attrs[JOB]["params"],
+            "values": list(trial.values),
+            "run_id": trial.user_attrs[RUN]["run_id"],
+            "overrides": trial.user_attrs[JOB]["overrides"],
+        }
+        for trial in best
+    ]
     head = {"name": "optuna", "study_name": study.study_name}
     if len(study.directions) > 1:
-        return {**head, "solutions": [_make_solution(trial) for trial in best]}
-    solution = _make_solution(best[0])
-    return {
-        **head,
-        "best_params": solution["params"],
-        "best_value": solution["values"][0],
-        "run_id": solution["run_id"],
-        "overrides": solution["overrides"],
-    }
+        return {**head, "solutions": solutions}
+    solution = dict(solutions[0])
+    return {**head, "best_params": solution.pop("params"), "best_value": solution.pop("values")[0], **solution}
 
 
-def _make_solution(trial: FrozenTrial) -> dict[str, Any]:
-    job = trial.user_attrs[JOB]
-    return {
-        "params": job["params"],
-        "values": list(trial.values),
-        "run_id": trial.user_attrs[RUN]["run_id"],
-        "overrides": job["overrides"],
-    }
-
-
-def _show_best_trial(trial: FrozenTrial, objective: Objective, out: Console) -> None:
-    """Print the best parameters, their value with the test scores, and the command for a single run with them."""
-    value = f"{objective.name} {format_score(trial.values[0])}"
-    scores = [f"{name} {format_score(score)}" for name, score in _get_test_scores(trial).items()]
-    if scores:
-        value += f"  ({', '.join(scores)})"
-    out.print(f"Best parameters: {_format_params(trial)}")
-    out.print(f"Best value: {value}")
-    out.print(f"bakeoff {shlex.join(trial.user_attrs[JOB]['overrides'])}")
-
-
-def _show_pareto_front(front: Sequence[FrozenTrial], objectives: Sequence[Objective], out: Console) -> None:
-    """Print the trials of the Pareto front as a table, sorted by the first objective."""
-    objective_names = [objective.name for objective in objectives]
-    recorded = {name for trial in front for name in _get_test_scores(trial)}
-    score_names = sorted(recorded - set(objective_names))
-    trials = count_nouns(len(front), "trial")
-    out.print(f"Pareto front: {trials} that no other trial beats in all objectives")
-    columns: Row = ["trial", *objective_names, *score_names, Cell("parameters", TEXT)]
-    rows = []
-    sign = -1 if objectives[0].direction == "maximize" else 1
-    for trial in sorted(front, key=lambda trial: (sign * trial.values[0], trial.number)):
-        test_scores = _get_test_scores(trial)
-        numbers = [*trial.values, *(test_scores.get(name, float("nan")) for name in score_names)]
-        cells = [format_score(number) for number in numbers]
-        rows.append([f"#{trial.number}", *cells, _format_params(trial)])
-    out.print(render_text(make_table("", columns, rows), out.width))
+def _format_values(trial: FrozenTrial, objectives: Sequence[Objective]) -> str:
+    """Return the objectives of a trial, and in brackets its test scores."""
+    values = zip((objective.name for objective in objectives), trial.values, strict=True)
+    found = ", ".join(f"{name} {format_score(value)}" for name, value in values)
+    scores = ", ".join(f"{name} {format_score(score)}" for name, score in trial.user_attrs[RUN]["recorded"].items())
+    return f"{found}  ({scores})" if scores else found
 
 
 def _format_params(trial: FrozenTrial) -> str:
-    params = trial.user_attrs[JOB]["params"]
-    return " ".join(f"{key}={value}" for key, value in params.items())
-
-
-def _get_test_scores(trial: FrozenTrial) -> dict[str, float]:
-    return dict(trial.user_attrs[RUN]["recorded"])
+    return " ".join(f"{key}={value}" for key, value in trial.user_attrs[JOB]["params"].items())
 
 
 def _format_range(dimension: Dimension) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import IntervalSweep, Override, RangeSweep
@@ -14,14 +13,13 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 from optuna.trial import Trial
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.sweep.compose import Composer
+from bakeoff.pipeline.sweep.compose import Composer, override_text
 
 SEARCH_METHODS = ("none", "grid")
 """The values of ``search`` with which Optuna chooses the jobs."""
 LEARNER_PREFIX = "learner."
 LOG_TAG = "log"
 Distribution: TypeAlias = CategoricalDistribution | FloatDistribution | IntDistribution
-ParseOverride = Callable[[str], Override]
 
 
 @dataclass(frozen=True)
@@ -52,9 +50,8 @@ class Dimension:
         given = self.distribution
         if isinstance(given, CategoricalDistribution):
             return trial.suggest_categorical(self.name, given.choices)
-        if isinstance(given, IntDistribution):
-            return trial.suggest_int(self.name, given.low, given.high, step=given.step, log=given.log)
-        return trial.suggest_float(self.name, given.low, given.high, step=given.step, log=given.log)
+        suggest: Any = trial.suggest_int if isinstance(given, IntDistribution) else trial.suggest_float
+        return suggest(self.name, given.low, given.high, step=given.step, log=given.log)
 
     @property
     def edge_values(self) -> tuple[Any, ...]:
@@ -73,10 +70,10 @@ class Dimension:
 
 ChooseValue = Callable[[Dimension], Any]
 """Returns a value of a dimension."""
+Dimensions = tuple[Dimension, ...]
 
 
-@dataclass(frozen=True)
-class Suggestion:
+class Suggestion(NamedTuple):
     """A value of each dimension.
 
     Attributes
@@ -92,34 +89,6 @@ class Suggestion:
 
 
 @dataclass(frozen=True)
-class LearnerSpace:
-    """The dimensions of one learner: one grid, or several among which a trial chooses.
-
-    Attributes
-    ----------
-    grids : tuple of tuple of Dimension
-    grid_choice : Dimension or None
-        Chooses the grid, where there are several.
-    """
-
-    grids: tuple[tuple[Dimension, ...], ...] = ((),)
-    grid_choice: Dimension | None = None
-
-    def choose_grid(self, choose_value: ChooseValue) -> tuple[Dimension, ...]:
-        """Return the dimensions of one grid."""
-        if self.grid_choice is None:
-            return self.grids[0]
-        return self.grids[choose_value(self.grid_choice)]
-
-    def list_dimensions(self) -> list[Dimension]:
-        """Return the dimensions of all grids, after the one that chooses the grid."""
-        dimensions = [] if self.grid_choice is None else [self.grid_choice]
-        for grid in self.grids:
-            dimensions.extend(grid)
-        return dimensions
-
-
-@dataclass(frozen=True)
 class SearchSpace:
     """Everything that a study can choose.
 
@@ -130,60 +99,42 @@ class SearchSpace:
     dimensions : tuple of Dimension
         The dimensions that all jobs share.
     find_learner_space : callable
-        (overrides) -> `LearnerSpace` of the learner that they choose.
+        (overrides) -> the dimensions of the learner that they choose.
     """
 
     fixed: tuple[str, ...]
-    dimensions: tuple[Dimension, ...]
-    find_learner_space: Callable[[tuple[str, ...]], LearnerSpace]
+    dimensions: Dimensions
+    find_learner_space: Callable[[tuple[str, ...]], Dimensions]
 
     def suggest(self, choose_value: ChooseValue) -> Suggestion:
         """Choose a value of each dimension."""
         # The dimensions of the learner come last: they are unknown until the learner is chosen.
-        overrides, values = _choose_values(self.dimensions, choose_value)
-        overrides = (*self.fixed, *overrides)
-        grid = self.find_learner_space(overrides).choose_grid(choose_value)
-        own_overrides, own_values = _choose_values(grid, choose_value)
-        return Suggestion((*overrides, *own_overrides), values | own_values)
+        shared = [(dimension, choose_value(dimension)) for dimension in self.dimensions]
+        overrides = (*self.fixed, *(dimension.format_override(value) for dimension, value in shared))
+        own = [(dimension, choose_value(dimension)) for dimension in self.find_learner_space(overrides)]
+        values = {dimension.key.lstrip("+"): value for dimension, value in (*shared, *own)}
+        return Suggestion((*overrides, *(dimension.format_override(value) for dimension, value in own)), values)
 
     def iterate_edges(self) -> Iterator[Suggestion]:
         """Yield suggestions in which each option and each end of a range occurs, with first values elsewhere."""
         for changed, values in _vary_one(self.dimensions):
-            learner_space = self._learner_space_at(values)
-            for number, grid in enumerate(learner_space.grids):
-                shared = dict(values)
-                if learner_space.grid_choice is not None:
-                    shared[learner_space.grid_choice.name] = number
-                for _, own in _vary_one(grid):
-                    yield self.suggest(partial(_value_or_first, {**shared, **own}))
-                    # Unless an option changed, the learner is the same, and its edges have already been yielded.
-                    if changed is not None and not changed.is_group:
-                        break
+            for _, own in _vary_one(self._list_own(values)):
+                yield self.suggest(partial(_value_or_first, values | own))
+                # Unless an option changed, the learner is the same, and its edges have already been yielded.
+                if changed is not None and not changed.is_group:
+                    break
 
     def all_dimensions(self) -> dict[str, Dimension]:
         """Return the dimensions of all jobs and of all learners, keyed by their names in Optuna."""
         found = {dimension.name: dimension for dimension in self.dimensions}
         for _, values in _vary_one(self.dimensions):
-            for dimension in self._learner_space_at(values).list_dimensions():
-                found[dimension.name] = dimension
+            found |= {dimension.name: dimension for dimension in self._list_own(values)}
         return found
 
-    def _learner_space_at(self, values: Mapping[str, Any]) -> LearnerSpace:
-        overrides, _ = _choose_values(self.dimensions, partial(_value_or_first, values))
+    def _list_own(self, values: Mapping[str, Any]) -> Dimensions:
+        """Return the dimensions of the learner at some values of the shared ones."""
+        overrides = [each.format_override(_value_or_first(values, each)) for each in self.dimensions]
         return self.find_learner_space((*self.fixed, *overrides))
-
-
-def _choose_values(
-    dimensions: Sequence[Dimension], choose_value: ChooseValue
-) -> tuple[tuple[str, ...], dict[str, Any]]:
-    """Return the overrides and, by key, the values."""
-    overrides = []
-    values = {}
-    for dimension in dimensions:
-        value = choose_value(dimension)
-        overrides.append(dimension.format_override(value))
-        values[dimension.key.lstrip("+")] = value
-    return tuple(overrides), values
 
 
 def _value_or_first(values: Mapping[str, Any], dimension: Dimension) -> Any:
@@ -199,16 +150,7 @@ def _vary_one(dimensions: Sequence[Dimension]) -> Iterator[tuple[Dimension | Non
             yield dimension, {dimension.name: value}
 
 
-def format_params(params: Mapping[str, Any]) -> list[str]:
-    """Return ``hydra.sweeper.params`` as overrides; dotted keys on the command line arrive as nested mappings."""
-    overrides = []
-    for key, value in _flatten_mapping(params):
-        text = value if isinstance(value, str) else format_value(value)
-        overrides.append(f"{key}={text}")
-    return overrides
-
-
-def parse_space(overrides: Sequence[Override], composer: Composer, method: str, has_custom_space: bool) -> SearchSpace:
+def parse_space(overrides: Sequence[Override], composer: Composer, method: str) -> SearchSpace:
     """Return the searched and the fixed parts.
 
     Parameters
@@ -218,9 +160,7 @@ def parse_space(overrides: Sequence[Override], composer: Composer, method: str, 
     composer : Composer
         Finds the space of the chosen learner.
     method : str
-        ``search.method``; with ``grid`` each learner is searched in its own space as well.
-    has_custom_space : bool
-        Whether a function of the user suggests further keys.
+        ``grid`` searches ``conf/space/<learner>.yaml`` as well; ``none`` does not.
 
     Raises
     ------
@@ -240,64 +180,30 @@ def parse_space(overrides: Sequence[Override], composer: Composer, method: str, 
         text = str(override.input_line)
         if override.is_sweep_override():
             _require_searchable(key)
-            dimension = parse_dimension(override)
-            dimensions.append(replace(dimension, is_group=composer.chooses_option(text)))
+            dimensions.append(replace(parse_dimension(override), is_group=composer.chooses_option(text)))
         elif text.lstrip("+~").startswith("space"):
             space_overrides.append(text)
         else:
             fixed.append(text)
-    find_learner_space = (
-        _make_space_finder(composer, fixed, space_overrides, tuple(latest)) if method == "grid" else None
-    )
-    space = SearchSpace(tuple(fixed), tuple(dimensions), find_learner_space or (lambda overrides: LearnerSpace()))
-    if not has_custom_space and not space.all_dimensions():
+
+    @cache
+    def compose_space(options: tuple[str, ...]) -> Dimensions:
+        spec, choices = composer.compose((*fixed, *space_overrides, *options))
+        return parse_learner_space(str(choices.get("learner")), spec.get("space") or {}, tuple(latest))
+
+    def find_learner_space(words: tuple[str, ...]) -> Dimensions:
+        if method == "none":
+            return ()
+        # The space is composed once for each choice of options.
+        return compose_space(tuple(word for word in words[len(fixed) :] if composer.chooses_option(word)))
+
+    space = SearchSpace(tuple(fixed), tuple(dimensions), find_learner_space)
+    if not space.all_dimensions():
         raise UserError(
             "there is nothing to search: give 'learner.PARAMETER=interval(0,1)', range(1,9) or a,b,c, "
             "or search=grid for a learner of conf/space."
         )
     return space
-
-
-def parse_learner_space(learner: str, space: Any, given_keys: Sequence[str], parse: ParseOverride) -> LearnerSpace:
-    """Return the dimensions of one learner, as ``conf/space/<learner>.yaml`` lists them.
-
-    Parameters
-    ----------
-    learner : str
-        The option, with which names in Optuna begin: the ``C`` of one learner is not the ``C`` of another.
-    space : mapping or list of mapping
-        Parameter -> a list of values, or a text in the grammar of overrides. Several mappings are several grids.
-    given_keys : sequence of str
-        The keys that the command line sets or searches, and which are left out here.
-    parse : callable
-        Parses an override.
-
-    Raises
-    ------
-    UserError
-        A value of the space is neither a list nor such a text.
-    """
-    mappings = space if isinstance(space, list) else [space or {}]
-    has_choice = len(mappings) > 1
-    grids = []
-    for number, mapping in enumerate(mappings):
-        prefix = f"{learner}.{number}" if has_choice else learner
-        searched = {name: values for name, values in mapping.items() if LEARNER_PREFIX + name not in given_keys}
-        grids.append(tuple(_parse_parameter(name, f"{prefix}.{name}", each, parse) for name, each in searched.items()))
-    if not has_choice:
-        return LearnerSpace(tuple(grids))
-    numbers = CategoricalDistribution(range(len(grids)))
-    return LearnerSpace(tuple(grids), Dimension("", f"{learner}.grid", numbers))
-
-
-def _parse_parameter(parameter: str, name: str, values: Any, parse: ParseOverride) -> Dimension:
-    key = LEARNER_PREFIX + parameter
-    if isinstance(values, list) and values:
-        return make_categorical(key, name, values)
-    override = parse(f"{key}={values}") if isinstance(values, str) else None
-    if override is None or not override.is_sweep_override():
-        raise UserError(f"space.{parameter}={values!r} must be a list of values, or a string such as range(1,9).")
-    return replace(parse_dimension(override), name=name)
 
 
 def _require_searchable(key: str) -> None:
@@ -310,31 +216,37 @@ def _require_searchable(key: str) -> None:
         raise UserError(f"{key} is searched, but it is itself a search space; search learner.{parameter} instead.")
 
 
-def _make_space_finder(
-    composer: Composer, fixed: Sequence[str], space_overrides: Sequence[str], given_keys: Sequence[str]
-) -> Callable[[tuple[str, ...]], LearnerSpace]:
-    """Return a function (overrides of a job) -> the space of its learner, composed once for each choice of options."""
-    parse = OverridesParser.create().parse_override
+def parse_learner_space(learner: str, space: Any, given_keys: Sequence[str]) -> Dimensions:
+    """Return the dimensions of one learner, as ``conf/space/<learner>.yaml`` lists them.
 
-    @cache
-    def compose_space(options: tuple[str, ...]) -> LearnerSpace:
-        spec, choices = composer.compose((*fixed, *space_overrides, *options))
-        return parse_learner_space(str(choices.get("learner")), spec.get("space"), given_keys, parse)
+    Parameters
+    ----------
+    learner : str
+        The option, with which names in Optuna begin: the ``C`` of one learner is not the ``C`` of another.
+    space : mapping
+        Parameter -> a list of values, or a text in the grammar of overrides.
+    given_keys : sequence of str
+        The keys that the command line sets or searches, and which are left out here.
 
-    def find_learner_space(overrides: tuple[str, ...]) -> LearnerSpace:
-        chosen = overrides[len(fixed) :]
-        return compose_space(tuple(override for override in chosen if composer.chooses_option(override)))
+    Raises
+    ------
+    UserError
+        The space is a list of grids, or a value is neither a list nor such a text.
+    """
+    if isinstance(space, list):
+        raise UserError(f"the space of {learner} has {len(space)} grids, and a study searches one; write one mapping.")
+    searched = {name: values for name, values in space.items() if LEARNER_PREFIX + name not in given_keys}
+    return tuple(_parse_parameter(name, f"{learner}.{name}", values) for name, values in searched.items())
 
-    return find_learner_space
 
-
-def _flatten_mapping(mapping: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    for key, value in mapping.items():
-        if isinstance(value, Mapping):
-            for name, child in _flatten_mapping(value):
-                yield f"{key}.{name}", child
-        else:
-            yield key, value
+def _parse_parameter(parameter: str, name: str, values: Any) -> Dimension:
+    key = LEARNER_PREFIX + parameter
+    if isinstance(values, list) and values:
+        return make_categorical(key, name, values, [override_text(value) for value in values])
+    override = OverridesParser.create().parse_override(f"{key}={values}") if isinstance(values, str) else None
+    if override is None or not override.is_sweep_override():
+        raise UserError(f"space.{parameter}={values!r} must be a list of values, or a string such as range(1,9).")
+    return replace(parse_dimension(override), name=name)
 
 
 def parse_dimension(override: Override) -> Dimension:
@@ -348,77 +260,38 @@ def parse_dimension(override: Override) -> Dimension:
     Raises
     ------
     UserError
-        The range is empty, a logarithmic range is not positive, or nothing reads a tag.
+        There are no values, a logarithmic range is not positive, or nothing reads a tag.
     """
     key = override.get_key_element()
-    value = override.value()
-    _require_read_tags(override)
-    if isinstance(value, IntervalSweep) or (isinstance(value, RangeSweep) and not value.shuffle):
-        stop, step = (value.end, None) if isinstance(value, IntervalSweep) else (value.stop, value.step)
-        assert value.start is not None
-        assert stop is not None
-        try:
-            return Dimension(key, key, _make_number_distribution(value.start, stop, step, LOG_TAG in value.tags))
-        except ValueError as error:
-            raise UserError(f"{override.input_line}: {error}") from error
-    values = list(override.sweep_iterator())
-    texts = tuple(override.sweep_string_iterator())
-    return make_categorical(key, key, values, texts)
-
-
-def _require_read_tags(override: Override) -> None:
-    value = override.value()
-    read = {LOG_TAG} if isinstance(value, IntervalSweep | RangeSweep) else set()
-    unread = sorted({str(tag) for tag in getattr(value, "tags", ())} - read)
-    if unread:
+    value: Any = override.value()
+    for tag in {str(tag) for tag in getattr(value, "tags", ())} - {LOG_TAG}:
         raise UserError(
-            f"{override.input_line}: nothing reads the tag {unread[0]}; a study reads tag({LOG_TAG},...) of an "
-            "interval or a range."
+            f"{override.input_line}: nothing reads the tag {tag}; a study reads tag({LOG_TAG},...) of an interval or "
+            "a range."
         )
+    try:
+        if isinstance(value, IntervalSweep):
+            return Dimension(key, key, _make_distribution(value.start, value.end, None, LOG_TAG in value.tags))
+        if isinstance(value, RangeSweep):
+            return Dimension(key, key, _make_distribution(value.start, value.stop, value.step, LOG_TAG in value.tags))
+        return make_categorical(key, key, list(override.sweep_iterator()), list(override.sweep_string_iterator()))
+    except ValueError as error:
+        raise UserError(f"{override.input_line}: {error}") from error
 
 
-def make_categorical(key: str, name: str, values: Sequence[Any], value_texts: tuple[str, ...] = ()) -> Dimension:
-    """Return a dimension with a list of values.
-
-    Parameters
-    ----------
-    key : str
-    name : str
-    values : sequence
-    value_texts : tuple of str, optional
-        The values as written in overrides; made from the values if left out.
-    """
-    texts = value_texts or tuple(format_value(value) for value in values)
+def make_categorical(key: str, name: str, values: Sequence[Any], texts: Sequence[str]) -> Dimension:
+    """Return a dimension with a list of values, which are also given as written in overrides."""
     choices = []
     for value, text in zip(values, texts, strict=True):
         unquoted = getattr(value, "text", value)
         # Optuna stores None, numbers, Booleans and strings. Other values, such as lists, are stored as text.
         is_storable = unquoted is None or isinstance(unquoted, str | int | float)
         choices.append(unquoted if is_storable else text)
-    return Dimension(key, name, CategoricalDistribution(choices), texts)
+    return Dimension(key, name, CategoricalDistribution(choices), tuple(texts))
 
 
-def format_value(value: Any) -> str:
-    """Write a value in the grammar of Hydra's overrides.
-
-    Examples
-    --------
-    >>> [format_value(value) for value in (None, True, 1e-9, "a b", [50, 50])]
-    ['null', 'true', '1e-09', '"a b"', '[50,50]']
-    """
-    if isinstance(value, list):
-        return f"[{','.join(map(format_value, value))}]"
-    if isinstance(value, Mapping):
-        items = [f"{key}:{format_value(child)}" for key, child in value.items()]
-        return "{" + ",".join(items) + "}"
-    # json.dumps would write infinity as Infinity, which Hydra reads as a string.
-    if isinstance(value, float):
-        return repr(value)
-    return json.dumps(value)
-
-
-def _make_number_distribution(low: float, high: float, step: float | None, is_log: bool) -> Distribution:
+def _make_distribution(low: Any, high: Any, step: Any, is_log: bool) -> Distribution:
     given = [low, high] if step is None else [low, high, step]
     if all(isinstance(number, int) for number in given):
-        return IntDistribution(int(low), int(high), log=is_log, step=int(step or 1))
+        return IntDistribution(low, high, log=is_log, step=step or 1)
     return FloatDistribution(float(low), float(high), log=is_log, step=step)

@@ -46,7 +46,7 @@ def parse_storage_url(storage: str | None) -> URL:
     Raises
     ------
     UserError
-        The storage is neither, or a folder.
+        The storage is neither.
 
     Examples
     --------
@@ -63,12 +63,7 @@ def parse_storage_url(storage: str | None) -> URL:
         ) from error
     if url.drivername != "sqlite":
         return url
-    path = expand_home(str(url.database or "")).absolute()
-    if path.is_dir():
-        raise UserError(
-            f"hydra.sweeper.storage={given!r} is a folder; name a file in it, such as {path / 'optuna.db'}."
-        )
-    return url.set(database=str(path))
+    return url.set(database=str(expand_home(str(url.database or "")).absolute()))
 
 
 def count_finished_trials(storage: str | None, name: str) -> int:

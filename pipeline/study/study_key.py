@@ -12,12 +12,7 @@ from optuna.distributions import distribution_to_json
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.identity.config_hash import hash_config_code
-from bakeoff.pipeline.study.objectives import (
-    Objective,
-    choose_objectives,
-    require_train_scores,
-    require_validation_rows,
-)
+from bakeoff.pipeline.study.objectives import Objective, choose_objectives, require_validation_rows
 from bakeoff.pipeline.study.space import SearchSpace
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import Job
@@ -33,25 +28,15 @@ class StudySettings:
 
     sampler: dict[str, Any]
     pruner: dict[str, Any]
-    params: dict[str, Any]
+    params: dict[str, str]
     n_trials: int
-    n_jobs: int | None
     objectives: list[str] | str | None
     direction: list[str] | str | None
     study_name: str | None
     storage: str | None
-    max_failure_rate: float | None
-    custom_search_space: str | None
 
-    def __post_init__(self) -> None:
-        _require_positive("n_trials", self.n_trials)
-        if self.n_jobs is not None:
-            _require_positive("n_jobs", self.n_jobs)
-        if self.max_failure_rate is not None and not 0 <= self.max_failure_rate <= 1:
-            raise UserError(f"hydra.sweeper.max_failure_rate={self.max_failure_rate!r} must lie between 0 and 1.")
-
-    def require_few_trials(self, max_jobs: int) -> None:
-        """Reject more trials than a sweep may have jobs.
+    def require_trials(self, max_jobs: int) -> None:
+        """Reject no trials, and more than a sweep may have jobs.
 
         Parameters
         ----------
@@ -61,10 +46,10 @@ class StudySettings:
         ------
         UserError
         """
-        if self.n_trials > max_jobs:
+        if not 1 <= self.n_trials <= max_jobs:
             raise UserError(
-                f"hydra.sweeper.n_trials={self.n_trials} asks for more jobs than max_jobs={max_jobs}; ask for fewer "
-                "trials, or set a larger max_jobs."
+                f"hydra.sweeper.n_trials={self.n_trials} must be an integer from 1 to max_jobs={max_jobs}, the limit "
+                "of a sweep."
             )
 
 
@@ -123,7 +108,6 @@ def make_study_key(
     objectives = choose_objectives(
         settings.objectives, settings.direction, dataset.task, evaluation.get("metrics"), evaluation.get("costs")
     )
-    require_train_scores(objectives, evaluation)
     for job in edge_jobs:
         require_validation_rows(objectives, job.spec)
     code_hashes = {hash_config_code(job.spec) for job in edge_jobs}
@@ -137,7 +121,7 @@ def make_study_key(
         name: distribution_to_json(dimension.distribution) for name, dimension in space.all_dimensions().items()
     }
     job_hashes = sorted(job.hash for job in edge_jobs)
-    digest = _digest([shared, searched, job_hashes, settings.custom_search_space])
+    digest = _digest([shared, searched, job_hashes])
     name = settings.study_name or f"{dataset.name}-{digest}"
     return StudyKey(name, shared, objectives, spec)
 
@@ -149,8 +133,3 @@ def _top_level_key(override: str) -> str:
 def _digest(value: Any) -> str:
     encoded = json.dumps(value, sort_keys=True).encode()
     return hashlib.blake2b(encoded, digest_size=DIGEST_BYTES).hexdigest()
-
-
-def _require_positive(key: str, value: int) -> None:
-    if value < 1:
-        raise UserError(f"hydra.sweeper.{key}={value!r} must be an integer of at least 1.")

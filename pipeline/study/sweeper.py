@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from hydra.core.override_parser.overrides_parser import OverridesParser
+import optuna
 from hydra.types import HydraContext
 from omegaconf import DictConfig
 
+from bakeoff.pipeline.config.build import build_object
+from bakeoff.pipeline.config.settle import settle_booleans
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.study import results, sampling
-from bakeoff.pipeline.study.space import SearchSpace, format_params, parse_space
+from bakeoff.pipeline.study import results
+from bakeoff.pipeline.study.space import SearchSpace, parse_space
 from bakeoff.pipeline.study.storage import STORAGE_ERRORS, count_finished_trials, open_study
 from bakeoff.pipeline.study.study_key import StudyKey, StudySettings, make_study_key
 from bakeoff.pipeline.study.trials import TrialSearch
 from bakeoff.pipeline.sweep.compose import SweepCommand
 from bakeoff.pipeline.sweep.display import SweepDisplay
-from bakeoff.pipeline.sweep.engine import SweepLoop, SweepReport, executor, make_job_runner, refused_outcomes
-from bakeoff.pipeline.sweep.job_runner import JobRunner
-from bakeoff.pipeline.sweep.jobs import FAILED, JobOutcome
-from bakeoff.pipeline.sweep.planning import LEARNER_KEY, Plan, Planner, find_learner_pattern
+from bakeoff.pipeline.sweep.engine import SweepEngine, SweepReport
+from bakeoff.pipeline.sweep.jobs import FAILED, TO_DO, Job, JobOutcome
 from bakeoff.pipeline.sweep.plugin import read_command
 from bakeoff.pipeline.sweep.request import SweepRequest
 from bakeoff.pipeline.tracking.history import end_orphans
@@ -47,134 +50,152 @@ def run_study(settings: StudySettings, request: SweepRequest, context: HydraCont
         raise UserError(
             "rerun runs given jobs, but the jobs of a study are chosen by Optuna; leave out hydra/sweeper=optuna."
         )
-    command = _read_command(settings, request, context, master)
+    params = [f"{key}={value}" for key, value in settings.params.items()]
+    command = read_command(params, request, context, master)
     options = command.options
-    name = command.folder.name
-    runner = make_job_runner(command)
-    command = _expand_learner_pattern(command, runner)
-    space = parse_space(
-        command.overrides,
-        command.composer,
-        method=options.method,
-        has_custom_space=settings.custom_search_space is not None,
-    )
+    settings.require_trials(options.max_jobs)
+    space = parse_space(command.overrides, command.composer, options.method)
     # An option or a value that cannot work is found now, and not after an hour of trials.
-    edge_plan = _plan_edges(space, command, runner)
-    refused = refused_outcomes(edge_plan)
-    display = SweepDisplay(0, command.quiet)
-    display.show_checked("", runner.resources.datasets, edge_plan.unidentified)
-    if refused and (options.on_invalid == "stop" or not edge_plan.jobs):
-        display.show_invalid(edge_plan)
-        return SweepReport(refused, name)
-    key = make_study_key(space, edge_plan.jobs, runner, settings)
+    engine = SweepEngine(command)
+    report = engine.check(_compose_edges(space, command), resume=False)
+    edge_jobs = report.plan.with_state(TO_DO)
+    name = command.folder.name
+    if report.is_refused or not edge_jobs:
+        return SweepReport(report.outcomes, name)
+    key = make_study_key(space, edge_jobs, engine.runner, settings)
+    display = SweepDisplay(settings.n_trials, command.quiet)
     if options.dry_run:
-        out = results.open_console(command.quiet)
         n_finished = count_finished_trials(settings.storage, key.name)
-        results.show_start(key.name, key.objectives, n_finished, settings.n_trials, out)
-        results.show_space(space, edge_plan, out)
+        results.show_start(key, n_finished, settings.n_trials, display)
+        results.show_space(space, report.plan, display)
         return SweepReport([], name, is_dry_run=True)
-    outcomes = _run_trials(settings, key, space, command, runner)
+    outcomes = Study(settings, key, space, engine, display).run()
     command.write_record()
-    return SweepReport(outcomes, name, results=outcomes, skips_invalid=options.on_invalid == "skip")
+    return SweepReport(outcomes, name, results=outcomes, skips_invalid=options.skips_invalid)
 
 
-def _read_command(
-    settings: StudySettings, request: SweepRequest, context: HydraContext, master: DictConfig
-) -> SweepCommand:
-    command = read_command(format_params(settings.params), request, context, master, combines=False)
-    settings.require_few_trials(command.options.max_jobs)
-    workers = settings.n_jobs or command.options.workers
-    return replace(command, options=replace(command.options, workers=workers))
-
-
-def _expand_learner_pattern(command: SweepCommand, runner: JobRunner) -> SweepCommand:
-    """Return the command with the learners of the dataset's task instead of a pattern that names them."""
-    pattern = find_learner_pattern(command.overrides)
-    if pattern is None:
-        return command
-    # All jobs of a study have the dataset of any of them, so the keys that are searched can be left out.
-    fixed = [str(override.input_line) for override in command.overrides if not override.is_sweep_override()]
-    composed = [
-        command.composer.compose_job(number, (*fixed, f"learner={name}"), varying=())
-        for number, name in enumerate(pattern.names)
-    ]
-    kept, left_out = pattern.select_jobs(composed, runner.resources)
-    SweepDisplay(0, command.quiet).show_checked(left_out, [], [])
-    names = [job.overrides[-1].partition("=")[2] for job in kept]
-    others = [override for override in command.overrides if override.key_or_group != LEARNER_KEY]
-    chosen = OverridesParser.create().parse_override(f"learner={','.join(names)}")
-    return replace(command, overrides=[*others, chosen])
-
-
-def _plan_edges(space: SearchSpace, command: SweepCommand, runner: JobRunner) -> Plan:
-    """Check jobs in which each option, each value of a list and both ends of each range occur."""
-    composed = [
+def _compose_edges(space: SearchSpace, command: SweepCommand) -> list[Job]:
+    """Return jobs in which each option, each value of a list and both ends of each range occur."""
+    return [
         command.composer.compose_job(number, suggestion.overrides, tuple(suggestion.values))
         for number, suggestion in enumerate(space.iterate_edges())
     ]
-    return Planner(runner, resume=False).make_plan(composed)
 
 
-def _run_trials(
-    settings: StudySettings, key: StudyKey, space: SearchSpace, command: SweepCommand, runner: JobRunner
-) -> list[JobOutcome]:
-    """Open the study, run its trials, show the results, and return the outcomes of the jobs."""
-    sampler = sampling.settle_sampler(settings.sampler, space)
-    sampling.build_sampler(sampler, key)  # an invalid one is refused now, before anything is written
-    pruner = sampling.build_pruner(settings.pruner, key, is_local=command.launch is None)
-    extend_suggestion = sampling.find_extension(settings.custom_search_space, command.composer, key.trust)
-    out = results.open_console(command.quiet)
-    with open_study(settings.storage, key) as study:
-        study.sampler = sampling.build_sampler(sampler, key, n_known=len(study.get_trials(deepcopy=False)))
-        search = TrialSearch(
-            study,
-            space,
-            key.objectives,
-            n_jobs=int(min(settings.n_trials, sampling.count_points(sampler))),
-            spec=key.spec,
-            runner=runner,
-            composer=command.composer,
-            extend_suggestion=extend_suggestion,
-            max_failure_rate=settings.max_failure_rate,
-            batch_size=command.options.workers,
-            is_queued=command.launch is not None,
+@dataclass(frozen=True)
+class Study:
+    """A checked study.
+
+    Attributes
+    ----------
+    settings : StudySettings
+    key : StudyKey
+    space : SearchSpace
+    engine : SweepEngine
+        The engine that has checked the edges of the space.
+    display : SweepDisplay
+    """
+
+    settings: StudySettings
+    key: StudyKey
+    space: SearchSpace
+    engine: SweepEngine
+    display: SweepDisplay
+
+    def run(self) -> list[JobOutcome]:
+        """Open the study, run its trials, show the results, and return the outcomes of the jobs."""
+        settings = self.settings
+        key = self.key
+        command = self.engine.command
+        runner = self.engine.runner
+        build_sampler(settings.sampler, key)  # an invalid one is refused now, before anything is written
+        pruner = build_pruner(settings.pruner, key, is_local=command.launch is None)
+        with open_study(settings.storage, key) as study:
+            study.sampler = build_sampler(settings.sampler, key, len(study.get_trials(deepcopy=False)))
+            workers = command.options.workers
+            search = TrialSearch(
+                study, self.space, key.objectives, settings.n_trials, key.spec, runner, command.composer, workers
+            )
+            if pruner is not None:
+                study.pruner = pruner
+                runner.should_continue = search.should_continue
+            # A store that cannot be written is rejected before the first trial.
+            tracker = get_tracker(runner.resources, key.spec)
+            tracker.open_store()
+            if tracker.store is not None:
+                end_orphans(tracker.store)
+            results.show_start(key, search.count_finished(), search.n_jobs, self.display)
+            outcomes = self._run_trials(search)
+            results.show_results(study, key.objectives, command.folder, self.display)
+        return outcomes
+
+    def _run_trials(self, search: TrialSearch) -> list[JobOutcome]:
+        """Run jobs until the study has enough trials; no trial of this process is left running."""
+        outcomes: list[JobOutcome] = []
+        try:
+            self.engine.run_search(search, self.display, outcomes)
+        except STORAGE_ERRORS as error:
+            reason = f"hydra.sweeper.storage cannot be used any more: {str(error).splitlines()[0]}"
+            outcomes.append(JobOutcome(0, search.study.study_name, FAILED, reason))
+        finally:
+            search.close()
+        self.display.show_unfinished(outcomes, len(outcomes), self.engine.command.options.skips_invalid)
+        return outcomes
+
+
+def build_sampler(given: Mapping[str, Any], key: StudyKey, n_known: int = 0) -> Any:
+    """Build a sampler; one without a seed gets the seed of the experiment.
+
+    Parameters
+    ----------
+    given : mapping
+        The keys below ``hydra.sweeper.sampler``.
+    key : StudyKey
+    n_known : int
+        The number of trials that the study has already, whose draws must not be repeated.
+    """
+    settled = dict(given)
+    if "seed" in settled:
+        seed = key.seed if settled["seed"] is None else settled["seed"]
+        if not isinstance(seed, int):
+            raise UserError(f"hydra.sweeper.sampler.seed={seed!r} must be an integer, or null.")
+        settled["seed"] = seed + n_known
+    return _build_optuna_object(settled, "hydra.sweeper.sampler", key.trust)
+
+
+def build_pruner(given: Mapping[str, Any], key: StudyKey, *, is_local: bool) -> Any:
+    """Build a pruner; return None if it never stops a trial.
+
+    Parameters
+    ----------
+    given : mapping
+        The keys below ``hydra.sweeper.pruner``.
+    key : StudyKey
+    is_local : bool
+        Whether the jobs run on this machine.
+
+    Raises
+    ------
+    UserError
+        It cannot be built, or cannot stop the jobs of this study.
+    """
+    pruner = _build_optuna_object(given, "hydra.sweeper.pruner", key.trust)
+    if isinstance(pruner, optuna.pruners.NopPruner):
+        return None
+    if len(key.objectives) > 1:
+        raise UserError(
+            f"hydra.sweeper.pruner compares trials by one objective, but there are {len(key.objectives)}; "
+            "set hydra/sweeper/pruner=none, or name one objective."
         )
-        if pruner is not None:
-            study.pruner = pruner
-            runner.should_continue = search.should_continue
-        _open_store(runner, key)
-        command.folder.mkdir(parents=True, exist_ok=True)
-        results.show_start(study.study_name, key.objectives, search.count_finished(), search.n_jobs, out)
-        outcomes = _run_jobs(search, command)
-        results.show_results(study, key.objectives, command.folder, out)
-    return outcomes
-
-
-def _open_store(runner: JobRunner, key: StudyKey) -> None:
-    """Open the store of the runs, so that one that cannot be written is rejected now; end its orphaned runs."""
-    tracker = get_tracker(runner.resources, key.spec)
-    tracker.open_store()
-    if tracker.store is not None:
-        end_orphans(tracker.store)
-
-
-def _run_jobs(search: TrialSearch, command: SweepCommand) -> list[JobOutcome]:
-    """Run jobs until the study has enough trials; no trial of this process is left running."""
-    options = command.options
-    display = SweepDisplay(search.n_jobs - search.count_finished(), command.quiet)
-    loop = SweepLoop(options.max_failures, display, search, [])
-    try:
-        with executor(search.runner, command, search) as run_jobs:
-            loop.run_all(run_jobs)
-    except KeyboardInterrupt:
-        results.open_console(command.quiet).print(
-            f"{search.count_finished()} of {search.n_jobs} trials done; the same command continues the study."
+    if not is_local:
+        raise UserError(
+            "hydra.sweeper.pruner stops jobs on this machine only; set hydra/sweeper/pruner=none, or run the same "
+            "command without hydra/launcher on each machine, with hydra.sweeper.storage=postgresql://..."
         )
-        raise
-    except STORAGE_ERRORS as error:
-        reason = f"hydra.sweeper.storage cannot be used any more: {str(error).splitlines()[0]}"
-        loop.outcomes.append(JobOutcome(0, search.study.study_name, FAILED, reason))
-    finally:
-        search.close()
-    display.show_unfinished(loop.outcomes, len(loop.outcomes), options.on_invalid == "skip")
-    return loop.outcomes
+    return pruner
+
+
+def _build_optuna_object(config: Mapping[str, Any], key: str, trust: Sequence[str]) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        return build_object(settle_booleans(config, (key,), trust), key, trust)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -24,7 +24,17 @@ from bakeoff.pipeline.study.storage import FINISHED_STATES
 from bakeoff.pipeline.sweep.compose import Composer
 from bakeoff.pipeline.sweep.engine import RecordOutcome, Search
 from bakeoff.pipeline.sweep.job_runner import JobRunner
-from bakeoff.pipeline.sweep.jobs import FAILED, FINISHED, REFUSED, SKIPPED, STOPPED, Job, JobOutcome, JobProgress
+from bakeoff.pipeline.sweep.jobs import (
+    FAILED,
+    FINISHED,
+    INVALID,
+    REFUSED,
+    SKIPPED,
+    STOPPED,
+    Job,
+    JobOutcome,
+    JobProgress,
+)
 from bakeoff.pipeline.tracking.heartbeat import ProcessSign, identify_process
 from bakeoff.pipeline.tracking.history import read_heartbeat
 from bakeoff.pipeline.tracking.run import get_tracker
@@ -42,8 +52,6 @@ ENDED_ELSEWHERE = (
     "give all machines the same tracking.uri"
 )
 NAN = float("nan")
-ExtendSuggestion = Callable[[Trial, Suggestion], Suggestion]
-"""(trial, suggestion) -> the suggestion with further keys, which a function of the user chose."""
 
 
 @dataclass
@@ -62,13 +70,8 @@ class TrialSearch(Search):
         The settled configuration of any job of the study: all have the same store.
     runner : JobRunner
     composer : Composer
-    extend_suggestion : callable
-    max_failure_rate : float or None
-        The fraction of each `batch_size` trials that may fail before the study ends.
     batch_size : int
         The number of trials that run at a time.
-    is_queued : bool
-        Whether another launcher runs the jobs, which may wait for days before they start.
     running : dict of int to Trial
         The trials of this process that have not ended, by number.
     """
@@ -80,13 +83,8 @@ class TrialSearch(Search):
     spec: Mapping[str, Any]
     runner: JobRunner
     composer: Composer
-    extend_suggestion: ExtendSuggestion
-    max_failure_rate: float | None
     batch_size: int
-    is_queued: bool = False
     running: dict[int, Trial] = field(default_factory=dict, init=False)
-    _failures: list[bool] = field(default_factory=list, init=False)
-    _is_over: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         self._first_number = len(self.study.get_trials(deepcopy=False))
@@ -97,14 +95,14 @@ class TrialSearch(Search):
         return len(self.study.get_trials(deepcopy=False, states=FINISHED_STATES))
 
     def ask(self, record: RecordOutcome) -> Iterator[Job]:
-        """Yield the job of each trial; one that is refused, or was stopped before, is recorded at once.
+        """Yield the job of each trial; one that is refused is recorded at once.
 
         Raises
         ------
         UserError
             The study was made with another search space.
         """
-        while not self._is_over:
+        while True:
             self._end_orphans()
             if self._count_used() >= self.n_jobs:
                 return
@@ -113,8 +111,14 @@ class TrialSearch(Search):
             if self._count_used(before=trial.number) >= self.n_jobs:
                 self._fail(trial, "one more than hydra.sweeper.n_trials")
                 return
-            job = self._prepare_job(trial, self._suggest(trial), record)
-            if job is not None:
+            suggestion = self._suggest(trial)
+            job = self._compose_job(trial, suggestion)
+            # One attribute rather than three: each write to a storage takes milliseconds.
+            chosen = {"config_hash": job.hash, "params": dict(suggestion.values), "overrides": suggestion.overrides}
+            trial.set_user_attr(JOB, chosen)
+            if job.state == INVALID:
+                record(job.to_outcome(REFUSED, job.reason))
+            else:
                 yield job
 
     def should_continue(self, progress: JobProgress) -> bool:
@@ -142,8 +146,11 @@ class TrialSearch(Search):
                 self._fail(trial, outcome.reason)
         except UpdateFinishedTrialError:
             outcome = replace(outcome, kind=FAILED, reason=ENDED_ELSEWHERE)
-        self._count_failure(not is_finished and outcome.kind != STOPPED)
         return outcome
+
+    def describe_rest(self, outcomes: Sequence[JobOutcome]) -> str:
+        """Return how many trials are finished, by any process."""
+        return f"{self.count_finished()} of {self.n_jobs} trials done; the same command continues the study."
 
     def close(self) -> None:
         """Fail the trials of this process that still run."""
@@ -168,51 +175,21 @@ class TrialSearch(Search):
             self.study.sampler.reseed_rng()
         self._expected_number = trial.number + 1
         try:
-            suggestion = self.space.suggest(lambda dimension: dimension.suggest_value(trial))
-            return self.extend_suggestion(trial, suggestion)
+            return self.space.suggest(lambda dimension: dimension.suggest_value(trial))
         except ValueError as error:
             raise UserError(
                 f"hydra.sweeper.study_name={self.study.study_name!r} was created with another search space: "
                 f"{' '.join(str(error).split())} Give another study_name."
             ) from error
 
-    def _prepare_job(self, trial: Trial, suggestion: Suggestion, record: RecordOutcome) -> Job | None:
-        """Return the job of a trial; record an outcome and return None if there is nothing to run."""
-        try:
-            job = self._compose_job(trial, suggestion)
-        except UserError as error:
-            self._record_job(trial, suggestion, None)
-            record(JobOutcome(trial.number, " ".join(suggestion.overrides), REFUSED, str(error)))
-            return None
-        stopped = self._find_stopped(job.hash) if self.runner.resume else None
-        self._record_job(trial, suggestion, job.hash)
-        if stopped is None:
-            return job
-        # The trial ends like the earlier one of the same job, which was stopped.
-        for step, score in stopped.intermediate_values.items():
-            trial.report(score, step)
-        reason = f"like trial #{stopped.number}, which was the same job"
-        record(job.to_outcome(STOPPED, reason, stopped.user_attrs[RUN]["run_id"]))
-        return None
-
     def _compose_job(self, trial: Trial, suggestion: Suggestion) -> Job:
+        """Return the job of a trial; an invalid one has the reason."""
         varying = tuple(suggestion.values)
-        composed = self.composer.compose_job(trial.number, suggestion.overrides, varying, self.study.study_name)
-        if composed.spec is None or composed.invocation is None:
-            raise composed.error or UserError(" ".join(suggestion.overrides))
-        return self.runner.identify_job(trial.number, composed.spec, composed.invocation)
-
-    def _record_job(self, trial: Trial, suggestion: Suggestion, job_hash: str | None) -> None:
-        # One attribute rather than three: each write to a storage takes milliseconds.
-        job = {"config_hash": job_hash, "params": dict(suggestion.values), "overrides": suggestion.overrides}
-        trial.set_user_attr(JOB, {**job, "is_queued": self.is_queued})
-
-    def _find_stopped(self, job_hash: str) -> FrozenTrial | None:
-        """Return an earlier trial of the same job that was stopped, if there is one."""
-        for trial in self.study.get_trials(deepcopy=False, states=(TrialState.PRUNED,)):
-            if trial.user_attrs[JOB]["config_hash"] == job_hash:
-                return trial
-        return None
+        job = self.composer.compose_job(trial.number, suggestion.overrides, varying, self.study.study_name)
+        try:
+            return job if job.state == INVALID else self.runner.identify_job(job)
+        except UserError as error:
+            return replace(job, state=INVALID, reason=str(error))
 
     def _complete(self, trial: Trial, metrics: Mapping[str, float], run_id: str | None) -> None:
         """End a trial with the scores of its run; without a value for each objective it has failed."""
@@ -235,12 +212,12 @@ class TrialSearch(Search):
         self.running.pop(trial.number, None)
         try:
             self.study.tell(trial, values, state)
+        except UpdateFinishedTrialError:
+            raise
         except RuntimeError:
-            # A grid sampler with no trials left stops the loop of Optuna. Outside that loop, this raises an error,
-            # but only after the trial was stored. Any other error leaves the trial in another state.
-            if self.study.trials[trial.number].state != state:
-                raise
-            self._is_over = True
+            # A sampler that has tried all points stops the loop of Optuna, outside which this is an error; by then,
+            # the trial is stored.
+            return
 
     def _count_used(self, before: int | None = None) -> int:
         """Return how many trials count towards `n_jobs`: those that finished, run, or failed under this command.
@@ -254,14 +231,6 @@ class TrialSearch(Search):
             if is_earlier and trial.state != TrialState.WAITING and not has_failed_before:
                 count += 1
         return count
-
-    def _count_failure(self, has_failed: bool) -> None:
-        """Compare the failures of the latest trials with the limit, each time that a batch is complete."""
-        self._failures.append(has_failed)
-        if self.max_failure_rate is None or len(self._failures) % self.batch_size != 0:
-            return
-        n_failed = sum(self._failures[-self.batch_size :])
-        self._is_over |= n_failed / self.batch_size > self.max_failure_rate
 
     def _end_orphans(self) -> None:
         """End the trials of processes that are gone, whose jobs may have finished all the same."""
@@ -286,10 +255,8 @@ class TrialSearch(Search):
             store = self._find_store()
             if store is None:  # nothing tells of other machines
                 return False
-            job = trial.user_attrs.get(JOB, {})
-            heartbeat = read_heartbeat(store, job["config_hash"]) if job.get("config_hash") else 0.0
-            if job.get("is_queued") and not heartbeat:  # it may still wait for its turn
-                return False
+            job_hash = trial.user_attrs.get(JOB, {}).get("config_hash")
+            heartbeat = read_heartbeat(store, job_hash) if job_hash else 0.0
             sign = replace(sign, beat=max(sign.beat, heartbeat))
         return sign.is_own or sign.is_gone(self.study.study_name, f"trial {trial.number}")
 

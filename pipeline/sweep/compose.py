@@ -5,15 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
-import numpy as np
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override, Quote, QuotedString
-from hydra.errors import HydraException
+from hydra.core.override_parser.types import Override, Quote, QuotedString, RangeSweep
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
 from bakeoff.pipeline.config.compose_job import PRIVATE_MODE
@@ -23,8 +22,8 @@ from bakeoff.pipeline.config.references import resolve_config
 from bakeoff.pipeline.config.settle import settle_choices, settle_config
 from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.sweep.jobs import ComposedJob, Job, JobOutcome
-from bakeoff.pipeline.sweep.options import SweepOptions, describe_excess, reject_tags
+from bakeoff.pipeline.sweep.jobs import INVALID, Job, JobOutcome
+from bakeoff.pipeline.sweep.options import SPACE_METHODS, SweepOptions
 from bakeoff.pipeline.text.words import MISSING_VALUE, escape_text
 
 JobWords = tuple[str, ...]
@@ -86,10 +85,8 @@ class Composer:
             raise explain_error(error, words) from None
         return resolve_config(composed), choices
 
-    def compose_job(
-        self, number: int, words: Sequence[str], varying: tuple[str, ...], study: str | None = None
-    ) -> ComposedJob:
-        """Return a job of the sweep, with its settled configuration or the error that prevents it.
+    def compose_job(self, number: int, words: Sequence[str], varying: tuple[str, ...], study: str | None = None) -> Job:
+        """Return a job of the sweep with its settled configuration; an invalid one has the reason.
 
         Parameters
         ----------
@@ -103,22 +100,16 @@ class Composer:
             The name of the study that the job belongs to.
         """
         overrides = tuple(words)
+        name = " ".join(overrides) or "default"
+        given = Invocation({}, varying, self._sweep_name, number, overrides, study)
         try:
             spec, choices = self.compose(overrides)
             settled = settle_config(spec)
-            invocation = Invocation(
-                settle_choices(settled, choices),
-                varying=varying,
-                sweep=self._sweep_name,
-                number=number,
-                overrides=overrides,
-                study=study,
-            )
-            return ComposedJob(number, overrides, settled, invocation)
+            return Job(number, name, replace(given, choices=settle_choices(settled, choices)), settled)
         except UserError as error:
-            return ComposedJob(number, overrides, error=error)
+            return Job(number, name, given, state=INVALID, reason=str(error))
         except Exception as error:  # one job must not prevent the composition of the others
-            return ComposedJob(number, overrides, error=UserError(f"{type(error).__name__}: {error}"))
+            return Job(number, name, given, state=INVALID, reason=f"{type(error).__name__}: {error}")
 
     def chooses_option(self, word: str) -> bool:
         """Whether an override chooses an option of a group, which determines the files to read."""
@@ -145,7 +136,13 @@ class Composer:
 
 
 def override_text(value: Any) -> str:
-    """Return a value in the grammar of Hydra, so that a string that looks like a number stays a string."""
+    """Return a value in the grammar of Hydra, so that a string that looks like a number stays a string.
+
+    Examples
+    --------
+    >>> [override_text(value) for value in (None, True, 1e-9, "scale", "a b", "1", [50, 50])]
+    ['null', 'true', '1e-09', 'scale', "'a b'", "'1'", '[50,50]']
+    """
     if isinstance(value, dict):
         value = {str(key): _quote_text(child) for key, child in value.items()}
     elif isinstance(value, list):
@@ -160,16 +157,6 @@ def _quote_text(value: Any) -> Any:
         value = escape_text(value)
     is_plain = value.isidentifier() and value.lower() not in YAML_WORDS
     return value if is_plain else QuotedString(value, Quote.single)
-
-
-Axis = tuple[str, list[str]]
-"""A key and its overrides: ("seed", ["seed=1", "seed=2"]); one that does not vary has one."""
-Grid = Mapping[str, Sequence[Any]]
-"""Parameter -> list of values."""
-Point = dict[str, Any]
-"""Parameter -> value."""
-SEARCHING_METHODS = ("grid", "random")
-"""The values of ``search.method`` that read the space of a learner."""
 
 
 @dataclass(frozen=True)
@@ -232,131 +219,82 @@ def expand_overrides(overrides: Sequence[Override], options: SweepOptions, compo
     Raises
     ------
     UserError
-        A range of values is not a list, or the lists of ``zip`` differ in length.
+        A range of values is not a list, the lists of ``zip`` differ in length, or there are too many jobs.
     """
-    axes = [_list_axis(override) for override in overrides]
+    axes = {override.get_key_element(): _list_words(override, options.max_jobs) for override in overrides}
+    lengths = {key: len(words) for key, words in axes.items() if len(words) > 1}
+    n_jobs = max(lengths.values(), default=1) if options.method == "zip" else math.prod(lengths.values())
+    _require_few_jobs(n_jobs, f"the values of {', '.join(lengths)}", options.max_jobs)
     if options.method == "zip":
-        return _pair_axes(axes)
-    combinations = list(itertools.product(*(words for _, words in axes)))
-    if options.method not in SEARCHING_METHODS:
-        return combinations
-    jobs: list[JobWords] = []
-    for words in combinations:
-        jobs += _search_space(words, composer, options, n_before=len(jobs))
-    return jobs
+        if len(set(lengths.values())) > 1:
+            given = ", ".join(f"{key} has {length}" for key, length in lengths.items())
+            raise UserError(f"search=zip needs the same number of values for each key, but {given}.")
+        return list(zip(*(words if len(words) > 1 else words * n_jobs for words in axes.values()), strict=True))
+    jobs: list[JobWords] = list(itertools.product(*axes.values()))
+    if options.method not in SPACE_METHODS:
+        return jobs
+    points: list[JobWords] = []
+    for words in jobs:
+        points += _search_space(words, composer, options)
+        _require_few_jobs(len(points), f"search={options.method} of {' '.join(words)}", options.max_jobs)
+    return points
 
 
-def _list_axis(override: Override) -> Axis:
+def _require_few_jobs(n_jobs: int, cause: str, max_jobs: int) -> None:
+    if n_jobs > max_jobs:
+        raise UserError(f"{cause} make more than max_jobs={max_jobs} jobs; give fewer values, or a larger max_jobs.")
+
+
+def _list_words(override: Override, max_jobs: int) -> list[str]:
+    """Return an override for each value of a key; of too many values, one more than allowed."""
     key = override.get_key_element()
-    if override.is_sweep_override():
-        if not override.is_discrete_sweep():
-            raise HydraException(
-                f"{override.input_line}: an interval has infinitely many values; give a list, or range(...)."
-            )
-        reject_tags(override)
-        return key, [f"{key}={value}" for value in override.sweep_string_iterator()]
-    value = override.get_value_element_as_str()
-    has_value = bool(value) or not override.is_delete()
-    return key, [f"{key}={value}" if has_value else key]
+    if not override.is_sweep_override():
+        value = override.get_value_element_as_str()
+        return [f"{key}={value}" if value or not override.is_delete() else key]
+    if not override.is_discrete_sweep():
+        raise UserError(f"{override.input_line}: an interval has infinitely many values; give a list, or range(...).")
+    given = override.value()
+    if isinstance(given, RangeSweep) and given.shuffle:  # Hydra would write it out, of whatever length it is
+        raise UserError(f"{override.input_line}: the jobs of a sweep have no order to shuffle; give range(...) alone.")
+    values = list(itertools.islice(override.sweep_string_iterator(), max_jobs + 1))
+    if not values:
+        raise UserError(f"{override.input_line} has no values; write at least one.")
+    return [f"{key}={value}" for value in values]
 
 
-def _pair_axes(axes: Sequence[Axis]) -> list[JobWords]:
-    """Return the overrides of each job, with the values of all keys paired; a key that does not vary is repeated.
-
-    Examples
-    --------
-    >>> _pair_axes([("a", ["a=1", "a=2"]), ("b", ["b=0"]), ("c", ["c=3", "c=4"])])
-    [('a=1', 'b=0', 'c=3'), ('a=2', 'b=0', 'c=4')]
-    """
-    lengths = {key: len(words) for key, words in axes if len(words) > 1}
-    if len(set(lengths.values())) > 1:
-        given = ", ".join(f"{key} has {length}" for key, length in lengths.items())
-        raise UserError(f"search=zip needs the same number of values for each key, but {given}.")
-    n_jobs = max(lengths.values(), default=1)
-    columns = [words if len(words) > 1 else words * n_jobs for _, words in axes]
-    return list(zip(*columns, strict=True))
-
-
-def _search_space(words: JobWords, composer: Composer, options: SweepOptions, n_before: int) -> Iterator[JobWords]:
+def _search_space(words: JobWords, composer: Composer, options: SweepOptions) -> Iterator[JobWords]:
     """Yield a job for each point of the learner's search space; without a space, the given job.
 
     A key set on the command line is not searched, as in a study.
     """
+    from sklearn.model_selection import ParameterGrid  # invalid words are refused before it is imported
+
     try:
         space = composer.compose(words)[0].get("space")
     except UserError:  # the plan shows it
         space = None
     given_keys = {word.lstrip("+~").partition("=")[0] for word in words}
-    grids = [_leave_out(grid, given_keys) for grid in ([space] if isinstance(space, Mapping) else space or [])]
-    grids = [grid for number, grid in enumerate(grids) if grid and grid not in grids[:number]]
-    if not grids:
-        yield words
-        return
-    _require_lists(grids)
-    n_points = sum(map(_count_points, grids))
-    indices: Sequence[int] = range(n_points)
-    if options.method == "random" and options.n < n_points:
+    found = [
+        {name: values for name, values in grid.items() if _learner_key(name) not in given_keys}
+        for grid in ([space] if isinstance(space, Mapping) else space or [])
+    ]
+    try:
+        points = ParameterGrid([grid for number, grid in enumerate(found) if grid not in found[:number]] or {})
+    except (TypeError, ValueError) as error:
+        raise UserError(f"space: {error}") from error
+    indices: Sequence[int] = range(min(len(points), options.max_jobs + 1))
+    if options.method == "random" and options.n < len(points):
         # The points are drawn by index, so that spaces of any size need no memory.
-        indices = _draw_indices(n_points, options.n, options.seed)
-    n_jobs = n_before + len(indices)
-    if n_jobs > options.max_jobs:
-        made = f"search={options.method} makes {len(indices):,} of {' '.join(words)}"
-        raise UserError(describe_excess(f"{n_jobs:,} jobs or more ({made})", options.max_jobs))
+        indices = Random(options.seed).sample(range(len(points)), options.n)
     # The space is not part of a job, so its overrides are left out.
-    fixed_words = [word for word in words if not word.lstrip("+~").startswith("space")]
+    fixed = [word for word in words if not word.lstrip("+~").startswith("space")]
     for index in indices:
-        point = space_point(grids, index)
-        yield (*fixed_words, *(f"{_learner_key(name)}={override_text(value)}" for name, value in point.items()))
-
-
-def _leave_out(grid: Grid, given_keys: set[str]) -> Grid:
-    """Return a grid without the parameters with given keys."""
-    return {name: values for name, values in grid.items() if _learner_key(name) not in given_keys}
+        yield (*fixed, *(f"{_learner_key(name)}={override_text(value)}" for name, value in points[index].items()))
 
 
 def _learner_key(parameter: str) -> str:
     """Return the key of a parameter; scikit-learn writes nested parameters as part__parameter."""
     return f"learner.{parameter.replace('__', '.')}"
-
-
-def _require_lists(grids: Iterable[Grid]) -> None:
-    """Reject a grid in which the values of a parameter are not a list."""
-    for grid in grids:
-        for name, values in grid.items():
-            if isinstance(values, str) or not isinstance(values, Sequence) or not values:
-                raise UserError(f"space.{name}={values!r} must be a list of values to try.")
-
-
-def _count_points(grid: Grid) -> int:
-    return math.prod(len(values) for values in grid.values())
-
-
-def _draw_indices(n_points: int, n: int, seed: int) -> list[int]:
-    """Return n different indices below `n_points`, which may be too large for a permutation."""
-    generator = np.random.default_rng(seed)
-    drawn: dict[int, None] = {}
-    while len(drawn) < n:
-        drawn[int(generator.integers(n_points))] = None
-    return list(drawn)
-
-
-def space_point(grids: Sequence[Grid], index: int) -> Point:
-    """Return the point of an index in several grids, one after the other; the last parameter varies fastest.
-
-    Examples
-    --------
-    >>> [space_point([{"k": [1, 3], "p": [1, 2]}, {"k": [5]}], index) for index in (0, 1, 2, 4)]
-    [{'k': 1, 'p': 1}, {'k': 1, 'p': 2}, {'k': 3, 'p': 1}, {'k': 5}]
-    """
-    grid, *others = grids
-    if index >= _count_points(grid):
-        return space_point(others, index - _count_points(grid))
-    point = {}
-    # The positions of the values are the digits of the index, and the last parameter is the lowest digit.
-    for name, values in reversed(list(grid.items())):
-        index, position = divmod(index, len(values))
-        point[name] = values[position]
-    return dict(reversed(point.items()))
 
 
 def varying_keys(jobs: Sequence[Sequence[str]]) -> tuple[str, ...]:

@@ -12,32 +12,27 @@ The eight bytes contain a count, as in a sequence lock: it is odd while the job 
 a process takes a claim and finds an even count that has not changed since the store was asked, then no other process
 ran the job in between. With any other count the store must be asked again.
 
-A store on a server has no file next to it. Its claims are in a folder of the user, in the temporary folder of this
-machine, where everybody may write: so links are not followed, and a folder or a file of another user is rejected.
+A store on a server has no file next to it. It is queried before each job; two processes that start the same job at the
+same moment may both run it.
 """
 
 from __future__ import annotations
 
-import errno
 import fcntl
-import hashlib
 import os
 import re
 import shlex
 import stat
 import struct
-import tempfile
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from bakeoff.pipeline.config.requests import DEFAULT_EXPERIMENT, ExperimentRequest
 from bakeoff.pipeline.config.trust import is_trust_word
 from bakeoff.pipeline.errors import StoreError, UserError
 from bakeoff.pipeline.sweep.compose import override_text
 from bakeoff.pipeline.sweep.jobs import BUSY, FINISHED, KILLED, SKIPPED, Job, JobOutcome
-from bakeoff.pipeline.text.secrets import strip_secrets
 from bakeoff.pipeline.tracking import Tracker, history
 from bakeoff.pipeline.tracking.history import name_author
 from bakeoff.pipeline.tracking.provenance import describe_machine, find_user
@@ -71,7 +66,7 @@ def find_ended_job(job: Job, tracker: Tracker, claim_count: int) -> JobOutcome |
     store = tracker.store
     assert store is not None
     # An unchanged count shows without a query that no other process has run the job since it was planned.
-    if claim_count % 2 or claim_count != job.claim_count or not can_trust_claims(store.uri):
+    if claim_count % 2 or claim_count != job.claim_count:
         run_id = history.find_finished_runs(store, [job.hash]).get(job.hash)
         if run_id is not None:
             return job.to_outcome(SKIPPED, run_id=run_id)
@@ -108,10 +103,10 @@ N_SLOTS = 2**20
 """Two jobs whose hashes share a slot, which is rare, only wait for each other."""
 SLOT_BYTES = 8
 COUNT_FORMAT = "<q"
-FOLDER_MODE = 0o700
+UNCLAIMED = -1
+"""The count of a job of a server, which no count equals."""
 FILE_MODE = 0o666
 """Further restricted by the umask: users who can write to the store of a group can run its jobs."""
-WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 @dataclass(frozen=True)
@@ -123,11 +118,11 @@ class Claims:
 
     Attributes
     ----------
-    file : int
-        A descriptor, which stays open as long as the process runs.
+    file : int or None
+        A descriptor, which stays open as long as the process runs; None for a server.
     """
 
-    file: int
+    file: int | None
 
     @classmethod
     def open_for_store(cls, uri: str) -> Claims:
@@ -136,17 +131,14 @@ class Claims:
         Raises
         ------
         UserError
-            The path is not a regular file, or the folder belongs to another user.
+            The path is not a regular file.
         """
-        if can_trust_claims(uri):
-            return cls(_open_file(Path(f"{sqlite_path(uri)}.claims"), FILE_MODE))
-        name = hashlib.blake2b(strip_secrets(uri).encode(), digest_size=8).hexdigest()
-        folder = Path(tempfile.gettempdir()) / f"bakeoff-{os.getuid()}"
-        _require_own_folder(folder)
-        return cls(_open_file(folder / f"{name}.claims", FILE_MODE & FOLDER_MODE))
+        return cls(_open_file(f"{sqlite_path(uri)}.claims") if uri.startswith(SQLITE_PREFIX) else None)
 
     def read_count(self, job_hash: str) -> int:
         """Return the count of a job's claim, which changes whenever the claim is taken or released."""
+        if self.file is None:
+            return UNCLAIMED
         stored = os.pread(self.file, SLOT_BYTES, _slot_offset(job_hash))
         padded = stored.ljust(SLOT_BYTES, b"\0")  # the file ends before a slot that was never written
         return int(struct.unpack(COUNT_FORMAT, padded)[0])
@@ -154,6 +146,9 @@ class Claims:
     @contextmanager
     def hold(self, job_hash: str) -> Iterator[int | None]:
         """Take the claim, yield its previous count, and release it; yield None if another process holds it."""
+        if self.file is None:
+            yield UNCLAIMED
+            return
         offset = _slot_offset(job_hash)
         try:
             fcntl.lockf(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB, SLOT_BYTES, offset)
@@ -162,8 +157,7 @@ class Claims:
             return
         try:
             found = self.read_count(job_hash)
-            is_even = found % 2 == 0
-            running = found + 1 if is_even else found + 2  # always odd
+            running = found + 1 if found % 2 == 0 else found + 2  # always odd
             os.pwrite(self.file, struct.pack(COUNT_FORMAT, running), offset)
             yield found
             os.pwrite(self.file, struct.pack(COUNT_FORMAT, running + 1), offset)
@@ -171,49 +165,25 @@ class Claims:
             fcntl.lockf(self.file, fcntl.LOCK_UN, SLOT_BYTES, offset)
 
 
-def can_trust_claims(uri: str) -> bool:
-    """Whether all processes that use a store share one file of claims; those of a server may be on other machines."""
-    return uri.startswith(SQLITE_PREFIX)
-
-
 def _slot_offset(job_hash: str) -> int:
     return int(job_hash, 16) % N_SLOTS * SLOT_BYTES
 
 
-def _open_file(path: Path, mode: int) -> int:
-    """Open a file of claims, or create it, and return its descriptor."""
+def _open_file(path: str) -> int:
+    """Open a file of claims, or create it, and return its descriptor; others may have put a link in its place."""
     try:
         # A pipe without a reader is rejected immediately instead of blocking.
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, mode)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, FILE_MODE)
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
+            os.close(descriptor)
+            raise OSError(None, "it is not a regular file with a single name")
     except OSError as error:
-        reason = "it is a link" if error.errno == errno.ELOOP else str(error.strerror)
-        raise _explain_file(path, reason) from error
-    found = os.fstat(descriptor)
-    if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
-        os.close(descriptor)
-        reason = "it has another name as well" if stat.S_ISREG(found.st_mode) else "it is not a regular file"
-        raise _explain_file(path, reason)
-    return descriptor
-
-
-def _explain_file(path: Path, reason: str) -> UserError:
-    return UserError(
-        f"the claims on jobs cannot be kept in {str(path)!r}: {reason}; remove it if it is not yours to keep, or name "
-        "another store with tracking.uri."
-    )
-
-
-def _require_own_folder(folder: Path) -> None:
-    """Create a folder that is private to the user, or reject one that is not."""
-    with suppress(FileExistsError):
-        folder.mkdir(mode=FOLDER_MODE)
-    found = folder.lstat()
-    is_own = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
-    if not is_own or found.st_mode & WRITABLE_BY_OTHERS:
         raise UserError(
-            f"the claims on jobs cannot be kept in {str(folder)!r}: it is not a folder that you alone may write; "
-            "remove it, or set TMPDIR to a folder of yours."
-        )
+            f"the claims on jobs cannot be kept in {path!r}: {error.strerror}; remove it if it is not yours to keep, "
+            "or name another store with tracking.uri."
+        ) from error
+    return descriptor
 
 
 URI_KEY = "tracking.uri"

@@ -1,4 +1,4 @@
-"""The engine of sweeps: plan all jobs, then run those to do in this process, in workers, or with another launcher."""
+"""The engine of sweeps and studies: plan all jobs, then run those that a search chooses, here or elsewhere."""
 
 from __future__ import annotations
 
@@ -11,16 +11,28 @@ from itertools import islice
 from typing import Any, final
 
 from bakeoff.pipeline.experiment.loop import describe_limit, limit_processes
-from bakeoff.pipeline.sweep.compose import LaunchJobs, SweepCommand
+from bakeoff.pipeline.identity.config_hash import describe_unidentified
+from bakeoff.pipeline.sweep.compose import SweepCommand
 from bakeoff.pipeline.sweep.display import SweepDisplay
 from bakeoff.pipeline.sweep.job_runner import JobRunner
-from bakeoff.pipeline.sweep.jobs import BUSY, NOT_RUN, REFUSED, SKIPPED, ComposedJob, Job, JobOutcome
-from bakeoff.pipeline.sweep.options import SweepOptions
-from bakeoff.pipeline.sweep.planning import DONE, DUPLICATE, INVALID, LearnerPattern, Plan, Planner, record_sweep
+from bakeoff.pipeline.sweep.jobs import (
+    BUSY,
+    DONE,
+    DUPLICATE,
+    FINISHED,
+    INVALID,
+    NOT_RUN,
+    REFUSED,
+    SKIPPED,
+    TO_DO,
+    Job,
+    JobOutcome,
+)
+from bakeoff.pipeline.sweep.planning import Plan, add_estimates, find_store, make_plan, record_sweep
 from bakeoff.pipeline.sweep.result_table import ResultTable, add_stored_scores, make_tables
 from bakeoff.pipeline.sweep.workers import Workers, prepare_server
+from bakeoff.pipeline.text.words import count_nouns
 from bakeoff.pipeline.tracking.run import get_tracker
-from bakeoff.pipeline.tracking.store import Store
 
 POLL_SECONDS = 0.5
 """Time between two checks of a job that another process runs."""
@@ -59,20 +71,31 @@ class Search(ABC):
         """Record the outcome of a job, and return it in the form to keep and show."""
         return outcome
 
+    @abstractmethod
+    def describe_rest(self, outcomes: Sequence[JobOutcome]) -> str:
+        """Return how many jobs are done when a sweep is interrupted, and how to continue it."""
+
 
 @final
 @dataclass
 class ListedJobs(Search):
     """Jobs that are all known before the first one runs: those of a grid, of random points, or of paired values."""
 
-    jobs: Sequence[Job]
+    plan: Plan
 
     def __post_init__(self) -> None:
-        self.n_jobs = len(self.jobs)
+        self._jobs = self.plan.with_state(TO_DO)
+        self.n_jobs = len(self._jobs)
 
     def ask(self, record: RecordOutcome) -> Iterator[Job]:
         """Yield the jobs in order."""
-        return iter(self.jobs)
+        return iter(self._jobs)
+
+    def describe_rest(self, outcomes: Sequence[JobOutcome]) -> str:
+        """Return how many of the different jobs are done."""
+        n_done = sum(outcome.kind in (FINISHED, SKIPPED) for outcome in outcomes)
+        n_planned = len(self.plan.jobs) - len(self.plan.with_state(DUPLICATE))
+        return f"{n_done} of {count_nouns(n_planned, 'job')} done; the same command runs the others."
 
 
 @dataclass(frozen=True)
@@ -84,13 +107,13 @@ class SweepReport:
     outcomes : list of JobOutcome
         The outcomes of the jobs that ended, were already done, or were refused.
     name : str
-        The name of the sweep, or of the earlier sweep that it continues.
+        The name of the sweep.
     plan : Plan
-        The plan; without entries for a study, which chooses its jobs one by one.
+        The plan; without jobs for a study, which chooses its jobs one by one.
     results : list of JobOutcome
         The outcomes of all jobs, with stored scores of those already done; empty if nothing was to run.
-    settings : list of mapping
-        Of the stores of the jobs; empty if nothing is stored.
+    tracking : mapping
+        The settings of the store; empty if nothing is stored.
     notes : tuple of str
         Notes on possible problems of the data, and problems that did not stop the sweep.
     is_dry_run : bool
@@ -101,9 +124,9 @@ class SweepReport:
 
     outcomes: list[JobOutcome]
     name: str
-    plan: Plan = field(default_factory=lambda: Plan(()))
+    plan: Plan = field(default_factory=Plan)
     results: Sequence[JobOutcome] = ()
-    settings: Sequence[Mapping[str, Any]] = ()
+    tracking: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     is_dry_run: bool = False
     skips_invalid: bool = False
@@ -112,6 +135,11 @@ class SweepReport:
     def tables(self) -> list[ResultTable]:
         """A table for each headline score."""
         return make_tables(self.results)
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether an invalid job prevents the start: it is often a mistake that affects the other jobs as well."""
+        return bool(self.plan.with_state(INVALID)) and not self.skips_invalid
 
 
 @dataclass
@@ -122,168 +150,176 @@ class SweepEngine:
     ----------
     command : SweepCommand
         The command, whose folder is created only if something runs.
+    runner : JobRunner
+        The runner of this process.
     """
 
     command: SweepCommand
+    runner: JobRunner = field(init=False)
 
     def __post_init__(self) -> None:
-        self._runner = make_job_runner(self.command)
-        self._skips_invalid = self.command.options.on_invalid == "skip"
+        command = self.command
+        options = command.options
+        # User-defined code is left to the processes that run jobs, because it may end its process.
+        runs_here = command.launch is None and not options.needs_workers
+        self.runner = JobRunner(options.resume, options.timeout, command.tracebacks, tries_own_code=runs_here)
 
-    def run(
-        self, composed_jobs: Sequence[ComposedJob], pattern: LearnerPattern | None, notes: Sequence[str]
-    ) -> SweepReport:
-        """Plan the jobs and run those to do.
+    def run(self, jobs: Sequence[Job], notes: Sequence[str]) -> SweepReport:
+        """Plan composed jobs and run those to do.
 
         Parameters
         ----------
-        composed_jobs : sequence of ComposedJob
-        pattern : LearnerPattern or None
-            The pattern that selects the learners, if they are not named explicitly.
+        jobs : sequence of Job
         notes : sequence of str
             Notes on the command.
 
         Raises
         ------
         UserError
-            A store cannot be written, or the pattern matches no learner for the task.
+            The store cannot be written.
+        """
+        options = self.command.options
+        if self.command.launch is None and options.needs_workers and not options.dry_run:
+            prepare_server()
+        report = self.check(jobs, notes, resume=options.resume)
+        if options.dry_run:
+            plan = add_estimates(report.plan, self.runner)
+            SweepDisplay(0, self.command.quiet).show_plan(plan, options.workers)
+            return replace(report, plan=plan)
+        return report if report.is_refused else self._run_planned(report)
+
+    def check(self, jobs: Sequence[Job], notes: Sequence[str] = (), *, resume: bool) -> SweepReport:
+        """Plan composed jobs, print what the checks found, and return a report with the refused jobs.
+
+        Parameters
+        ----------
+        jobs : sequence of Job
+        notes : sequence of str
+            Notes on the command.
+        resume : bool
+            Whether finished jobs are looked up in the store.
         """
         command = self.command
         options = command.options
-        resources = self._runner.resources
-        if command.launch is None and _needs_workers(options) and not options.dry_run:
-            prepare_server()
-        left_out = ""
-        if pattern is not None:
-            composed_jobs, left_out = pattern.select_jobs(composed_jobs, resources)
-        planner = Planner(self._runner, options.resume)
-        try:
-            plan = planner.make_plan(composed_jobs)
-        except KeyboardInterrupt:
-            SweepDisplay(0, command.quiet).show_unplanned(len(composed_jobs))
-            raise
-        display = SweepDisplay(len(plan.jobs), command.quiet)
-        notes = [*notes, *self._describe_limits(plan), *plan.unidentified]
-        display.show_checked(left_out, resources.datasets, notes)
-        remarks = [f"{dataset.name}: {remark}" for dataset in resources.datasets for remark in dataset.remarks]
+        plan = make_plan(jobs, self.runner, resume=resume)
+        specs = [job.spec for job in plan.identified]
+        findings = dict.fromkeys([
+            *notes,
+            *(describe_limit("workers", options.workers) if command.launch is None else ()),
+            *describe_limit("n_jobs", max((spec.get("n_jobs", 1) for spec in specs), default=1)),
+            *(sentence for spec in specs for sentence in describe_unidentified(spec)),
+            *(f"{each.name}: {remark}" for each in self.runner.resources.datasets for remark in each.remarks),
+        ])  # fmt: skip
+        display = SweepDisplay(0, command.quiet)
+        display.warn(tuple(findings))
         report = SweepReport(
-            refused_outcomes(plan),
-            name=plan.sweep or command.folder.name,
+            [job.to_outcome(REFUSED, job.reason) for job in plan.with_state(INVALID)],
+            name=command.folder.name,
             plan=plan,
-            notes=(*notes, *remarks, *([left_out] if left_out else [])),
+            notes=tuple(findings),
             is_dry_run=options.dry_run,
-            skips_invalid=self._skips_invalid,
+            skips_invalid=options.skips_invalid,
         )
-        if options.dry_run:
-            plan = planner.add_estimates(plan)
-            display.show_plan(plan, options.workers)
-            return replace(report, plan=plan)
-        # An invalid job is often a mistake in the command, which then affects the other jobs as well.
-        if report.outcomes and not self._skips_invalid:
+        if report.is_refused and not options.dry_run:
             display.show_invalid(plan)
-            return report
-        return self._run_planned(report, display)
+        return report
 
-    def _run_planned(self, report: SweepReport, display: SweepDisplay) -> SweepReport:
+    def _run_planned(self, report: SweepReport) -> SweepReport:
         """Run the jobs of a plan that are not done, and return the report with their outcomes."""
-        command = self.command
         plan = report.plan
         # A store that cannot be written must be rejected before the first job runs.
-        for job in plan.jobs:
-            get_tracker(self._runner.resources, job.spec).open_store()
-        stores = self._find_stores(plan)
-        search = ListedJobs(plan.jobs)
+        for job in plan.with_state(TO_DO):
+            get_tracker(self.runner.resources, job.spec).open_store()
+        display = SweepDisplay(len(plan.with_state(TO_DO)), self.command.quiet)
+        done = [job.to_outcome(SKIPPED, job.reason, job.run_id) for job in plan.with_state(DONE)]
+        outcomes = [*report.outcomes, *done]
+        problems: list[str] = []
+        self.run_search(ListedJobs(plan), display, outcomes, lambda: problems.extend(self._start(report, display)))
+        display.show_warnings(outcomes)
+        display.show_unfinished(outcomes, len(plan.jobs), report.skips_invalid)
+        report = replace(report, outcomes=outcomes, results=outcomes, notes=(*report.notes, *problems))
+        if not _has_lost_store(outcomes):  # else the scores of earlier jobs cannot be read
+            report = self._add_stored(report)
+        display.show_tables(report.tables, report.name, report.tracking)
+        return report
+
+    def _start(self, report: SweepReport, display: SweepDisplay) -> list[str]:
+        """Record the jobs in the store, print how many there are, and return the problems."""
+        plan = report.plan
+        store = find_store(plan.jobs, self.runner)
+        problems = [] if store is None else record_sweep(report.name, plan, store)
+        display.show(plan.summary)
+        display.warn(problems)
+        return problems
+
+    def _add_stored(self, report: SweepReport) -> SweepReport:
+        """Return a report with the scores of jobs done before, the jobs that did not start, and the store."""
+        plan = report.plan
+        store = find_store(plan.jobs, self.runner)
+        known = {outcome.number for outcome in report.outcomes}
+        unstarted = [
+            job.to_outcome(NOT_RUN, "the sweep ended before it")
+            for job in plan.with_state(TO_DO)
+            if job.number not in known
+        ]
+        results = add_stored_scores([*report.outcomes, *unstarted], store)
+        return replace(report, results=results, tracking={} if store is None else plan.identified[0].spec["tracking"])
+
+    def run_search(
+        self,
+        search: Search,
+        display: SweepDisplay,
+        outcomes: list[JobOutcome],
+        start: Callable[[], object] = lambda: None,
+    ) -> None:
+        """Run the jobs of a search, and append their outcomes to those known in advance.
+
+        Parameters
+        ----------
+        search : Search
+        display : SweepDisplay
+        outcomes : list of JobOutcome
+        start : callable
+            Called when the processes have started and before the first job does.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            Ctrl-C or SIGTERM; the runs have ended as KILLED.
+        """
+        loop = SweepLoop(self.command.options.max_failures, display, search, outcomes)
         # Workers start before anything needs a thread, because a process with threads cannot be copied.
-        with executor(self._runner, command, search) as run_jobs:
-            command.folder.mkdir(parents=True, exist_ok=True)
-            problems = record_sweep(report.name, plan, stores)
-            display.show_start(plan, continued="" if report.name == command.folder.name else report.name)
-            display.show_problems(problems)
-            done = [entry.to_outcome(SKIPPED) for entry in plan.with_state(DONE)]
-            # The best so far is the best of all jobs of the sweep, including those already done.
-            skipped = add_stored_scores(done, stores)
-            display.show_best(skipped)
-            loop = SweepLoop(command.options.max_failures, display, search, [*report.outcomes, *skipped])
+        with self._open_executor(search) as run_jobs:
+            self.command.folder.mkdir(parents=True, exist_ok=True)
+            start()
             try:
                 loop.run_all(run_jobs)
             except KeyboardInterrupt:
-                display.show_interrupted(loop.outcomes, len(plan.entries) - len(plan.with_state(DUPLICATE)))
+                display.show_end(search.describe_rest(outcomes))
                 raise
-        display.show_end(loop.outcomes, len(plan.entries), self._skips_invalid)
-        results, settings = loop.outcomes, list[Mapping[str, Any]]()
-        if not loop.has_lost_store:  # else the scores of earlier jobs cannot be read
-            stores = self._find_stores(plan)
-            results = add_stored_scores([*loop.outcomes, *_list_unstarted(plan, loop.outcomes)], stores)
-            settings = [job.spec["tracking"] for job in plan.identified if job.number in stores]
-        notes = (*report.notes, *problems)
-        report = replace(report, outcomes=loop.outcomes, results=results, settings=settings, notes=notes)
-        display.show_tables(report.tables, report.name, settings)
-        return report
 
-    def _describe_limits(self, plan: Plan) -> list[str]:
-        """Return notes on requests for more processes than this machine has cores."""
-        most_jobs = max((job.spec.get("n_jobs", 1) for job in plan.jobs), default=1)
-        command = self.command
-        of_workers = describe_limit("workers", command.options.workers) if command.launch is None else ()
-        return [*of_workers, *describe_limit("n_jobs", most_jobs)]
+    @contextmanager
+    def _open_executor(self, search: Search) -> Iterator[RunJobs]:
+        """Yield the function that runs jobs with another launcher, in workers, or in this process."""
+        options = self.command.options
+        launch = self.command.launch
+        if launch is not None:
 
-    def _find_stores(self, plan: Plan) -> dict[int, Store]:
-        """Return the store of each job of a plan that has one, by the number of the job."""
-        found = {job.number: self._runner.find_store(job) for job in plan.identified}
-        return {number: store for number, store in found.items() if store is not None}
+            def launch_batches(jobs: Iterable[Job]) -> Iterator[JobOutcome]:
+                remaining = iter(jobs)
+                while batch := list(islice(remaining, search.batch_size)):
+                    yield from launch(batch, options)
+
+            yield launch_batches
+        elif options.needs_workers and search.n_jobs > 0:
+            with Workers(self.runner, limit_processes(options.workers, search.n_jobs)) as workers:
+                yield workers.run_jobs
+        else:
+            yield lambda jobs: map(self.runner.run_job, jobs)
 
 
-def make_job_runner(command: SweepCommand) -> JobRunner:
-    """Return the runner of the process of a sweep, which leaves user-defined code to the processes that run jobs."""
-    options = command.options
-    runs_here = command.launch is None and not _needs_workers(options)
-    return JobRunner(options.resume, options.timeout, command.tracebacks, tries_own_code=runs_here)
-
-
-def refused_outcomes(plan: Plan) -> list[JobOutcome]:
-    """Return the outcomes of the invalid jobs of a plan."""
-    return [entry.to_outcome(REFUSED) for entry in plan.with_state(INVALID)]
-
-
-def _list_unstarted(plan: Plan, outcomes: Sequence[JobOutcome]) -> list[JobOutcome]:
-    """Return an outcome for each job that did not start, because the sweep ended before it."""
-    known = {outcome.number for outcome in outcomes}
-    return [job.to_outcome(NOT_RUN, "the sweep ended before it") for job in plan.jobs if job.number not in known]
-
-
-@contextmanager
-def executor(runner: JobRunner, command: SweepCommand, search: Search) -> Iterator[RunJobs]:
-    """Yield the function that runs jobs with another launcher, in workers, or in this process.
-
-    Parameters
-    ----------
-    runner : JobRunner
-        The runner for this process, whose settings workers inherit.
-    command : SweepCommand
-    search : Search
-        The source of jobs, which limits the number of workers.
-    """
-    options = command.options
-    launch = command.launch
-    if launch is not None:
-        yield lambda jobs: _launch_batches(launch, iter(jobs), search.batch_size, options)
-    elif _needs_workers(options) and search.n_jobs > 0 and not options.dry_run:
-        with Workers(runner, limit_processes(options.workers, search.n_jobs)) as workers:
-            yield workers.run_jobs
-    else:
-        yield lambda jobs: map(runner.run_job, jobs)
-
-
-def _needs_workers(options: SweepOptions) -> bool:
-    # A time limit needs a process that can be killed, so even a single job at a time then runs in a worker.
-    return options.workers > 1 or options.timeout is not None
-
-
-def _launch_batches(
-    launch: LaunchJobs, jobs: Iterator[Job], batch_size: int | None, options: SweepOptions
-) -> Iterator[JobOutcome]:
-    while batch := list(islice(jobs, batch_size)):
-        yield from launch(batch, options)
+def _has_lost_store(outcomes: Iterable[JobOutcome]) -> bool:
+    return any(outcome.has_lost_store for outcome in outcomes)
 
 
 @dataclass
@@ -298,16 +334,14 @@ class SweepLoop:
     search : Search
     outcomes : list of JobOutcome
         Outcomes known in advance; the others are appended as they arrive.
-    has_lost_store : bool
-        Whether a job ended because its store cannot be used.
     """
 
     max_failures: int | None
     display: SweepDisplay
     search: Search
     outcomes: list[JobOutcome]
-    has_lost_store: bool = False
-    _is_stopped: bool = field(default=False)
+    _is_stopped: bool = field(default=False, init=False)
+    _n_failures: int = field(default=0, init=False)
 
     def run_all(self, run_jobs: RunJobs) -> None:
         """Run the jobs; retry those that run in another process until they have ended.
@@ -315,36 +349,32 @@ class SweepLoop:
         Parameters
         ----------
         run_jobs : callable
-            A function yielded by `executor`.
         """
-        jobs: Iterable[Job] = self.search.ask(self.record_outcome)
+        jobs: Iterable[Job] = self.search.ask(self._record)
         with self.display:
             while not self._is_stopped:
                 started: dict[int, Job] = {}
                 outcomes = run_jobs(self._until_stopped(jobs, started))
                 # A job in another process may still fail, and is then run here.
-                busy = [started[outcome.number] for outcome in outcomes if not self.record_outcome(outcome)]
+                busy = [started[outcome.number] for outcome in outcomes if not self._record(outcome)]
                 if not busy:
                     return
-                self.display.show_waiting(len(busy))
                 time.sleep(POLL_SECONDS)
                 jobs = busy
 
-    def record_outcome(self, outcome: JobOutcome) -> bool:
+    def _record(self, outcome: JobOutcome) -> bool:
         """Record and show an outcome; return False if the job still runs in another process."""
         if outcome.kind == BUSY:
             return False
         outcome = self.search.tell(outcome)
         self.outcomes.append(outcome)
         self.display.show_outcome(outcome)
+        self._n_failures += outcome.has_failed
         # Running jobs are completed, but no further ones are started.
-        if outcome.has_lost_store and not self.has_lost_store:
-            self.has_lost_store = True
-            self._is_stopped = True
-            self.display.show_problems([LOST_STORE])
-        if self.max_failures is not None:
-            n_failures = sum(outcome.has_failed for outcome in self.outcomes)
-            self._is_stopped |= n_failures >= self.max_failures
+        if outcome.has_lost_store and not self._is_stopped:
+            self.display.warn([LOST_STORE])
+        has_failures = self.max_failures is not None and self._n_failures >= self.max_failures
+        self._is_stopped |= outcome.has_lost_store or has_failures
         return True
 
     def _until_stopped(self, jobs: Iterable[Job], started: dict[int, Job]) -> Iterator[Job]:

@@ -49,8 +49,6 @@ class JobRunner:
         The time limit of a job in seconds.
     tracebacks : bool
         Whether to print the tracebacks of failures.
-    on_start : callable
-        Called when the time of a job starts to count.
     should_continue : callable or None
         Function of the progress of a job, called after each fold; returns whether to evaluate further folds.
     resources : PartCache
@@ -63,7 +61,6 @@ class JobRunner:
     resume: bool = True
     timeout: float | None = None
     tracebacks: bool = False
-    on_start: Callable[[], None] = lambda: None
     should_continue: Callable[[JobProgress], bool] | None = None
     resources: PartCache = field(default_factory=PartCache)
     tries_own_code: bool = True
@@ -81,27 +78,24 @@ class JobRunner:
         """Return the store of a job if it exists; it is not created."""
         return get_tracker(self.resources, job.spec).find_store()
 
-    def identify_job(self, number: int, spec: Mapping[str, Any], invocation: Invocation) -> Job:
-        """Return the job of a settled configuration, with its name and hash, which requires reading its data.
-
-        Parameters
-        ----------
-        number : int
-        spec : mapping
-        invocation : Invocation
+    def identify_job(self, job: Job) -> Job:
+        """Return a composed job with its name and hash, which requires reading its data.
 
         Raises
         ------
         UserError
             The data cannot be read.
         """
+        spec = job.spec
         with self._refusing_errors(spec):
             # The hash covers the data, not the name of a file, so that a changed file means another job.
             dataset = self.resources.get_dataset(spec)
-            job_hash = hash_config(spec, dataset.digest())
+            digest = dataset.digest()
+            job_hash = hash_config(spec, digest)
+        invocation = job.invocation
         name = name_run({**invocation.choices, "dataset": dataset.name}, spec, invocation.varying)
-        cell = _locate_result(spec, invocation, dataset.name, dataset.digest())
-        return Job(number, name, job_hash, spec, invocation, dataset.name, cell)
+        cell = _locate_result(spec, invocation, dataset.name, digest)
+        return replace(job, name=name, hash=job_hash, dataset=dataset.name, cell=cell)
 
     def count_claims(self, job: Job) -> Job:
         """Return the job with the count of its claim: if it changes later, the store is queried again.
@@ -177,7 +171,6 @@ class JobRunner:
 
     def _run_unclaimed(self, job: Job) -> JobOutcome:
         """Run a job and return its outcome, which contains any error."""
-        self.on_start()
         try:
             with limit_time(self.timeout):
                 prepared = self._take_prepared(job)
@@ -269,7 +262,6 @@ def describe_result(job: Job, result: JobResult) -> JobOutcome:
         metrics=summarize_folds(experiment, result.folds),
         warnings=tuple(dict.fromkeys(warnings)),
         cell=job.cell,
-        preprocessing=experiment.preprocessing_summary,
     )
 
 

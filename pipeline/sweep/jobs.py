@@ -1,14 +1,18 @@
-"""The jobs of a sweep: composed jobs, running jobs, and outcomes."""
+"""The jobs of a sweep, from their overrides to their outcomes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from bakeoff.pipeline.config.words import Invocation
-from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.numbers import format_mean
+
+TO_DO = "to do"
+DONE = "done"
+INVALID = "invalid"
+DUPLICATE = "duplicate"
 
 FINISHED = "finished"
 SKIPPED = "skipped"
@@ -21,30 +25,7 @@ NOT_RUN = "not run"
 NAN = float("nan")
 
 
-@dataclass(frozen=True)
-class ComposedJob:
-    """A composed job, or the error that prevented its composition.
-
-    Attributes
-    ----------
-    number : int
-        In the sweep, from 0.
-    overrides : tuple of str
-    spec : mapping or None
-        The settled configuration; None if composing failed.
-    invocation : Invocation or None
-    error : UserError or None
-    """
-
-    number: int
-    overrides: tuple[str, ...]
-    spec: Mapping[str, Any] | None = None
-    invocation: Invocation | None = None
-    error: UserError | None = None
-
-
-@dataclass(frozen=True)
-class JobCell:
+class JobCell(NamedTuple):
     """The place of a job's result in a table: the row of its configuration and the column of its dataset.
 
     Attributes
@@ -54,7 +35,7 @@ class JobCell:
     dataset : str
         The dataset's name, and its keys that vary over the sweep.
     dataset_digest : str
-        A digest that distinguishes datasets with the same name; empty if the data cannot be read.
+        A digest that distinguishes datasets with the same name.
     """
 
     configuration: str
@@ -64,43 +45,56 @@ class JobCell:
 
 @dataclass(frozen=True)
 class Job:
-    """A job that can run, here or in another process.
+    """A job of a sweep, with what is known of it before it runs.
 
     Attributes
     ----------
     number : int
         In the sweep, from 0.
     name : str
-        The name of its run.
-    hash : str
-        The ``config_hash`` of the job.
-    spec : mapping
-        The settled configuration.
+        The name of its run, or its overrides if it could not be composed.
     invocation : Invocation
+        With the overrides that compose it.
+    spec : mapping
+        The settled configuration; empty if composing failed.
+    state : str
+        ``to do``, ``done`` (finished in the store), ``invalid``, or ``duplicate`` (the same as an earlier job).
+    reason : str
+        Why it is invalid, or the run or job with which it is identical.
+    hash : str
+        The ``config_hash`` of the job; empty if it could not be composed or its data cannot be read.
     dataset : str
         The name of its dataset.
     cell : JobCell or None
+        None without a hash.
     claim_count : int
         The count of its claim when the store was asked for finished runs; see `done_jobs`. No claim has the
         count -1: such a job is looked up in the store before it runs.
+    seconds : float or None
+        The expected duration, if the store has finished runs of its learner.
+    run_id : str or None
+        The finished run of a job that is done.
     """
 
     number: int
     name: str
-    hash: str
-    spec: Mapping[str, Any]
     invocation: Invocation
+    spec: Mapping[str, Any] = field(default_factory=dict)
+    state: str = TO_DO
+    reason: str = ""
+    hash: str = ""
     dataset: str = ""
     cell: JobCell | None = None
     claim_count: int = -1
+    seconds: float | None = None
+    run_id: str | None = None
 
     def to_outcome(self, kind: str, reason: str = "", run_id: str | None = None) -> JobOutcome:
         """Return the outcome of the job without measured values."""
         return JobOutcome(self.number, self.name, kind, reason, run_id=run_id, cell=self.cell)
 
 
-@dataclass(frozen=True)
-class JobProgress:
+class JobProgress(NamedTuple):
     """The values measured in the latest fold of a job.
 
     Attributes
@@ -125,18 +119,20 @@ class JobOutcome:
     Attributes
     ----------
     number : int
+        The job's number.
     name : str
+        The name of its run.
     kind : str
-        ``finished``, ``skipped`` (finished in an earlier sweep), ``stopped`` (by a study, before its last fold),
-        ``failed``, ``killed``, ``refused``, or ``busy`` (another process runs it).
+        ``finished``, ``skipped`` (already done), ``stopped`` by a study, ``failed``, ``killed``, ``refused``, ``busy``
+        (another process runs it) or ``not run``.
     reason : str
-        The reason why it did not finish.
+        Why it did not finish.
     headlines : tuple of str
-        The names of the displayed metrics: one, or the objectives of a study.
+        The displayed metrics: the headline metric on test rows, or the objectives of a study.
     greater_is_better : bool
-        The direction of the first of them.
+        Of the first displayed metric.
     seconds : float
-        Wall time of the learner: fitting, tuning and pruning.
+        Of all folds: fitting, tuning and pruning.
     run_id : str or None
     metrics : mapping of str to float
         Means over folds, by name; empty if the job did not run now.
@@ -144,8 +140,6 @@ class JobOutcome:
         The warnings of the learner.
     cell : JobCell or None
         None if the job could not be composed.
-    preprocessing : str
-        The effect of ``preprocessing=auto``; empty if the steps were given or the job did not run now.
     has_lost_store : bool
         Whether it failed because its store cannot be used; later jobs would fail as well.
     """
@@ -161,7 +155,6 @@ class JobOutcome:
     metrics: Mapping[str, float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     cell: JobCell | None = None
-    preprocessing: str = ""
     has_lost_store: bool = False
 
     @property

@@ -8,11 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from bakeoff.pipeline.card.report import (
-    PARTS,
     describe_pruned,
     describe_run_lines,
     describe_tuning,
-    format_mean,
     summarize_folds,
     tabulate_means,
 )
@@ -117,15 +115,8 @@ class RunScreen:
             self._out.print(f"looks: {looks} configurations have been scored on these test rows, this one included")
 
     def show_kept_run(self, prepared: PreparedJob, run_id: str, store: Store | None) -> None:
-        """Print the headline scores of an earlier run whose result has now been stored."""
-        scores = {} if store is None else store.client.get_run(run_id).data.metrics
-        headline = prepared.experiment.headline
-        self._out.print(f"[bold]{escape(prepared.description.name)}[/]")
-        self._out.print(STORED_NOW)
-        for part in PARTS:
-            if f"{part}_{headline}" in scores:
-                mean = format_mean(dict(scores), f"{part}_{headline}")
-                self._out.print(f"{part}_{headline}  {mean}")
+        """Print that the result of an earlier run has now been stored."""
+        self._out.print(f"[bold]{escape(prepared.description.name)}[/]\n{STORED_NOW}")
         self._show_run(run_id, store, prepared)
 
     def _show_run(self, run_id: str | None, store: Store | None, prepared: PreparedJob) -> None:
@@ -140,12 +131,9 @@ class RunScreen:
         self._out.print(f"open  {escape(shlex.join(['bakeoff', 'ui', *words]))}")
 
     def _show_figures(self, choice: FigureChoice, is_kept: bool) -> None:
-        """Print the figures of a stored run, and the reasons for leaving out others of ``figures=all``."""
+        """Print the figures of a stored run."""
         if choice.figures and not is_kept:
             self._err.print("[yellow]warning:[/] figures are artifacts of a stored run; tracking=none draws none")
         elif choice.figures:
             files = escape(", ".join(figure.file for figure in choice.figures))
             self._out.print(f"figures: {files}")
-        if choice.left_out:
-            names = escape(", ".join(choice.left_out))
-            self._out.print(f"not drawn: {names} (`bakeoff figures RUN` says why)", style="dim")

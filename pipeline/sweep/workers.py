@@ -6,6 +6,7 @@ Each has its own connection to the store. The results do not depend on which pro
 from __future__ import annotations
 
 import gc
+import math
 import multiprocessing
 import os
 import signal
@@ -27,12 +28,10 @@ from bakeoff.pipeline.sweep.jobs import Job, JobOutcome, JobProgress
 from bakeoff.pipeline.tracking.models import preload_modules
 from bakeoff.pipeline.tracking.run import disconnect_stores
 
-GRACE_SECONDS = 5.0
+GRACE_SECONDS = 30.0
 """The time after its limit at which a job is considered unresponsive, and its process is killed."""
 SHUTDOWN_SECONDS = 20.0
 """The time that a worker has to end its run before it is killed."""
-POLL_MARGIN_SECONDS = 0.05
-MIN_TIMER_SECONDS = 0.001
 CONNECTION_ERRORS = (BrokenPipeError, ConnectionResetError)
 
 
@@ -50,8 +49,7 @@ def serve_jobs(
     Parameters
     ----------
     connection : Connection
-        Receives jobs. Sends None when the time of a job starts to count, its progress after each fold, and finally its
-        outcome.
+        Receives jobs. Sends the progress of a job after each fold, and finally its outcome.
     environment : mapping of str to str
         The environment variables of the process of the sweep.
     resume, timeout, tracebacks
@@ -76,7 +74,6 @@ def serve_jobs(
         resume,
         timeout,
         tracebacks,
-        on_start=lambda: connection.send(None),
         should_continue=partial(_ask_to_continue, connection) if reports_progress else None,
     )
     try:
@@ -87,21 +84,15 @@ def serve_jobs(
 
 
 def _ask_to_continue(connection: Connection, progress: JobProgress) -> bool:
-    """Ask the process of the sweep whether a job should continue.
-
-    The timer of the job is paused, because its signal could interrupt a message.
-    """
-    seconds_left, _ = signal.setitimer(signal.ITIMER_REAL, 0)
-    asked = time.monotonic()
+    """Ask the process of the sweep whether a job should continue; the time limit must not interrupt a message."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
     try:
         connection.send(progress)
         return bool(connection.recv())
     except (EOFError, *CONNECTION_ERRORS):  # the process of the sweep is gone
         raise KeyboardInterrupt from None
     finally:
-        if seconds_left:
-            waited = time.monotonic() - asked
-            signal.setitimer(signal.ITIMER_REAL, max(seconds_left - waited, MIN_TIMER_SECONDS))
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGALRM])
 
 
 def _interrupt_once(number: int, frame: Any) -> None:
@@ -119,12 +110,12 @@ def _ignore_signal(number: int, frame: Any) -> None:
 
 @dataclass
 class Worker:
-    """A worker process, the connection to it, its job, and when the time of the job started to count."""
+    """A worker process, the connection to it, its job, and the time at which the job is overdue."""
 
     process: Any
     connection: Connection
     job: Job | None = None
-    start_time: float | None = None
+    deadline: float = math.inf
 
 
 class Workers:
@@ -178,8 +169,9 @@ class Workers:
             if not busy:
                 return
             # A dead worker closes its connection, so this wait also ends when a process is killed.
+            seconds = min(self._workers[position].deadline for position in busy) - time.monotonic()
             connections = [self._workers[position].connection for position in busy]
-            ready = wait(connections, timeout=self._seconds_until_overdue())
+            ready = wait(connections, timeout=None if math.isinf(seconds) else max(0.0, seconds))
             for position in busy:
                 outcome = self._find_outcome(position, self._workers[position].connection in ready)
                 if outcome is not None:
@@ -190,7 +182,7 @@ class Workers:
         if is_ready:
             return self._receive(position)
         worker = self._workers[position]
-        if self._seconds_left(worker) != 0:
+        if time.monotonic() < worker.deadline:
             return None
         # The alarm in the worker should have ended the job, but computations in C block it.
         worker.process.kill()
@@ -215,22 +207,21 @@ class Workers:
             self._workers[position].connection.send(job)
         worker = self._workers[position]
         worker.job = job
-        worker.start_time = None
+        if self._runner.timeout is not None:
+            worker.deadline = time.monotonic() + self._runner.timeout + GRACE_SECONDS
 
     def _receive(self, position: int) -> JobOutcome | None:
         """Read one message of a worker and return it if it is an outcome; reply to reports of progress."""
         worker = self._workers[position]
         should_continue = self._runner.should_continue
         try:
-            message: JobOutcome | JobProgress | None = worker.connection.recv()
+            message: JobOutcome | JobProgress = worker.connection.recv()
             if isinstance(message, JobProgress) and should_continue is not None:
                 worker.connection.send(should_continue(message))
         except (EOFError, *CONNECTION_ERRORS):
             worker.process.join()
             return self._replace_worker(position, f"its process ended by {_describe_exit(worker.process.exitcode)}")
-        if message is None:
-            worker.start_time = time.monotonic()
-        if not isinstance(message, JobOutcome):
+        if isinstance(message, JobProgress):
             return None
         worker.job = None
         return message
@@ -244,19 +235,6 @@ class Workers:
         worker.connection.close()
         self._workers[position] = self._start_worker()
         return find_lost_job(job, self._runner.find_store(job), reason, resume=self._runner.resume)
-
-    def _seconds_left(self, worker: Worker) -> float | None:
-        """Return the seconds until a job is overdue; None without a time limit, or before its time starts to count."""
-        timeout = self._runner.timeout
-        if timeout is None or worker.job is None or worker.start_time is None:
-            return None
-        deadline = worker.start_time + timeout + GRACE_SECONDS
-        return max(0.0, deadline - time.monotonic())
-
-    def _seconds_until_overdue(self) -> float | None:
-        seconds_left = [self._seconds_left(worker) for worker in self._workers]
-        limits = [seconds for seconds in seconds_left if seconds is not None]
-        return min(limits) + POLL_MARGIN_SECONDS if limits else None
 
 
 def _describe_exit(code: int | None) -> str:

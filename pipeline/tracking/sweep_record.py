@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -103,33 +103,6 @@ def read_latest_sweep(store: Store) -> SweepRecord | None:
     # Of two sweeps at the same time, the runs of the earlier one may be newer: its list then shows that it is earlier.
     records = [read_sweep_record(store, name) for name in dict.fromkeys((last, tagged)) if name is not None]
     return max((each for each in records if each is not None), key=lambda each: each.started, default=None)
-
-
-def find_continued_sweep(store: Store, hashes: Collection[str], done_run: str | None) -> str | None:
-    """Return the name of an earlier sweep with exactly the same jobs; None if there is none.
-
-    The candidates are the last sweep, and the sweep of a finished job.
-
-    Parameters
-    ----------
-    store : Store
-    hashes : collection of str
-        The ``config_hash`` of each job.
-    done_run : str or None
-        The id of the run of a job that is done.
-    """
-    from mlflow.exceptions import MlflowException
-
-    try:
-        last = store.client.get_experiment(store.experiment_id).tags.get(LAST_SWEEP_TAG)
-        tagged = None if done_run is None else store.client.get_run(done_run).data.tags.get("sweep")
-        for name in dict.fromkeys((tagged, last)):
-            record = None if name is None else read_sweep_record(store, name)
-            if record is not None and {job.hash for job in record.jobs if job.hash} == set(hashes):
-                return name
-    except (MlflowException, OSError):  # without its list the sweep is a separate one
-        return None
-    return None
 
 
 def find_earlier_runs(store: Store, record: SweepRecord, started: Iterable[Any]) -> list[str]:

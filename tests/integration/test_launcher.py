@@ -7,34 +7,32 @@ import pickle
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 
 import pytest
 from command import Bakeoff
-from hydra.core.utils import JobReturn, JobStatus
 
+from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.launcher.payload import JobReturns, SweepOrigin
-from bakeoff.pipeline.sweep.plugin import RemoteTask
+from bakeoff.pipeline.launcher.payload import JobPayload, Launcher, SweepOrigin, WaitForJob
+from bakeoff.pipeline.sweep.jobs import FINISHED, Job, JobOutcome
 from bakeoff.pipeline.tracking.sqlite_file import create_sqlite
 from bakeoff.pipeline.tracking.store import open_store
 
 SWEEP = ("-m", "learner=knn,majority", "dataset=iris")
 
 
-def done() -> JobReturn:
-    returned = JobReturn()
-    returned.return_value, returned.status = 0.5, JobStatus.COMPLETED
-    return returned
+def done() -> JobOutcome:
+    return JobOutcome(0, "job", FINISHED)
 
 
-def dies() -> JobReturn:
+def dies() -> JobOutcome:
     raise ChildProcessError("killed")
 
 
-def interrupts() -> JobReturn:
+def interrupts() -> JobOutcome:
     raise KeyboardInterrupt
 
 
@@ -60,31 +58,36 @@ def test_a_machine_that_cannot_submit_is_rejected(bakeoff: Bakeoff, monkeypatch:
     assert "there is no sbatch on this machine" in answer.err
 
 
+class Scripted(Launcher):
+    """Ends each job as its function does."""
+
+    def __init__(self, *waits: WaitForJob) -> None:
+        self.waits = list(waits)
+        self.n_cancelled = 0
+
+    def submit(self, payloads: Sequence[JobPayload]) -> tuple[list[WaitForJob], Callable[[], None]]:
+        """Return the functions."""
+        return self.waits, self._cancel
+
+    def _cancel(self) -> None:
+        self.n_cancelled += 1
+
+    def outcomes(self) -> Iterator[JobOutcome]:
+        """Launch a job for each function."""
+        jobs = [Job(number, "job", Invocation({})) for number in range(len(self.waits))]
+        return self.launch(jobs, None)  # type: ignore[arg-type]
+
+
 def test_a_job_that_does_not_come_back_affects_no_other() -> None:
-    returned = JobReturns([done, dies, done], cancel=lambda: None)
-    assert [each.status.name for each in returned] == ["COMPLETED", "FAILED", "COMPLETED"]
-    with pytest.raises(ChildProcessError, match="killed"):
-        _ = returned[1].return_value
-
-
-def test_a_job_is_waited_for_when_it_is_asked_for() -> None:
-    asked: list[int] = []
-
-    def wait(number: int) -> JobReturn:
-        asked.append(number)
-        return done()
-
-    returned = JobReturns([partial(wait, number) for number in range(3)], cancel=lambda: None)
-    assert (len(returned), asked) == (3, [])
-    assert [each.return_value for each in returned[1:]] == [0.5, 0.5]
-    assert asked == [1, 2]
+    outcomes = list(Scripted(done, dies, done).outcomes())
+    assert [(each.kind, each.reason) for each in outcomes] == [("finished", ""), ("killed", "killed"), ("finished", "")]
 
 
 def test_an_interrupt_while_waiting_cancels_the_jobs() -> None:
-    ended: list[bool] = []
+    launcher = Scripted(done, interrupts, done)
     with pytest.raises(KeyboardInterrupt):
-        list(JobReturns([done, interrupts, done], cancel=lambda: ended.append(True)))
-    assert ended == [True]
+        list(launcher.outcomes())
+    assert launcher.n_cancelled == 1
 
 
 def test_a_file_on_another_machine_is_rejected_as_store() -> None:
@@ -111,8 +114,3 @@ def test_opening_a_store_again_takes_no_lock_from_its_writer(tmp_path: Path) -> 
         another = f"import sqlite3; sqlite3.connect({str(path)!r}).execute('SELECT * FROM runs').fetchall()"
         subprocess.run([sys.executable, "-c", another], check=True)  # as it ends, it removes the log if it is alone
         assert (tmp_path / "mlflow.db-wal").exists()
-
-
-def test_the_task_can_be_pickled() -> None:
-    work = RemoteTask(resume=True, timeout=60.0, varying=("learner",))
-    assert pickle.loads(pickle.dumps(work)) == work

@@ -102,16 +102,6 @@ def test_keys_of_the_whole_sweep_are_not_values_of_its_jobs(bakeoff: Bakeoff, ke
     assert (answer.status, "is a key of the whole sweep and not of its jobs" in answer.err) == (2, True)
 
 
-@pytest.mark.parametrize(("text", "key"), [("workers: 2\n", "workers"), (f"hydra:\n{PARAMS}", "hydra.sweeper.params")])
-def test_of_several_experiments_none_sets_keys_of_the_whole_sweep(bakeoff: Bakeoff, text: str, key: str) -> None:
-    write_experiment(bakeoff, "one", "# @package _global_\nseed: 7\n")
-    write_experiment(bakeoff, "two", f"# @package _global_\n{text}")
-    answer = bakeoff("plan", "experiment=one,two", *IRIS)
-    assert (answer.status, f"experiment=two sets {key}, a key of the whole sweep" in answer.err) == (2, True)
-    decided = ("workers=1", "hydra.sweeper.params=null")
-    assert bakeoff("plan", "experiment=one,two", *IRIS, *decided).status == 0
-
-
 def test_the_folder_of_single_runs_is_refused_for_a_sweep(bakeoff: Bakeoff) -> None:
     answer = bakeoff("plan", *IRIS, "hydra.run.dir=x")
     assert (answer.status, "the folder of a sweep is hydra.sweep.dir" in answer.err) == (2, True)

@@ -70,7 +70,7 @@ def swept(prepared: tuple[Path, str], capsys: pytest.CaptureFixture[str], monkey
 def test_a_metric_of_the_user_is_the_headline_of_a_sweep(prepared: tuple[Path, str], swept: Bakeoff) -> None:
     _, out = prepared
     assert "test_mistakes" in out
-    table = out[out.index("mean rank") :]
+    table = out[out.index("\nconfiguration ") :]
     assert table.index("naive_bayes") < table.index("majority")  # the best configuration is the first row
     for run in swept.runs():
         scores = run.data.metrics

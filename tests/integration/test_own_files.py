@@ -131,7 +131,13 @@ def test_every_learner_of_the_task_runs_on_a_raw_file_without_an_option(
     path = write_rows(name, bakeoff.folder)
     target = "weather" if name == "weather" else TARGETS[name]
     answer = bakeoff(
-        "-m", f"learner={learners}", "dataset=file", path, f"dataset.target={target}", "tracking.models=false"
+        "-m",
+        f"learner={learners}",
+        "dataset=file",
+        path,
+        f"dataset.target={target}",
+        "tracking.models=false",
+        "on_invalid=skip",
     )
     assert answer.status == 0, answer.err
     scores = read_scores(bakeoff)

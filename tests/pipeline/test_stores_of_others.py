@@ -299,15 +299,15 @@ def test_claims_follow_no_link(tmp_path: Path) -> None:
     place = tmp_path / "mlflow.db.claims"
     uri = f"sqlite:///{tmp_path}/mlflow.db"
     place.symlink_to(victim)
-    with pytest.raises(UserError, match="it is a link"):
+    with pytest.raises(UserError, match="symbolic links"):
         Claims.open_for_store(uri)
     place.unlink()
     place.symlink_to(tmp_path / "new")
-    with pytest.raises(UserError, match="it is a link"):
+    with pytest.raises(UserError, match="symbolic links"):
         Claims.open_for_store(uri)
     place.unlink()
     place.hardlink_to(victim)
-    with pytest.raises(UserError, match="it has another name as well"):
+    with pytest.raises(UserError, match="single name"):
         Claims.open_for_store(uri)
     place.unlink()
     os.mkfifo(place)
@@ -315,28 +315,6 @@ def test_claims_follow_no_link(tmp_path: Path) -> None:
         Claims.open_for_store(uri)
     assert victim.read_text() == "precious"
     assert not (tmp_path / "new").exists()
-
-
-def test_claims_of_a_server_are_in_a_folder_that_the_user_alone_may_write(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    claims = Claims.open_for_store("http://me:hunter2@host:5000")
-    os.close(claims.file)
-    (folder,) = tmp_path.iterdir()
-    assert folder.stat().st_mode & 0o777 == 0o700
-    (file,) = folder.iterdir()
-    assert file.stat().st_mode & 0o777 == 0o600
-    # A password that has changed is that of the same server.
-    os.close(Claims.open_for_store("http://me:another@host:5000").file)
-    assert len(list(folder.iterdir())) == 1
-    folder.chmod(0o777)
-    with pytest.raises(UserError, match="not a folder that you alone may write"):
-        Claims.open_for_store("http://host:5000")
-    folder.rename(tmp_path / "elsewhere")
-    folder.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(UserError, match="not a folder that you alone may write"):
-        Claims.open_for_store("http://host:5000")
 
 
 def test_a_lock_follows_no_link(tmp_path: Path) -> None:

@@ -33,9 +33,10 @@ FOREIGN = [
     "os.system", "builtins.eval", "subprocess.Popen", "hydra.utils.get_method", "hydra.utils.instantiate",
     "numpy.f2py.compile", "pandas.read_pickle", "joblib.load", "importlib.import_module", "mlflow.pyfunc.load_model",
     "pipeline.provenance._git", "pipeline.tracking.provenance._git", "learners.SVC.fit", "yaml.unsafe_load",
-    "hydra_plugins.bakeoff_launchers.LocalLauncher", "skops.io.load", "torch.nn.Module",
+    "skops.io.load", "torch.nn.Module",
 ]  # fmt: skip
 OURS_AND_PRIVATE = [
+    "bakeoff.pipeline.launcher.slurm.LocalLauncher",
     "bakeoff.pipeline.tracking.provenance._git", "bakeoff.pipeline.cli.main.main", "bakeoff.run", "bakeoff.load",
     "bakeoff.pipeline.tracking.provenance.subprocess.run", "bakeoff.pipeline.x.subprocess.Popen",
     "bakeoff.pipeline.config.build.import_module", "bakeoff.pipeline.model.own_code.write_own_code",

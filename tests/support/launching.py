@@ -5,33 +5,35 @@ from __future__ import annotations
 import pickle
 import sys
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
-from hydra._internal.core_plugins.basic_launcher import BasicLauncher
 from hydra.core.config_store import ConfigStore
-from hydra.core.plugins import Plugins
+
+from bakeoff.pipeline.launcher.payload import JobPayload, Launcher, WaitForJob, run_payload
+
+MODULE = "hydra_plugins.bakeoff_pickling"
 
 
-class PicklingLauncher(BasicLauncher):
+class PicklingLauncher(Launcher):
     """Runs jobs here, through pickle."""
 
-    def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[Any]:
-        """Run the jobs."""
-        self.task_function = pickle.loads(pickle.dumps(self.task_function))
-        returned = super().launch(job_overrides, initial_job_idx)
-        for each in returned:
-            each._return_value = pickle.loads(pickle.dumps(each._return_value))
-        return returned
+    def submit(self, payloads: Sequence[JobPayload]) -> tuple[list[WaitForJob], Callable[[], None]]:
+        """Pickle the jobs, which run when they are waited for."""
+        copies = [pickle.loads(pickle.dumps(payload)) for payload in payloads]
+        return [partial(_run, payload) for payload in copies], lambda: None
+
+
+def _run(payload: JobPayload) -> Any:
+    return pickle.loads(pickle.dumps(run_payload(payload)))
 
 
 def register() -> None:
-    """Make it known to Hydra, in the folder where it looks for plugins."""
-    module: Any = types.ModuleType("hydra_plugins.pickling")
+    """Make it an option of the group of launchers."""
+    module: Any = types.ModuleType(MODULE)
     module.PicklingLauncher = PicklingLauncher
-    PicklingLauncher.__module__ = module.__name__
-    sys.modules[module.__name__] = module
-    Plugins.instance().register(PicklingLauncher)
+    sys.modules[MODULE] = module
     ConfigStore.instance().store(
-        group="hydra/launcher", name="pickling", node={"_target_": "hydra_plugins.pickling.PicklingLauncher"}
+        group="hydra/launcher", name="pickling", node={"_target_": f"{MODULE}.PicklingLauncher"}
     )
