@@ -24,6 +24,7 @@ from bakeoff.pipeline.config.named_parts import DRAW_TREE, FIGURES
 from bakeoff.pipeline.config.options import CONF
 from bakeoff.pipeline.config.settle import NULL_PARTS
 from bakeoff.pipeline.config.targets import CALL_KEYS, OWN_MODULES, PLACED_KEYS, is_known, require_name, require_names
+from bakeoff.pipeline.config.trust import OWN_PLUGINS
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.options import BOOLEAN_KEYS
 
@@ -105,7 +106,7 @@ def is_metric(function: Any) -> bool:
 
 
 def test_what_the_shipped_files_name_needs_no_trust() -> None:
-    named = [(key, target) for key, target in shipped() if not target.startswith("hydra_plugins.")]
+    named = [(key, target) for key, target in shipped() if not target.startswith(OWN_PLUGINS)]
     assert len(named) > 150
     assert [(key, target) for key, target in named if not is_known(target, key)] == []
 
