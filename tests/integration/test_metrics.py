@@ -155,7 +155,7 @@ def test_the_natural_direction_of_an_objective_is_that_of_its_metric() -> None:
     named = ["validation_neg_brier_score", "validation_cost"]
     directions = [each.direction for each in choose_objectives(named, None, "classification", entries, {"a": {}})]
     assert directions == ["maximize", "minimize"]
-    with pytest.raises(UserError, match=r"Add f1_macro to evaluation.metrics."):
+    with pytest.raises(UserError, match=r"add a score to evaluation.metrics"):
         choose_objectives("validation_f1_macro", None, "classification", entries)
 
 

@@ -547,7 +547,7 @@ REFUSALS = {
         ["learner=knn,svm", "hydra/sweeper/pruner=wilcoxon",
          "hydra.sweeper.objectives=[validation_accuracy,time/fit]"], "name one objective"
     ),
-    "a folder as storage": (["learner=knn,svm", "hydra.sweeper.storage=."], "is a folder"),
+    "a folder as storage": (["learner=knn,svm", "hydra.sweeper.storage=."], "cannot be used"),
     "a storage that is none": (["learner=knn,svm", "hydra.sweeper.storage=no.db"], "no.db' cannot be used"),
     "a server that is not there": (
         ["learner=knn,svm", "hydra.sweeper.storage=postgresql+none://me:secret@localhost/x"], "psycopg"
