@@ -23,7 +23,7 @@ from bakeoff.pipeline.stages.dataset import (
     convert_like,
     read_file,
 )
-from bakeoff.pipeline.stages.dataset.convert import FurtherRows
+from bakeoff.pipeline.stages.dataset.convert import ConvertedTable
 from bakeoff.pipeline.stages.dataset.files import find_reader
 from bakeoff.pipeline.stages.dataset.spelling import spell_cell
 
@@ -110,7 +110,7 @@ def _has_format_of_training(file: Path, dataset: Mapping[str, Any]) -> bool:
         return False
 
 
-def convert_rows(record: TrainingRecord, rows: pd.DataFrame, rules: ColumnRules | None = None) -> FurtherRows:
+def convert_rows(record: TrainingRecord, rows: pd.DataFrame, rules: ColumnRules | None = None) -> ConvertedTable:
     """Convert the columns that a model requires to the kinds that they had in training.
 
     Parameters

@@ -12,7 +12,7 @@ import pandas as pd
 from bakeoff.pipeline.model.column_profile import ColumnProfile, count_in_bins, to_numbers
 from bakeoff.pipeline.model.drift import Drift, adjust_by_holm, measure_drift, name_shift
 from bakeoff.pipeline.model.training_record import TrainingRecord
-from bakeoff.pipeline.stages.dataset.convert import FurtherRows
+from bakeoff.pipeline.stages.dataset.convert import ConvertedTable
 from bakeoff.pipeline.stages.dataset.table import DATE, NUMERIC, Column
 from bakeoff.pipeline.text.numbers import equate_p, format_percent, format_statistic
 from bakeoff.pipeline.text.words import name_first
@@ -43,13 +43,13 @@ class Difference(NamedTuple):
     sentence: str
 
 
-def compare_rows(record: TrainingRecord, rows: FurtherRows) -> list[Difference]:
+def compare_rows(record: TrainingRecord, rows: ConvertedTable) -> list[Difference]:
     """Compare further rows with the training rows of a model, column by column, in the order of the features.
 
     Parameters
     ----------
     record : TrainingRecord
-    rows : FurtherRows
+    rows : ConvertedTable
         The features, converted to the kinds of training.
 
     References

@@ -483,7 +483,6 @@ def test_further_rows_get_the_kinds_of_training() -> None:
     assert rows.frame["flag"].tolist() == ["true", "false", "true"]
     assert rows.frame["code"].tolist() == ["1", "2", "7"]
     assert rows.frame.dtypes.drop(["size", "code"]).equals(trained.X.dtypes.drop(["size", "code"]))
-    assert rows.unseen == {"size": {"XL": 1}, "code": {"7": 1}}
     assert [column.n_missing for column in rows.columns] == [1, 0, 0, 0, 0, 0]
 
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from wheel_data import wheel_frame
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset import FileLayout, Source, count_columns, read_file, read_table
+from bakeoff.pipeline.stages.dataset import FileLayout, Source, read_file, read_table
 from bakeoff.pipeline.stages.dataset.parser import SAMPLE_BYTES
 
 CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\0\r", exclude_categories=["Cs"]), max_size=6)
@@ -209,11 +209,3 @@ def test_the_page_explains_each_key_of_a_text_file() -> None:
     page = (Path(__file__).parents[2] / "docs" / "data.md").read_text()
     keys = [field.name for field in fields(FileLayout)]
     assert [key for key in keys if f"`{key}`" not in page and f"dataset.{key}" not in page] == []
-
-
-def test_the_number_of_columns_is_counted_with_the_separator_of_the_file(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("x;y;z\n1;2;3\n")
-    (tmp_path / "none.csv").write_text("")
-    assert count_columns(tmp_path / "a.csv", FileLayout()) == 3
-    assert count_columns(tmp_path / "a.csv", FileLayout(separator="comma")) == 1
-    assert count_columns(tmp_path / "none.csv", FileLayout()) == 0

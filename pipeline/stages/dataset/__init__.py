@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from bakeoff.pipeline.stages.dataset.keys import ColumnRules, FileLayout, Roles
     from bakeoff.pipeline.stages.dataset.loaders import load_frame, load_openml, load_query, make_dataset, read_table
     from bakeoff.pipeline.stages.dataset.source import Source
-    from bakeoff.pipeline.stages.dataset.text_file import count_columns
 
 MODULES: Mapping[str, str] = {
     "ColumnRules": "keys",
@@ -28,7 +27,6 @@ MODULES: Mapping[str, str] = {
     "Roles": "keys",
     "convert_columns": "convert",
     "convert_like": "convert",
-    "count_columns": "text_file",
     "load_bundled": "bundled",
     "load_frame": "loaders",
     "load_lecture_table": "bundled",
@@ -51,7 +49,6 @@ __all__ = [
     "Source",
     "convert_columns",
     "convert_like",
-    "count_columns",
     "load_bundled",
     "load_frame",
     "load_lecture_table",

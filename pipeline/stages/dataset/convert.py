@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -186,26 +185,8 @@ def _convert_dates(cells: Cells, date_format: str) -> pd.Series:
     return pd.Series(np.append(dates, np.datetime64("NaT"))[distinct.codes])
 
 
-@dataclass(frozen=True)
-class FurtherRows:
-    """The features of m rows that were not in training.
-
-    Attributes
-    ----------
-    frame : DataFrame of shape (m, d)
-    columns : tuple of Column, of length d
-        With the facts about these rows.
-    unseen : mapping of str to mapping of str to int
-        Column -> value that training did not have -> number of cells; only columns that have such values.
-    """
-
-    frame: pd.DataFrame
-    columns: tuple[Column, ...]
-    unseen: Mapping[str, Mapping[str, int]]
-
-
-def convert_like(frame: pd.DataFrame, columns: Sequence[Column], rules: ColumnRules) -> FurtherRows:
-    """Convert the columns of further rows to the kinds that they had in training.
+def convert_like(frame: pd.DataFrame, columns: Sequence[Column], rules: ColumnRules) -> ConvertedTable:
+    """Convert the columns of further rows to the kinds that they had in training; the facts are about these rows.
 
     Parameters
     ----------
@@ -222,24 +203,12 @@ def convert_like(frame: pd.DataFrame, columns: Sequence[Column], rules: ColumnRu
     """
     converted: dict[str, Any] = {}
     found = []
-    unseen = {}
     for column in columns:
         cells = read_column(frame[column.name], rules)
         known = _fit_column(cells, column)
         converted[column.name] = convert_cells(cells, known)
         found.append(describe_cells(cells, replace(known, role=FEATURE)))
-        if counts := _count_unseen(cells, column):
-            unseen[column.name] = counts
-    return FurtherRows(pd.DataFrame(converted, index=pd.RangeIndex(len(frame))), tuple(found), unseen)
-
-
-def _count_unseen(cells: Cells, column: Column) -> dict[str, int]:
-    """Return the values of cells that a column of values did not have in training, with the numbers of their cells."""
-    if not column.values:
-        return {}
-    distinct = cells.distinct
-    counts = Counter(distinct.codes.tolist())
-    return {value: counts[code] for code, value in enumerate(distinct.values) if value not in column.values}
+    return ConvertedTable(pd.DataFrame(converted, index=pd.RangeIndex(len(frame))), tuple(found))
 
 
 def _fit_column(cells: Cells, column: Column) -> Column:

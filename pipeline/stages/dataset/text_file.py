@@ -81,14 +81,6 @@ def require_several_columns(source: Source, file: Path, layout: FileLayout) -> N
     )
 
 
-def count_columns(file: Path, layout: FileLayout) -> int:
-    """Return the number of cells in the first row of a file; 0 if there is none."""
-    if file.stat().st_size == 0:
-        return 0
-    text, _ = _open_text(file, layout)
-    return int(text.sample.parse().table.num_columns)
-
-
 def _open_text(file: Path, layout: FileLayout) -> tuple[Text, list[str]]:
     """Return a text with its separator, and a sentence if it was guessed."""
     content = read_content(file, layout)
