@@ -188,34 +188,22 @@ class Invocation:
     study: str | None = None
 
 
-def read_invocation(own: Any, swept: Sequence[str] = ()) -> Invocation:
-    """Return the invocation of a job.
+def read_invocation(own: Any) -> Invocation:
+    """Return the invocation of a single run.
 
     Parameters
     ----------
     own : DictConfig
-        The settings of Hydra in the configuration of the job.
-    swept : sequence of str
-        Keys that vary over the sweep.
+        The settings of Hydra in the configuration of the run.
 
     Raises
     ------
     UserError
-        A single run has a key that applies to sweeps only.
+        It has a key that applies to sweeps only.
     """
-    from hydra.types import RunMode
-
     choices = {str(group): str(option) for group, option in own.runtime.choices.items()}
     overrides = tuple(list_words(own.overrides.task))
     keys = tuple(_find_key(word) for word in overrides)
-    if own.mode != RunMode.RUN:
-        return Invocation(
-            choices,
-            varying=tuple(key for key in swept if key in keys),
-            sweep=Path(str(own.sweep.dir)).name,
-            number=int(own.job.num),
-            overrides=overrides,
-        )
     hydra_keys = (_find_key(word) for word in list_words(own.overrides.hydra))
     sweep_keys = [key for key in keys if key.split(".")[0] in SWEEP_KEYS]
     sweep_keys += [key for key in hydra_keys if HYDRA_SWEEP_KEYS.match(key)]

@@ -79,11 +79,6 @@ class Table:
         columns, *rows = (tuple(row[position] for position in positions) for row in (self.columns, *self.rows))
         return replace(self, columns=columns, rows=tuple(rows))
 
-    def drop_notes(self) -> Table:
-        """Return the table without the notes of its numbers."""
-        rows = (tuple(replace(cell, note="") if cell.kind == NUMBER else cell for cell in row) for row in self.rows)
-        return replace(self, rows=tuple(rows))
-
     def transpose(self, corner: str, n_sums: int = 0) -> Table:
         """Return the table with rows and columns exchanged.
 
