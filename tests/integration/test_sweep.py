@@ -64,14 +64,6 @@ def test_a_job_that_is_given_twice_runs_once(bakeoff: Bakeoff) -> None:
     assert states(bakeoff) == {"FINISHED": 2}
 
 
-def test_failed_and_killed_jobs_run_again(bakeoff: Bakeoff) -> None:
-    command = ("-m", *TRUST, "learner._target_=failing.FailingUntilRepaired", "seed=0,1")
-    assert bakeoff(*command).status == 1
-    Path("repaired").touch()
-    assert bakeoff(*command).status == 0
-    assert states(bakeoff) == {"FAILED": 2, "FINISHED": 2}
-
-
 def test_a_run_whose_process_is_gone_ends_killed_and_runs_again(bakeoff: Bakeoff) -> None:
     bakeoff(*IRIS, "seed=0,1")
     lost, living = (run.info.run_id for run in bakeoff.runs())
@@ -348,10 +340,6 @@ def test_zip_pairs_values(bakeoff: Bakeoff) -> None:
     answer = bakeoff("plan", "-m", "dataset=iris,wine", "learner=majority", "seed=1,2", "search=zip")
     assert names(answer) == ["seed=1 majority iris", "seed=2 majority wine"]
     assert "has 3" in bakeoff("plan", "-m", "dataset=iris,wine", "seed=1,2,3", "search=zip").err
-
-
-def test_every_combination_is_the_default_and_the_last_key_is_fastest(bakeoff: Bakeoff) -> None:
-    assert len(names(bakeoff("plan", "-m", "dataset=iris,wine", "learner=majority", "seed=1,2"))) == 4
 
 
 def test_swept_values_may_be_given_in_the_configuration(bakeoff: Bakeoff) -> None:
