@@ -21,7 +21,6 @@ from bakeoff.pipeline.text.words import count_nouns
 MAX_CARD_LETTERS = 8000
 """The length of a tag in MLflow, which cuts longer ones."""
 MAX_ERROR_LETTERS = 1000
-MAX_WARNING_LETTERS = 300
 WIDE_SPACE = "&emsp;"
 """MLflow's page leaves no space between columns."""
 
@@ -34,8 +33,6 @@ class CardContent:
     ----------
     experiment : Experiment
     run_id : str
-    params : mapping of str to str
-        Those of the run.
     overrides : sequence of str
         The words of the command line that repeat the run.
     folds : sequence of FoldResult
@@ -52,7 +49,6 @@ class CardContent:
 
     experiment: Experiment
     run_id: str
-    params: Mapping[str, str]
     overrides: Sequence[str]
     folds: Sequence[FoldResult] = ()
     means: Mapping[str, float] = field(default_factory=dict)
@@ -67,9 +63,8 @@ def write_card(content: CardContent) -> str:
         escape_markdown(content.experiment.dataset.describe()),
         _write_ending(content),
         _write_scores(content),
-        _write_list([_describe_evaluation(content.params, content.experiment.seed), *_list_choices(content)]),
+        *(f"- {escape_markdown(line)}" for line in _list_choices(content)),
         *(escape_markdown(note) for note in content.notes),
-        _write_warnings(content),
         _write_commands(content),
     ]
     return "\n\n".join(block for block in blocks if block)[:MAX_CARD_LETTERS]
@@ -93,15 +88,10 @@ def _write_scores(content: CardContent) -> str:
     return "\n".join(render_markdown(replace(table, rows=(judged, *others)), WIDE_SPACE))
 
 
-def _describe_evaluation(params: Mapping[str, str], seed: int) -> str:
-    prefix = "evaluation."
-    keys = [f"{key.removeprefix(prefix)}={value}" for key, value in params.items() if key.startswith(prefix)]
-    return f"evaluation {' '.join([params.get('evaluation', ''), *keys])}, seed {seed}"
-
-
 def _list_choices(content: CardContent) -> list[str]:
     """Return the effects of pruning, tuning and a threshold, unseen values, and the rows of the fit."""
-    lines = [describe_pruned(content.means)]
+    pruned = describe_pruned(content.means)
+    lines = [pruned] if pruned else []
     if content.model is not None:
         lines += describe_tuning(content.folds, content.model)
     lines += describe_run_lines(content.experiment, content.folds, content.model)
@@ -114,19 +104,6 @@ def _write_commands(content: CardContent) -> str:
     commands = [] if content.ending else [f"bakeoff replay {content.run_id}"]
     commands.append(shlex.join(["bakeoff", *content.overrides]))
     return "To repeat it:\n\n" + _write_code("\n".join(commands))
-
-
-def _write_warnings(content: CardContent) -> str:
-    """Return the first warning of the learner; most folds cause the same ones."""
-    warnings = list(dict.fromkeys(warning for fold in content.folds for warning in fold.model.warnings))
-    if not warnings:
-        return ""
-    heading = f"The learner gave {count_nouns(len(warnings), 'warning')}, in `warnings.txt`:"
-    return f"{heading}\n\n{_write_list([warnings[0][:MAX_WARNING_LETTERS]])}"
-
-
-def _write_list(lines: Sequence[str]) -> str:
-    return "\n".join(f"- {escape_markdown(' '.join(line.split()))}" for line in lines if line)
 
 
 def _write_code(text: str) -> str:

@@ -32,15 +32,26 @@ METHOD_NAMES = {"predict_proba": "probability", "decision_function": "decision v
 
 def measure_fold(fold: FoldResult) -> dict[str, float]:
     """Return a fold's scores, times in seconds, number of fits, threshold, and sizes before and after pruning."""
-    values = dict(fold.scores)
-    for stage, seconds in fold.model.seconds.items():
-        values[f"time/{stage}"] = seconds
-    values["time/predict"] = fold.predictions.seconds
-    values["fits"] = float(fold.model.n_fits)
-    if fold.model.threshold is not None:
-        values["threshold/value"] = fold.model.threshold.value
-    if fold.model.path is not None:
-        values |= _measure_pruning(fold, fold.model.path)
+    model = fold.model
+    values = {**fold.scores, **{f"time/{stage}": seconds for stage, seconds in model.seconds.items()}}
+    values |= {"time/predict": fold.predictions.seconds, "fits": float(model.n_fits)}
+    if model.threshold is not None:
+        values["threshold/value"] = model.threshold.value
+    if model.path is not None:
+        values |= _measure_pruning(fold, model.path)
+    return values
+
+
+def _measure_pruning(fold: FoldResult, path: PruningPath) -> dict[str, float]:
+    """Return sizes and headline scores before and after pruning."""
+    changes = {"leaves": (path.leaves[0], path.leaves[-1]), "depth": (path.depth[0], path.depth[-1])}
+    headline = next(iter(fold.scores)).removeprefix("test_")
+    for part, score_before in fold.model.scores_before_pruning.items():
+        score = f"{part}_{headline}"
+        changes[score] = (score_before, fold.scores[score])
+    values: dict[str, float] = {}
+    for name, (before, after) in changes.items():
+        values |= {f"pruning/{name}_before": float(before), f"pruning/{name}_after": float(after)}
     return values
 
 
@@ -210,7 +221,7 @@ def write_tables(folder: Path, experiment: Experiment, folds: Sequence[FoldResul
         table = pd.DataFrame(confusions, index=pd.Index(classes, name="truth"), columns=classes)
         write_csv(table, folder / "confusion_matrix.csv", has_index=True)
     (folder / COLUMNS_FILE).write_text(format_columns(experiment.dataset), encoding="utf-8")
-    _write_rows_seen(folder / "audit.csv", folds, model)
+    (folder / "audit.csv").write_text(_list_rows_seen(models, folds))
     messages = {message for each in models.values() for message in each.warnings}
     if messages:
         (folder / "warnings.txt").write_text("\n".join(sorted(messages)) + "\n")
@@ -225,20 +236,6 @@ def _name_models(folds: Sequence[FoldResult], model: FittedModel) -> dict[str, F
 def _stack_tables(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Return the tables of models below one another, with the model and the number of the row as first columns."""
     return pd.concat(tables, names=["fold", "step"]).reset_index() if tables else pd.DataFrame()
-
-
-def _measure_pruning(fold: FoldResult, path: PruningPath) -> dict[str, float]:
-    """Return sizes and headline scores before and after pruning."""
-    values: dict[str, float] = {}
-    for name, series in {"leaves": path.leaves, "depth": path.depth}.items():
-        values[f"pruning/{name}_before"] = float(series[0])
-        values[f"pruning/{name}_after"] = float(series[-1])
-    headline = next(iter(fold.scores)).removeprefix("test_")
-    for part, score_before in fold.model.scores_before_pruning.items():
-        score = f"{part}_{headline}"
-        values[f"pruning/{score}_before"] = score_before
-        values[f"pruning/{score}_after"] = fold.scores[score]
-    return values
 
 
 def tabulate_predictions(folds: Sequence[FoldResult]) -> pd.DataFrame:
@@ -261,15 +258,13 @@ def _tabulate_fold(fold: FoldResult) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def _write_rows_seen(file: Path, folds: Sequence[FoldResult], model: FittedModel) -> None:
-    """Write the number and the digest of the rows that each stage of each fold was given."""
-    seen = [(str(fold.number), fold.seen) for fold in folds]
-    if model is not folds[-1].model:
-        seen.append((ALL_ROWS, model.seen))
+def _list_rows_seen(models: Mapping[str, FittedModel], folds: Sequence[FoldResult]) -> str:
+    """Return the number and the digest of the rows that each stage of each fold was given, as CSV."""
+    seen = {name: model.seen for name, model in models.items()} | {str(fold.number): fold.seen for fold in folds}
     lines = ["fold,stage,rows,digest"]
-    for name, rows_by_stage in seen:
-        lines += [f"{name},{stage},{len(rows)},{rows.digest()}" for stage, rows in rows_by_stage.items()]
-    file.write_text("\n".join(lines) + "\n")
+    for name, stages in seen.items():
+        lines += [f"{name},{stage},{len(rows)},{rows.digest()}" for stage, rows in stages.items()]
+    return "\n".join(lines) + "\n"
 
 
 def describe_run_lines(experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel | None) -> list[str]:

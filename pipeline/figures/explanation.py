@@ -82,8 +82,7 @@ def draw_dependences(curves: Sequence[Curve], outputs: Sequence[str]) -> Figure:
     outputs : sequence of k str
         The names of the outputs.
     """
-    has_turned_labels = any(None in curve.positions and len(curve.labels) > MAX_LEVEL_LABELS for curve in curves)
-    figure, panels = make_panels(len(curves), 3, width=3.0, height=3.0 if has_turned_labels else 2.3, sharey=True)
+    figure, panels = make_panels(len(curves), 3, width=3.0, height=2.6, sharey=True)
     for axes, curve in zip(panels, curves, strict=True):
         _draw_curve(axes, curve, outputs)
         add_title(axes, cut_text(curve.column, NAME_LETTERS))

@@ -146,11 +146,6 @@ class FinishedRun:
         repeats = f", {len(rows) / n_rows:.3g} times each" if len(rows) > n_rows else ""
         return f"{count_nouns(n_rows, 'test row')}{repeats}"
 
-    def list_columns(self, pipeline: Pipeline) -> list[str]:
-        """Return the names of the columns that the learner of a fitted pipeline is given."""
-        X = self.experiment.dataset.X.iloc[:1]
-        return [str(name) for name in getattr(pipeline[:-1].transform(X), "columns", X.columns)]
-
     def describe_folds(self) -> str:
         """Return a note on the meaning of bands over the folds."""
         n_folds = len(self.folds)
@@ -164,15 +159,11 @@ class FinishedRun:
         """Fit the pipeline of the run's model with other parameters; `rows` and `columns` as in `select_rows`."""
         return self._fit(self.model.pipeline, parameters, rows, columns)[0]
 
-    def fit_predictor(self, parameters: Parameters, rows: np.ndarray, columns: Sequence[str] = ()) -> Any:
-        """Return what predicts as `fit_variant` does, in the units of the target."""
-        return self._fit(self.model.pipeline, parameters, rows, columns)[1]
-
     def get_variant(self, parameters: Parameters, columns: Sequence[str] = ()) -> Any:
-        """Return the run's model if nothing differs from it, else `fit_predictor` on its training rows."""
+        """Return what predicts with other parameters, in the units of the target: without any, the run's model."""
         if not parameters and not columns:
             return self.model.predictor
-        return self.fit_predictor(parameters, self.split.train, columns)
+        return self._fit(self.model.pipeline, parameters, self.split.train, columns)[1]
 
     def _fit(
         self, base: Pipeline, parameters: Parameters, rows: np.ndarray, columns: Sequence[str] = ()

@@ -23,6 +23,8 @@ from bakeoff.pipeline.text.numbers import format_score
 MAX_DRAWN_ROWS = 2000
 """Of more rows, this number is drawn at random."""
 CURVE_POINTS = 1500
+DOTS: Any = {"s": 20, "color": CLASS_COLOURS[0], "alpha": 0.5, "edgecolors": "none"}
+LINE: Any = {"color": MUTED_COLOUR, "linestyle": ":", "alpha": 1.0}
 MARGIN_SHARE = 0.04
 """The margin of a curve around the rows on each side, as a fraction of the column's range."""
 
@@ -38,33 +40,22 @@ class Residuals(RunFigure):
 
     def draw(self, run: FinishedRun) -> Figure:
         """Draw both panels; perfect predictions lie on the lines."""
-        target = self.get_label(run.experiment.dataset.target)
         figure, panels = make_panels(2, width=4.5, height=4.2)
-        n_drawn = min(MAX_DRAWN_ROWS, len(run.truth))
-        for axes, kind in zip(panels, ("actual_vs_predicted", "residual_vs_predicted"), strict=True):
+        residuals = run.truth - run.predicted  # (m,)
+        spread = f"mean {format_score(residuals.mean())}, standard deviation {format_score(residuals.std(ddof=1))}"
+        titles = (run.title, run.describe_test_rows()), ("Residuals", spread)
+        kinds: Any = ("actual_vs_predicted", "residual_vs_predicted")
+        for axes, kind, (title, note) in zip(panels, kinds, titles, strict=True):
+            # Both panels show the same rows, and a figure drawn again shows them again.
+            rows: Any = {"subsample": min(MAX_DRAWN_ROWS, len(run.truth)), "random_state": 0}
             PredictionErrorDisplay.from_predictions(
-                run.truth,
-                run.predicted,
-                kind=kind,
-                subsample=n_drawn,
-                # Both panels show the same rows, and a figure drawn again shows them again.
-                random_state=0,
-                ax=axes,
-                scatter_kwargs={"color": CLASS_COLOURS[0], "alpha": 0.45, "s": 16, "edgecolors": "none"},
-                line_kwargs={"color": MUTED_COLOUR, "linestyle": ":", "alpha": 1.0},
+                run.truth, run.predicted, kind=kind, ax=axes, scatter_kwargs=DOTS, line_kwargs=LINE, **rows
             )
             # The display puts its ticks at fractions of the range.
             axes.xaxis.set_major_locator(AutoLocator())
             axes.yaxis.set_major_locator(AutoLocator())
             axes.grid()
-        left, right = panels
-        left.set(xlabel=f"predicted {target}", ylabel=f"true {target}")
-        right.set(xlabel=f"predicted {target}", ylabel="residual (true − predicted)")
-        note = f", of which {n_drawn} are drawn" if n_drawn < len(run.truth) else ""
-        add_title(left, run.title, run.describe_test_rows() + note)
-        residuals = run.truth - run.predicted  # (m,)
-        spread = f"standard deviation {format_score(residuals.std(ddof=1))}"
-        add_title(right, "Residuals", f"mean {format_score(residuals.mean())}, {spread}")
+            add_title(axes, title, note)
         return figure
 
 
@@ -103,10 +94,9 @@ class RegressionCurves(RunFigure):
         variants = run.name_variants(self.variants)
         n_panels = len(variants)
         figure, panels = make_panels(n_panels, n_panels, width=9.0 / n_panels, height=3.6, sharex=True, sharey=True)
-        rows: Any = {"s": 22, "c": CLASS_COLOURS[0], "alpha": 0.55, "edgecolors": "none"}
         for axes, (title, parameters) in zip(panels, variants.items(), strict=True):
-            axes.scatter(X[name], y, **rows, label="rows")
-            curve = predict_values(run.fit_predictor(parameters, run.split.train), grid, classes=None)  # (m,)
+            axes.scatter(X[name], y, **DOTS, label="rows")
+            curve = predict_values(run.get_variant(parameters), grid, classes=None)  # (m,)
             axes.plot(grid[name], curve, color=CLASS_COLOURS[1], linewidth=1.8, label="prediction")
             axes.set_xlabel(self.get_label(name))
             axes.grid(axis="y")

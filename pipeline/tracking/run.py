@@ -268,7 +268,6 @@ class MLflowRun:
         content = CardContent(
             experiment=self._experiment,
             run_id=self._id,
-            params=self._description.params,
             overrides=json.loads(self._description.tags.get("overrides", "[]")),
             folds=self._folds,
             means=self._means,

@@ -51,7 +51,7 @@ def test_a_validation_curve_has_the_weighted_errors_in_the_units_of_the_target()
 def test_a_variant_predicts_in_the_units_of_the_target_and_its_learner_does_not() -> None:
     run = finish(experiment(load_bundled("diabetes"), LinearRegression(), target=LOG))
     X, _ = run.select_rows(run.split.test)
-    predictor = run.fit_predictor({}, run.split.train)
+    predictor = run.get_variant({"learner__fit_intercept": True})
     np.testing.assert_allclose(predictor.predict(X), run.model.predictor.predict(X))
     np.testing.assert_allclose(np.exp(run.fit_variant({}, run.split.train).predict(X)), predictor.predict(X))
 
