@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -20,7 +21,7 @@ import warm_process
 from command import Bakeoff, enter
 from example_counts import register_profiles
 
-from bakeoff.pipeline.tracking import mlflow_tables, sqlite_file, store
+from bakeoff.pipeline.tracking import sqlite_file, store
 from bakeoff.pipeline.tracking.store import quiet_mlflow
 
 quiet_mlflow()  # MLflow asks when it is imported, which a test may do before any command does
@@ -116,7 +117,9 @@ def copied_stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
             path.parent.mkdir(parents=True, exist_ok=True)
             if not path.exists():
                 copy = Path(shutil.copy(template, f"{path}.copy"))
-                mlflow_tables.locate_default_experiment(copy, path.parent)
+                place = (path.parent / "artifacts" / "0").as_uri()
+                with closing(sqlite3.connect(copy)) as database, database:
+                    database.execute("UPDATE experiments SET artifact_location = ?", (place,))
                 os.replace(copy, path)
         create(path)
 

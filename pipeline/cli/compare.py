@@ -85,9 +85,7 @@ def _compare(request: CompareRequest, command: str) -> bool:
 
     made = make_comparison(request, command)
     _write_report(request, made)
-    if request.keep and made.store.is_copy:
-        print_note("the comparison is not kept, because the store cannot be written")
-    elif request.keep:
+    if request.keep:
         print_note(f"kept as run {keep_reports(made)} of experiment {made.comparison.experiment}{SUFFIX}")
     if request.fail_if == "never":
         return False

@@ -84,7 +84,7 @@ def _iterate_models(request: ListRequest) -> Iterator[str]:
     from bakeoff.pipeline.tracking.registry import list_versions
     from bakeoff.pipeline.tracking.store import open_store
 
-    store = open_store(request.tracking__uri, request.tracking__experiment, create=False, read_only=True)
+    store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
     versions = sorted(list_versions(store), key=lambda each: (each.name, -each.version))
     if not versions:
         yield f"no model is registered in {hide_secrets(store.uri)}; `bakeoff ship RUN as=NAME@ALIAS` registers one"

@@ -12,9 +12,9 @@ from bakeoff.pipeline.text.words import count_nouns
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.replay.request import FiguresRequest, ReplayRequest
-    from bakeoff.pipeline.tracking.open_pages import PagesRequest
     from bakeoff.pipeline.tracking.removal import CollectionRequest, Removal, RemovalRequest
     from bakeoff.pipeline.tracking.store import Store
+    from bakeoff.pipeline.tracking.views import PagesRequest
 
 EXIT_DIFFERENT = 1
 EXIT_REFUSED = 2
@@ -92,15 +92,16 @@ def serve_ui(request: PagesRequest) -> int:
     Raises
     ------
     UserError
-        There is no such store, experiment or sweep, or the port is not a free one.
+        There is no such store, experiment or sweep.
     """
-    from bakeoff.pipeline.tracking.open_pages import open_pages, serve_pages
+    from bakeoff.pipeline.tracking.limited_calls import is_server
+    from bakeoff.pipeline.tracking.store import store_uri
+    from bakeoff.pipeline.tracking.views import open_pages, serve_pages
 
-    pages = open_pages(request)
-    print("\n".join(pages.lines), flush=True)
-    if not pages.is_served:
+    print("\n".join(open_pages(request)), flush=True)
+    if not is_server(store_uri(request.tracking__uri)):
         print("Ctrl-C ends the pages", flush=True)
-        serve_pages(pages, request.port)
+        serve_pages(request)
     return 0
 
 
@@ -123,10 +124,9 @@ def remove_runs(request: RemovalRequest) -> int:
 
 
 def collect_garbage(request: CollectionRequest) -> int:
-    """Delete what nothing names any more, in all experiments of a store.
+    """Delete the runs that were deleted on MLflow's pages for good, in all experiments of a store.
 
-    These are the runs and experiments that were deleted on MLflow's pages, their models, and the models of runs that
-    are not there, which ``mlflow gc`` leaves.
+    So are their models, and the models of runs that are not there, which ``mlflow gc`` leaves.
 
     Raises
     ------
@@ -152,7 +152,7 @@ def _carry_out(store: Store, removal: Removal, *, is_dry: bool) -> None:
         return
     sys.stdout.flush()
     remove(store, removal)
-    if not removal.is_empty:
+    if removal.runs or removal.models:
         print("deleted")
     # Also after an earlier removal, during which another process used the database.
     if note := shrink_database(store):
@@ -162,23 +162,17 @@ def _carry_out(store: Store, removal: Removal, *, is_dry: bool) -> None:
 def _describe_removal(removal: Removal) -> list[str]:
     """Return lines that describe what a removal deletes, with the size of its files."""
     from bakeoff.pipeline.text.numbers import format_bytes
-    from bakeoff.pipeline.tracking.removal import describe_item
+    from bakeoff.pipeline.tracking.removal import describe_item, measure_folder
 
-    if removal.is_empty:
-        return ["nothing to delete"]
-    counts = {
-        "run": len(removal.runs),
-        "model": len(removal.models),
-        "registered version": len(removal.versions),
-        "experiment": len(removal.experiments),
-    }
+    counts = {"run": len(removal.runs), "model": len(removal.models)}
     counted = ", ".join(count_nouns(n, noun) for noun, n in counts.items() if n)
-    size = format_bytes(removal.n_bytes)
+    if not counted:
+        return ["nothing to delete"]
+    size = format_bytes(sum(map(measure_folder, removal.folders)))
     n_hidden = len(removal.runs) - MAX_SHOWN_RUNS
     return [
         f"deleting {counted}: {size} of files, and their rows in the database",
         *(f"  {describe_item(run)}" for run in removal.runs[:MAX_SHOWN_RUNS]),
         *([f"  and {n_hidden} more"] if n_hidden > 0 else []),
-        *(f"  {each.name}, version {each.version}" for each in removal.versions),
         *(["Looks at test rows count them no longer, although their scores may have been seen."] * bool(removal.runs)),
     ]

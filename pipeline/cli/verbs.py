@@ -49,7 +49,7 @@ VERBS: Mapping[str, Verb] = {
     "rm": Verb("stored_runs.remove_runs", "tracking.removal.RemovalRequest"),
     "serve": Verb("models.serve_model", "serving.request.ServeRequest"),
     "ship": Verb("models.ship_model", "serving.request.ShipRequest"),
-    "ui": Verb("stored_runs.serve_ui", "tracking.open_pages.PagesRequest"),
+    "ui": Verb("stored_runs.serve_ui", "tracking.views.PagesRequest"),
 }
 
 

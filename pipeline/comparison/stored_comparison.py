@@ -68,7 +68,7 @@ def make_comparison(request: CompareRequest, command: str = "") -> MadeCompariso
         The runs cannot be compared.
     """
     request.require_one_selection()
-    store = open_store(request.tracking__uri, request.tracking__experiment, create=False, read_only=True)
+    store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
     selection = _select_runs(store, request)
     base_run = _find_base_run(store, request.base, selection)
     if base_run is not None:

@@ -51,7 +51,7 @@ def explain_stored(
     if request.output not in (None, NO_PAGE):
         inputs = [] if request.file is None else [request.file]
         require_output(str(request.output), inputs, list_store_paths(request.tracking__uri))
-    store = open_store(request.tracking__uri, request.tracking__experiment, create=False, read_only=True)
+    store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
     run = load_run(store, find_run_id(store, request.run, request.dataset), request.trust, request.dataset__path)
     # Whatever can be refused is refused before the folds are fitted, which may take long.
     require_columns(request.columns, [str(name) for name in run.experiment.dataset.X.columns])

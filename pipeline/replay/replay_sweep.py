@@ -43,7 +43,7 @@ def replay_runs(request: ReplayRequest) -> Iterator[ReplayReport]:
     if request.output is not None:
         moved = [expand_home(request.dataset__path)] if request.dataset__path else []
         require_output(request.output, moved, list_store_paths(request.tracking__uri))
-    store = open_store(request.tracking__uri, request.tracking__experiment, create=False, read_only=True)
+    store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
     run_ids = _find_run_ids(store, request)
     if request.output is not None:
         _require_no_dataset(store, run_ids, request.output)

@@ -21,7 +21,7 @@ from bakeoff.pipeline.stages.calibration import Calibration
 from bakeoff.pipeline.stages.splitting import Split, Splits
 from bakeoff.pipeline.stages.tuning import NoTuning
 from bakeoff.pipeline.tracking.find_run import find_headline, find_run_id
-from bakeoff.pipeline.tracking.history import count_candidates, count_looks
+from bakeoff.pipeline.tracking.history import count_looks
 from bakeoff.pipeline.tracking.models import store_version
 from bakeoff.pipeline.tracking.provenance import read_versions
 from bakeoff.pipeline.tracking.registry import ModelName, find_alias, parse_model_name
@@ -119,8 +119,7 @@ def describe_choice(store: Store, run: StoredRun) -> list[str]:
     """
     headline = find_headline(run.params, run.metrics)
     digest = run.tags.get("dataset_digest", "")
-    n_looks = count_looks(store, digest, run.tags.get("splits_digest", ""), run.tags.get("config_hash"))
-    n_configurations = max(n_looks, count_candidates(store, digest))
+    n_configurations = count_looks(store, digest, config_hash=run.tags.get("config_hash", ""))
     if headline is None or n_configurations < 2:
         return []
     return [

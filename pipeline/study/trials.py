@@ -258,7 +258,7 @@ class TrialSearch(Search):
             job_hash = trial.user_attrs.get(JOB, {}).get("config_hash")
             heartbeat = read_heartbeat(store, job_hash) if job_hash else 0.0
             sign = replace(sign, beat=max(sign.beat, heartbeat))
-        return sign.is_own or sign.is_gone(self.study.study_name, f"trial {trial.number}")
+        return sign.is_own or sign.is_gone
 
     def _find_store(self) -> Store | None:
         return get_tracker(self.runner.resources, self.spec).find_store()

@@ -8,33 +8,25 @@ addresses that lead to another folder are corrected in the database, for MLflow'
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from functools import cache, partial
 from os.path import exists
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from bakeoff.pipeline.text.words import count_nouns, join_words
-from bakeoff.pipeline.tracking.mlflow_tables import (
-    ADDRESS_COLUMNS,
-    ARTIFACTS_FOLDER,
-    DEFAULT_EXPERIMENT,
-    LOCAL_FOLDERS,
-    move_dataset_sources,
-)
+from bakeoff.pipeline.tracking.mlflow_tables import ADDRESS_COLUMNS, LOCAL_FOLDERS
 
 EXPERIMENTS = "experiments"
 NOUNS = {"runs": "run", "logged_models": "model"}
-DEFAULT_EXPERIMENT_FOLDER = Path("mlruns") / "0"
-"""Where MLflow sends the experiment that each store has, from the folder in which the store was created."""
 
 
-@dataclass(frozen=True)
-class Address:
-    """An address in the database.
+class Move(NamedTuple):
+    """An address in the database that changes.
 
     Attributes
     ----------
@@ -42,15 +34,18 @@ class Address:
     row : int
         The ``rowid`` in SQLite.
     text : str
-    path : Path
-        The path to which the address leads.
+    old : Path
+        The folder of the store to which the address leads.
+    inner : Path
+        The path in that folder, which stays.
     """
 
     table: str
     column: str
     row: int
     text: str
-    path: Path
+    old: Path
+    inner: Path
 
 
 def local_path(address: str) -> Path | None:
@@ -68,7 +63,7 @@ def local_path(address: str) -> Path | None:
     return Path(url2pathname(parts.path)) if is_local else None
 
 
-def anchor_addresses(file: Path, folder: Path | None = None) -> str:
+def anchor_addresses(file: Path) -> str:
     """Redirect the addresses of a store to the folder of its database, if that was moved or copied.
 
     An address is changed if its artifacts are in the folder of the store, or do not exist. Artifacts keep their
@@ -78,84 +73,54 @@ def anchor_addresses(file: Path, folder: Path | None = None) -> str:
     ----------
     file : Path
         The database, with an absolute path.
-    folder : Path, optional
-        The folder of the store, if the database is a copy in another folder.
 
     Returns
     -------
     str
-        A sentence about the changes; empty if no address of a user's run was changed.
+        A sentence about the changes; empty if no address of a run or a model was changed.
     """
-    folder = folder or file.parent
-    changes: dict[Address, Path] = {}
-    old_folders: set[Path] = set()
+    folder = file.parent
     with closing(sqlite3.connect(file)) as database:
         try:
-            for address in list(_find_outside(database, folder)):
-                moved = _find_place(address, folder, old_folders)
-                if moved is None:
-                    continue
-                changes[address] = moved
-                is_default = address.path.parts[-2:] == DEFAULT_EXPERIMENT_FOLDER.parts
-                if not is_default:
-                    old_folders.update(root for root, inner in _split(address.path) if folder / inner == moved)
-            if not changes:
-                return ""
-            with database:
-                for address, path in changes.items():
-                    _write(database, address, path.as_uri())
-                for root in sorted(old_folders):
-                    move_dataset_sources(database, root, folder)
+            moves = list(_find_moves(database, folder))
+            if moves:
+                with database:
+                    _write(database, moves, folder)
         except sqlite3.DatabaseError:  # it is locked, or not a database of MLflow, which MLflow reports
             return ""
-    if not old_folders:
+    counts = Counter(NOUNS[move.table] for move in moves if move.table in NOUNS)
+    if not counts:
         return ""
-    counts = {noun: sum(address.table == table for address in changes) for table, noun in NOUNS.items()}
-    counted = join_words(count_nouns(count, noun) for noun, count in counts.items())
-    places = ", ".join(map(str, sorted(old_folders)))
+    counted = join_words(count_nouns(counts[noun], noun) for noun in NOUNS.values())
+    places = ", ".join(sorted({str(move.old) for move in moves}))
     return f"the store was in {places} before and is in {folder} now; the addresses of {counted} lead there."
 
 
-def _find_outside(database: sqlite3.Connection, folder: Path) -> Iterator[Address]:
-    """Yield the addresses on this machine that do not lead into a folder."""
+def _find_moves(database: sqlite3.Connection, folder: Path) -> Iterator[Move]:
+    """Yield the addresses on this machine that have to lead into a folder, and do not."""
     is_same = cache(partial(_is_same, folder))
     inside = f"{folder.as_uri()}/"
-    query = "SELECT name FROM sqlite_master WHERE type = 'table'"
-    tables = {name for (name,) in database.execute(query)}
     for table, column in ADDRESS_COLUMNS:
-        if table not in tables:  # of an earlier version of MLflow
-            continue
         query = f"SELECT rowid, {column} FROM {table} WHERE substr({column}, 1, ?) != ?"
         for row, text in database.execute(query, (len(inside), inside)):
             path = local_path(text)
+            splits = [] if path is None else list(_split(path))
             # The folder may have another name, such as that of a symbolic link.
-            if path is not None and not any(is_same(root) for root, _ in _split(path)):
-                yield Address(table, column, row, text, path)
+            if path is None or any(is_same(old) for old, _ in splits):
+                continue
+            present = [split for split in splits if exists(folder / split[1])]
+            if not present and not _is_kept(table, path, splits):
+                present = splits
+            if present:
+                yield Move(table, column, row, text, *present[0])
 
 
-def _find_place(address: Address, folder: Path, old_folders: set[Path]) -> Path | None:
-    """Return the new path of an address; None if it stays."""
-    splits = list(_split(address.path))
-    for _, inner in splits:
-        if exists(folder / inner):
-            return folder / inner
-    if address.table == EXPERIMENTS:
-        return _find_experiment_place(address.path, folder, splits)
-    if exists(address.path):
-        return None
-    return next((folder / inner for root, inner in splits if root in old_folders), None)
-
-
-def _find_experiment_place(path: Path, folder: Path, splits: Sequence[tuple[Path, Path]]) -> Path | None:
-    """Return the folder for an experiment without artifacts in the folder of the store."""
-    if exists(path):
-        # With another store next to them, the artifacts belong to it, and this is a copy without artifacts.
-        # Without any, the place was chosen when the experiment was created.
-        owned = [(root, inner) for root, inner in splits if any(root.glob("*.db"))]
-        return folder / owned[0][1] if owned else None
-    if path.parts[-2:] == DEFAULT_EXPERIMENT_FOLDER.parts:
-        return folder / ARTIFACTS_FOLDER / DEFAULT_EXPERIMENT
-    return next((folder / inner for _, inner in splits), None)
+def _is_kept(table: str, path: Path, splits: list[tuple[Path, Path]]) -> bool:
+    """Return whether artifacts that are not in the folder of the store are at their old place."""
+    # With another store next to them, the artifacts of an experiment belong to it, and this is a copy without them.
+    # Without any, the place was chosen when the experiment was created.
+    is_copy = table == EXPERIMENTS and any(any(old.glob("*.db")) for old, _ in splits)
+    return exists(path) and not is_copy
 
 
 def _split(path: Path) -> Iterator[tuple[Path, Path]]:
@@ -171,8 +136,8 @@ def _is_same(path: Path, other: Path) -> bool:
     return path == other or (exists(other) and path.samefile(other))
 
 
-def _write(database: sqlite3.Connection, address: Address, text: str) -> None:
-    # The old text is a condition: another process may have changed or deleted the row in the meantime.
-    condition = f"rowid = ? AND {address.column} = ?"
-    query = f"UPDATE {address.table} SET {address.column} = ? WHERE {condition}"
-    database.execute(query, (text, address.row, address.text))
+def _write(database: sqlite3.Connection, moves: list[Move], folder: Path) -> None:
+    for move in moves:
+        # The old text is a condition: another process may have changed or deleted the row in the meantime.
+        query = f"UPDATE {move.table} SET {move.column} = ? WHERE rowid = ? AND {move.column} = ?"
+        database.execute(query, ((folder / move.inner).as_uri(), move.row, move.text))

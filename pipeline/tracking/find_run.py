@@ -6,14 +6,13 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.scoring import DEFAULTS, name_entry
 from bakeoff.pipeline.stages.scoring import is_greater_better as is_score_greater_better
 from bakeoff.pipeline.tracking.history import IS_FINISHED
-from bakeoff.pipeline.tracking.registry import BEST, LATEST, MAX_SHOWN_NAMES, find_version, list_names, names_run
+from bakeoff.pipeline.tracking.registry import BEST, LATEST, find_version, list_names, names_run
 from bakeoff.pipeline.tracking.store import Store, find_fault, search_runs
 
 MIN_PREFIX_LETTERS = 8
@@ -44,7 +43,8 @@ def find_run_id(store: Store, word: str, dataset: str = "", *, must_be_readable:
     if word in (LATEST, BEST):
         runs = list(search_runs(store, _select_finished(dataset), 1 if word == LATEST else None))
         if not runs:
-            raise _explain_nothing(store, dataset)
+            restriction = f" with dataset={dataset}" if dataset else ""
+            raise UserError(f"there is no finished run{restriction} in {store.uri} yet.")
         found = runs[0] if word == LATEST else _find_best(runs)
         return str(found.info.run_id)
     if names_run(word):
@@ -142,18 +142,11 @@ def _find_by_id(store: Store, word: str, must_be_readable: bool) -> str:
 def _explain_unknown(store: Store, word: str) -> UserError:
     """Return the error for a word that matches neither a run nor a registered model."""
     names = list_names(store)
-    also = " and no registered model of that name" if names else ""
-    similar = get_close_matches(word, names, n=1)
-    if similar:
-        hint = f"Did you mean the model {similar[0]!r}?"
-    else:
-        shown = ", ".join(names[:MAX_SHOWN_NAMES])
-        models = f", or a registered model ({shown})" if names else ""
-        hint = (
-            f"Give the id of a run, at least its first {MIN_PREFIX_LETTERS} characters, {LATEST}, {BEST}{models}; "
-            "`bakeoff ui` lists the runs."
-        )
-    return UserError(f"there is no run {word!r}{also} in {store.uri}. {hint}")
+    hint = f" Models: {did_you_mean(word, names)}" if names else ""
+    return UserError(
+        f"there is no run and no registered model {word!r} in {store.uri}. Give the id of a run, at least its first "
+        f"{MIN_PREFIX_LETTERS} characters, {LATEST}, {BEST}, or the name of a model.{hint}"
+    )
 
 
 def _find_best(runs: Sequence[Any]) -> Any:
@@ -187,27 +180,14 @@ def _select_finished(dataset: str) -> str:
 
 
 def _require_one_dataset(runs: Sequence[Any]) -> None:
-    names = sorted({str(run.data.params.get("dataset", "?")) for run in runs})
-    if len(names) > 1:
+    """Reject runs on several datasets, or on several versions of the rows of one."""
+    rows = {(str(run.data.params.get("dataset")), str(run.data.tags.get("dataset_digest"))) for run in runs}
+    if len(rows) > 1:
+        names = ", ".join(sorted({name for name, _ in rows}))
         raise UserError(
-            f"{BEST}: the runs are on {len(names)} datasets, whose scores cannot be compared; add dataset=NAME, "
-            f"one of {', '.join(names)}."
+            f"{BEST}: the runs are on {len(rows)} datasets or versions of their rows ({names}), whose scores cannot be "
+            "compared; add dataset=NAME, or give the id of a run."
         )
-    digests = {str(run.data.tags.get("dataset_digest", "")) for run in runs}
-    if len(digests) > 1:
-        raise UserError(
-            f"{BEST}: the runs saw {len(digests)} versions of the rows of {names[0]}, whose scores cannot be "
-            "compared; give the id of a run."
-        )
-
-
-def _explain_nothing(store: Store, dataset: str) -> UserError:
-    """Return the error for a store without a finished run, or without one on the dataset."""
-    if not dataset:
-        return UserError(f"there is no finished run in {store.uri} yet.")
-    names = {str(run.data.params.get("dataset", "")) for run in search_runs(store, _select_finished(""))}
-    hint = did_you_mean(dataset, names - {""})
-    return UserError(f"there is no finished run with dataset={dataset} in {store.uri}. {hint}")
 
 
 def find_standard_run(store: Store, word: str) -> str | None:

@@ -1,13 +1,12 @@
 """Whether the process of a run is alive: on this machine by its id, on another by its heartbeat.
 
-Wall clocks are not used, because they differ between machines and may be adjusted during a run. A process on this
-machine is identified by the boot of the machine and its start. A process on another machine counts as dead when its
-heartbeat has not changed for a while, by the monotonic clock of this machine.
+A process on this machine is identified by the boot of the machine and its start. A process on another machine counts as
+dead when its last heartbeat is older than `MAX_SILENT_SECONDS`; if the clocks of two machines differ by more, a run
+that is alive is ended in the store, and stores its results all the same when it finishes.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 import threading
@@ -16,25 +15,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from bakeoff.pipeline.tracking.store import Store
-
-CACHE_VARIABLE = "XDG_CACHE_HOME"
-DEFAULT_CACHE = "~/.cache"
-OWN_CACHE = "bakeoff"
-OWNER_FOLDER = 0o700
-OWNER_FILE = 0o600
-DIGEST_BYTES = 8
 HEARTBEAT_SECONDS = 60.0
 """The interval at which a run updates its tag ``heartbeat`` in the store."""
 MAX_SILENT_SECONDS = 15 * HEARTBEAT_SECONDS
-"""The time without a new heartbeat after which a run on another machine counts as dead."""
-MAX_CLOCK_ERROR_SECONDS = 24 * 3600.0
-"""The age of a heartbeat at which no difference between clocks explains it: the run counts as dead at first sight."""
-FOLDER = "heartbeats"
+"""The age of a heartbeat at which a run on another machine counts as dead."""
 STATE_FIELD = 0
 START_FIELD = 19
 """Positions in the result of `_read_status`."""
@@ -102,24 +89,15 @@ class ProcessSign:
         is_same = self.pid == os.getpid() and self.identity == identify_process(self.pid)
         return is_same and self.host == socket.gethostname()
 
-    def is_gone(self, place: str, name: str) -> bool:
-        """Whether the process has ended.
-
-        Parameters
-        ----------
-        place : str
-            The store or the study that contains the sign.
-        name : str
-            The name that distinguishes it from other signs there.
-        """
+    @property
+    def is_gone(self) -> bool:
+        """Whether the process has ended."""
         if self.host == socket.gethostname():
             return not is_process_alive(self.pid, self.identity)
-        is_ancient = time.time() - self.beat > MAX_CLOCK_ERROR_SECONDS
-        seen = name_file(f"{place} {name}")
-        return is_ancient or read_even_clock() - find_first_look(seen, read_boot(), self.beat) >= MAX_SILENT_SECONDS
+        return time.time() - self.beat > MAX_SILENT_SECONDS
 
 
-def has_lost_process(store: Store, run: Any) -> bool:
+def has_lost_process(run: Any) -> bool:
     """Whether the process of an MLflow run has ended without ending the run."""
     tags = run.data.tags
     try:
@@ -131,54 +109,10 @@ def has_lost_process(store: Store, run: Any) -> bool:
         )
     except ValueError:  # the tags were written by another program, which owns the run
         return False
-    run_id = str(run.info.run_id)
     if sign.is_own:  # a program or a notebook, whose earlier run could not be ended when its store was lost
-        return all(thread.name != f"{THREAD_PREFIX}{run_id}" for thread in threading.enumerate())
-    return sign.is_gone(store.uri, run_id)
-
-
-def name_file(text: str) -> Path:
-    """Return the file in which this machine notes when it first saw a heartbeat."""
-    digest = blake2b(text.encode(), digest_size=DIGEST_BYTES).hexdigest()
-    return find_cache() / FOLDER / f"{digest}.json"
-
-
-@cache
-def find_first_look(file: Path, boot: str, beat: float) -> float:
-    """Return the monotonic time when this machine first saw a heartbeat: now, unless an earlier command noted it.
-
-    Parameters
-    ----------
-    file : Path
-        The file in which the time is noted for the next command; if it cannot be written, only this process knows it.
-    boot : str
-        The identity of this boot of the machine.
-    beat : float
-    """
-    now = read_even_clock()
-    with suppress(OSError, ValueError, TypeError, KeyError):
-        noted = json.loads(file.read_text())
-        # Where a system does not tell its starts from one another, the clock of an earlier one may have been further.
-        if (noted["boot"], noted["beat"]) == (boot, beat) and noted["first"] <= now:
-            return float(noted["first"])
-    with suppress(OSError):
-        file.parent.mkdir(parents=True, exist_ok=True, mode=OWNER_FOLDER)
-        draft = file.with_suffix(f".{os.getpid()}")
-        draft.write_text(json.dumps({"boot": boot, "beat": beat, "first": now}))
-        draft.chmod(OWNER_FILE)
-        draft.replace(file)
-    return now
-
-
-def find_cache() -> Path:
-    """Return the folder of the user for data outside of stores."""
-    return Path(os.environ.get(CACHE_VARIABLE) or DEFAULT_CACHE).expanduser() / OWN_CACHE
-
-
-def read_even_clock() -> float:
-    """Return the seconds since the machine was booted, by a clock that cannot be set."""
-    clock = getattr(time, "CLOCK_BOOTTIME", None)
-    return time.monotonic() if clock is None else time.clock_gettime(clock)
+        name = f"{THREAD_PREFIX}{run.info.run_id}"
+        return all(thread.name != name for thread in threading.enumerate())
+    return sign.is_gone
 
 
 @cache

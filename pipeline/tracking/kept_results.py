@@ -1,7 +1,7 @@
 """Results that could not be stored: kept on this machine until the next run of the same job stores them.
 
 A result is a folder whose name is the ``config_hash`` of its job, below the user's cache: ``run.json`` with metrics,
-params and tags, ``artifacts`` and ``model``. Only its owner can read it. It is moved into place when it is complete,
+params and tags, ``artifacts`` and ``model``. Only its owner can enter it. It is moved into place when it is complete,
 and a job whose code, data or configuration has changed has another hash.
 """
 
@@ -19,7 +19,6 @@ from tempfile import mkdtemp
 from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.model.pyfunc import MLMODEL_FILE
-from bakeoff.pipeline.tracking.heartbeat import DIGEST_BYTES, OWNER_FILE, OWNER_FOLDER, find_cache
 from bakeoff.pipeline.tracking.models import add_run_model, save_model
 from bakeoff.pipeline.tracking.run_content import RunResults, RunValues, artifact_folder, log_metrics
 from bakeoff.pipeline.tracking.store import Store
@@ -27,7 +26,11 @@ from bakeoff.pipeline.tracking.store import Store
 if TYPE_CHECKING:
     from mlflow.models import Model
 
-FOLDER = "unstored"
+CACHE_VARIABLE = "XDG_CACHE_HOME"
+DEFAULT_CACHE = "~/.cache"
+FOLDER = "bakeoff/unstored"
+OWNER_FOLDER = 0o700
+DIGEST_BYTES = 8
 RUN_FILE = "run.json"
 ARTIFACTS = "artifacts"
 MODEL = "model"
@@ -68,7 +71,8 @@ def find_kept_folder(uri: str, tags: Mapping[str, str]) -> Path:
         The tags of the run, with the hash of its job.
     """
     store = hashlib.blake2b(uri.encode(), digest_size=DIGEST_BYTES).hexdigest()
-    return find_cache() / FOLDER / store / tags.get(HASH_TAG, NO_HASH)
+    cache = Path(os.environ.get(CACHE_VARIABLE) or DEFAULT_CACHE).expanduser()
+    return cache / FOLDER / store / tags.get(HASH_TAG, NO_HASH)
 
 
 def keep_result(folder: Path, run: KeptRun, results: RunResults) -> None:
@@ -100,8 +104,6 @@ def keep_result(folder: Path, run: KeptRun, results: RunResults) -> None:
             save_model(results.model.predictor, draft / MODEL, record, results.training, trust)
         content = {"run_id": run.run_id, "ended": run.ended, **asdict(run.values)}
         (draft / RUN_FILE).write_text(json.dumps(content))
-        for path in draft.rglob("*"):
-            path.chmod(OWNER_FOLDER if path.is_dir() else OWNER_FILE)
         shutil.rmtree(folder, ignore_errors=True)
         draft.rename(folder)
     except BaseException:
@@ -110,13 +112,8 @@ def keep_result(folder: Path, run: KeptRun, results: RunResults) -> None:
 
 
 def read_kept_run(folder: Path) -> KeptRun | None:
-    """Return the values of a result; None if this user has written none."""
+    """Return the values of a result; None if there is none that is complete."""
     try:
-        # A folder of another user, or a link, may contain anything.
-        found = folder.lstat()
-        is_own = found.st_uid == os.getuid() and found.st_mode & 0o777 == OWNER_FOLDER and not folder.is_symlink()
-        if not is_own:
-            return None
         content = json.loads((folder / RUN_FILE).read_text())
         return KeptRun(content.pop("run_id"), content.pop("ended"), RunValues(**content))
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
@@ -166,7 +163,7 @@ def send_kept_result(store: Store, job_hash: str) -> str | None:
         if tag in run.data.tags:
             store.client.delete_tag(kept.run_id, tag)
     with artifact_folder(run.info.artifact_uri, store.client.log_artifacts, kept.run_id) as target:
-        _copy_files(folder / ARTIFACTS, target)
+        shutil.copytree(folder / ARTIFACTS, target, dirs_exist_ok=True)
     if (folder / MODEL).is_dir():
         add_run_model(store, kept.run_id, partial(_copy_model, folder / MODEL))
     store.client.set_terminated(kept.run_id, FINISHED, kept.ended)
@@ -174,18 +171,9 @@ def send_kept_result(store: Store, job_hash: str) -> str | None:
     return kept.run_id
 
 
-def _copy_files(source: Path, target: Path) -> None:
-    """Copy the files of a folder without their permissions: only their owner can read them there."""
-    for file in source.rglob("*"):
-        if file.is_file():
-            copy = target / file.relative_to(source)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(file, copy)
-
-
 def _copy_model(source: Path, folder: Path, record: Model) -> None:
     """Copy the files of a model, and put the id of the new logged model into its record."""
-    _copy_files(source, folder)
+    shutil.copytree(source, folder, dirs_exist_ok=True)
     kept = type(record).load(str(source / MLMODEL_FILE))
     kept.artifact_path = record.artifact_path
     kept.model_uuid = record.model_uuid

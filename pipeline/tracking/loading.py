@@ -99,11 +99,11 @@ def load_model(word: str, uri: str | None, experiment: str, dataset: str = "", t
 def _open_store(uri: str | None, experiment: str, word: str) -> Store:
     """Open the store of a word; a registered model is found without the experiment of its run."""
     try:
-        return open_store(uri, experiment, create=False, read_only=True)
+        return open_store(uri, experiment, create=False)
     except UserError:
         if names_run(word):
             raise
-        return open_store(uri, DEFAULT_EXPERIMENT, create=False, read_only=True)
+        return open_store(uri, DEFAULT_EXPERIMENT, create=False)
 
 
 def open_model(store: Store, found: FoundModel, trust: Sequence[str] = ()) -> Model:

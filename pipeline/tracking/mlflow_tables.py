@@ -5,14 +5,9 @@ No other module names them. `tests/pipeline/test_mlflow_tables.py` states which 
 
 from __future__ import annotations
 
-import json
-import re
 import sqlite3
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
-from functools import cache
-from importlib.util import find_spec
-from os.path import exists
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -35,19 +30,12 @@ ADDRESS_COLUMNS = (
     ("model_versions", "storage_location"),
 )
 """Where MLflow's tables have addresses; experiments come first, because they determine the folder of the others."""
-DATASETS = "datasets"
-DATASET_SOURCE = "dataset_source"
-"""The column with JSON that names the source of a dataset."""
-VERSION_TABLE = "alembic_version"
 TABLE_WITH_TRIGGERS = "secrets"
 """The one table of MLflow with triggers; bakeoff does not write it."""
-REVISION = re.compile(r"^(down_)?revision(?:\s*:[^=]*)?\s*=\s*[\"'](\w+)[\"']", re.MULTILINE)
-"""The line in which a migration of MLflow names its schema, or the schema before it."""
-READ_RUNS = "SELECT run_uuid, experiment_id, artifact_uri, lifecycle_stage, run_uuid, name, status FROM runs"
-READ_MODELS = "SELECT model_id, experiment_id, artifact_location, lifecycle_stage, source_run_id FROM logged_models"
-READ_EXPERIMENTS = "SELECT experiment_id, experiment_id, artifact_location, lifecycle_stage FROM experiments"
+READ_RUNS = "SELECT run_uuid, artifact_uri, lifecycle_stage, run_uuid, name, status FROM runs"
+READ_MODELS = "SELECT model_id, artifact_location, lifecycle_stage, source_run_id, name, '' FROM logged_models"
 READ_SCORED_JOBS = """
-SELECT DISTINCT job.value, splits.value, runs.experiment_id, runs.lifecycle_stage = 'active'
+SELECT DISTINCT job.value, splits.value
 FROM tags AS data
 JOIN runs ON runs.run_uuid = data.run_uuid AND runs.status = 'FINISHED'
 JOIN tags AS job ON job.run_uuid = data.run_uuid AND job.key = 'config_hash'
@@ -62,38 +50,26 @@ CLEAN_UP = (
 )
 """Rows of deleted runs that MLflow leaves."""
 MAX_RUNS_PER_HISTORY_REQUEST = 100
-MAX_VALUES_PER_HISTORY_REQUEST = 25_000
-"""Limits of MLflow's server for a request of the series of several runs."""
-HISTORY_ENDPOINT = "/ajax-api/2.0/mlflow/metrics/get-history-bulk"
+"""A database allows a limited number of values in a query."""
 
 Value = tuple[str, int, float]
 """A value of a metric: the id of its run, its step, and the number."""
 
 
 class StoredItem(NamedTuple):
-    """A run, a logged model or an experiment; ``run_id`` is the run itself, or the one that a model comes from."""
+    """A run or a logged model; ``run_id`` is the run itself, or the one that a model comes from."""
 
     item_id: str
-    experiment_id: str
-    address: str | None
+    address: str
     stage: str
-    run_id: str | None = None
-    name: str | None = None
-    status: str = ""
+    run_id: str
+    name: str
+    status: str
 
     @property
     def is_deleted(self) -> bool:
         """Whether it is marked as deleted in MLflow, which keeps its row and its files."""
         return self.stage == "deleted"
-
-
-class ScoredJob(NamedTuple):
-    """A configuration that was scored on the rows of a dataset."""
-
-    config_hash: str
-    splits_digest: str | None
-    experiment_id: str
-    is_active: bool
 
 
 def get_backend(client: MlflowClient) -> Any:
@@ -121,22 +97,17 @@ def read_rows(client: MlflowClient, query: str, **values: str) -> list[tuple[Any
 
 
 def read_items(client: MlflowClient, query: str) -> dict[str, StoredItem]:
-    """Return the runs, models or experiments of a store by their ids, including those deleted in MLflow."""
-    rows = read_rows(client, query)
-    return {str(item_id): StoredItem(str(item_id), str(owner), *others) for item_id, owner, *others in rows}
+    """Return the runs or the models of a store by their ids, including those deleted in MLflow."""
+    return {row[0]: StoredItem(*(text or "" for text in row)) for row in read_rows(client, query)}
 
 
-def delete_rows(
-    client: MlflowClient, runs: Collection[str], models: Collection[str], experiments: Collection[str]
-) -> None:
-    """Delete runs, models and experiments permanently, by their ids."""
+def delete_rows(client: MlflowClient, runs: Collection[str], models: Collection[str]) -> None:
+    """Delete runs and models permanently, by their ids."""
     backend = get_backend(client)
     for model_id in models:
         backend._hard_delete_logged_model(model_id)
     for run_id in runs:
         backend._hard_delete_run(run_id)
-    for experiment_id in experiments:
-        backend._hard_delete_experiment(experiment_id)
 
 
 def shrink_file(path: Path) -> None:
@@ -155,78 +126,38 @@ def create_tables(path: Path, uri: str, folder: Path) -> None:
 
     # MLflow puts the folder of its default experiment into a statement of SQL as Python writes it: in a URI, the name
     # of a folder has no quotation mark that would end it.
-    SqlAlchemyStore(uri, folder.as_uri()).engine.dispose()
+    SqlAlchemyStore(uri, (folder / ARTIFACTS_FOLDER).as_uri()).engine.dispose()
     with closing(sqlite3.connect(path)) as database:
         # With write-ahead logging, processes that write at the same time wait for each other.
         database.execute("PRAGMA journal_mode=WAL")
-    locate_default_experiment(path, folder)
 
 
-def locate_default_experiment(path: Path, folder: Path) -> None:
-    """Move the artifacts of MLflow's default experiment next to those of the other experiments."""
-    place = (folder / ARTIFACTS_FOLDER / DEFAULT_EXPERIMENT).as_uri()
-    with closing(sqlite3.connect(path)) as database, database:
-        database.execute("UPDATE experiments SET artifact_location = ? WHERE experiment_id = 0", (place,))
+def list_expected_tables() -> set[str]:
+    """Return the tables that the installed MLflow would create in a database where one is missing."""
+    from mlflow.store.db.base_sql_model import Base
+    from mlflow.store.tracking import sqlalchemy_store  # noqa: F401  # declares the tables
+
+    return set(Base.metadata.tables)
 
 
-def move_dataset_sources(database: sqlite3.Connection, old: Path, new: Path) -> None:
-    """Correct the recorded sources of datasets below a former folder: tables that Python wrote there."""
-    query = f"SELECT rowid, {DATASET_SOURCE} FROM {DATASETS} WHERE {DATASET_SOURCE} LIKE ?"
-    for row, text in database.execute(query, (f"%{old.name}%",)).fetchall():
-        try:
-            source = json.loads(text)
-            uri = str(source["uri"])
-        except (ValueError, KeyError, TypeError):  # another program wrote it
-            continue
-        if uri.startswith(f"{old}/") and not exists(uri):
-            moved = json.dumps({**source, "uri": f"{new}{uri.removeprefix(str(old))}"})
-            database.execute(f"UPDATE {DATASETS} SET {DATASET_SOURCE} = ? WHERE rowid = ?", (moved, row))
+def read_server_version(client: MlflowClient) -> str:
+    """Return the version of MLflow that serves the pages of a store; empty if a server does not tell it."""
+    from mlflow import version
 
-
-@cache
-def read_schemas() -> tuple[str, frozenset[str]]:
-    """Return the schema of the installed MLflow, empty if it is unknown, and all known schemas."""
-    spec = find_spec("mlflow")
-    assert spec is not None
-    folder = Path(str(spec.origin)).parent / "store" / "db_migrations" / "versions"
-    revisions: set[str] = set()
-    earlier: set[str] = set()
-    for file in folder.glob("*.py"):
-        for is_earlier, revision in REVISION.findall(file.read_text(encoding="utf-8")):
-            (earlier if is_earlier else revisions).add(revision)
-    newest = revisions - earlier
-    return (newest.pop() if len(newest) == 1 else "", frozenset(revisions))
+    backend = get_backend(client)
+    if has_database(client):
+        return str(version.VERSION)
+    return str(backend._get_server_version(backend.get_host_creds()) or "")
 
 
 def read_histories(client: MlflowClient, run_ids: Sequence[str], key: str) -> Iterator[Value]:
-    """Yield the values of a metric of several runs.
-
-    MLflow's client reads the series of one run at a time. Its own pages ask for several: in a database by a method of
-    the store, on a server by a request. Single requests serve where the answer may have been cut.
-    """
-    backend = get_backend(client)
-    for start in range(0, len(run_ids), MAX_RUNS_PER_HISTORY_REQUEST):
-        batch = run_ids[start : start + MAX_RUNS_PER_HISTORY_REQUEST]
-        if has_database(client):
-            found = backend.get_metric_history_bulk(batch, key, MAX_VALUES_PER_HISTORY_REQUEST)
-            values = [(each.run_id, each.step, each.value) for each in found]
-        else:
-            values = _request_histories(backend, batch, key)
-        if not values or len(values) >= MAX_VALUES_PER_HISTORY_REQUEST:
-            histories = {run_id: client.get_metric_history(run_id, key) for run_id in batch}
-            values = [(run_id, each.step, each.value) for run_id, history in histories.items() for each in history]
-        yield from values
-
-
-def _request_histories(backend: Any, run_ids: Sequence[str], key: str) -> list[Value]:
-    """Ask a server for the values of a metric of several runs; none if it does not answer that request."""
-    from mlflow.exceptions import MlflowException
-    from mlflow.utils.rest_utils import http_request
-
-    query = {"run_id": list(run_ids), "metric_key": key, "max_results": MAX_VALUES_PER_HISTORY_REQUEST}
-    try:
-        response = http_request(backend.get_host_creds(), HISTORY_ENDPOINT, "GET", params=query, raise_on_status=False)
-        metrics = json.loads(response.text)["metrics"] if response.ok else []
-    except (MlflowException, ValueError, KeyError):
-        return []
-    return [(each["run_id"], int(each["step"]), float(each["value"])) for each in metrics]
+    """Yield the values of a metric of several runs; a database answers for many runs at a time."""
+    if has_database(client):
+        for start in range(0, len(run_ids), MAX_RUNS_PER_HISTORY_REQUEST):
+            batch = run_ids[start : start + MAX_RUNS_PER_HISTORY_REQUEST]
+            for each in get_backend(client).get_metric_history_bulk(batch, key, None):
+                yield each.run_id, each.step, each.value
+        return
+    for run_id in run_ids:
+        for each in client.get_metric_history(run_id, key):
+            yield run_id, each.step, each.value

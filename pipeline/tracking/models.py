@@ -100,9 +100,9 @@ def save_model(
 def add_flavors(record: Model, types: Sequence[str], code: str | None = None) -> None:
     """Record the loaders of the file: as a scikit-learn estimator, and as MLflow's generic Python function.
 
-    This and `environment_files` are what `mlflow.sklearn.save_model` writes, except for the loader of the function; a
-    test compares them. That function would also read the versions of all installed packages, which takes a tenth of a
-    short run.
+    This and `environment_files` are what `mlflow.sklearn.save_model` writes, except for the loader of the function and
+    the file for conda; a test compares them. MLflow would also read the versions of all installed packages, which takes
+    a tenth of a short run.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def add_flavors(record: Model, types: Sequence[str], code: str | None = None) ->
     own_code = {"code": code} if code else {}
     record.add_flavor(
         "python_function",
-        env={"conda": "conda.yaml", "virtualenv": "python_env.yaml"},
+        env={"virtualenv": "python_env.yaml"},
         loader_module=LOADER_MODULE,
         model_path=MODEL_FILE_NAME,
         predict_fn="predict",
@@ -134,24 +134,16 @@ def add_flavors(record: Model, types: Sequence[str], code: str | None = None) ->
 
 @cache
 def environment_files() -> Mapping[str, str]:
-    """Return the files that list the packages a model needs, for pip, conda and virtualenv: name -> text."""
-    python = platform.python_version()
+    """Return the files that list the packages a model needs, for pip and virtualenv: name -> text."""
     tools = {name: requirement for name in TOOLS for requirement in pin_versions(name)}
     packages = list(pin_versions(*PACKAGES))
-    pip = tools.get("pip", "pip").replace("==", "<=")  # conda may offer an older one only
-    conda = {
-        "name": "mlflow-env",
-        "channels": ["conda-forge"],
-        "dependencies": [f"python={python}", pip, {"pip": packages}],
-    }
     virtualenv = {
-        "python": python,
+        "python": platform.python_version(),
         "build_dependencies": [tools.get(name, name) for name in TOOLS],
         "dependencies": ["-r requirements.txt"],
     }
     return {
         "requirements.txt": "\n".join(packages),
-        "conda.yaml": yaml.safe_dump(conda),
         "python_env.yaml": yaml.safe_dump(virtualenv, sort_keys=False),
     }
 
@@ -177,26 +169,8 @@ def model_signature(estimator: Any, task: str) -> ModelSignature:
     return ModelSignature(outputs=Schema(outputs))
 
 
-def log_run_model(store: Store, estimator: Any, training: TrainingRecord, trust: Sequence[str]) -> str:
-    """Write a fitted estimator as the model of a run, and return the id of the model.
-
-    Parameters
-    ----------
-    store : Store
-    estimator : estimator
-        Fitted.
-    training : TrainingRecord
-        Names the run.
-    trust : sequence of str
-        Packages whose types the estimator may hold.
-    """
-    return add_run_model(store, training.run_id, partial(save_model, estimator, training=training, trust=trust))
-
-
 def add_run_model(store: Store, run_id: str, write: WriteModel) -> str:
     """Write the model of a run, and note it as the output of the run; return its id.
-
-    It becomes READY, or FAILED if it cannot be written, so that pages show it beside its run.
 
     Parameters
     ----------
@@ -205,18 +179,11 @@ def add_run_model(store: Store, run_id: str, write: WriteModel) -> str:
     write : callable
         Writes the files of the model into a folder; its record has the id of the model.
     """
-    from mlflow.entities import LoggedModelOutput, LoggedModelStatus
+    from mlflow.entities import LoggedModelOutput
 
-    client = store.client
-    logged = client.create_logged_model(store.experiment_id, name=MODEL_NAME, source_run_id=run_id)
-    try:
-        _write_model(store, logged, run_id, write)
-    except BaseException:
-        with suppress(StoreError):  # the first error is the one to report
-            client.finalize_logged_model(logged.model_id, LoggedModelStatus.FAILED)
-        raise
-    client.log_outputs(run_id, [LoggedModelOutput(logged.model_id, step=0)])
-    return str(logged.model_id)
+    model_id = _add_model(store, store.experiment_id, run_id, write)
+    store.client.log_outputs(run_id, [LoggedModelOutput(model_id, step=0)])
+    return model_id
 
 
 def store_version(
@@ -254,37 +221,44 @@ def store_version(
     """
     from mlflow.exceptions import MlflowException
 
-    run = store.client.get_run(record.run_id)
-    experiment_id = str(run.info.experiment_id)
+    experiment_id = str(store.client.get_run(record.run_id).info.experiment_id)
+    write = partial(save_model, estimator, training=record, trust=trust)
     try:
-        logged = store.client.create_logged_model(experiment_id, name=name.name, source_run_id=record.run_id)
+        model_id = _add_model(store, experiment_id, record.run_id, write, name.name)
         try:
-            write = partial(save_model, estimator, training=record, trust=trust)
-            _write_model(store, logged, record.run_id, write)
-            return register_version(store, name, logged.model_id, record.run_id, tags, description)
+            return register_version(store, name, model_id, record.run_id, tags, description)
         except BaseException:
-            with suppress(StoreError):  # the first error is the one to report
-                delete_model(store, logged.model_id)
+            _discard_model(store, model_id)
             raise
     except (MlflowException, OSError, UntrustedType) as error:
         reason = str(error).splitlines()[0]
         raise UserError(f"the model of run {record.run_id} cannot be stored as {name}: {reason}") from error
 
 
-def _write_model(store: Store, logged: Any, run_id: str, write: WriteModel) -> None:
-    """Write the files of a logged model, which becomes READY only then: an incomplete one is never loaded."""
+def _add_model(store: Store, experiment_id: str, run_id: str, write: WriteModel, name: str = MODEL_NAME) -> str:
+    """Write a logged model, and return its id; if that fails, nothing stays."""
     from mlflow.entities import LoggedModelStatus
     from mlflow.models import Model as MLflowModel
 
-    record = MLflowModel(
-        artifact_path=logged.artifact_location,
-        model_uuid=logged.model_id,
-        run_id=run_id,
-        model_id=logged.model_id,
-    )
-    with artifact_folder(logged.artifact_location, store.client.log_model_artifacts, logged.model_id) as folder:
-        write(folder, record)
-    store.client.finalize_logged_model(logged.model_id, LoggedModelStatus.READY)
+    client = store.client
+    logged = client.create_logged_model(experiment_id, name=name, source_run_id=run_id)
+    model_id = str(logged.model_id)
+    address = logged.artifact_location
+    record = MLflowModel(artifact_path=address, model_uuid=model_id, run_id=run_id, model_id=model_id)
+    try:
+        with artifact_folder(address, client.log_model_artifacts, model_id) as folder:
+            write(folder, record)
+        # An incomplete model is never loaded.
+        client.finalize_logged_model(model_id, LoggedModelStatus.READY)
+    except BaseException:
+        _discard_model(store, model_id)
+        raise
+    return model_id
+
+
+def _discard_model(store: Store, model_id: str) -> None:
+    with suppress(StoreError):  # the first error is the one to report
+        delete_model(store, model_id)
 
 
 def preload_modules() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -19,33 +19,22 @@ LATEST = "latest"
 BEST = "best"
 RUN_ID_LIKE = re.compile(r"[0-9a-f]{8,32}")
 """The form of the id of a run, or its beginning."""
-NAME = re.compile(r"\w[\w.-]{0,254}")
-ALIAS = re.compile(r"[\w-]{1,255}")
-RESERVED_ALIAS = re.compile(r"latest|v\d+", re.IGNORECASE)
-"""Aliases that MLflow reserves for versions."""
-MAX_SHOWN_NAMES = 10
+MODEL_WORD = re.compile(r"(\w[\w.-]{0,254})(?:@(?!(?:latest|v\d+)$)([\w-]{1,255}))?", re.IGNORECASE)
+"""``NAME`` or ``NAME@ALIAS``; MLflow reserves some aliases for versions."""
 MODEL_ID = re.compile(r"\bm-[0-9a-f]{32}\b")
 """The id of a logged model in the URI of its files."""
 
 
 @dataclass(frozen=True)
 class ModelName:
-    """A registered model named by a word.
-
-    Attributes
-    ----------
-    name : str
-    alias, version : str
-        At most one is given; without either, it is the newest version.
-    """
+    """The name for registering a model; the alias may be empty."""
 
     name: str
     alias: str = ""
-    version: str = ""
 
     def __str__(self) -> str:
         """Return the word."""
-        return self.name + (f"@{self.alias}" if self.alias else "") + (f"/{self.version}" if self.version else "")
+        return f"{self.name}@{self.alias}" if self.alias else self.name
 
 
 @dataclass(frozen=True)
@@ -79,6 +68,11 @@ class RegisteredVersion:
     description: str = ""
     created: int = 0
 
+    @property
+    def words(self) -> list[str]:
+        """The words that name this version, whatever other versions there are."""
+        return [f"{self.name}/{self.version}", *(f"{self.name}@{alias}" for alias in self.aliases)]
+
 
 def parse_model_name(word: str, key: str) -> ModelName:
     """Return the name for registering a model, with its alias.
@@ -98,21 +92,17 @@ def parse_model_name(word: str, key: str) -> ModelName:
     Examples
     --------
     >>> parse_model_name("titanic@champion", "as")
-    ModelName(name='titanic', alias='champion', version='')
+    ModelName(name='titanic', alias='champion')
     """
-    name, sign, alias = word.partition("@")
-    allowed = "letters, digits, and the signs _ - . (the first one a letter, a digit or _), such as titanic@champion"
-    if not NAME.fullmatch(name):
-        raise UserError(f"{key}={word!r}: {name!r} cannot be the name of a model; a name has {allowed}.")
-    if names_run(name):
-        raise UserError(f"{key}={word!r}: {name!r} names a run wherever a model is named; choose another name.")
-    if sign and not ALIAS.fullmatch(alias):
+    match = MODEL_WORD.fullmatch(word)
+    if match is None:
         raise UserError(
-            f"{key}={word!r}: {alias!r} cannot be an alias; an alias has letters, digits, and the signs _ -."
+            f"{key}={word!r} cannot be the name of a model: write NAME or NAME@ALIAS with letters, digits, and the "
+            "signs _ and - (and dots in the name), such as titanic@champion; MLflow keeps the aliases latest, v1, v2, …"
         )
-    if RESERVED_ALIAS.fullmatch(alias):
-        raise UserError(f"{key}={word!r}: MLflow keeps the alias {alias!r} for versions; choose another one.")
-    return ModelName(name, alias)
+    if names_run(match[1]):
+        raise UserError(f"{key}={word!r}: {match[1]!r} names a run wherever a model is named; choose another name.")
+    return ModelName(match[1], match[2] or "")
 
 
 def names_run(word: str) -> bool:
@@ -136,24 +126,15 @@ def find_version(store: Store, word: str) -> RegisteredVersion | None:
     """
     if names_run(word):
         return None
-    wanted = _read_model_word(word)
-    versions = list_versions(store, wanted.name)
-    if not versions and not wanted.alias and not wanted.version:
-        return None
-    if not versions:
-        names = list_names(store)
-        raise UserError(f"there is no registered model {wanted.name!r} in {store.uri}. {_suggest(wanted.name, names)}")
-    numbers = {str(each.version): each for each in versions}
-    if wanted.version and wanted.version not in numbers:
-        raise UserError(
-            f"the model {wanted.name!r} has no version {wanted.version!r}. "
-            f"{_suggest(wanted.version, sorted(numbers, key=int))}"
-        )
-    aliases = {alias: each for each in versions for alias in each.aliases}
-    if wanted.alias and wanted.alias not in aliases:
-        hint = _suggest(wanted.alias, sorted(aliases))
-        raise UserError(f"the model {wanted.name!r} has no alias {wanted.alias!r}. {hint}")
-    return aliases[wanted.alias] if wanted.alias else numbers.get(wanted.version, versions[-1])
+    name = re.split("[@/]", word)[0]
+    versions = list_versions(store, name)
+    if word == name:
+        return versions[-1] if versions else None
+    named = {each_word: each for each in versions for each_word in each.words}
+    if word not in named:
+        hint = did_you_mean(word, named or list_names(store))
+        raise UserError(f"there is no registered model {word!r} in {store.uri}. {hint}")
+    return named[word]
 
 
 def list_names(store: Store) -> list[str]:
@@ -192,7 +173,7 @@ def register_version(
     tags: Mapping[str, str] | None = None,
     description: str = "",
 ) -> RegisteredVersion:
-    """Register a logged model as a new version, and move the alias to it; if that fails, nothing is left.
+    """Register a logged model as a new version, and move the alias to it; if that fails, there is no new version.
 
     Parameters
     ----------
@@ -207,27 +188,18 @@ def register_version(
     description : str
     """
     registry = open_registry(store)
-    is_new = name.name not in list_names(store)
-    if is_new:
+    if name.name not in list_names(store):
         registry.create_registered_model(name.name)
-    previous = find_alias(store, name) if name.alias and not is_new else None
-    created: Any = None
+    # With a URI of the form models:/ID, MLflow would look into the store of its global settings.
+    source = store.client.get_logged_model(model_id).artifact_location
+    created = registry.create_model_version(
+        name.name, source, run_id, dict(tags or {}), description=description, model_id=model_id
+    )
     try:
-        # With a URI of the form models:/ID, MLflow would look into the store of its global settings.
-        source = store.client.get_logged_model(model_id).artifact_location
-        created = registry.create_model_version(
-            name.name, source, run_id, dict(tags or {}), description=description, model_id=model_id
-        )
         if name.alias:
             registry.set_registered_model_alias(name.name, name.alias, str(created.version))
     except BaseException:
-        if is_new:
-            registry.delete_registered_model(name.name)
-        elif created is not None:
-            # The aliases of a version are deleted with it, and this one may have moved already.
-            registry.delete_model_version(name.name, str(created.version))
-            if previous is not None:
-                registry.set_registered_model_alias(name.name, name.alias, str(previous.version))
+        registry.delete_model_version(name.name, str(created.version))
         raise
     return next(each for each in list_versions(store, name.name) if each.version == int(created.version))
 
@@ -235,24 +207,6 @@ def register_version(
 def find_alias(store: Store, name: ModelName) -> RegisteredVersion | None:
     """Return the version that has an alias now; None if there is none."""
     return next((each for each in list_versions(store, name.name) if name.alias in each.aliases), None)
-
-
-def _read_model_word(word: str) -> ModelName:
-    """Parse a word such as ``titanic``, ``titanic@champion`` or ``titanic/3``, without looking it up."""
-    for sign, noun in (("@", "alias"), ("/", "version")):
-        if word.endswith(sign):
-            raise UserError(f"{word!r} names no {noun}; write NAME, NAME@ALIAS or NAME/VERSION.")
-    name, sign, alias = word.partition("@")
-    if sign:
-        return ModelName(name, alias=alias)
-    name, _, version = word.partition("/")
-    return ModelName(name, version=version)
-
-
-def _suggest(word: str, names: Sequence[str]) -> str:
-    if not names:
-        return "It has none." if word else "There is none yet."
-    return did_you_mean(word, names)
 
 
 def open_registry(store: Store) -> MlflowClient:

@@ -14,7 +14,7 @@ import shutil
 import sqlite3
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from bakeoff.pipeline.config.requests import ExperimentRequest, StoreRequest
@@ -23,11 +23,10 @@ from bakeoff.pipeline.text.terminal import show_in_line
 from bakeoff.pipeline.tracking.addresses import local_path
 from bakeoff.pipeline.tracking.find_run import find_run_id
 from bakeoff.pipeline.tracking.heartbeat import has_lost_process
-from bakeoff.pipeline.tracking.limited_calls import is_server, measure_folder
+from bakeoff.pipeline.tracking.limited_calls import is_server
 from bakeoff.pipeline.tracking.mlflow_tables import (
     DEFAULT_EXPERIMENT,
     LOCAL_FOLDERS,
-    READ_EXPERIMENTS,
     READ_MODELS,
     READ_RUNS,
     StoredItem,
@@ -35,7 +34,7 @@ from bakeoff.pipeline.tracking.mlflow_tables import (
     read_items,
     shrink_file,
 )
-from bakeoff.pipeline.tracking.registry import RegisteredVersion, list_versions, open_registry
+from bakeoff.pipeline.tracking.registry import list_versions
 from bakeoff.pipeline.tracking.sqlite_file import find_file
 from bakeoff.pipeline.tracking.store import Store, find_fault, open_store, tidy_name
 from bakeoff.pipeline.tracking.stored_runs import find_sweep_runs, search_stored_runs
@@ -44,8 +43,6 @@ OWNER_ID = re.compile(r"(m-)?[0-9a-f]{32}")
 """The id of a run or of a logged model."""
 FILES_FOLDER = "artifacts"
 """In the folder of a run or a model; the folder has no other content."""
-SWEEPS_FOLDER = "sweeps"
-"""In the folder of an experiment, with a list of jobs for each sweep."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,8 +57,6 @@ class RemovalRequest(ExperimentRequest):
         A sweep whose runs are deleted, or latest.
     filter : str
         The runs to delete in MLflow's language, such as "params.dataset = 'wine'".
-    registered : bool
-        Whether to delete registered versions as well; otherwise their runs are kept. By default false.
     dry_run : bool
         Whether only to show what would be deleted. By default false.
     """
@@ -69,7 +64,6 @@ class RemovalRequest(ExperimentRequest):
     runs: tuple[str, ...] = field(default=(), metadata={"word": "RUN"})
     sweep: str = ""
     filter: str = ""
-    registered: bool = False
     dry_run: bool = False
 
     def __post_init__(self) -> None:
@@ -79,17 +73,14 @@ class RemovalRequest(ExperimentRequest):
 
 @dataclass(frozen=True, kw_only=True)
 class CollectionRequest(StoreRequest):
-    """What nothing names any more, in all experiments of a store.
+    """The runs that were deleted in MLflow, in all experiments of a store.
 
     Attributes
     ----------
-    registered : bool
-        Whether to delete registered versions of deleted runs as well. By default false.
     dry_run : bool
         Whether only to show what would be deleted. By default false.
     """
 
-    registered: bool = False
     dry_run: bool = False
 
 
@@ -100,32 +91,21 @@ class Removal:
     Attributes
     ----------
     runs, models : tuple of StoredItem
-    versions : tuple of RegisteredVersion
-        Of the registry, which name these runs or models.
-    experiments : tuple of str
-        Ids of experiments that were deleted in MLflow and are empty afterwards.
     folders : tuple of Path
         With all files of the runs and the models.
     kept : tuple of str
         A sentence for each run or model that stays, with the reason.
     """
 
-    runs: tuple[StoredItem, ...] = ()
-    models: tuple[StoredItem, ...] = ()
-    versions: tuple[RegisteredVersion, ...] = ()
-    experiments: tuple[str, ...] = ()
-    folders: tuple[Path, ...] = ()
-    kept: tuple[str, ...] = ()
+    runs: tuple[StoredItem, ...]
+    models: tuple[StoredItem, ...]
+    folders: tuple[Path, ...]
+    kept: tuple[str, ...]
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether there is nothing to delete."""
-        return not (self.runs or self.models or self.experiments)
 
-    @property
-    def n_bytes(self) -> int:
-        """The size of all files."""
-        return sum(map(measure_folder, self.folders))
+def measure_folder(folder: Path) -> int:
+    """Return the size of all files below a folder, in bytes."""
+    return sum(file.lstat().st_size for file in folder.rglob("*") if file.is_file())
 
 
 def plan_removal(request: RemovalRequest) -> tuple[Store, Removal]:
@@ -145,7 +125,7 @@ def plan_removal(request: RemovalRequest) -> tuple[Store, Removal]:
     runs = read_items(store.client, READ_RUNS)
     wanted = [runs[run_id] for run_id in dict.fromkeys(_find_run_ids(store, request))]
     models = [each for each in read_items(store.client, READ_MODELS).values() if each.run_id in {*_ids(wanted)}]
-    return store, _plan(store, wanted, models, request.registered)
+    return store, _plan(store, wanted, models)
 
 
 def plan_garbage(request: CollectionRequest) -> tuple[Store, Removal]:
@@ -164,22 +144,10 @@ def plan_garbage(request: CollectionRequest) -> tuple[Store, Removal]:
     store = open_store(request.tracking__uri, DEFAULT_EXPERIMENT, create=False)
     require_database(store, "gc")
     runs = read_items(store.client, READ_RUNS)
-    models = read_items(store.client, READ_MODELS)
-    stale_runs = {run_id: run for run_id, run in runs.items() if run.is_deleted}
-    stale_models = [
-        model
-        for model in models.values()
-        if model.is_deleted or model.run_id in stale_runs or (model.run_id and model.run_id not in runs)
-    ]
-    removal = _plan(store, list(stale_runs.values()), stale_models, request.registered)
-    kept = {*runs.values(), *models.values()} - {*removal.runs, *removal.models}
-    filled = {each.experiment_id for each in kept}
-    experiments = read_items(store.client, READ_EXPERIMENTS)
-    empty = [each for name, each in experiments.items() if each.is_deleted and name not in filled]
-    # The lists of sweeps belong to no run.
-    lists = [find_sweep_lists(store, each.address or "") for each in empty]
-    folders = (*removal.folders, *(folder for folder in lists if folder is not None))
-    return store, replace(removal, experiments=tuple(_ids(empty)), folders=folders)
+    active = {run_id for run_id, run in runs.items() if not run.is_deleted}
+    models = read_items(store.client, READ_MODELS).values()
+    stale = [model for model in models if model.is_deleted or (model.run_id and model.run_id not in active)]
+    return store, _plan(store, [run for run in runs.values() if run.is_deleted], stale)
 
 
 def require_database(store: Store, verb: str) -> None:
@@ -201,9 +169,7 @@ def remove(store: Store, removal: Removal) -> None:
     """
     for folder in removal.folders:
         delete_folder(folder)
-    for version in removal.versions:
-        delete_version(store, version)
-    delete_rows(store.client, _ids(removal.runs), _ids(removal.models), removal.experiments)
+    delete_rows(store.client, _ids(removal.runs), _ids(removal.models))
 
 
 def shrink_database(store: Store) -> str:
@@ -224,8 +190,8 @@ def shrink_database(store: Store) -> str:
 
 
 def describe_item(run: StoredItem) -> str:
-    """Return the name of a run, and the beginning of its id."""
-    return f"{tidy_name(run.name or '')} ({run.item_id[:8]})"
+    """Return the name of a run or a model, and the beginning of its id."""
+    return f"{tidy_name(run.name)} ({run.item_id[:8]})"
 
 
 def _find_run_ids(store: Store, request: RemovalRequest) -> list[str]:
@@ -239,41 +205,24 @@ def _find_run_ids(store: Store, request: RemovalRequest) -> list[str]:
     return [run.run_id for run in found]
 
 
-def _plan(
-    store: Store, runs: Sequence[StoredItem], models: Sequence[StoredItem], is_registered_included: bool
-) -> Removal:
+def _plan(store: Store, runs: Sequence[StoredItem], models: Sequence[StoredItem]) -> Removal:
     """Return the plan of deleting runs and models, without the items that must stay."""
-    run_ids, model_ids = _ids(runs), _ids(models)
-    versions = [each for each in list_versions(store) if each.run_id in run_ids or each.model_id in model_ids]
     reasons = {run.item_id: "its process is running" for run in runs if _is_running(store, run)}
-    if not is_registered_included:
-        for version in versions:
-            aliases = "".join(f" @{alias}" for alias in version.aliases)
-            reason = f"version {version.version} of {version.name}{aliases} is registered"
-            # A version without a run or a model keeps none.
-            kept_ids = {version.model_id, version.run_id} - {""}
-            reasons |= dict.fromkeys(kept_ids, f"{reason}; registered=true deletes it as well")
-    deleted_runs = [run for run in runs if run.item_id not in reasons]
-    deleted_models = [model for model in models if model.item_id not in reasons and model.run_id not in reasons]
-    kept = [f"{describe_item(run)}: {reasons[run.item_id]}" for run in runs if run.item_id in reasons]
-    kept += [
-        f"model {model.item_id}: {reasons[model.item_id]}"
-        for model in models
-        if model.item_id in reasons and model.run_id not in run_ids
-    ]
-    deleted = [*deleted_runs, *deleted_models]
-    found = {each: find_own_folder(store, each.address or "", each.item_id) for each in deleted}
-    foreign = [each.address or "" for each, folder in found.items() if folder is None]
+    for version in list_versions(store):
+        aliases = "".join(f" @{alias}" for alias in version.aliases)
+        reason = f"version {version.version} of {version.name}{aliases} is registered; delete that on MLflow's pages"
+        # A version without a run or a model keeps none.
+        reasons |= dict.fromkeys({version.model_id, version.run_id} - {""}, reason)
+    kept = [f"{describe_item(each)}: {reasons[each.item_id]}" for each in (*runs, *models) if each.item_id in reasons]
+    deleted_runs = tuple(run for run in runs if run.item_id not in reasons)
+    deleted_models = tuple(model for model in models if reasons.keys().isdisjoint((model.item_id, model.run_id)))
+    found = {each: find_own_folder(store, each.address, each.item_id) for each in (*deleted_runs, *deleted_models)}
+    foreign = [each.address for each, folder in found.items() if folder is None]
     if foreign:
         places = ", ".join(map(show_in_line, foreign))
         kept.append(f"the files of {len(foreign)} runs and models, which are not in the folder of this store: {places}")
-    return Removal(
-        tuple(deleted_runs),
-        tuple(deleted_models),
-        tuple(versions) if is_registered_included else (),
-        folders=tuple(folder for folder in found.values() if folder is not None and folder.is_dir()),
-        kept=tuple(kept),
-    )
+    folders = tuple(folder for folder in found.values() if folder is not None and folder.is_dir())
+    return Removal(deleted_runs, deleted_models, folders, tuple(kept))
 
 
 def _ids(items: Sequence[StoredItem]) -> list[str]:
@@ -285,7 +234,7 @@ def _is_running(store: Store, item: StoredItem) -> bool:
     if item.status != "RUNNING":
         return False
     run = store.client.get_run(item.item_id)
-    return not find_fault(run) and not has_lost_process(store, run)
+    return not find_fault(run) and not has_lost_process(run)
 
 
 def find_own_folder(store: Store, address: str, owner: str) -> Path | None:
@@ -310,22 +259,8 @@ def find_own_folder(store: Store, address: str, owner: str) -> Path | None:
     return folder if is_written and OWNER_ID.fullmatch(owner) else None
 
 
-def find_sweep_lists(store: Store, address: str) -> Path | None:
-    """Return the folder with the lists of the sweeps of an experiment; None as for `find_own_folder`, or without any.
-
-    Parameters
-    ----------
-    store : Store
-    address : str
-        Of the artifacts of the experiment.
-    """
-    folder = _resolve_below(store, f"{address}/{SWEEPS_FOLDER}")
-    is_written = folder is not None and folder.is_dir() and all(file.suffix == ".json" for file in folder.iterdir())
-    return folder if is_written else None
-
-
 def delete_folder(folder: Path) -> None:
-    """Delete a folder that `find_own_folder` or `find_sweep_lists` has found, and the one around it if it is empty."""
+    """Delete a folder that `find_own_folder` has found, and the one around it if it is empty."""
     shutil.rmtree(folder, ignore_errors=True)
     with suppress(OSError):  # other files are there
         folder.parent.rmdir()
@@ -344,14 +279,6 @@ def delete_model(store: Store, model_id: str) -> None:
     folder = find_own_folder(store, location, model_id)
     if folder is not None:
         delete_folder(folder)
-
-
-def delete_version(store: Store, version: RegisteredVersion) -> None:
-    """Delete a version of a registered model with its aliases, and the name of the model with its last version."""
-    registry = open_registry(store)
-    registry.delete_model_version(version.name, str(version.version))
-    if not list_versions(store, version.name):
-        registry.delete_registered_model(version.name)
 
 
 def _resolve_below(store: Store, address: str) -> Path | None:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Lock
 from typing import Any
 
@@ -33,9 +34,8 @@ from bakeoff.pipeline.tracking.kept_results import (
     keep_result,
     send_kept_result,
 )
-from bakeoff.pipeline.tracking.limited_calls import limit_client
 from bakeoff.pipeline.tracking.mlflow_tables import disconnect
-from bakeoff.pipeline.tracking.models import log_run_model
+from bakeoff.pipeline.tracking.models import add_run_model, save_model
 from bakeoff.pipeline.tracking.run_content import (
     MetricValue,
     RunResults,
@@ -52,30 +52,7 @@ FLUSH_SECONDS = 10.0
 """A run that takes longer is written in several batches; a shorter one in a single batch at its end."""
 NOTE_TAG = "mlflow.note.content"
 """MLflow shows it at the top of the page of a run."""
-MAX_HEARTBEAT_SECONDS = 5.0
-"""The time in which the store must take a heartbeat; the scores of the run wait for it."""
 UNENDED_NOTE = "The run could not be ended in the store; the next command does that."
-
-
-class RunClock:
-    """Starts with the clock of the machine, and then counts.
-
-    Of two values of a metric MLflow shows the one with the later time, and a heartbeat must change: neither may depend
-    on a clock that is set back while the run is fitted.
-    """
-
-    def __init__(self) -> None:
-        self._start = time.time() - time.monotonic()
-
-    @property
-    def seconds(self) -> float:
-        """Seconds since 1970."""
-        return self._start + time.monotonic()
-
-    @property
-    def milliseconds(self) -> int:
-        """Milliseconds since 1970."""
-        return int(self.seconds * 1000)
 
 
 class MLflowRun:
@@ -92,7 +69,6 @@ class MLflowRun:
         self._id = str(created.info.run_id)
         self._artifact_uri = created.info.artifact_uri
         self._client = store.client
-        self._prompt_client = limit_client(store.client, store.calls, MAX_HEARTBEAT_SECONDS)
         self._store = store
         self._description = description
         self._experiment = experiment
@@ -101,7 +77,9 @@ class MLflowRun:
         self._means: dict[str, float] = {}
         self._n_folds_written = 0
         self._last_flush = time.monotonic()
-        self._clock = RunClock()
+        # Of two values of a metric MLflow shows the one with the later time: it may not depend on a clock that is set
+        # back while the run is fitted.
+        self._clock_offset = time.time() - time.monotonic()
         self._unwritten = RunValues(params=hide_in_values(description.params, description.config))
         self._results: RunResults | None = None
         self._final_tags: dict[str, str] = {}
@@ -130,12 +108,12 @@ class MLflowRun:
         if time.monotonic() - self._last_flush > FLUSH_SECONDS:
             # A store that is out of order for a while does not end the run, which writes these values later.
             with suppress(StoreError):
-                self._write(self._take_metrics(), is_prompt=True)
+                self._write(self._take_metrics())
 
     def finish(self, model: FittedModel, figures: Sequence[Figure]) -> None:
         """Write the scores, the tables, the figures and the model."""
         metrics = self._take_metrics()
-        metrics += list_metrics(report.get_pruning_path(model), self._clock.milliseconds)
+        metrics += list_metrics(report.get_pruning_path(model), self._now)
         # A heartbeat that is being written would forget what is added meanwhile.
         with self._write_lock:
             self._unwritten.metrics += metrics
@@ -153,7 +131,8 @@ class MLflowRun:
             results.write_artifacts(folder)
         if training is not None:
             with _naming_disk_faults("the model of the run"):
-                log_run_model(self._store, model.predictor, training, self._description.trust)
+                write = partial(save_model, model.predictor, training=training, trust=self._description.trust)
+                add_run_model(self._store, self._id, write)
 
     def fail(self, error: BaseException) -> None:
         """Write the error and the scores so far; end the run as FAILED, or as KILLED if a signal ended it.
@@ -165,7 +144,7 @@ class MLflowRun:
         # The values that the store lacks, and the tags that a failure replaces.
         tags = {**self._unwritten.tags, **self._final_tags}
         values = RunValues(list(self._unwritten.metrics), dict(self._unwritten.params), tags)
-        kept = KeptRun(self._id, self._clock.milliseconds, values)
+        kept = KeptRun(self._id, self._now, values)
         try:
             self._write_failure(error)
         except StoreError:  # the next command ends a run whose process is gone
@@ -213,7 +192,7 @@ class MLflowRun:
     def end(self, status: str) -> None:
         """Stop the heartbeat and set the final status."""
         self._heartbeat.stop()
-        self._client.set_terminated(self._id, status, self._clock.milliseconds)
+        self._client.set_terminated(self._id, status, self._now)
 
     def _make_training_record(self, model: FittedModel) -> TrainingRecord:
         return make_training_record(
@@ -225,6 +204,11 @@ class MLflowRun:
             scores=self._means,
             versions=provenance.read_versions(),
         )
+
+    @property
+    def _now(self) -> int:
+        """Milliseconds since 1970."""
+        return int((self._clock_offset + time.monotonic()) * 1000)
 
     def _count_looks(self) -> dict[str, str]:
         """Return the tag ``looks``: how many configurations have been scored on these test rows, this one included.
@@ -239,15 +223,15 @@ class MLflowRun:
         return {"looks": str(looks)}
 
     def _write_heartbeat(self) -> None:
-        self._prompt_client.set_tag(self._id, "heartbeat", f"{self._clock.seconds:.0f}")
-        self._write(is_prompt=True)
+        self._client.set_tag(self._id, "heartbeat", f"{self._now / 1000:.0f}")
+        self._write()
 
     def _take_metrics(self) -> list[MetricValue]:
         """Return the means so far, the headline first, and then the folds that are not written yet, as steps."""
         if not self._folds:
             return []
         self._last_flush = time.monotonic()
-        now = self._clock.milliseconds
+        now = self._now
         # The headline comes first, because MLflow's page that compares runs opens on the first metric.
         self._means = report.summarize_folds(self._experiment, self._folds)
         metrics = list_metrics({name: [value] for name, value in self._means.items()}, now)
@@ -277,9 +261,7 @@ class MLflowRun:
         )
         return write_card(content)
 
-    def _write(
-        self, metrics: Sequence[MetricValue] = (), tags: Mapping[str, str] | None = None, is_prompt: bool = False
-    ) -> None:
+    def _write(self, metrics: Sequence[MetricValue] = (), tags: Mapping[str, str] | None = None) -> None:
         """Write these values and those that are unwritten, which remain if that fails.
 
         The thread of the heartbeat may write at the same time.
@@ -287,7 +269,7 @@ class MLflowRun:
         with self._write_lock:
             self._unwritten.metrics += metrics
             self._unwritten.tags |= hide_in_values(tags or {}, self._description.config)
-            log_metrics(self._prompt_client if is_prompt else self._client, self._id, self._unwritten)
+            log_metrics(self._client, self._id, self._unwritten)
             self._unwritten = RunValues()
 
 

@@ -23,6 +23,7 @@ from bakeoff.pipeline.model.training_record import TrainingRecord
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.tracking.addresses import local_path
 from bakeoff.pipeline.tracking.interface import Figure, RunDescription
+from bakeoff.pipeline.tracking.limited_calls import MAX_TRANSFER_SECONDS
 from bakeoff.pipeline.tracking.store import MAX_TAG_LETTERS, Store
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def fetch_folder(store: Store, uri: str, temporary: str) -> Path:
     from mlflow.artifacts import download_artifacts
 
     receive = partial(download_artifacts, dst_path=temporary, tracking_uri=store.uri)
-    return Path(store.calls.call(receive, uri, folder=temporary))
+    return Path(store.calls.call(receive, uri, seconds=MAX_TRANSFER_SECONDS))
 
 
 @dataclass

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import shlex
-import shutil
 import sqlite3
-from contextlib import closing, suppress
+from contextlib import closing
 from functools import cache
-from importlib.metadata import version
 from multiprocessing import parent_process
 from pathlib import Path
-from tempfile import TemporaryDirectory, mkdtemp
+from tempfile import TemporaryDirectory
 from urllib.parse import quote, unquote, urlsplit
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.secrets import strip_secrets
 from bakeoff.pipeline.text.terminal import show_in_line
-from bakeoff.pipeline.text.words import expand_home
 from bakeoff.pipeline.tracking.mlflow_tables import (
     ADDRESS_COLUMNS,
     STORE_TABLES,
     TABLE_WITH_TRIGGERS,
-    VERSION_TABLE,
     create_tables,
-    read_schemas,
+    list_expected_tables,
 )
 
 SQLITE_PREFIX = "sqlite:///"
@@ -33,13 +28,8 @@ ESCAPED_SIGNS = "%?"
 """The signs of a path that have a meaning in a URI of SQLAlchemy."""
 ESCAPED_ROOT = "%2F"
 """The beginning of an absolute path with escapes."""
-LOCKS = Path("/proc/locks")
-"""The locks known to the Linux kernel: number, kind, mode, access, process, device:inode, first and last byte."""
-WRITE_ACCESS = "WRITE"
-FIELD_COUNT = 8
 SUFFIXES = ("", "-shm", "-wal", "-journal")
-"""SQLite locks bytes of the database or, with a write-ahead log, of the file of shared memory beside it."""
-MAX_SHOWN_TABLES = 3
+"""The files of a database."""
 LOCAL_SCHEMES = ("", "file", "models", "runs", "mlflow-artifacts")
 """Of addresses that lead to a folder of this machine, or name what the store itself has; none of them needs a host."""
 
@@ -81,24 +71,6 @@ def find_file(uri: str) -> Path | None:
     return sqlite_path(uri) if uri.startswith(SQLITE_PREFIX) else None
 
 
-def read_given_path(given: str) -> Path:
-    """Return the file that a user names, by its path or by a URI.
-
-    Parameters
-    ----------
-    given : str
-        A path is taken as it is. The escapes of a URI are read as SQLAlchemy does, unless there are folders of the
-        names as they are spelled: who writes ``sqlite:///$PWD/mlflow.db`` escapes nothing.
-    """
-    if not given.startswith(SQLITE_PREFIX):
-        return expand_home(given)
-    spelled = expand_home(sqlite_path(given))
-    is_escaped = given != sqlite_uri(spelled) and any(
-        "%" in place.name and not place.exists() for place in (spelled, *spelled.parents)
-    )
-    return Path(unquote(str(spelled))) if is_escaped else spelled
-
-
 @cache
 def _has_escapes() -> bool:
     """Whether SQLAlchemy reads escapes in the path of a database, as it does since version 2.1."""
@@ -135,48 +107,15 @@ def create_sqlite(path: Path) -> bool:
         raise UserError(f"tracking.uri: {str(path)!r} cannot be created: {error}") from error
     if not path.is_file():
         raise UserError(f"tracking.uri: {str(path)!r} is not a regular file; name another one.")
-    if not is_writable(path):
-        raise UserError(f"tracking.uri: {str(path)!r} cannot be written; change its permissions or name another file.")
+    # SQLite also writes its log into the folder.
+    if not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
+        raise UserError(
+            f"tracking.uri: {str(path)!r} cannot be written; change its permissions, or name a copy of its folder."
+        )
     # The parent process has already checked.
     if parent_process() is None:
         require_store(path)
     return False
-
-
-def is_writable(path: Path) -> bool:
-    """Return whether a database can be written; SQLite also writes its log into the folder."""
-    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
-
-
-def copy_for_reading(path: Path) -> Path:
-    """Return a copy of a database that cannot be written, which lasts as long as this process.
-
-    SQLite opens a file with a write-ahead log only if it may write beside it, and MLflow opens none for reading only.
-
-    Raises
-    ------
-    UserError
-        It cannot be read, or is not a store.
-    """
-    require_store(path)
-    folder = Path(mkdtemp(prefix="bakeoff-store-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    copy = folder / path.name
-    address = path.absolute().as_uri()
-    # Without a log, the file can be read as it is.
-    for options in ("mode=ro", "mode=ro&immutable=1"):
-        try:
-            _copy_database(f"{address}?{options}", copy)
-        except sqlite3.OperationalError as error:
-            reason = error
-        else:
-            return copy
-    raise UserError(f"tracking.uri: {str(path)!r} cannot be read: {reason}.")
-
-
-def _copy_database(address: str, copy: Path) -> None:
-    with closing(sqlite3.connect(address, uri=True)) as source, closing(sqlite3.connect(copy)) as target:
-        source.backup(target)
 
 
 def require_store(path: Path) -> None:
@@ -204,8 +143,6 @@ def _require_tables(database: sqlite3.Connection, path: Path) -> None:
     try:
         query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
         tables = [name for (name,) in database.execute(query)]
-        query = f"SELECT version_num FROM {VERSION_TABLE}"
-        revisions = [str(name) for (name,) in database.execute(query)] if VERSION_TABLE in tables else []
     except sqlite3.OperationalError:  # it is locked, and so it is a database
         return
     except sqlite3.DatabaseError:
@@ -213,26 +150,17 @@ def _require_tables(database: sqlite3.Connection, path: Path) -> None:
     if not tables:
         raise UserError(f"{shown} is a SQLite file without tables; delete it, or name another file.")
     if not STORE_TABLES.issubset(tables):
-        n_more = len(tables) - MAX_SHOWN_TABLES
-        some = ", ".join(tables[:MAX_SHOWN_TABLES]) + (f" and {n_more} more" if n_more > 0 else "")
         raise UserError(
-            f"{shown} belongs to another program: it has the tables {some}, and none of MLflow's; name another file, "
-            "so that MLflow's tables are not made in this one."
+            f"{shown} belongs to another program: it has the table {tables[0]}, and none of MLflow's; name another "
+            "file, so that MLflow's tables are not made in this one."
         )
-    newest, known = read_schemas()
-    # A version that names its schemas in another way decides by itself.
-    if not newest or revisions == [newest]:
-        return
-    if known.issuperset(revisions):
+    missing = list_expected_tables().difference(tables)
+    if missing:
         command = shlex.join(["mlflow", "db", "upgrade", f"sqlite:///{path}"])
         raise UserError(
-            f"{shown} was written by an earlier version of MLflow, and using it would change its tables; copy the "
-            f"file, and then run: {command}"
+            f"{shown} was written by another version of MLflow, and using it would change its tables: it has no "
+            f"{min(missing)}; copy the file, and then run: {command}"
         )
-    raise UserError(
-        f"{shown} was written by a later version of MLflow than the one that is installed ({version('mlflow')}); "
-        "install that version, or name another file."
-    )
 
 
 def _require_local_addresses(database: sqlite3.Connection, path: Path) -> None:
@@ -261,32 +189,3 @@ def _is_local(address: str) -> bool:
         return False
     has_host = parts.netloc not in (("", "localhost") if parts.scheme == "file" else ("",))
     return parts.scheme in LOCAL_SCHEMES and not has_host
-
-
-def describe_holders(path: Path) -> str:
-    """Return the processes that lock a SQLite file for writing, such as ``process 41 (python)``; empty if unknown.
-
-    The file is not opened: closing it would release the locks that this process holds on it.
-
-    Parameters
-    ----------
-    path : Path
-    """
-    inodes: set[str] = set()
-    for suffix in SUFFIXES:
-        with suppress(OSError):
-            inodes.add(str(Path(f"{path}{suffix}").stat().st_ino))
-    holders: set[int] = set()
-    with suppress(OSError):
-        for line in LOCKS.read_text().splitlines():
-            fields = line.split()
-            is_write = len(fields) == FIELD_COUNT and fields[3] == WRITE_ACCESS
-            if is_write and fields[5].rpartition(":")[2] in inodes:
-                holders.add(int(fields[4]))
-    shown = []
-    for pid in sorted(holders - {os.getpid()}):
-        name = ""
-        with suppress(OSError):  # its arguments are not read, because they may hold a secret
-            name = f" ({Path(f'/proc/{pid}/comm').read_text().strip()})"
-        shown.append(f"process {pid}{name}")
-    return ", ".join(shown)

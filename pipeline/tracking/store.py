@@ -6,9 +6,7 @@ be read is left out, with a message, and does not prevent others from being comp
 
 from __future__ import annotations
 
-import json
 import logging
-import math
 import os
 import re
 import sys
@@ -18,24 +16,21 @@ from functools import cache, partial
 from itertools import islice
 from multiprocessing import parent_process
 from pathlib import Path
-from types import UnionType
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.pipeline.errors import StoreError, UserError, did_you_mean
 from bakeoff.pipeline.stages.dataset.table import GUESSED_TAG
-from bakeoff.pipeline.text.secrets import expand_address, find_secrets
-from bakeoff.pipeline.text.words import count_nouns
+from bakeoff.pipeline.text.secrets import expand_address, find_secrets, hide_secrets
+from bakeoff.pipeline.text.words import count_nouns, expand_home
 from bakeoff.pipeline.tracking.addresses import anchor_addresses
-from bakeoff.pipeline.tracking.limited_calls import LimitedCalls, limit_client, require_answer
+from bakeoff.pipeline.tracking.limited_calls import LimitedCalls, limit_client
 from bakeoff.pipeline.tracking.mlflow_tables import ARTIFACTS_FOLDER, LOCAL_FOLDERS
 from bakeoff.pipeline.tracking.sqlite_file import (
     SQLITE_PREFIX,
     SUFFIXES,
-    copy_for_reading,
     create_sqlite,
     find_file,
-    is_writable,
-    read_given_path,
+    sqlite_path,
     sqlite_uri,
 )
 
@@ -64,12 +59,40 @@ NOISY_LOGGERS = ("sqlalchemy.pool", "urllib3.connectionpool", "alembic")
 MAX_TAG_LETTERS = 8000
 """MLflow cuts longer tags."""
 MAX_SHOWN_RUNS = 3
-MAX_SHOWN_LETTERS = 40
-MAX_PROCESS_ID = 2**31 - 1
 CONTROL_SIGNS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]+")
 """Signs that end a line, move the cursor of a terminal, or turn the direction of a text."""
-Form = Callable[[str], bool]
-PARAM_FORMS: Mapping[str, Form] = {"seed": lambda value: isinstance(int(value), int)}
+TEXT = r'"(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u[0-9a-f]{4})*"'
+NUMBER = r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?"
+LIST_OF_TEXTS = rf"\[(?:{TEXT}(?:, {TEXT})*)?\]|\[.{{{MAX_TAG_LETTERS - 1}}}"
+"""A list that was cut is known as such to each reader."""
+PLAIN = r"[^'\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]*"
+"""A text that is allowed in an MLflow query."""
+
+
+def _write_mapping(value: str) -> str:
+    """Return the pattern of a JSON object whose values have a pattern."""
+    pair = f"{TEXT}: (?:{value})"
+    return rf"\{{(?:{pair}(?:, {pair})*)?\}}"
+
+
+FORMS: Mapping[str, Mapping[str, str]] = {
+    "tag": {
+        "config_hash": PLAIN,
+        "dataset_digest": PLAIN,
+        "splits_digest": PLAIN,
+        "pid": r"[1-9]\d{0,8}",
+        "heartbeat": r"\d{1,12}(?:\.\d+)?",
+        "overrides": LIST_OF_TEXTS,
+        "versions": _write_mapping(TEXT),
+        "threads": _write_mapping(NUMBER),
+        "rows_per_fold": _write_mapping(NUMBER),
+        "audit_warnings": LIST_OF_TEXTS,
+        "looks": r"\d{1,9}",
+        GUESSED_TAG: _write_mapping(f"{TEXT}|{NUMBER}|true|false|null"),
+    },
+    "param": {"seed": r"-?\d{1,20}"},
+}
+"""The patterns of the tags and params that bakeoff reads again."""
 
 
 @dataclass(frozen=True)
@@ -86,8 +109,6 @@ class Store:
         Each call ends within a limit of time.
     calls : LimitedCalls
         The limits, for calls that are not those of the client.
-    is_copy : bool
-        Whether it is a copy of a store that cannot be written, so that nothing written to it would last.
     is_new : bool
         Whether opening it has created it, so that it held no runs then.
     """
@@ -96,7 +117,6 @@ class Store:
     experiment_id: str
     client: MlflowClient
     calls: LimitedCalls
-    is_copy: bool = False
     is_new: bool = False
 
     @property
@@ -136,7 +156,7 @@ def store_uri(given: str | None) -> str:
         # The password would become a part of the name of the file.
         raise UserError(f"tracking.uri={uri!r}: a SQLite file takes no password; leave out what follows the name.")
     if is_file:
-        path = read_given_path(uri).absolute()
+        path = expand_home(sqlite_path(uri)).absolute()
         if ".." in path.parts:  # it would lead nowhere once the folder before them is gone
             path = path.resolve()
         if path.is_dir():
@@ -175,7 +195,7 @@ def list_store_paths(given: str | None) -> list[Path]:
     return [*files, *(database.parent / name for name in LOCAL_FOLDERS)]
 
 
-def open_store(given: str | None, experiment: str, create: bool = True, read_only: bool = False) -> Store:
+def open_store(given: str | None, experiment: str, create: bool = True) -> Store:
     """Open a store, and create what is missing.
 
     Parameters
@@ -186,8 +206,6 @@ def open_store(given: str | None, experiment: str, create: bool = True, read_onl
         Found by name, or created; the artifacts of a SQLite file are kept next to that file.
     create : bool
         Whether to create a SQLite file or an experiment that does not exist.
-    read_only : bool
-        Whether nothing will be written: a SQLite file that cannot be written is then read from a copy.
 
     Raises
     ------
@@ -198,29 +216,25 @@ def open_store(given: str | None, experiment: str, create: bool = True, read_onl
     quiet_mlflow()
     if not create and not store_exists(uri):
         raise UserError(f"tracking.uri: there is no store at {uri}; run an experiment first, or give tracking.uri=URI.")
-    is_copy = is_new = False
     file = find_file(uri)
-    if file is None:
-        require_answer(uri)
-    elif read_only and file.is_file() and not is_writable(file):
-        is_copy = True
-        copy = copy_for_reading(file)
-        anchor_addresses(copy, file.parent)
-        print(f"tracking: {file} cannot be written; a copy of it is read.", file=sys.stderr)
-        uri = sqlite_uri(copy)
-    else:
-        is_new = prepare_file(file)
+    is_new = file is not None and prepare_file(file)
     from mlflow import MlflowClient
     from mlflow.exceptions import MlflowException
 
+    shown = f"tracking.uri={hide_secrets(uri)!r}"
     try:
         calls = LimitedCalls(uri)
-        client = limit_client(MlflowClient(tracking_uri=uri), calls)
-        return Store(uri, _open_experiment(client, uri, experiment, create), client, calls, is_copy, is_new)
+        client = limit_client(calls.call(MlflowClient, tracking_uri=uri), calls)
+        return Store(uri, _open_experiment(client, uri, experiment, create), client, calls, is_new)
     except StoreError as error:
-        raise UserError(str(error)) from error
+        raise UserError(f"{error} Or keep no runs, with tracking=none.") from error
+    except ImportError as error:
+        raise UserError(
+            f"{shown} needs a database driver that is not installed: {error.name}; for PostgreSQL: pip install "
+            '"psycopg[binary]".'
+        ) from error
     except (MlflowException, OSError) as error:
-        raise UserError(f"tracking.uri={uri!r} cannot be used: {str(error).splitlines()[0]}") from error
+        raise UserError(f"{shown} cannot be used: {str(error).splitlines()[0]}") from error
 
 
 def prepare_file(path: Path) -> bool:
@@ -325,17 +339,10 @@ def find_fault(run: Any) -> str:
     ----------
     run : mlflow.entities.Run
     """
-    for kind, forms, values in (("tag", TAG_FORMS, run.data.tags), ("param", PARAM_FORMS, run.data.params)):
-        for key, is_form in forms.items():
-            value = str(values.get(key, ""))
-            try:
-                has_form = key not in values or is_form(value)
-            except (ValueError, RecursionError, OverflowError):
-                has_form = False
-            if not has_form:
-                text = tidy_name(value)
-                shown = text if len(text) <= MAX_SHOWN_LETTERS else f"{text[:MAX_SHOWN_LETTERS]}…"
-                return f"its {kind} {key}={shown!r}"
+    for kind, values in (("tag", run.data.tags), ("param", run.data.params)):
+        for key, form in FORMS[kind].items():
+            if key in values and not re.fullmatch(form, values[key]):
+                return f"its {kind} {key}"
     return ""
 
 
@@ -347,10 +354,10 @@ def leave_out_faulty(runs: Sequence[Any]) -> list[Any]:
     runs : sequence of mlflow.entities.Run
     """
     faults = {str(run.info.run_id): find_fault(run) for run in runs}
-    left_out = {run_id: fault for run_id, fault in faults.items() if fault}
+    left_out = [run_id for run_id, fault in faults.items() if fault]
     # Workers read the runs that the process which started them has read.
     if left_out and parent_process() is None:
-        _say_left_out(tuple(left_out.items()))
+        _report_left_out(tuple(left_out), faults[left_out[0]])
     return [run for run in runs if not faults[str(run.info.run_id)]]
 
 
@@ -366,50 +373,12 @@ def tidy_name(text: str) -> str:
 
 
 @cache
-def _say_left_out(faults: tuple[tuple[str, str], ...]) -> None:
+def _report_left_out(run_ids: tuple[str, ...], fault: str) -> None:
     """Print the runs that are left out, once per process."""
-    ids = [run_id for run_id, _ in faults]
-    shown = ", ".join(ids[:MAX_SHOWN_RUNS]) + (", …" if len(ids) > MAX_SHOWN_RUNS else "")
-    runs = count_nouns(len(ids), "run is", "runs are")
+    shown = ", ".join(run_ids[:MAX_SHOWN_RUNS]) + (", …" if len(run_ids) > MAX_SHOWN_RUNS else "")
+    runs = count_nouns(len(run_ids), "run is", "runs are")
     print(
-        f"tracking: {runs} left out, because bakeoff did not write {faults[0][1]}: {shown}; `bakeoff rm RUN` deletes "
-        "such a run.",
+        f"tracking: {runs} left out, because bakeoff did not write {fault}: {shown}; `bakeoff rm RUN` deletes such a "
+        "run.",
         file=sys.stderr,
     )
-
-
-def _is_plain(value: str) -> bool:
-    """Whether a text is allowed in an MLflow query."""
-    return "'" not in value and not CONTROL_SIGNS.search(value)
-
-
-def _is_mapping(value: str, kinds: type | UnionType = object) -> bool:
-    items = json.loads(value)
-    return isinstance(items, dict) and all(isinstance(item, kinds) for item in items.values())
-
-
-def _is_mapping_of_numbers(value: str) -> bool:
-    return _is_mapping(value, int | float)
-
-
-def _is_list_of_texts(value: str) -> bool:
-    if len(value) >= MAX_TAG_LETTERS:  # it was cut, which each reader knows
-        return value.startswith("[")
-    items = json.loads(value)
-    return isinstance(items, list) and all(isinstance(item, str) for item in items)
-
-
-TAG_FORMS: Mapping[str, Form] = {
-    "config_hash": _is_plain,
-    "dataset_digest": _is_plain,
-    "splits_digest": _is_plain,
-    "pid": lambda value: 0 < int(value) <= MAX_PROCESS_ID,
-    "heartbeat": lambda value: math.isfinite(float(value)),
-    "overrides": _is_list_of_texts,
-    "versions": _is_mapping,
-    "threads": _is_mapping_of_numbers,
-    "rows_per_fold": _is_mapping_of_numbers,
-    "audit_warnings": _is_list_of_texts,
-    "looks": lambda value: int(value) >= 0,
-    GUESSED_TAG: _is_mapping,
-}

@@ -26,7 +26,7 @@ def read_addresses(database: Path) -> list[str]:
     with closing(sqlite3.connect(database)) as opened:
         for table, column in ADDRESS_COLUMNS:
             found += [text for (text,) in opened.execute(f"SELECT {column} FROM {table}")]
-    return [text for text in found if text and not text.endswith(("/Default", "mlruns/0"))]
+    return [text for text in found if text and not text.endswith("/0")]
 
 
 def list_files(folder: Path) -> set[Path]:
@@ -84,16 +84,6 @@ def test_every_verb_finds_the_files_of_a_moved_store(moved: Path) -> None:
     assert not (moved.parent / "first place").exists()
     addresses = read_addresses(moved / "outputs" / "mlflow.db")
     assert all(address.startswith(f"{moved.as_uri()}/outputs/") for address in addresses)
-
-
-def test_a_table_of_python_is_found_from_any_folder_after_a_move(moved: Path, bakeoff: Bakeoff) -> None:
-    store = f"tracking.uri={moved}/outputs/mlflow.db"
-    with closing(sqlite3.connect(moved / "outputs" / "mlflow.db")) as database:
-        query = "SELECT run_uuid FROM params WHERE key = 'learner' AND value = 'majority'"
-        (run_id,) = database.execute(query).fetchone()
-    answer = bakeoff("replay", run_id, store)
-    assert answer.status == 0, answer.err
-    assert "identical: " in answer.out
 
 
 def test_a_copy_is_a_store_of_its_own(made: Path, tmp_path: Path) -> None:
@@ -189,13 +179,12 @@ def test_a_folder_of_a_study_may_have_any_name(tmp_path: Path) -> None:
     assert (folder / "outputs" / "optuna.db").is_file()
 
 
-def test_a_uri_names_the_folder_as_it_is_spelled_or_escaped(tmp_path: Path) -> None:
+def test_a_uri_names_the_folder_as_it_is_spelled(tmp_path: Path) -> None:
     folder = tmp_path / "a%20b"
     folder.mkdir()
     uri = store_uri(str(folder / "mlflow.db"))
     assert store_uri(uri) == uri
     assert store_uri(f"sqlite:///{folder}/mlflow.db") == uri
-    assert store_uri(f"sqlite:///{tmp_path}/c%20d/mlflow.db") == f"sqlite:///{tmp_path}/c d/mlflow.db"
 
 
 def test_an_address_needs_no_folder_that_a_relative_path_passes(bakeoff: Bakeoff) -> None:
@@ -210,5 +199,5 @@ def test_an_address_needs_no_folder_that_a_relative_path_passes(bakeoff: Bakeoff
 
 def test_the_experiment_that_every_store_has_writes_beside_it_as_well(bakeoff: Bakeoff) -> None:
     assert bakeoff(*WORDS, "tracking.experiment=Default").status == 0
-    assert any((bakeoff.folder / "outputs" / "artifacts" / "Default").rglob("model.skops"))
+    assert any((bakeoff.folder / "outputs" / "artifacts" / "0").rglob("model.skops"))
     assert not (bakeoff.folder / "mlruns").exists()

@@ -7,6 +7,7 @@ import json
 import shutil
 import sys
 from collections.abc import Iterator
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from bakeoff.pipeline.model.training_record import TRAINING_FILE, make_training_
 from bakeoff.pipeline.stages.dataset import load_bundled
 from bakeoff.pipeline.tracking import provenance
 from bakeoff.pipeline.tracking.loading import load_model
-from bakeoff.pipeline.tracking.models import log_run_model
+from bakeoff.pipeline.tracking.models import add_run_model, save_model
 from bakeoff.pipeline.tracking.registry import parse_model_name, register_version
 from bakeoff.pipeline.tracking.store import Store, open_store
 
@@ -55,7 +56,7 @@ def add_model(store: Store, learner: Any = None, trust: tuple[str, ...] = ()) ->
     fitted = fit_model(built, built.make_splits().folds[0])
     run_id = str(store.client.create_run(store.experiment_id).info.run_id)
     record = make_training_record(built, fitted, run_id=run_id, versions=provenance.read_versions())
-    model_id = log_run_model(store, fitted.predictor, record, trust)
+    model_id = add_run_model(store, run_id, partial(save_model, fitted.predictor, training=record, trust=trust))
     store.client.set_terminated(run_id)
     return run_id, Path(store.client.get_logged_model(model_id).artifact_location.removeprefix("file://"))
 

@@ -27,7 +27,7 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.done_jobs import Claims
 from bakeoff.pipeline.tracking.mlflow_tables import ADDRESS_COLUMNS
 from bakeoff.pipeline.tracking.sqlite_file import create_sqlite
-from bakeoff.pipeline.tracking.store import TAG_FORMS, Store, find_fault, open_store, tidy_name
+from bakeoff.pipeline.tracking.store import FORMS, find_fault, open_store, tidy_name
 
 MALFORMED = {
     "pid": "12 and a half", "pid ": "-1", "pid  ": str(10**30), "heartbeat": "yesterday", "heartbeat ": "nan",
@@ -61,12 +61,6 @@ def write_other_tables(path: Path) -> None:
     with closing(sqlite3.connect(path)) as database:
         database.execute("CREATE TABLE customers (name TEXT)")
         database.execute("INSERT INTO customers VALUES ('Ada')")
-        database.commit()
-
-
-def change_schema(path: Path, revision: str) -> None:
-    with closing(sqlite3.connect(path)) as database:
-        database.execute("UPDATE alembic_version SET version_num = ?", (revision,))
         database.commit()
 
 
@@ -106,7 +100,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Shared:
 def test_a_malformed_tag_is_named(key: str, shared: Shared) -> None:
     found = [run for run in shared.runs if run.data.tags.get(key.strip()) == MALFORMED[key]]
     assert len(found) == 3
-    assert all(find_fault(run).startswith(f"its tag {key.strip()}=") for run in found)
+    assert all(find_fault(run).startswith(f"its tag {key.strip()}") for run in found)
 
 
 def test_a_run_of_ours_has_no_fault(shared: Shared) -> None:
@@ -128,7 +122,7 @@ def test_runs_that_are_left_out_are_said_in_a_line(shared: Shared) -> None:
 
 
 def test_a_malformed_run_is_refused_by_its_id_and_can_be_deleted(shared: Shared) -> None:
-    assert "bakeoff did not write its tag pid='-1'" in shared.by_id.err
+    assert "bakeoff did not write its tag pid" in shared.by_id.err
     assert shared.by_id.status == 2
     assert shared.removed.status == 0, shared.removed.err
 
@@ -144,7 +138,7 @@ def test_the_tables_of_another_program_are_left_alone(bakeoff: Bakeoff) -> None:
     for words in (("dataset=iris", "learner=majority"), ("serve", "latest"), ("list", "models")):
         answer = bakeoff(*words, f"tracking.uri=sqlite:///{path}")
         assert answer.status == 2
-        assert "belongs to another program: it has the tables customers, and none of MLflow's" in answer.err
+        assert "belongs to another program: it has the table customers, and none of MLflow's" in answer.err
     assert path.read_bytes() == before
     assert list_tables(path) == ["customers"]
 
@@ -233,24 +227,15 @@ def test_an_address_without_a_server_is_none(address: str, tmp_path: Path) -> No
     assert open_store(str(path), "bakeoff").experiment_id
 
 
-@pytest.mark.parametrize(
-    ("revision", "message"),
-    [
-        ("451aebb31d03", "written by an earlier version of MLflow"),
-        ("ffffffffffff", "written by a later version of MLflow than the one that is installed"),
-    ],
-)
-def test_tables_of_another_version_are_not_changed(revision: str, message: str, bakeoff: Bakeoff) -> None:
+def test_tables_of_another_version_are_not_changed(bakeoff: Bakeoff) -> None:
     path = bakeoff.folder / "runs.db"
     open_store(str(path), "bakeoff")
-    change_schema(path, revision)
     with closing(sqlite3.connect(path)) as database:
         database.execute("DROP TABLE logged_models")  # MLflow would make what is missing
     before = list_tables(path)
     answer = bakeoff("explain", "latest", f"tracking.uri={path}")
-    assert (answer.status, message in answer.err) == (2, True)
-    if "earlier" in message:
-        assert f"mlflow db upgrade sqlite:///{path}" in answer.err
+    assert answer.status == 2
+    assert f"mlflow db upgrade sqlite:///{path}" in answer.err
     assert list_tables(path) == before
 
 
@@ -271,26 +256,6 @@ def test_what_is_no_store_is_refused(kind: str, tmp_path: Path) -> None:
             open_store(str(path), "bakeoff", create=create)
     assert (path.read_bytes() if path.is_file() else b"") == before
     assert {file.name for file in tmp_path.iterdir()} == {"runs.db"}
-
-
-def test_a_store_that_cannot_be_written_is_read_and_no_run_is_written(
-    bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = bakeoff.folder / "outputs" / "mlflow.db"
-    assert bakeoff("dataset=iris", "learner=majority").status == 0
-    names = "sepal length (cm),sepal width (cm),petal length (cm),petal width (cm)"
-    (bakeoff.folder / "rows.csv").write_text(f"{names}\n1,2,3,4\n")
-    before = path.read_bytes()
-    # Root may write everything.
-    for module in ("store", "sqlite_file"):
-        monkeypatch.setattr(f"bakeoff.pipeline.tracking.{module}.is_writable", lambda path: False)
-    for words in (("list", "models"), ("predict", "latest", "rows.csv", "output=answers.csv")):
-        answer = bakeoff(*words)
-        assert answer.status == 0, answer.err
-        assert f"{path} cannot be written; a copy of it is read" in answer.err
-    refused = bakeoff("dataset=iris", "learner=majority")
-    assert (refused.status, "cannot be written; change its permissions" in refused.err) == (2, True)
-    assert path.read_bytes() == before
 
 
 def test_claims_follow_no_link(tmp_path: Path) -> None:
@@ -326,14 +291,7 @@ def test_a_lock_follows_no_link(tmp_path: Path) -> None:
     assert victim.read_text() == "precious"
 
 
-def test_a_store_has_no_copy_where_it_can_be_written(tmp_path: Path) -> None:
-    uri = f"sqlite:///{tmp_path}/mlflow.db"
-    open_store(uri, "bakeoff")
-    store: Store = open_store(uri, "bakeoff", create=False, read_only=True)
-    assert (store.uri, store.is_copy) == (uri, False)
-
-
-@given(st.dictionaries(st.sampled_from(sorted(TAG_FORMS)), TAG_VALUES))
+@given(st.dictionaries(st.sampled_from(sorted(FORMS["tag"])), TAG_VALUES))
 def test_whatever_the_tags_are_a_run_is_left_out_or_can_be_read(tags: dict[str, str]) -> None:
     info = SimpleNamespace(run_id="a", run_name="a", start_time=1, status="RUNNING", lifecycle_stage="active")
     run = SimpleNamespace(info=info, data=SimpleNamespace(tags=tags, params={}, metrics={}))
