@@ -40,7 +40,8 @@ def write(uri: str, runs: int, begin: Barrier, end: Barrier) -> None:
     from bakeoff.pipeline.stages.pruning import NoPruning
     from bakeoff.pipeline.stages.splitting import KFold
     from bakeoff.pipeline.stages.tuning import NoTuning
-    from bakeoff.pipeline.tracking import MLflowTracker, RunDescription
+    from bakeoff.pipeline.tracking import RunDescription
+    from bakeoff.pipeline.tracking.run import MLflowTracker
 
     dataset, learner = load_bundled("iris"), KNeighborsClassifier()
     metrics = scoring.choose_metrics(None, dataset.task, learner)

@@ -17,7 +17,7 @@ from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.stages.splitting import Splits
-from bakeoff.pipeline.tracking.interface import Figure
+from bakeoff.pipeline.tracking import Figure
 
 EXPERIMENT_CHECKS: tuple[Callable[[Experiment], None], ...] = (
     learner.check_seed,

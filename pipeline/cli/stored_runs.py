@@ -38,8 +38,8 @@ def replay_stored_runs(request: ReplayRequest) -> int:
     # Before pandas: skops searches all loaded modules for each function of scipy.special.
     import scipy.special  # noqa: F401
 
-    from bakeoff.pipeline.replay.replay_report import IDENTICAL, REFUSED
-    from bakeoff.pipeline.replay.replay_sweep import replay_runs
+    from bakeoff.pipeline.replay.differences import IDENTICAL, REFUSED
+    from bakeoff.pipeline.replay.replay import replay_runs
     from bakeoff.pipeline.tables.output_file import replace_file
 
     reports = []

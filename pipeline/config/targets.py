@@ -50,6 +50,7 @@ OWN_MODULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "bakeoff.learners": ("learner", ESTIMATOR_KEYS),
     "bakeoff.pipeline.audit": ("audit", ("audit",)),
     "bakeoff.pipeline.tracking": ("tracking", ("tracking",)),
+    "bakeoff.pipeline.tracking.run": ("tracking", ("tracking",)),
     f"{STAGES}.splitting": ("evaluation", ("evaluation",)),
     **{f"{STAGES}.{name}": (name, (name,)) for name in SAME_NAME},
 }

@@ -17,7 +17,7 @@ from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.experiment import FoldResult
 from bakeoff.pipeline.experiment.builder import PartCache
 from bakeoff.pipeline.parts.part_file import PartFile
-from bakeoff.pipeline.replay.differences import compare_metrics, compare_models, measure_repeat
+from bakeoff.pipeline.replay.differences import compare_models, compare_values, measure_repeat, write_scores
 from bakeoff.pipeline.stages.scoring import SCORING_KEYS
 from bakeoff.pipeline.sweep.job import JobResult, PreparedJob, execute_job, prepare_job
 from bakeoff.pipeline.tracking import NoTracker
@@ -137,9 +137,10 @@ def describe_difference(first: TrialRun, second: TrialRun) -> str:
         return "the dataset differs when it is loaded again, so that runs cannot be compared; draw from a fixed seed"
     if first.prepared.splits.digest() != second.prepared.splits.digest():
         return "the same seed gives other splits; draw from numpy.random.default_rng(seed) alone"
-    scores, again = (measure_repeat(experiment, run.result.folds, run.result.model) for run in (first, second))
+    repeats = [measure_repeat(experiment, run.result.folds, run.result.model) for run in (first, second)]
+    scores, again = map(write_scores, repeats)
     model, other = (run.result.model.predictor for run in (first, second))
-    comparisons = (compare_metrics(scores, again), compare_models(model, other, experiment.dataset))
+    comparisons = (compare_values("scores", scores, again), compare_models(model, other, experiment.dataset))
     differences = [difference for comparison in comparisons for difference in comparison.differences]
     if not differences:
         return ""

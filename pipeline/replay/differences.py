@@ -1,15 +1,16 @@
 """The results of a repeat compared with the stored ones: every score of every fold, every table, every prediction.
 
-Times are left out: they are the only results that no repeat can have again.
+Values are compared as the shortest texts that read as the same number, so that one bit makes a difference. Times are
+left out: they are the only results that no repeat can have again.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from io import StringIO
-from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,26 +20,49 @@ import numpy as np
 from bakeoff.pipeline.card import report
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.stages.dataset import Dataset
+from bakeoff.pipeline.tables.table import make_table
+from bakeoff.pipeline.tables.terminal import align_lines
+from bakeoff.pipeline.text.words import join_words
 from bakeoff.pipeline.tracking.stored_runs import TABLES, Place
 
 TIME_PREFIXES = ("time/", "fold/time/")
 TIME_COLUMNS = ("fit_seconds",)
+OUTPUTS = ("predict", "predict_proba", "decision_function")
 MISSING = "nothing"
 """Written in place of a value that is not there."""
+UNKNOWN = "not recorded"
+DECISIVE_TAGS = {
+    "dataset_digest": "data",
+    "splits_digest": "splits",
+    "code_hash": "code of the learner and the pipeline",
+    "blas": "BLAS",
+    "threads": "threads",
+    "mlflow.source.git.commit": "commit",
+    "git_dirty": "files that differ from the commit",
+    "host": "machine",
+}
+"""Tags of a run that may explain a difference, and their names in words."""
+IDENTICAL = "identical"
+DIFFERENT = "differs"
+REFUSED = "refused"
+MAX_DIFFERENCES_SHOWN = 12
+"""Differences in a report of one run on the screen; the JSON file contains all of them."""
+
+Values = Mapping[tuple[str, str], str]
+"""(name, place) -> value; the place is the fold, the step, the line or the row."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A value that the repeat does not share with the stored run.
+    """A value that the repeat does not share with the stored run, at full precision.
 
     Attributes
     ----------
     name : str
-        A metric, a column of a table, or an output of the model.
+        A metric, a column of a table, an output of the model, or something that the run has recorded about itself.
     place : str
-        The fold, the step or the line; empty for a value that a run has once.
+        Empty for a value that a run has once.
     stored, now : str
-        The values at full precision.
     """
 
     name: str
@@ -49,26 +73,31 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Values of one kind, compared.
-
-    Attributes
-    ----------
-    what : str
-        What was compared, such as ``scores``.
-    n_values : int
-        The number of values.
-    differences : tuple of Difference
-    """
+    """Values of one kind, such as ``scores``, compared."""
 
     what: str
     n_values: int
     differences: tuple[Difference, ...]
 
 
+def compare_values(what: str, stored: Values, now: Values) -> Comparison:
+    """Compare values; one that only one of both has is a difference too.
+
+    Parameters
+    ----------
+    what : str
+        What the values are, in the plural.
+    stored, now : mapping of (str, str) to str
+    """
+    places = {**stored, **now}
+    pairs = [(*place, stored.get(place, MISSING), now.get(place, MISSING)) for place in places]
+    return Comparison(what, len(pairs), tuple(Difference(*pair) for pair in pairs if pair[2] != pair[3]))
+
+
 def measure_repeat(
     experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel | None
 ) -> dict[Place, float]:
-    """Return the numbers that would be stored for a repeat, by the name of the metric and the step.
+    """Return the numbers that would be stored for a repeat: (name, step) -> value.
 
     Parameters
     ----------
@@ -76,47 +105,26 @@ def measure_repeat(
     folds : sequence of FoldResult
     model : FittedModel or None
         None if the job failed or was stopped.
-
-    Returns
-    -------
-    dict of (str, int) to float
-        Times included, infinite values left out, as `MLflowRun` writes them.
     """
     values: dict[Place, float] = {}
     if folds:
-        for name, mean in report.summarize_folds(experiment, folds).items():
-            values[name, 0] = mean
+        values |= {(name, 0): mean for name, mean in report.summarize_folds(experiment, folds).items()}
     if len(folds) > 1:
         for fold in folds:
-            for name, value in report.measure_fold(fold).items():
-                values[f"fold/{name}", fold.number] = value
+            values |= {(f"fold/{name}", fold.number): value for name, value in report.measure_fold(fold).items()}
     if model is not None:
         for name, series in report.get_pruning_path(model).items():
-            values |= {(name, step): float(value) for step, value in enumerate(series)}
-    return {place: float(value) for place, value in values.items() if not np.isinf(value)}
+            values |= {(name, step): value for step, value in enumerate(series)}
+    return {place: value for place, value in values.items() if not np.isinf(value)}
 
 
-def compare_metrics(stored: Mapping[Place, float], now: Mapping[Place, float]) -> Comparison:
-    """Compare numbers bit by bit, times left out; NaN equals NaN.
-
-    Parameters
-    ----------
-    stored, now : mapping of (str, int) to float
-        (name, step) -> value.
-    """
-    n_values = 0
-    differences = []
-    # The places of both, because a value that only one of them has is a difference too.
-    for place in {**stored, **now}:
-        name, step = place
-        if name.startswith(TIME_PREFIXES):
-            continue
-        n_values += 1
-        then = stored.get(place)
-        value = now.get(place)
-        if not _is_same_number(then, value):
-            differences.append(Difference(name, _describe_step(name, step), _show(then), _show(value)))
-    return Comparison("scores", n_values, tuple(differences))
+def write_scores(values: Mapping[Place, float]) -> Values:
+    """Return numbers as values to compare, without times."""
+    return {
+        (name, _describe_step(name, step)): _write(value)
+        for (name, step), value in values.items()
+        if not name.startswith(TIME_PREFIXES)
+    }
 
 
 def _describe_step(name: str, step: int) -> str:
@@ -125,6 +133,10 @@ def _describe_step(name: str, step: int) -> str:
         return f"step {step}"
     is_series = "/" in name and not name.startswith(("pruning/", "threshold/"))
     return f"fold {step}" if is_series else ""
+
+
+def _write(number: float) -> str:
+    return repr(float(number) + 0.0)  # -0.0 equals 0.0, and a database may keep either
 
 
 def compare_tables(
@@ -144,7 +156,34 @@ def compare_tables(
         folder = Path(name)
         report.write_tables(folder, experiment, folds, model)
         written = {table: (folder / table).read_text() for table in TABLES if (folder / table).is_file()}
-    return [_compare_table(table, stored[table], written.get(table, "")) for table in TABLES if table in stored]
+    return [
+        compare_values(
+            f"cells of {table}", _read_cells(table, stored[table]), _read_cells(table, written.get(table, ""))
+        )
+        for table in TABLES
+        if table in stored
+    ]
+
+
+def _read_cells(table: str, text: str) -> Values:
+    """Return the cells of a table in CSV without times, by column and line."""
+    cells = {}
+    names: list[str] = []
+    for line, row in enumerate(csv.reader(StringIO(text, newline="")), start=1):
+        names = names or row
+        for position, cell in enumerate(row if line > 1 else []):
+            name = names[position] if position < len(names) else f"column {position + 1}"
+            if name not in TIME_COLUMNS:
+                cells[f"{table} {name}", f"line {line}"] = _settle_cell(cell)
+    return cells
+
+
+def _settle_cell(cell: str) -> str:
+    """Return a cell in one spelling: another version of pandas may spell the same number in another way."""
+    try:
+        return _write(float(cell))
+    except ValueError:
+        return cell
 
 
 def compare_models(stored: Any, repeated: Any, dataset: Dataset) -> Comparison:
@@ -155,77 +194,93 @@ def compare_models(stored: Any, repeated: Any, dataset: Dataset) -> Comparison:
     stored, repeated : estimator
         Fitted.
     dataset : Dataset
-        n rows.
     """
-    differences: list[Difference] = []
-    for method in ("predict", "predict_proba", "decision_function"):
-        if hasattr(stored, method) != hasattr(repeated, method):
-            presence = [str(hasattr(model, method)) for model in (stored, repeated)]
-            differences.append(Difference(f"has {method}", "", *presence))
-        elif hasattr(stored, method):
-            then = np.asarray(getattr(stored, method)(dataset.X))
-            now = np.asarray(getattr(repeated, method)(dataset.X))
-            differences += _compare_outputs(f"model.{method}", then, now)
-    return Comparison("predictions of its model", len(dataset.y), tuple(differences))
+    return compare_values("outputs of its model", _list_outputs(stored, dataset), _list_outputs(repeated, dataset))
 
 
-def _compare_outputs(name: str, stored: np.ndarray, now: np.ndarray) -> Iterator[Difference]:
-    """Yield the differences between two arrays whose first axis are rows, one for each row that differs."""
-    if stored.shape != now.shape:
-        yield Difference(name, "", f"shape {stored.shape}", f"shape {now.shape}")
-        return
-    is_equal = stored == now
-    # Only floats can be NaN, which does not equal itself; labels may be text.
-    if stored.dtype.kind == "f" and now.dtype.kind == "f":
-        is_equal |= np.isnan(stored) & np.isnan(now)
-    rows_equal = is_equal.reshape(len(is_equal), -1).all(axis=1)  # (n,)
-    for row in np.flatnonzero(~rows_equal):
-        yield Difference(name, f"row {row}", str(stored[row].tolist()), str(now[row].tolist()))
+def _list_outputs(model: Any, dataset: Dataset) -> Values:
+    return {
+        (f"model.{method}", f"row {row}"): str(output)
+        for method in OUTPUTS
+        if hasattr(model, method)
+        for row, output in enumerate(np.asarray(getattr(model, method)(dataset.X)).tolist())
+    }
 
 
-def _compare_table(table: str, stored: str, now: str) -> Comparison:
-    """Compare two tables cell by cell; a cell holds the shortest text that reads as the same number."""
-    stored_rows = _read_cells(stored)
-    rows = _read_cells(now)
-    names = stored_rows[0] if stored_rows else []
-    differences: list[Difference] = []
-    n_values = 0
-    no_cells: list[str] = []
-    for line, (stored_row, row) in enumerate(zip_longest(stored_rows, rows, fillvalue=no_cells), start=1):
-        for position, (then, cell) in enumerate(zip_longest(stored_row, row, fillvalue=MISSING)):
-            column = names[position] if position < len(names) else f"column {position + 1}"
-            if column in TIME_COLUMNS:
-                continue
-            n_values += line > 1
-            if not _is_same_cell(then, cell):
-                differences.append(Difference(f"{table} {column}", f"line {line}", then, cell))
-    return Comparison(f"cells of {table}", n_values, tuple(differences))
+def find_changes(stored: Mapping[str, str], repeated: Mapping[str, str]) -> tuple[Difference, ...]:
+    """Return what was different when the stored run was made, by the tags of both.
+
+    Parameters
+    ----------
+    stored : mapping of str to str
+        The tags of the stored run; outside a repository, for one, it has recorded no commit.
+    repeated : mapping of str to str
+        The tags that the replay would have.
+    """
+    then, now = (
+        {(name, ""): str(version) for name, version in json.loads(tags.get("versions", "{}")).items()}
+        | {(what, ""): tags.get(tag, UNKNOWN) for tag, what in DECISIVE_TAGS.items()}
+        for tags in (stored, repeated)
+    )
+    return compare_values("circumstances", then, now).differences
 
 
-def _read_cells(table: str) -> list[list[str]]:
-    return list(csv.reader(StringIO(table, newline="")))
+@dataclass(frozen=True)
+class ReplayReport:
+    """The result of the replay of a run.
+
+    Attributes
+    ----------
+    run_id, name : str
+    verdict : str
+        ``identical``, ``differs`` or ``refused``.
+    reason : str
+        Why it differs if that is not a number, or why it was refused.
+    comparisons : tuple of Comparison
+    changes : tuple of Difference
+        What was different when the stored run was made.
+    notes : tuple of str
+        What could not be compared.
+    """
+
+    run_id: str
+    name: str
+    verdict: str
+    reason: str = ""
+    comparisons: tuple[Comparison, ...] = ()
+    changes: tuple[Difference, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def summary(self) -> str:
+        """One line with the verdict and its basis."""
+        words = []
+        for each in self.comparisons:
+            count = f"{each.n_values}" if self.verdict == IDENTICAL else f"{len(each.differences)} of {each.n_values}"
+            words.append(f"{count} {each.what}")
+        return f"{self.verdict}: {self.reason or join_words(words) or 'there was nothing to compare'}"
+
+    def to_lines(self) -> list[str]:
+        """Return the report as lines of text."""
+        lines = [f"replay of {self.name} (run {self.run_id})", self.summary]
+        lines += [f"not compared: {note}" for note in self.notes]
+        if self.verdict == DIFFERENT:
+            differences = [each for comparison in self.comparisons for each in comparison.differences]
+            lines += _list_differences(differences[:MAX_DIFFERENCES_SHOWN])
+            n_hidden = len(differences) - MAX_DIFFERENCES_SHOWN
+            lines += [f"  and {n_hidden} more; output=FILE.json lists all of them"] * (n_hidden > 0)
+            if not self.changes:
+                lines.append("nothing that the run has recorded has changed since")
+        if self.changes:
+            lines += ["since the stored run, these have changed:", *_list_differences(self.changes)]
+        return lines
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the report as values for JSON, with every difference at full precision."""
+        return {"summary": self.summary, **asdict(self)}
 
 
-def _is_same_cell(stored: str, now: str) -> bool:
-    if stored == now:
-        return True
-    # Another version of pandas may spell the same number in another way.
-    try:
-        return _is_same_number(float(stored), float(now))
-    except ValueError:
-        return False
-
-
-def _is_same_number(stored: float | None, now: float | None) -> bool:
-    if stored is None or now is None:
-        return False
-    return stored == now or (np.isnan(stored) and np.isnan(now))
-
-
-def _show(value: float | None) -> str:
-    return MISSING if value is None else repr(float(value))
-
-
-def count_differences(comparisons: Sequence[Comparison]) -> int:
-    """Return the number of values that differ."""
-    return sum(len(comparison.differences) for comparison in comparisons)
+def _list_differences(differences: Sequence[Difference]) -> list[str]:
+    """Return differences as the lines of a table."""
+    rows = [[f"  {each.name}", each.place, each.stored, f"→ {each.now}"] for each in differences]
+    return align_lines(make_table("", [""] * 4, rows)) if rows else []

@@ -7,10 +7,8 @@ run (its rows, or any of its scores) is refused instead of being shown under its
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any
 
 from bakeoff.pipeline.card.report import SCORE_PREFIXES, summarize_folds
@@ -21,7 +19,7 @@ from bakeoff.pipeline.experiment.builder import PartCache, build_experiment, lea
 from bakeoff.pipeline.experiment.results import ShowProgress
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.tracking.store import Store
-from bakeoff.pipeline.tracking.stored_config import find_data, find_source, read_stored_config, require_trust
+from bakeoff.pipeline.tracking.stored_config import restore_config
 from bakeoff.pipeline.tracking.stored_runs import StoredRun, read_stored_runs
 
 SCORE_TOLERANCE = 1e-9
@@ -75,13 +73,8 @@ def load_run(store: Store, run_id: str, trust: Sequence[str], dataset_path: str 
             f"run {run_id} is {stored.status}: only a finished run can be fitted again; repeat it with "
             "`bakeoff rerun --failed`, or name another run."
         )
-    spec = read_stored_config(store, run_id)
-    require_trust(spec, run_id, trust)
+    spec = restore_config(store, run_id, trust, dataset_path)
     require_names({key: value for key, value in spec.items() if key != FIGURES_KEY}, "", trust)
-    _require_packages(run_id, spec.get("trust") or [])
-    spec["trust"] = list(trust)
-    source = find_source(store.client.get_run(run_id))
-    spec["dataset"] = find_data(spec["dataset"], run_id, source, dataset_path)
     experiment = build_experiment(spec, PartCache())
     _require_same_rows(stored, experiment)
     splits = experiment.make_splits()
@@ -107,17 +100,6 @@ def refit_run(run: LoadedRun, show_progress: ShowProgress) -> tuple[list[FoldRes
     # Scores are compared before the model is fitted, because a run that differs has no use for one.
     _require_same_scores(run, folds)
     return folds, fit_final_model(run.experiment, run.splits, folds[-1])
-
-
-def _require_packages(run_id: str, packages: Sequence[str]) -> None:
-    """Reject a run whose code is not here; without this, the message would be that a class does not exist."""
-    roots = {package: package.split(".")[0] for package in packages}
-    missing = [package for package, root in roots.items() if root not in sys.modules and find_spec(root) is None]
-    if missing:
-        raise UserError(
-            f"run {run_id} calls code of {', '.join(missing)}, which cannot be imported here; run the command in the "
-            "folder that holds it, or install it."
-        )
 
 
 def _require_same_rows(stored: StoredRun, experiment: Experiment) -> None:

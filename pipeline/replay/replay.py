@@ -1,4 +1,4 @@
-"""The replay of one run: rebuilt, repeated and compared."""
+"""The replay of stored runs: rebuilt, repeated and compared; nothing is stored."""
 
 from __future__ import annotations
 
@@ -14,87 +14,41 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.experiment.builder import PartCache
 from bakeoff.pipeline.replay.differences import (
-    Comparison,
-    compare_metrics,
-    compare_models,
-    compare_tables,
-    measure_repeat,
-)
-from bakeoff.pipeline.replay.replay_report import (
     DIFFERENT,
     IDENTICAL,
-    UNKNOWN,
-    Change,
+    REFUSED,
+    Comparison,
     ReplayReport,
+    compare_models,
+    compare_tables,
+    compare_values,
     find_changes,
-    find_verdict,
+    measure_repeat,
+    write_scores,
 )
 from bakeoff.pipeline.replay.request import ReplayRequest
-from bakeoff.pipeline.stages.dataset import Dataset
+from bakeoff.pipeline.stages.dataset.files import list_dataset_files
 from bakeoff.pipeline.sweep.job import ContinueRule, PreparedJob, always_continue, execute_job, prepare_job
+from bakeoff.pipeline.tables.output_file import require_output
+from bakeoff.pipeline.text.words import expand_home
 from bakeoff.pipeline.tracking import NoTracker
+from bakeoff.pipeline.tracking.find_run import find_run_id
 from bakeoff.pipeline.tracking.history import STOPPED_TAG
 from bakeoff.pipeline.tracking.loading import FoundModel, open_model
 from bakeoff.pipeline.tracking.provenance import find_thread_pools, list_tags
-from bakeoff.pipeline.tracking.store import MAX_TAG_LETTERS, Store
-from bakeoff.pipeline.tracking.stored_config import find_data, require_trust
-from bakeoff.pipeline.tracking.stored_runs import TABLES, RunRecord, read_run_record
+from bakeoff.pipeline.tracking.store import MAX_TAG_LETTERS, Store, list_store_paths, open_store
+from bakeoff.pipeline.tracking.stored_config import read_stored_config, restore_config
+from bakeoff.pipeline.tracking.stored_runs import (
+    TABLES,
+    StoredRun,
+    find_runs_of_sweep,
+    read_stored_runs,
+    read_tables,
+    read_values,
+)
 
-FINISHED = "FINISHED"
 FAILED = "FAILED"
-REQUIRED_KEYS = ("dataset", "learner", "evaluation", "seed")
 NO_TRACKING = {"_target_": "bakeoff.pipeline.tracking.NoTracker"}
-
-
-def rebuild_spec(record: RunRecord, trust: Sequence[str], path: str | None = None) -> dict[str, Any]:
-    """Return the settled configuration that runs a stored run again, and stores and draws nothing.
-
-    Parameters
-    ----------
-    record : RunRecord
-    trust : sequence of str
-        Packages that the user trusts now.
-    path : str, optional
-        Where the file of the dataset is now, if it was moved.
-
-    Raises
-    ------
-    UserError
-        The run cannot be repeated, it trusts a package that the user does not, or its file is gone.
-    """
-    require_repeatable(record)
-    require_trust(record.spec, record.run_id, trust)
-    spec = dict(record.spec)
-    spec["trust"] = list(trust)
-    spec["tracking"] = NO_TRACKING
-    spec["figures"] = []
-    spec["dataset"] = find_data(record.spec["dataset"], record.run_id, record.source, path)
-    return settle_config(spec)
-
-
-def require_repeatable(record: RunRecord) -> None:
-    """Reject a run that was not evaluated by bakeoff, or that did not end by itself.
-
-    Raises
-    ------
-    UserError
-    """
-    missing = [key for key in REQUIRED_KEYS if key not in record.spec]
-    if missing or "config_hash" not in record.tags:
-        raise UserError(f"run {record.run_id} is not the run of a job of bakeoff, so there is nothing to repeat.")
-    if record.status == "RUNNING":
-        raise UserError(f"run {record.run_id} is still running; replay it when it has ended.")
-    if record.status not in (FINISHED, FAILED) and not was_stopped(record):
-        reason = record.tags.get("error", "it has no error message")
-        raise UserError(
-            f"run {record.run_id} ended as {record.status} ({reason}), so its numbers are incomplete; "
-            "run its job again."
-        )
-
-
-def was_stopped(record: RunRecord) -> bool:
-    """Whether a study stopped the run before its last fold."""
-    return STOPPED_TAG in record.tags
 
 
 @dataclass(frozen=True)
@@ -115,13 +69,106 @@ class Repeat:
     error: str = ""
 
 
-def repeat_job(prepared: PreparedJob, record: RunRecord) -> Repeat:
+def replay_runs(request: ReplayRequest) -> Iterator[ReplayReport]:
+    """Replay a run, or the runs of a sweep, and yield their reports; one that cannot be repeated is refused in its own.
+
+    Parameters
+    ----------
+    request : ReplayRequest
+
+    Raises
+    ------
+    UserError
+        There is no such run or sweep, or the output cannot be written, or is a file of the data of a run.
+    """
+    moved = [expand_home(request.dataset__path)] if request.dataset__path else []
+    if request.output is not None:
+        require_output(request.output, moved, list_store_paths(request.tracking__uri))
+    store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
+    if request.sweep:
+        run_ids = find_runs_of_sweep(store, request.sweep)
+    else:
+        run_ids = [find_run_id(store, request.run, request.dataset)]
+    # Most outputs are new files, for which no configuration needs to be read.
+    if request.output is not None and request.output.exists():
+        for run_id in run_ids:
+            require_output(request.output, list_dataset_files(read_stored_config(store, run_id)["dataset"]))
+    resources = PartCache()
+    for run_id in run_ids:
+        try:
+            yield replay_run(store, run_id, request, resources)
+        except UserError as error:
+            yield ReplayReport(run_id, "", REFUSED, str(error))
+
+
+def replay_run(store: Store, run_id: str, request: ReplayRequest, resources: PartCache) -> ReplayReport:
+    """Run a stored run again and compare every number; the store does not change.
+
+    Parameters
+    ----------
+    store : Store
+    run_id : str
+    request : ReplayRequest
+    resources : PartCache
+        Datasets that several replays share.
+
+    Raises
+    ------
+    UserError
+        The run cannot be repeated.
+    """
+    (run,) = read_stored_runs(store, [run_id])
+    require_repeatable(run)
+    restored = restore_config(store, run_id, request.trust, request.dataset__path)
+    spec = settle_config({**restored, "tracking": NO_TRACKING, "figures": []})
+    dataset = resources.get_dataset(spec)
+    if dataset.digest() != run.tags.get("dataset_digest"):  # other data have other scores
+        changes = find_changes(run.tags, {**run.tags, "dataset_digest": dataset.digest()})
+        reason = f"the data have changed since ({dataset.source}), so it was not run again"
+        return ReplayReport(run_id, run.name, DIFFERENT, reason, changes=changes)
+    prepared = prepare_job(spec, Invocation({}), resources)
+    # The circumstances are read inside, because the numbers of threads are among them.
+    with limit_threads(run.tags):
+        circumstances = {**list_tags(), **prepared.description.tags}
+        stored_values = read_values(store, run)
+        repeat = repeat_job(prepared, run, stored_values)
+        now = measure_repeat(prepared.experiment, repeat.folds, repeat.model)
+        comparisons = [compare_values("scores", write_scores(stored_values), write_scores(now))]
+        notes: list[str] = []
+        if run.is_finished and repeat.model is not None:
+            comparisons += _compare_files(store, run, prepared, repeat, repeat.model, request.trust, notes)
+    reason, verdict = _judge_end(run, repeat, comparisons)
+    changes = find_changes(run.tags, circumstances)
+    return ReplayReport(run_id, run.name, verdict, reason, tuple(comparisons), changes, tuple(notes))
+
+
+def require_repeatable(run: StoredRun) -> None:
+    """Reject a run that was not evaluated by bakeoff, or that did not end by itself.
+
+    Raises
+    ------
+    UserError
+    """
+    if "config_hash" not in run.tags:
+        raise UserError(f"run {run.run_id} is not the run of a job of bakeoff, so there is nothing to repeat.")
+    if run.status == "RUNNING":
+        raise UserError(f"run {run.run_id} is still running; replay it when it has ended.")
+    if not run.is_finished and run.status != FAILED and STOPPED_TAG not in run.tags:
+        reason = run.tags.get("error", "it has no error message")
+        raise UserError(
+            f"run {run.run_id} ended as {run.status} ({reason}), so its numbers are incomplete; run its job again."
+        )
+
+
+def repeat_job(prepared: PreparedJob, run: StoredRun, values: Mapping[tuple[str, int], float]) -> Repeat:
     """Run the job of a stored run again, as many folds of it as the run evaluated; nothing is stored.
 
     Parameters
     ----------
     prepared : PreparedJob
-    record : RunRecord
+    run : StoredRun
+    values : mapping of (str, int) to float
+        All numbers of the run.
 
     Raises
     ------
@@ -135,8 +182,9 @@ def repeat_job(prepared: PreparedJob, record: RunRecord) -> Repeat:
             yield fold
             evaluated.append(fold)
 
+    rule = _make_continue_rule(values) if STOPPED_TAG in run.tags else always_continue
     try:
-        result = execute_job(prepared, NoTracker(), keep_evaluated, _make_continue_rule(record))
+        result = execute_job(prepared, NoTracker(), keep_evaluated, rule)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # it is a result: the stored run may have failed in the same way
@@ -159,13 +207,10 @@ def limit_threads(tags: Mapping[str, str]) -> AbstractContextManager[Any]:
     return find_thread_pools().limit(limits=threads)
 
 
-def _make_continue_rule(record: RunRecord) -> ContinueRule:
-    """Return the rule that ends a run after as many folds as a study let it have; any other run is completed."""
-    if not was_stopped(record):
-        return always_continue
-    steps = [step for name, step in record.values if name.startswith("fold/")]
+def _make_continue_rule(values: Mapping[tuple[str, int], float]) -> ContinueRule:
+    """Return the rule that ends a run after as many folds as a study let it have."""
     # The store has no series of a single fold, because the mean is the same number.
-    n_folds = max(steps, default=0) + 1
+    n_folds = max((step for name, step in values if name.startswith("fold/")), default=0) + 1
 
     def continue_rule(experiment: Experiment, folds: Sequence[FoldResult]) -> bool:
         return len(folds) < n_folds
@@ -173,85 +218,39 @@ def _make_continue_rule(record: RunRecord) -> ContinueRule:
     return continue_rule
 
 
-def replay_run(store: Store, run_id: str, request: ReplayRequest, resources: PartCache) -> ReplayReport:
-    """Run a stored run again and compare every number; the store does not change.
-
-    Parameters
-    ----------
-    store : Store
-    run_id : str
-    request : ReplayRequest
-    resources : PartCache
-        Datasets that several replays share.
-
-    Raises
-    ------
-    UserError
-        The run cannot be repeated.
-    """
-    record = read_run_record(store, run_id)
-    spec = rebuild_spec(record, request.trust, request.dataset__path)
-    dataset = resources.get_dataset(spec)
-    if dataset.digest() != record.tags.get("dataset_digest"):
-        return _report_other_data(record, dataset)
-    prepared = prepare_job(spec, Invocation({}), resources)
-    # The circumstances are read inside, because the numbers of threads are among them.
-    with limit_threads(record.tags):
-        circumstances = {**list_tags(), **prepared.description.tags}
-        repeat = repeat_job(prepared, record)
-        comparisons, notes = _compare(store, record, prepared, repeat, request)
-    reason, verdict = _judge_end(record, repeat, comparisons)
-    return ReplayReport(
-        run_id=record.run_id,
-        name=record.name,
-        verdict=verdict,
-        reason=reason,
-        comparisons=tuple(comparisons),
-        changes=tuple(find_changes(record.tags, circumstances)),
-        notes=tuple(notes),
-    )
-
-
-def _report_other_data(record: RunRecord, dataset: Dataset) -> ReplayReport:
-    """Return the report on a run whose data have changed: other data have other scores, so it is not run again."""
-    change = Change("data", record.tags.get("dataset_digest", UNKNOWN), dataset.digest())
-    reason = f"the data have changed since ({dataset.source}), so it was not run again"
-    return ReplayReport(record.run_id, record.name, DIFFERENT, reason, changes=(change,))
-
-
-def _compare(
-    store: Store, record: RunRecord, prepared: PreparedJob, repeat: Repeat, request: ReplayRequest
-) -> tuple[list[Comparison], list[str]]:
-    """Return the possible comparisons, and notes on values that cannot be compared."""
-    experiment = prepared.experiment
-    comparisons = [compare_metrics(record.values, measure_repeat(experiment, repeat.folds, repeat.model))]
-    notes: list[str] = []
-    if record.status != FINISHED or repeat.model is None:
-        return comparisons, notes
-    comparisons += compare_tables(record.tables, experiment, repeat.folds, repeat.model)
-    if TABLES[0] not in record.tables:
+def _compare_files(
+    store: Store,
+    run: StoredRun,
+    prepared: PreparedJob,
+    repeat: Repeat,
+    fitted: FittedModel,
+    trust: Sequence[str],
+    notes: list[str],
+) -> list[Comparison]:
+    """Return the comparisons of tables and models, and note what cannot be compared."""
+    tables = read_tables(store, run)
+    comparisons = compare_tables(tables, prepared.experiment, repeat.folds, fitted)
+    if TABLES[0] not in tables:
         notes.append(f"{TABLES[0]} is not among the artifacts of the run any more")
-    if record.model_id is None:
+    if not run.model_id:
         notes.append("the run has stored no model")
-        return comparisons, notes
+        return comparisons
     try:
-        model = open_model(store, FoundModel(record.run_id, record.model_id), request.trust)
+        model = open_model(store, FoundModel(run.run_id, run.model_id), trust)
     except UserError as error:
         notes.append(str(error))
-    else:
-        comparisons.append(compare_models(model.estimator, repeat.model.predictor, experiment.dataset))
-    return comparisons, notes
+        return comparisons
+    return [*comparisons, compare_models(model.estimator, fitted.predictor, prepared.experiment.dataset)]
 
 
-def _judge_end(record: RunRecord, repeat: Repeat, comparisons: list[Comparison]) -> tuple[str, str]:
+def _judge_end(run: StoredRun, repeat: Repeat, comparisons: Sequence[Comparison]) -> tuple[str, str]:
     """Return the reason, which is empty if the numbers are sufficient, and the verdict."""
-    stored_error = record.tags.get("error", "") if record.status == FAILED else ""
+    stored_error = run.tags.get("error", "") if run.status == FAILED else ""
     error = repeat.error[:MAX_TAG_LETTERS]
     if error != stored_error:
         then = f"failed with {stored_error}" if stored_error else "finished"
         now = f"fails with {error}" if error else "finishes"
         return f"the stored run {then}, and it {now} now", DIFFERENT
-    verdict = find_verdict(comparisons)
-    if stored_error and verdict == IDENTICAL:
-        return f"it fails again with {stored_error}", IDENTICAL
-    return "", verdict
+    if any(comparison.differences for comparison in comparisons):
+        return "", DIFFERENT
+    return f"it fails again with {stored_error}" if stored_error else "", IDENTICAL

@@ -17,22 +17,17 @@ class ReplayRequest(RefitRequest):
     ----------
     sweep : str
         In place of a run: the name of a sweep, or latest, whose runs are all repeated.
-    workers : int
-        The number of processes; by default 1.
     output : Path or None
         A JSON file for the reports, with every difference.
     """
 
     run: str = field(default="", metadata={"word": "RUN"})
     sweep: str = ""
-    workers: int = 1
     output: Path | None = None
 
     def __post_init__(self) -> None:
         if bool(self.run) == bool(self.sweep):
             raise UserError("say what is repeated: RUN, or sweep=NAME.")
-        if self.workers < 1:
-            raise UserError(f"workers={self.workers} must be a number of processes, such as 2.")
 
 
 @dataclass(frozen=True, kw_only=True)

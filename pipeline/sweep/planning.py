@@ -13,7 +13,7 @@ from bakeoff.pipeline.sweep.done_jobs import find_done_jobs
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import DONE, DUPLICATE, INVALID, TO_DO, Job
 from bakeoff.pipeline.text.words import count_nouns
-from bakeoff.pipeline.tracking.history import Durations
+from bakeoff.pipeline.tracking.history import read_durations
 from bakeoff.pipeline.tracking.store import Store, store_uri
 from bakeoff.pipeline.tracking.sweep_record import (
     RecordedJob,
@@ -83,12 +83,13 @@ def add_estimates(plan: Plan, runner: JobRunner) -> Plan:
     store = find_store(plan.jobs, runner)
     if store is None:
         return plan
-    durations = Durations.of(store)
+    durations = read_durations(store)
     jobs = []
     for job in plan.jobs:
         if job.state == TO_DO:
-            choices = job.invocation.choices
-            job = replace(job, seconds=durations.estimate(choices["learner"], choices["dataset"]))
+            learner = job.invocation.choices["learner"]
+            seconds = durations.get((learner, job.invocation.choices["dataset"]), durations.get((learner,)))
+            job = replace(job, seconds=seconds)
         jobs.append(job)
     return Plan(tuple(jobs))
 

@@ -1,25 +1,106 @@
 """Tracking of runs: the only package that imports MLflow.
 
-`interface` is used by the rest of the pipeline. `run` creates and writes runs, `run_content` has
-their metrics and files, and `models` their models, which `loading` reads; `registry` names models; `store` creates
-the store, and `history` queries it for earlier runs. MLflow is imported when the first run starts, so that an invalid
-command is rejected immediately.
+A tracker starts runs, and a run records folds and a model; here are their descriptions, and those that keep nothing.
+`run` creates and writes runs, `run_content` has their metrics and files, and `models` their models, which `loading`
+reads; `registry` names models; `store` creates the store, and `history` queries it for earlier runs. MLflow is imported
+when the first run starts, so that an invalid command is rejected immediately.
 """
 
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
-from bakeoff.pipeline.tracking.interface import Figure, NoTracker, Run, RunDescription, RunStopped, Tracker
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
+from bakeoff.pipeline.stages.splitting import Splits
+from bakeoff.pipeline.tracking.store import Store
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.tracking.run import MLflowTracker
 
-__all__ = ["Figure", "MLflowTracker", "NoTracker", "Run", "RunDescription", "RunStopped", "Tracker"]
+
+@dataclass(frozen=True)
+class RunDescription:
+    """The description of a run before it starts.
+
+    Attributes
+    ----------
+    name : str
+    params : mapping of str to str
+        The parameters by which runs are compared.
+    tags : mapping of str to str
+    config : str
+        The settled configuration as YAML.
+    trust : tuple of str
+        Packages whose types the model may contain.
+    dataset : mapping
+        The configuration of the dataset.
+    """
+
+    name: str
+    params: Mapping[str, str]
+    tags: Mapping[str, str]
+    config: str
+    trust: tuple[str, ...] = ()
+    dataset: Mapping[str, Any] = field(default_factory=dict)
 
 
-def __getattr__(name: str) -> Any:
-    """Import the tracker on demand, since refused configurations do not need it."""
-    if name == "MLflowTracker":
-        from bakeoff.pipeline.tracking.run import MLflowTracker
+class RunStopped(Exception):
+    """The run was stopped because further folds are not worth their time; the message contains the last fold."""
 
-        return MLflowTracker
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+class Figure(Protocol):
+    """A figure of a finished run."""
+
+    @property
+    def file(self) -> str:
+        """The name of the artifact."""
+
+    def check(self, experiment: Experiment, splits: Splits) -> None:
+        """Raise UserError if the figure cannot be drawn for an experiment."""
+
+    def save(self, folder: Path, experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> None:
+        """Draw the figure into a file of the folder."""
+
+
+@dataclass
+class NoRun:
+    """A run that stores nothing."""
+
+    run_id: str | None = None
+
+    def record_fold(self, fold: FoldResult) -> None:
+        """Do nothing."""
+
+    def finish(self, model: FittedModel, figures: Sequence[Figure]) -> None:
+        """Do nothing."""
+
+
+@dataclass
+class NoTracker:
+    """A tracker that keeps nothing."""
+
+    store: Store | None = None
+
+    def find_store(self) -> Store | None:
+        """Return None."""
+        return None
+
+    def open_store(self) -> None:
+        """Do nothing."""
+
+    def store_kept_result(self, job_hash: str) -> str | None:
+        """Return None."""
+        return None
+
+    @contextmanager
+    def start_run(self, description: RunDescription, experiment: Experiment) -> Iterator[NoRun]:
+        """Yield a run that stores nothing."""
+        yield NoRun()
+
+
+Tracker: TypeAlias = "MLflowTracker | NoTracker"
+"""Both have the same methods. A tracker is shared by jobs with equal settings."""

@@ -1,4 +1,4 @@
-"""A comparison as an MLflow run, with its reports as artifacts and links to the compared runs.
+"""A comparison as an MLflow run, with its reports and the list of the compared runs as artifacts.
 
 It is stored in a separate experiment, ``<experiment>-comparisons``: in the experiment of the runs, it would be the
 ``latest`` run, a row of the leaderboard, and a run whose duration and status resume and estimates would read.
@@ -23,8 +23,6 @@ KIND_TAG = "kind"
 KIND = "comparison"
 RUNS_TAG = "compared_runs"
 RUNS_FILE = "runs.json"
-MAX_LINKS = 60
-"""Links to runs in the description; the file of the artifacts lists all."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +66,7 @@ def keep_comparison(store: Store, experiment: str, record: ComparisonRecord) -> 
         **record.tags,
         KIND_TAG: KIND,
         RUNS_TAG: _list_ids(record),
-        "mlflow.note.content": _write_note(store, record),
+        "mlflow.note.content": f"{record.summary}\n\nThe artifact {RUNS_FILE} lists the runs that were compared.",
     }
     created = own.client.create_run(
         own.experiment_id,
@@ -99,15 +97,3 @@ def _list_ids(record: ComparisonRecord) -> str:
     text = json.dumps(ids)
     # An incomplete list would look like a complete one, so a long one is only in the artifacts.
     return text if len(text) <= MAX_TAG_LETTERS else f"{len(ids)} runs in {RUNS_FILE}"
-
-
-def _write_note(store: Store, record: ComparisonRecord) -> str:
-    """Return the description: the verdict, and links to the runs in the same store."""
-    links = [
-        f"- [{name or run_id}](#/experiments/{store.experiment_id}/runs/{run_id})"
-        for run_id, name in list(record.run_names.items())[:MAX_LINKS]
-    ]
-    n_hidden = len(record.run_names) - len(links)
-    more = [f"- and {n_hidden} more, which {RUNS_FILE} of the artifacts lists"] if n_hidden else []
-    lines = [record.summary, "", "Runs that were compared:", "", *links, *more]
-    return "\n".join(lines)

@@ -18,7 +18,7 @@ from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.dataset.table import GUESSED_TAG
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.text.secrets import find_references, is_secret_name
-from bakeoff.pipeline.tracking.interface import RunDescription
+from bakeoff.pipeline.tracking import RunDescription
 
 PARTS = ("dataset", "preprocessing", "learner", "tuning", "pruning", "evaluation")
 """The parts of a configuration that a run's params describe."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 from bakeoff.pipeline.errors import UserError
@@ -172,35 +173,17 @@ def _read_overrides(run: Any) -> tuple[str, ...]:
         ) from None
 
 
-@dataclass(frozen=True)
-class Durations:
-    """The durations of finished runs.
-
-    Attributes
-    ----------
-    seconds : mapping of tuple of str to float
-        (learner, dataset) or (learner,) -> the mean duration.
-    """
-
-    seconds: Mapping[tuple[str, ...], float]
-
-    @classmethod
-    def of(cls, store: Store) -> Durations:
-        """Read the durations of the newest finished runs."""
-        durations: dict[tuple[str, ...], list[float]] = {}
-        for run in search_runs(store, IS_FINISHED, MAX_TIMED_RUNS):
-            if run.info.end_time is None:
-                continue
-            seconds = max(0, run.info.end_time - run.info.start_time) / 1000  # the clock may have been set back
-            learner = run.data.params.get("learner", "")
-            dataset = run.data.params.get("dataset", "")
-            for key in ((learner, dataset), (learner,)):
-                durations.setdefault(key, []).append(seconds)
-        return cls({key: sum(values) / len(values) for key, values in durations.items()})
-
-    def estimate(self, learner: str, dataset: str) -> float | None:
-        """Return the mean over runs of the learner on the dataset, else of the learner; None if there are neither."""
-        return self.seconds.get((learner, dataset), self.seconds.get((learner,)))
+def read_durations(store: Store) -> dict[tuple[str, ...], float]:
+    """Return the mean duration of the newest finished runs in seconds: by (learner, dataset), and by (learner,)."""
+    durations: dict[tuple[str, ...], list[float]] = {}
+    for run in search_runs(store, IS_FINISHED, MAX_TIMED_RUNS):
+        if run.info.end_time is None:
+            continue
+        seconds = max(0, run.info.end_time - run.info.start_time) / 1000  # the clock may have been set back
+        learner = run.data.params.get("learner", "")
+        for key in ((learner, run.data.params.get("dataset", "")), (learner,)):
+            durations.setdefault(key, []).append(seconds)
+    return {key: fmean(values) for key, values in durations.items()}
 
 
 def count_looks(store: Store, dataset_digest: str, splits_digest: str = "", config_hash: str = "") -> int:

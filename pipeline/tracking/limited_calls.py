@@ -102,14 +102,16 @@ class LimitedCalls:
         return answer
 
     def _repeat(self, function: Callable[[], T], seconds: float) -> T:
-        """Call a function until it succeeds or its time is over."""
+        """Call a function until it succeeds or its time is over; the first reason of a failure is the one to report."""
         end = time.monotonic() + seconds
+        first: FaultyStore | None = None
         while True:
             try:
                 return attempt(function, end - time.monotonic())
-            except FaultyStore:
+            except FaultyStore as error:
+                first = first or error
                 if self.is_lost or end - time.monotonic() <= PAUSE_SECONDS:
-                    raise
+                    raise first from None
             time.sleep(PAUSE_SECONDS)
 
     def _require_file(self) -> None:
@@ -236,7 +238,8 @@ def _is_failure_of_network(error: BaseException) -> bool:
     if not isinstance(error, RequestException):
         return isinstance(error, ConnectionError | TimeoutError)
     status = getattr(error.response, "status_code", HTTPStatus.INTERNAL_SERVER_ERROR)
-    return status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in TEMPORARY_STATUSES
+    is_refusal = HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR
+    return not is_refusal or status in TEMPORARY_STATUSES
 
 
 def _shorten(text: str) -> str:

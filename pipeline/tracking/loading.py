@@ -20,6 +20,7 @@ from bakeoff.pipeline.tracking.mlflow_tables import DEFAULT_EXPERIMENT
 from bakeoff.pipeline.tracking.registry import find_version, names_run
 from bakeoff.pipeline.tracking.run_content import fetch_folder
 from bakeoff.pipeline.tracking.store import Store, open_store
+from bakeoff.pipeline.tracking.stored_runs import read_stored_runs
 
 DECISIVE_PACKAGES = ("bakeoff", "scikit-learn")
 """Packages whose other versions may predict differently; versions of others are recorded and not compared."""
@@ -63,10 +64,10 @@ def find_model(store: Store, word: str, dataset: str = "") -> FoundModel:
     if version is not None and version.model_id:
         return FoundModel(version.run_id, version.model_id, f"{version.name}, version {version.version}")
     run_id = find_run_id(store, word, dataset)
-    outputs = store.client.get_run(run_id).outputs
-    if outputs is None or not outputs.model_outputs:
+    (run,) = read_stored_runs(store, [run_id])
+    if not run.model_id:
         raise UserError(f"run {run_id} has no model; run it again with tracking.models=true.")
-    return FoundModel(run_id, str(outputs.model_outputs[0].model_id))
+    return FoundModel(run_id, run.model_id)
 
 
 def load_model(word: str, uri: str | None, experiment: str, dataset: str = "", trust: Sequence[str] = ()) -> Model:
@@ -92,18 +93,9 @@ def load_model(word: str, uri: str | None, experiment: str, dataset: str = "", t
     UserError
         There is no such run or model, it needs code that is not trusted, or another version stored it.
     """
-    store = _open_store(uri, experiment, word)
+    # A registered model is found without the experiment of its run.
+    store = open_store(uri, experiment if names_run(word) else DEFAULT_EXPERIMENT, create=False)
     return open_model(store, find_model(store, word, dataset), trust)
-
-
-def _open_store(uri: str | None, experiment: str, word: str) -> Store:
-    """Open the store of a word; a registered model is found without the experiment of its run."""
-    try:
-        return open_store(uri, experiment, create=False)
-    except UserError:
-        if names_run(word):
-            raise
-        return open_store(uri, DEFAULT_EXPERIMENT, create=False)
 
 
 def open_model(store: Store, found: FoundModel, trust: Sequence[str] = ()) -> Model:
@@ -157,18 +149,14 @@ def _read_estimator(
 
 def _compare_versions(then: Mapping[str, str]) -> list[str]:
     """Return a sentence for each package whose version differs from that with which a model was fitted."""
-    notes = []
-    for name, now in _read_decisive_versions().items():
-        if name in then and _shorten(then[name]) != _shorten(now):
-            notes.append(f"The model was fitted with {name} {then[name]}, and this is {now}; predictions may differ.")
-    return notes
+    return [
+        f"The model was fitted with {name} {then[name]}, and this is {now}; predictions may differ."
+        for name, now in _read_decisive_versions().items()
+        # A third number only denotes corrections.
+        if name in then and then[name].split(".")[:2] != now.split(".")[:2]
+    ]
 
 
 def _read_decisive_versions() -> dict[str, str]:
     versions = provenance.read_versions()
     return {name: versions[name] for name in DECISIVE_PACKAGES}
-
-
-def _shorten(version: str) -> str:
-    """Return the first two numbers of a version: a third one only denotes corrections."""
-    return ".".join(version.split(".")[:2])

@@ -23,10 +23,9 @@ from bakeoff.pipeline.experiment.builder import PartCache
 from bakeoff.pipeline.model.training_record import TrainingRecord, make_training_record
 from bakeoff.pipeline.tables.markup import escape_markdown
 from bakeoff.pipeline.text.secrets import describe_error, format_traceback, hide_in_values, hide_secrets
-from bakeoff.pipeline.tracking import provenance
+from bakeoff.pipeline.tracking import Figure, RunDescription, RunStopped, Tracker, provenance
 from bakeoff.pipeline.tracking.heartbeat import Heartbeat
 from bakeoff.pipeline.tracking.history import STOPPED_TAG, count_looks
-from bakeoff.pipeline.tracking.interface import Figure, RunDescription, RunStopped, Tracker
 from bakeoff.pipeline.tracking.kept_results import (
     KeptRun,
     discard_kept,

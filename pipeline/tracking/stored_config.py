@@ -13,7 +13,6 @@ import yaml
 
 from bakeoff.pipeline.config.nodes import load_bounded_yaml
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset.files import WILDCARDS
 from bakeoff.pipeline.text.secrets import expand_references, find_references
 from bakeoff.pipeline.text.words import expand_home
 from bakeoff.pipeline.tracking.store import Store
@@ -28,15 +27,6 @@ SOURCE_SEPARATOR = ", "
 
 def read_stored_config(store: Store, run_id: str) -> dict[str, Any]:
     """Return the settled configuration of a run, as `settle_config` made it; the run does not change.
-
-    Parameters
-    ----------
-    store : Store
-    run_id : str
-
-    Returns
-    -------
-    dict
 
     Raises
     ------
@@ -60,24 +50,25 @@ def read_stored_config(store: Store, run_id: str) -> dict[str, Any]:
     return _parse_config(text, run_id)
 
 
-def require_trust(spec: Mapping[str, Any], run_id: str, trust: Sequence[str]) -> None:
-    """Reject a configuration that calls code of packages that the user does not trust.
-
-    The list in the store is not enough: whoever can write to the store could name any package in it.
+def restore_config(store: Store, run_id: str, trust: Sequence[str], path: str | None = None) -> dict[str, Any]:
+    """Return the settled configuration of a run as it can be built again: with files that are there, and trusted code.
 
     Parameters
     ----------
-    spec : mapping
-        From `read_stored_config`.
+    store : Store
     run_id : str
-        For messages.
     trust : sequence of str
-        Packages that the user trusts now.
+        Packages that the user trusts now. The list in the store is not enough: whoever can write to the store could
+        name any package in it.
+    path : str, optional
+        Where the file of the dataset is now, if it was moved.
 
     Raises
     ------
     UserError
+        As for `read_stored_config`; the configuration calls code that is not trusted; or its file is gone.
     """
+    spec = read_stored_config(store, run_id)
     stored = list(spec.get("trust") or [])
     missing = [package for package in stored if package not in trust]
     if missing:
@@ -85,6 +76,8 @@ def require_trust(spec: Mapping[str, Any], run_id: str, trust: Sequence[str]) ->
             f"run {run_id} calls code of {', '.join(missing)}, which the store alone says to trust; "
             f"if you trust it, add trust=[{','.join(stored)}]."
         )
+    source = _find_source(store.client.get_run(run_id))
+    return {**spec, "trust": list(trust), "dataset": _find_data(spec["dataset"], run_id, source, path)}
 
 
 def _parse_config(text: str, run_id: str) -> dict[str, Any]:
@@ -97,7 +90,7 @@ def _parse_config(text: str, run_id: str) -> dict[str, Any]:
     return spec
 
 
-def find_source(run: Any) -> str:
+def _find_source(run: Any) -> str:
     """Return the source of the rows of an MLflow run: absolute paths; empty if it is unknown."""
     if run.inputs is None or not run.inputs.dataset_inputs:
         return ""
@@ -107,37 +100,16 @@ def find_source(run: Any) -> str:
         return ""
 
 
-def find_data(node: Mapping[str, Any], run_id: str, source: str, path: str | None = None) -> dict[str, Any]:
-    """Return the configuration of a run's dataset, with paths at which there are files now.
-
-    Parameters
-    ----------
-    node : mapping
-        The configuration of the dataset that the run has stored.
-    run_id : str
-        For messages.
-    source : str
-        From `find_source`.
-    path : str, optional
-        The current path of the file, if it was moved.
-
-    Raises
-    ------
-    UserError
-        The file is gone, or a path is given and the dataset is not read from a file.
-    """
+def _find_data(node: Mapping[str, Any], run_id: str, source: str, path: str | None) -> dict[str, Any]:
+    """Return the configuration of a run's dataset, with paths at which there are files now."""
     if "path" not in node:
         if path is not None:
             raise UserError(f"dataset.path={path!r}: the dataset of run {run_id} is not read from a file.")
         return dict(node)
-    if path is not None:
-        return {**_anchor_paths(node, source), "path": path}
-    # A relative path was relative to the folder of the run, which the recorded source knows. A path that begins with
-    # an environment variable is found by the variable.
-    is_anchored = not any(find_references(each) for each in _list_paths(node["path"]))
-    candidates = [_anchor_paths(node, source), dict(node)] if is_anchored else [dict(node)]
+    anchored = _anchor_paths(node, source)
+    candidates = [anchored, dict(node)] if path is None else [{**anchored, "path": path}]
     for candidate in candidates:
-        if all(_has_file(each) for key in PATH_KEYS for each in _list_paths(candidate.get(key))):
+        if path is not None or all(_has_file(each) for key in PATH_KEYS for each in _list_paths(candidate.get(key))):
             return candidate
     raise UserError(
         f"the data of run {run_id} are gone: {source or node['path']!r} is not a file; "
@@ -146,27 +118,23 @@ def find_data(node: Mapping[str, Any], run_id: str, source: str, path: str | Non
 
 
 def _anchor_paths(node: Mapping[str, Any], source: str) -> dict[str, Any]:
-    """Return the configuration of a dataset with absolute paths."""
-    if not source:
+    """Return the configuration of a dataset with paths from the folder of the run, which the recorded source names.
+
+    A path that begins with an environment variable is found by the variable.
+    """
+    first, *others = _list_paths(node["path"])
+    file = Path(source.split(SOURCE_SEPARATOR)[0])
+    n_parts = len(Path(first).parts)
+    if not source or find_references(first) or n_parts > len(file.parents):
         return dict(node)
-    first_path, *others = _list_paths(node["path"])
-    first_source = Path(source.split(SOURCE_SEPARATOR)[0])
-    n_parts = len(Path(first_path).parts)
-    folder = first_source.parents[n_parts - 1] if n_parts <= len(first_source.parents) else Path()
+    folder = file.parents[n_parts - 1]
     anchored = dict(node)
     for key in PATH_KEYS:
-        paths = [_join_folder(folder, each) for each in _list_paths(node.get(key))]
+        paths = [str(folder / expand_home(each)) for each in _list_paths(node.get(key))]
         if paths:
             anchored[key] = paths if len(paths) > 1 else paths[0]
-    is_one_file = not others and first_source.name == Path(first_path).name
-    return {**anchored, "path": str(first_source)} if is_one_file else anchored
-
-
-def _join_folder(folder: Path, given: str) -> str:
-    """Return a path or pattern in a folder, whose own name is no pattern."""
-    path = expand_home(given)
-    is_pattern = any(letter in given for letter in WILDCARDS) and not (folder / path).exists()
-    return str(Path(glob.escape(str(folder))) / path if is_pattern else folder / path)
+    is_one_file = not others and file.name == Path(first).name
+    return {**anchored, "path": str(file)} if is_one_file else anchored
 
 
 def _list_paths(value: Any) -> list[str]:

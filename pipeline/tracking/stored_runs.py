@@ -1,4 +1,4 @@
-"""Stored runs: many with their params, tags and means, or one with everything that a replay compares."""
+"""Stored runs, with their params, tags and means, and the further values that a replay compares."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from bakeoff.pipeline.tracking.history import IS_FINISHED, find_newest_runs
 from bakeoff.pipeline.tracking.mlflow_tables import read_histories
 from bakeoff.pipeline.tracking.run_content import fetch_folder
 from bakeoff.pipeline.tracking.store import Store, search_runs, tidy_name
-from bakeoff.pipeline.tracking.stored_config import find_source, read_stored_config
 from bakeoff.pipeline.tracking.sweep_record import find_earlier_runs, read_latest_sweep, read_sweep_record
 
 FINISHED = "FINISHED"
@@ -47,6 +46,10 @@ class StoredRun:
     params, tags : mapping of str to str
     metrics : mapping of str to float
         The last value of each: means over folds.
+    address : str
+        Where its artifacts are.
+    model_id : str
+        The model of the run; empty if it has stored none.
     """
 
     run_id: str
@@ -57,36 +60,13 @@ class StoredRun:
     params: Mapping[str, str]
     tags: Mapping[str, str]
     metrics: Mapping[str, float]
+    address: str = ""
+    model_id: str = ""
 
     @property
     def is_finished(self) -> bool:
         """Whether all folds were evaluated."""
         return self.status == FINISHED
-
-
-@dataclass(frozen=True)
-class RunRecord(StoredRun):
-    """Everything in the store about one run.
-
-    Attributes
-    ----------
-    spec : mapping
-        The settled configuration.
-    values : mapping of (str, int) to float
-        (name, step) -> value. NaN is a value; infinite values are never stored.
-    tables : mapping of str to str
-        Name -> text, of the `TABLES` that are there.
-    source : str
-        Where the rows of the dataset came from: for a file, its absolute path at the time of the run.
-    model_id : str or None
-        The model of the run; None if it has stored none.
-    """
-
-    spec: Mapping[str, Any]
-    values: Mapping[Place, float]
-    tables: Mapping[str, str]
-    source: str
-    model_id: str | None
 
 
 def search_stored_runs(store: Store, query: str = "") -> list[StoredRun]:
@@ -145,47 +125,15 @@ def read_series(
     series: dict[str, dict[str, tuple[float, ...]]] = {run.run_id: {} for run in runs}
     for metric in metrics:
         key = f"fold/{metric}"
-        by_step: dict[str, dict[int, float]] = {}
-        with_series = [run.run_id for run in runs if key in run.metrics]
-        for run_id, step, value in read_histories(store.client, with_series, key):
-            by_step.setdefault(run_id, {})[step] = value
+        by_step: dict[str, dict[int, float]] = {run.run_id: {} for run in runs if key in run.metrics}
+        for run_id, step, value in read_histories(store.client, list(by_step), key):
+            by_step[run_id][step] = value
+        for run_id, values in by_step.items():
+            series[run_id][metric] = tuple(values[step] for step in sorted(values))
         for run in runs:
-            if run.run_id in by_step:
-                values = by_step[run.run_id]
-                series[run.run_id][metric] = tuple(values[step] for step in sorted(values))
-            elif metric in run.metrics and key not in run.metrics:
+            if metric in run.metrics and run.run_id not in by_step:
                 series[run.run_id][metric] = (run.metrics[metric],)
     return series
-
-
-def read_run_record(store: Store, run_id: str) -> RunRecord:
-    """Read a run; nothing in the store changes.
-
-    Parameters
-    ----------
-    store : Store
-    run_id : str
-
-    Raises
-    ------
-    UserError
-        There is no such run, it was deleted, its configuration is gone, or another program stored it.
-    """
-    spec = read_stored_config(store, run_id)
-    run = store.client.get_run(run_id)
-    stored = _to_stored_run(run)
-    if stored.is_deleted:
-        raise UserError(f"run {run_id} was deleted; restore it in MLflow, or name another run.")
-    # A run stores one model, so that the first one is the only one.
-    models = run.outputs.model_outputs if run.outputs else []
-    return RunRecord(
-        **vars(stored),
-        spec=spec,
-        values=_read_values(store, stored),
-        tables=_read_tables(store, run.info.artifact_uri),
-        source=find_source(run),
-        model_id=str(models[0].model_id) if models else None,
-    )
 
 
 def find_runs_of_sweep(store: Store, sweep: str) -> list[str]:
@@ -244,6 +192,8 @@ def find_sweep_runs(store: Store, sweep: str) -> list[str]:
 
 def _to_stored_run(run: Any) -> StoredRun:
     params = dict(run.data.params)
+    # A run stores one model, so that the first one is the only one.
+    models = run.outputs.model_outputs if run.outputs else []
     shown = {key: tidy_name(params[key]) for key in NAME_PARAMS if key in params}
     return StoredRun(
         run_id=str(run.info.run_id),
@@ -254,28 +204,29 @@ def _to_stored_run(run: Any) -> StoredRun:
         params={**params, **shown},
         tags=dict(run.data.tags),
         metrics=dict(run.data.metrics),
+        address=str(run.info.artifact_uri),
+        model_id=str(models[0].model_id) if models else "",
     )
 
 
-def _read_values(store: Store, run: StoredRun) -> dict[Place, float]:
+def read_values(store: Store, run: StoredRun) -> dict[Place, float]:
+    """Return all numbers of a run: (name, step) -> value. NaN is a value; infinite values are never stored."""
     values: dict[Place, float] = {}
     for name, latest in run.metrics.items():
-        if not name.startswith(SERIES_PREFIXES):
+        if name.startswith(SERIES_PREFIXES):  # of these, a run contains the last value only
+            values |= {(name, step): value for _, step, value in read_histories(store.client, [run.run_id], name)}
+        else:
             values[name, 0] = latest
-            continue
-        # A run contains the last value of each metric; the values of a series need a query.
-        for entry in store.client.get_metric_history(run.run_id, name):
-            values[name, entry.step] = entry.value
     return values
 
 
-def _read_tables(store: Store, address: str) -> dict[str, str]:
-    """Return the tables among the artifacts of a run; none if its folder is gone."""
+def read_tables(store: Store, run: StoredRun) -> dict[str, str]:
+    """Return the texts of the `TABLES` among the artifacts of a run; none if its folder is gone."""
     from mlflow.exceptions import MlflowException
 
     with TemporaryDirectory(prefix="bakeoff-") as temporary:
         try:
-            folder = fetch_folder(store, address, temporary)
+            folder = fetch_folder(store, run.address, temporary)
         except (MlflowException, OSError):
             return {}
         return {name: (folder / name).read_text() for name in TABLES if (folder / name).is_file()}

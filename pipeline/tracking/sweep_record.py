@@ -87,7 +87,7 @@ def write_sweep_record(store: Store, record: SweepRecord) -> None:
 
 def read_sweep_record(store: Store, name: str) -> SweepRecord | None:
     """Return the jobs of a sweep; None if there is no sweep of that name."""
-    recorded = _load_record(store, name) if name in list_sweeps(store) else None
+    recorded = _load_record(store, name)
     if recorded is not None:
         return recorded
     # A study, or a version that wrote no lists: its runs carry the tag.
@@ -118,16 +118,18 @@ def list_sweeps(store: Store) -> list[str]:
 
 
 def _load_record(store: Store, name: str) -> SweepRecord | None:
-    """Return a list of jobs; None if another program has written the file."""
+    """Return a list of jobs; None if there is none, or another program has written the file."""
+    from mlflow.exceptions import MlflowException
+
     try:
         with TemporaryDirectory(prefix="bakeoff-") as temporary:
             # Of a folder on this machine MLflow would make a copy, in a thread, and workers are copied from a process
             # without.
-            folder = fetch_folder(store, f"{_locate_artifacts(store)}/{FOLDER}", temporary)
-            stored: dict[str, Any] = json.loads((folder / f"{name}.json").read_text())
+            file = fetch_folder(store, f"{_locate_artifacts(store)}/{FOLDER}/{name}.json", temporary)
+            stored: dict[str, Any] = json.loads(file.read_text())
         jobs: Sequence[dict[str, str]] = stored["jobs"]
         return SweepRecord(name, tuple(RecordedJob(**job) for job in jobs), float(stored["started"]))
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (MlflowException, OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 

@@ -40,10 +40,10 @@ def test_every_learner_is_identical_in_another_process(bakeoff: Bakeoff, start: 
 
 
 @pytest.mark.slow
-def test_runs_of_workers_are_identical_to_their_replays_in_other_workers(bakeoff: Bakeoff) -> None:
+def test_runs_of_workers_are_identical_to_their_replays(bakeoff: Bakeoff) -> None:
     words = ("learner=random_forest,mlp", "learner.random_state=3", "dataset=iris", *SHORT)
     assert bakeoff("-m", *words, "workers=2").status == 0
-    answer = bakeoff("replay", "sweep=latest", "workers=2")
+    answer = bakeoff("replay", "sweep=latest")
     assert answer.status == 0, answer.out
     assert answer.out.splitlines()[-1] == "2 runs: 2 identical"
 
@@ -125,7 +125,7 @@ def test_a_replay_counts_what_it_compared_and_changes_nothing(changed: Bakeoff) 
     (title, verdict) = answer.out.splitlines()
     assert title.startswith("replay of decision_tree") or "my (run" in title
     assert verdict.startswith("identical: ")
-    for part in ("scores", "cells of predictions.csv", "cells of pruning_path.csv", "30 predictions of its model"):
+    for part in ("scores", "cells of predictions.csv", "cells of pruning_path.csv", "60 outputs of its model"):
         assert part in verdict
     assert dump(changed) == before
 
@@ -156,7 +156,7 @@ def test_one_bit_of_one_fold_is_found(changed: Bakeoff) -> None:
     assert answer.status == 1
     assert "differs: 1 of " in answer.out
     (line,) = [line for line in answer.out.splitlines() if "fold/train_accuracy" in line]
-    assert line.split() == ["fold/train_accuracy", "fold", "1", repr(other), repr(value)]
+    assert line.split() == ["fold/train_accuracy", "fold", "1", repr(other), "→", repr(value)]
     assert "nothing that the run has recorded has changed since" in answer.out
     (report,) = json.loads((changed.folder / "replay.json").read_text())
     assert report["verdict"] == "differs"
@@ -292,7 +292,7 @@ def test_a_model_that_predicts_otherwise_is_found(changed: Bakeoff) -> None:
     files[oldest.info.run_id].write_bytes(files[newest.info.run_id].read_bytes())
     answer = changed("replay", oldest.info.run_id)
     assert answer.status == 1
-    assert "of 30 predictions of its model" in answer.out
+    assert "of 60 outputs of its model" in answer.out
     assert "model.predict_proba" in answer.out
 
 

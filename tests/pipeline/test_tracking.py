@@ -204,7 +204,8 @@ def test_params_of_a_long_run_are_written_before_its_first_scores(
     bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from bakeoff.pipeline.stages.dataset import load_bundled
-    from bakeoff.pipeline.tracking import MLflowTracker, RunDescription
+    from bakeoff.pipeline.tracking import RunDescription
+    from bakeoff.pipeline.tracking.run import MLflowTracker
 
     monkeypatch.setattr("bakeoff.pipeline.tracking.run.FLUSH_SECONDS", 0.01)
     experiment = SimpleNamespace(dataset=load_bundled("iris"))
