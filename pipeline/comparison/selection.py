@@ -12,13 +12,13 @@ from bakeoff.pipeline.comparison.run_facts import (
     list_ids,
     separate_run,
 )
-from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.words import count_nouns
 from bakeoff.pipeline.tracking.find_run import find_run_id
 from bakeoff.pipeline.tracking.registry import LATEST
 from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.stored_runs import find_runs_of_jobs, read_stored_runs, search_stored_runs
-from bakeoff.pipeline.tracking.sweep_record import RecordedJob, list_sweeps, read_latest_sweep, read_sweep_record
+from bakeoff.pipeline.tracking.sweep_record import RecordedJob, read_latest_sweep, read_sweep_record
 
 MAX_SHOWN_IDS = 6
 """Ids in the description of a selection; the report lists all runs."""
@@ -60,7 +60,7 @@ def select_sweep(store: Store, word: str) -> Selection:
     """
     record = read_latest_sweep(store) if word == LATEST else read_sweep_record(store, word)
     if record is None:
-        hint = did_you_mean(word, list_sweeps(store)) if word != LATEST else "Start one with -m."
+        hint = "Start one with -m." if word == LATEST else "`bakeoff ui` lists the runs with their sweeps."
         raise UserError(f"compare: sweep={word}: there is no such sweep in {store.uri}. {hint}")
     if not record.jobs:
         runs = search_stored_runs(store, f"tags.sweep = '{record.name}'")

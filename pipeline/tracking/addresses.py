@@ -8,7 +8,6 @@ addresses that lead to another folder are corrected in the database, for MLflow'
 from __future__ import annotations
 
 import sqlite3
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from functools import cache, partial
@@ -18,11 +17,9 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from bakeoff.pipeline.text.words import count_nouns, join_words
 from bakeoff.pipeline.tracking.mlflow_tables import ADDRESS_COLUMNS, LOCAL_FOLDERS
 
 EXPERIMENTS = "experiments"
-NOUNS = {"runs": "run", "logged_models": "model"}
 
 
 class Move(NamedTuple):
@@ -77,7 +74,7 @@ def anchor_addresses(file: Path) -> str:
     Returns
     -------
     str
-        A sentence about the changes; empty if no address of a run or a model was changed.
+        A sentence about the changes; empty if there are none.
     """
     folder = file.parent
     with closing(sqlite3.connect(file)) as database:
@@ -88,12 +85,10 @@ def anchor_addresses(file: Path) -> str:
                     _write(database, moves, folder)
         except sqlite3.DatabaseError:  # it is locked, or not a database of MLflow, which MLflow reports
             return ""
-    counts = Counter(NOUNS[move.table] for move in moves if move.table in NOUNS)
-    if not counts:
+    if not moves:
         return ""
-    counted = join_words(count_nouns(counts[noun], noun) for noun in NOUNS.values())
     places = ", ".join(sorted({str(move.old) for move in moves}))
-    return f"the store was in {places} before and is in {folder} now; the addresses of {counted} lead there."
+    return f"the store was in {places} before and is in {folder} now; its addresses lead there."
 
 
 def _find_moves(database: sqlite3.Connection, folder: Path) -> Iterator[Move]:

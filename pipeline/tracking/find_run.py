@@ -52,14 +52,11 @@ def find_run_id(store: Store, word: str, dataset: str = "", *, must_be_readable:
     version = find_version(store, word)
     if version is None:
         raise _explain_unknown(store, word)
-    run_id = version.run_id
-    if not run_id and version.model_id:
-        run_id = store.client.get_logged_model(version.model_id).source_run_id or ""
-    if not run_id:
+    if not version.run_id:
         raise UserError(
             f"version {version.version} of the model {version.name!r} does not say which run it comes from."
         )
-    return _find_by_id(store, run_id, must_be_readable)
+    return _find_by_id(store, version.run_id, must_be_readable)
 
 
 def find_headline(params: Mapping[str, str], metrics: Mapping[str, float]) -> str | None:

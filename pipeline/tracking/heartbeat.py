@@ -29,8 +29,6 @@ ZOMBIE = "Z"
 BOOT_FILE = Path("/proc/sys/kernel/random/boot_id")
 PROCESS_TAG = "process"
 """The tag that distinguishes the process of a run from a later one with the same id."""
-THREAD_PREFIX = "heartbeat "
-"""The prefix of the name of a thread, before the id of its run."""
 
 
 class Heartbeat:
@@ -42,15 +40,13 @@ class Heartbeat:
         A function whose exceptions are ignored: a store that is unreachable for a minute does not end a run.
     first : float
         The seconds until the first call.
-    owner : str
-        The id of the run.
     """
 
-    def __init__(self, beat: Callable[[], None], first: float, owner: str) -> None:
+    def __init__(self, beat: Callable[[], None], first: float) -> None:
         self._beat = beat
         self._first = first
         self._stopped = threading.Event()
-        threading.Thread(target=self._run, name=f"{THREAD_PREFIX}{owner}", daemon=True).start()
+        threading.Thread(target=self._run, daemon=True).start()
 
     def stop(self) -> None:
         """Stop calling the function."""
@@ -109,9 +105,6 @@ def has_lost_process(run: Any) -> bool:
         )
     except ValueError:  # the tags were written by another program, which owns the run
         return False
-    if sign.is_own:  # a program or a notebook, whose earlier run could not be ended when its store was lost
-        name = f"{THREAD_PREFIX}{run.info.run_id}"
-        return all(thread.name != name for thread in threading.enumerate())
     return sign.is_gone
 
 

@@ -35,8 +35,6 @@ RUN_FILE = "run.json"
 ARTIFACTS = "artifacts"
 MODEL = "model"
 HASH_TAG = "config_hash"
-NO_HASH = "unknown"
-"""A placeholder for the hash of a run without one."""
 FINISHED = "FINISHED"
 ERROR_TAGS = ("error", "error_type")
 """The note on a run whose process could not end it."""
@@ -72,7 +70,7 @@ def find_kept_folder(uri: str, tags: Mapping[str, str]) -> Path:
     """
     store = hashlib.blake2b(uri.encode(), digest_size=DIGEST_BYTES).hexdigest()
     cache = Path(os.environ.get(CACHE_VARIABLE) or DEFAULT_CACHE).expanduser()
-    return cache / FOLDER / store / tags.get(HASH_TAG, NO_HASH)
+    return cache / FOLDER / store / tags[HASH_TAG]
 
 
 def keep_result(folder: Path, run: KeptRun, results: RunResults) -> None:
@@ -120,11 +118,6 @@ def read_kept_run(folder: Path) -> KeptRun | None:
         return None
 
 
-def discard_kept(folder: Path) -> None:
-    """Delete a result."""
-    shutil.rmtree(folder, ignore_errors=True)
-
-
 def send_kept_result(store: Store, job_hash: str) -> str | None:
     """Complete the run of a job whose result could not be stored, and return its id.
 
@@ -156,7 +149,7 @@ def send_kept_result(store: Store, job_hash: str) -> str | None:
         run = None
     is_open = run is not None and run.info.lifecycle_stage == "active" and run.data.tags.get(HASH_TAG) == job_hash
     if run is None or not is_open or run.info.status == FINISHED:
-        discard_kept(folder)
+        shutil.rmtree(folder, ignore_errors=True)
         return None
     log_metrics(store.client, kept.run_id, kept.values)
     for tag in ERROR_TAGS:
@@ -167,7 +160,7 @@ def send_kept_result(store: Store, job_hash: str) -> str | None:
     if (folder / MODEL).is_dir():
         add_run_model(store, kept.run_id, partial(_copy_model, folder / MODEL))
     store.client.set_terminated(kept.run_id, FINISHED, kept.ended)
-    discard_kept(folder)
+    shutil.rmtree(folder, ignore_errors=True)
     return kept.run_id
 
 

@@ -46,7 +46,7 @@ MAX_REASON_LETTERS = 300
 
 
 class LimitedCalls:
-    """The calls of a store in this process.
+    """The calls of a store in this process, those of MLflow's client among them.
 
     Parameters
     ----------
@@ -63,7 +63,21 @@ class LimitedCalls:
         self._uri = uri
         self._file = find_file(uri)
         self._identity = _identify(self._file)
+        self._client: Any = None
         self.is_lost = False
+
+    def connect(self) -> MlflowClient:
+        """Return MLflow's client of the store, whose calls are limited."""
+        from mlflow import MlflowClient
+
+        # Without an explicit registry, a client would use that of MLflow's global settings.
+        self._client = self.call(MlflowClient, tracking_uri=self._uri, registry_uri=self._uri)
+        return cast("MlflowClient", self)
+
+    def __getattr__(self, name: str) -> Any:
+        attribute = getattr(self._client, name)
+        seconds = MAX_TRANSFER_SECONDS if name in TRANSFERS else None
+        return partial(self.call, attribute, seconds=seconds) if callable(attribute) else attribute
 
     def call(self, function: Callable[..., T], *arguments: Any, seconds: float | None = None, **options: Any) -> T:
         """Call a function that reads or writes the store, and return its result.
@@ -120,30 +134,6 @@ class LimitedCalls:
         if found != self._identity:
             verb = "deleted" if found is None else "replaced by another one"
             raise StoreError(f"tracking.uri={str(self._file)!r}: the file was {verb} while the command was running.")
-
-
-class LimitedClient:
-    """MLflow's client with a time limit for each call.
-
-    Parameters
-    ----------
-    client : MlflowClient
-    calls : LimitedCalls
-    """
-
-    def __init__(self, client: MlflowClient, calls: LimitedCalls) -> None:
-        self._client = client
-        self._calls = calls
-
-    def __getattr__(self, name: str) -> Any:
-        attribute = getattr(self._client, name)
-        seconds = MAX_TRANSFER_SECONDS if name in TRANSFERS else None
-        return partial(self._calls.call, attribute, seconds=seconds) if callable(attribute) else attribute
-
-
-def limit_client(client: MlflowClient, calls: LimitedCalls) -> MlflowClient:
-    """Return MLflow's client with time limits."""
-    return cast("MlflowClient", LimitedClient(client, calls))
 
 
 class FaultyStore(Exception):

@@ -138,13 +138,9 @@ def _read_estimator(
         return read_reviewed_estimator(folder, trust)
     except UntrustedType as error:
         raise UserError(f"{title} {error}") from None
-    except MissingCode as error:
-        raise UserError(f"{title} cannot be used: {error}.") from None
-    except UnreadableEstimator as error:
-        then = ", ".join(f"{name} {record.versions[name]}" for name in DECISIVE_PACKAGES if name in record.versions)
-        now = ", ".join(f"{name} {version}" for name, version in _read_decisive_versions().items())
-        stored = f"; it was stored with {then}, and this is {now}" if then else ""
-        raise UserError(f"{title} cannot be read: {error}{stored}.") from None
+    except (MissingCode, UnreadableEstimator) as error:
+        versions = " ".join(_compare_versions(record.versions))
+        raise UserError(f"{title} cannot be used: {error}. {versions}".strip()) from None
 
 
 def _compare_versions(then: Mapping[str, str]) -> list[str]:

@@ -42,13 +42,6 @@ JOIN tags AS job ON job.run_uuid = data.run_uuid AND job.key = 'config_hash'
 LEFT JOIN tags AS splits ON splits.run_uuid = data.run_uuid AND splits.key = 'splits_digest'
 WHERE data.key = 'dataset_digest' AND data.value = :dataset
 """
-CLEAN_UP = (
-    "DELETE FROM inputs WHERE destination_type = 'RUN' AND destination_id NOT IN (SELECT run_uuid FROM runs)",
-    "DELETE FROM inputs WHERE source_type = 'RUN_OUTPUT' AND source_id NOT IN (SELECT run_uuid FROM runs)",
-    "DELETE FROM input_tags WHERE input_uuid NOT IN (SELECT input_uuid FROM inputs)",
-    "DELETE FROM datasets WHERE dataset_uuid NOT IN (SELECT source_id FROM inputs WHERE source_type = 'DATASET')",
-)
-"""Rows of deleted runs that MLflow leaves."""
 MAX_RUNS_PER_HISTORY_REQUEST = 100
 """A database allows a limited number of values in a query."""
 
@@ -113,9 +106,6 @@ def delete_rows(client: MlflowClient, runs: Collection[str], models: Collection[
 def shrink_file(path: Path) -> None:
     """Give back the space of deleted rows of a SQLite file; raises OperationalError if another process uses it."""
     with closing(sqlite3.connect(path)) as database:
-        with database:
-            for statement in CLEAN_UP:
-                database.execute(statement)
         database.execute("VACUUM")
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 

@@ -6,14 +6,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.tracking.limited_calls import limit_client
 from bakeoff.pipeline.tracking.store import Store, iterate_pages
-
-if TYPE_CHECKING:
-    from mlflow import MlflowClient
 
 LATEST = "latest"
 BEST = "best"
@@ -139,9 +135,7 @@ def find_version(store: Store, word: str) -> RegisteredVersion | None:
 
 def list_names(store: Store) -> list[str]:
     """Return the names of all registered models, sorted."""
-    return sorted(
-        str(each.name) for page in iterate_pages(open_registry(store).search_registered_models) for each in page
-    )
+    return sorted(str(each.name) for page in iterate_pages(store.client.search_registered_models) for each in page)
 
 
 def list_versions(store: Store, name: str = "") -> list[RegisteredVersion]:
@@ -155,12 +149,11 @@ def list_versions(store: Store, name: str = "") -> list[RegisteredVersion]:
     """
     if "'" in name:  # MLflow's filter language has no escape for it, and no model of ours has such a name
         return []
-    registry = open_registry(store)
     query = f"name = '{name}'" if name else ""
-    pages = iterate_pages(partial(registry.search_model_versions, filter_string=query))
+    pages = iterate_pages(partial(store.client.search_model_versions, filter_string=query))
     found = [each for page in pages for each in page]
     # The results of a search do not contain the aliases of the versions.
-    aliases = {name: registry.get_registered_model(name).aliases for name in {each.name for each in found}}
+    aliases = {name: store.client.get_registered_model(name).aliases for name in {each.name for each in found}}
     versions = [_read_version(each, aliases[each.name]) for each in found]
     return sorted(versions, key=lambda each: (each.name, each.version))
 
@@ -187,19 +180,18 @@ def register_version(
     tags : mapping of str to str, optional
     description : str
     """
-    registry = open_registry(store)
     if name.name not in list_names(store):
-        registry.create_registered_model(name.name)
+        store.client.create_registered_model(name.name)
     # With a URI of the form models:/ID, MLflow would look into the store of its global settings.
     source = store.client.get_logged_model(model_id).artifact_location
-    created = registry.create_model_version(
+    created = store.client.create_model_version(
         name.name, source, run_id, dict(tags or {}), description=description, model_id=model_id
     )
     try:
         if name.alias:
-            registry.set_registered_model_alias(name.name, name.alias, str(created.version))
+            store.client.set_registered_model_alias(name.name, name.alias, str(created.version))
     except BaseException:
-        registry.delete_model_version(name.name, str(created.version))
+        store.client.delete_model_version(name.name, str(created.version))
         raise
     return next(each for each in list_versions(store, name.name) if each.version == int(created.version))
 
@@ -207,14 +199,6 @@ def register_version(
 def find_alias(store: Store, name: ModelName) -> RegisteredVersion | None:
     """Return the version that has an alias now; None if there is none."""
     return next((each for each in list_versions(store, name.name) if name.alias in each.aliases), None)
-
-
-def open_registry(store: Store) -> MlflowClient:
-    """Return a client of the registered models of a store."""
-    from mlflow import MlflowClient
-
-    # Without an explicit registry, a client would use that of MLflow's global settings.
-    return limit_client(MlflowClient(tracking_uri=store.uri, registry_uri=store.uri), store.calls)
 
 
 def _read_version(found: Any, aliases: Mapping[str, Any]) -> RegisteredVersion:

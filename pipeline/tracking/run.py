@@ -7,6 +7,7 @@ it leaks from one failing job into the next.
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -28,7 +29,6 @@ from bakeoff.pipeline.tracking.heartbeat import Heartbeat
 from bakeoff.pipeline.tracking.history import STOPPED_TAG, count_looks
 from bakeoff.pipeline.tracking.kept_results import (
     KeptRun,
-    discard_kept,
     find_kept_folder,
     keep_result,
     send_kept_result,
@@ -84,7 +84,7 @@ class MLflowRun:
         self._final_tags: dict[str, str] = {}
         self._write_lock = Lock()
         # The first heartbeat is early, because it also writes the params of a run whose first fold takes long.
-        self._heartbeat = Heartbeat(self._write_heartbeat, first=FLUSH_SECONDS, owner=self._id)
+        self._heartbeat = Heartbeat(self._write_heartbeat, FLUSH_SECONDS)
 
     def record_dataset(self) -> None:
         """Write the dataset as an input of the run.
@@ -125,11 +125,10 @@ class MLflowRun:
         card = self._write_card(model=model, looks=looks)
         self._final_tags = {NOTE_TAG: card, **looks}
         self._write(tags=self._final_tags)
-        artifacts = artifact_folder(self._artifact_uri, self._client.log_artifacts, self._id)
-        with _naming_disk_faults("the artifacts of the run"), artifacts as folder:
-            results.write_artifacts(folder)
-        if training is not None:
-            with _naming_disk_faults("the model of the run"):
+        with _naming_disk_faults():
+            with artifact_folder(self._artifact_uri, self._client.log_artifacts, self._id) as folder:
+                results.write_artifacts(folder)
+            if training is not None:
                 write = partial(save_model, model.predictor, training=training, trust=self._description.trust)
                 add_run_model(self._store, self._id, write)
 
@@ -212,12 +211,11 @@ class MLflowRun:
     def _count_looks(self) -> dict[str, str]:
         """Return the tag ``looks``: how many configurations have been scored on these test rows, this one included.
 
-        Runs that end at the same moment do not see each other. A server is not asked, because its answer would take
-        longer than a small job.
+        A server is not asked, because its answer would take longer than a small job.
         """
+        tags = self._description.tags
         if self._store.folder is None:
             return {}
-        tags = self._description.tags
         looks = count_looks(self._store, tags["dataset_digest"], tags["splits_digest"], tags["config_hash"])
         return {"looks": str(looks)}
 
@@ -273,13 +271,13 @@ class MLflowRun:
 
 
 @contextmanager
-def _naming_disk_faults(what: str) -> Iterator[None]:
+def _naming_disk_faults() -> Iterator[None]:
     """Raise StoreError if files cannot be written in the block, for example because the disk is full."""
     try:
         yield
     except OSError as error:
         place = f" ({error.filename})" if error.filename else ""
-        raise StoreError(f"{what} cannot be written: {error.strerror or error}{place}.") from error
+        raise StoreError(f"the artifacts of the run cannot be written: {error.strerror or error}{place}.") from error
 
 
 @dataclass
@@ -338,7 +336,7 @@ class MLflowTracker:
             run.fail(error)
             raise
         # An earlier run of the same job whose results could not be stored is no longer needed.
-        discard_kept(find_kept_folder(self.store.uri, description.tags))
+        shutil.rmtree(find_kept_folder(self.store.uri, description.tags), ignore_errors=True)
 
 
 def get_tracker(parts: PartCache, spec: Mapping[str, Any]) -> Tracker:

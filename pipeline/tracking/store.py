@@ -23,7 +23,7 @@ from bakeoff.pipeline.stages.dataset.table import GUESSED_TAG
 from bakeoff.pipeline.text.secrets import expand_address, find_secrets, hide_secrets
 from bakeoff.pipeline.text.words import count_nouns, expand_home
 from bakeoff.pipeline.tracking.addresses import anchor_addresses
-from bakeoff.pipeline.tracking.limited_calls import LimitedCalls, limit_client
+from bakeoff.pipeline.tracking.limited_calls import LimitedCalls
 from bakeoff.pipeline.tracking.mlflow_tables import ARTIFACTS_FOLDER, LOCAL_FOLDERS
 from bakeoff.pipeline.tracking.sqlite_file import (
     SQLITE_PREFIX,
@@ -218,13 +218,12 @@ def open_store(given: str | None, experiment: str, create: bool = True) -> Store
         raise UserError(f"tracking.uri: there is no store at {uri}; run an experiment first, or give tracking.uri=URI.")
     file = find_file(uri)
     is_new = file is not None and prepare_file(file)
-    from mlflow import MlflowClient
     from mlflow.exceptions import MlflowException
 
     shown = f"tracking.uri={hide_secrets(uri)!r}"
     try:
         calls = LimitedCalls(uri)
-        client = limit_client(calls.call(MlflowClient, tracking_uri=uri), calls)
+        client = calls.connect()
         return Store(uri, _open_experiment(client, uri, experiment, create), client, calls, is_new)
     except StoreError as error:
         raise UserError(f"{error} Or keep no runs, with tracking=none.") from error
@@ -353,12 +352,11 @@ def leave_out_faulty(runs: Sequence[Any]) -> list[Any]:
     ----------
     runs : sequence of mlflow.entities.Run
     """
-    faults = {str(run.info.run_id): find_fault(run) for run in runs}
-    left_out = [run_id for run_id, fault in faults.items() if fault]
+    left_out = [run for run in runs if find_fault(run)]
     # Workers read the runs that the process which started them has read.
     if left_out and parent_process() is None:
-        _report_left_out(tuple(left_out), faults[left_out[0]])
-    return [run for run in runs if not faults[str(run.info.run_id)]]
+        _report_left_out(tuple(str(run.info.run_id) for run in left_out), find_fault(left_out[0]))
+    return [run for run in runs if run not in left_out]
 
 
 def tidy_name(text: str) -> str:

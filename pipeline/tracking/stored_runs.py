@@ -171,23 +171,14 @@ def find_sweep_runs(store: Store, sweep: str) -> list[str]:
     UserError
         No run carries that name.
     """
-    name = sweep
-    if sweep == "latest":
-        newest = next(search_runs(store, "tags.sweep != ''", 1), None)
-        if newest is None:
-            raise UserError(f"sweep=latest: there is no run of a sweep in {store.uri} yet.")
-        name = newest.data.tags["sweep"]
-    if "'" in name:
+    query = "tags.sweep != ''" if sweep == "latest" else f"tags.sweep = '{sweep}'"
+    newest = None if "'" in sweep else next(search_runs(store, query, 1), None)
+    if newest is None:
         raise UserError(
-            f"sweep={name!r}: a name with a quotation mark cannot be searched for; name its runs by their ids."
+            f"sweep={sweep}: no run in {store.uri} belongs to a sweep of this name; `bakeoff ui` lists them."
         )
-    runs = search_runs(store, f"tags.sweep = '{name}'", order_by=["start_time ASC"])
-    ids = [str(run.info.run_id) for run in runs]
-    if not ids:
-        raise UserError(
-            f"sweep={name}: no run in {store.uri} belongs to a sweep of this name; `bakeoff ui` lists them."
-        )
-    return ids
+    runs = search_runs(store, f"tags.sweep = '{newest.data.tags['sweep']}'", order_by=["start_time ASC"])
+    return [str(run.info.run_id) for run in runs]
 
 
 def _to_stored_run(run: Any) -> StoredRun:

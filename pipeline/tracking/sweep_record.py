@@ -111,12 +111,6 @@ def find_earlier_runs(store: Store, record: SweepRecord, started: Iterable[Any])
     return list(find_finished_runs(store, {job.hash for job in record.jobs if job.hash} - known).values())
 
 
-def list_sweeps(store: Store) -> list[str]:
-    """Return the names of the sweeps with a list of their jobs."""
-    entries = store.calls.call(_open_artifacts(store).list_artifacts, FOLDER)
-    return sorted(Path(entry.path).stem for entry in entries)
-
-
 def _load_record(store: Store, name: str) -> SweepRecord | None:
     """Return a list of jobs; None if there is none, or another program has written the file."""
     from mlflow.exceptions import MlflowException

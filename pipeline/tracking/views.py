@@ -175,8 +175,6 @@ def make_views(store: Store, sweep: str) -> Iterator[tuple[str, str, dict[str, A
     query = _select_sweep(store, sweep)
     runs = list(search_runs(store, query, MAX_LOADED_RUNS))
     is_complete = len(runs) < MAX_LOADED_RUNS
-    if not is_complete:  # what varies slowest over a sweep differs between its first and its last runs
-        runs += search_runs(store, query, MAX_LOADED_RUNS, order_by=["start_time ASC"])
     # A sweep that has just started has no scores yet, while the leaderboard shows those of earlier runs.
     headlines = _find_headlines(runs) or _find_headlines(list(search_runs(store, IS_JOB, MAX_LOADED_RUNS)))
     if not headlines:

@@ -49,11 +49,6 @@ def test_the_configuration_that_is_read_builds_the_experiment_of_the_run(kept: B
     assert described.tags["config_hash"] == run.data.tags["config_hash"]
 
 
-def test_a_run_that_does_not_exist_is_refused(store: Store) -> None:
-    with pytest.raises(UserError, match="there is no run 'abc'"):
-        read_stored_config(store, "abc")
-
-
 def test_a_run_of_other_code_is_refused(store: Store) -> None:
     other = store.client.create_run(store.experiment_id)
     with pytest.raises(UserError, match=r"no artifact config\.yaml"):

@@ -87,11 +87,10 @@ def test_jobs_are_selected_whatever_sweep_their_runs_belong_to(store: Store) -> 
     assert {each.dataset: each.reason for each in selected.facts} == {"iris": "", "wine": "", "never": "no run"}
 
 
-def test_an_unknown_sweep_is_refused_with_the_nearest_name(store: Store) -> None:
+def test_an_unknown_sweep_is_refused(store: Store) -> None:
     with pytest.raises(UserError, match="Start one with -m"):
         select.select_sweep(store, "latest")
-    write_sweep_record(store, make_record("monday", "a"))
-    with pytest.raises(UserError, match="Did you mean 'monday'"):
+    with pytest.raises(UserError, match="sweep=mondy: there is no such sweep"):
         select.select_sweep(store, "mondy")
 
 
@@ -123,8 +122,6 @@ def test_series_of_more_runs_than_a_request_may_name_are_all_read(
     ids = [write_run(store, "knn", f"data {number}", [0.1, number / 10]) for number in range(5)]
     runs = search_stored_runs(store)
     expected = {run_id: (0.1, number / 10) for number, run_id in enumerate(ids)}
-    for limit in ("MAX_RUNS_PER_HISTORY_REQUEST", "MAX_VALUES_PER_HISTORY_REQUEST"):
-        with monkeypatch.context() as patch:
-            patch.setattr(f"bakeoff.pipeline.tracking.mlflow_tables.{limit}", 2)
-            series = read_series(store, runs, ["test_accuracy"])
-        assert {run_id: values["test_accuracy"] for run_id, values in series.items()} == expected
+    monkeypatch.setattr("bakeoff.pipeline.tracking.mlflow_tables.MAX_RUNS_PER_HISTORY_REQUEST", 2)
+    series = read_series(store, runs, ["test_accuracy"])
+    assert {run_id: values["test_accuracy"] for run_id, values in series.items()} == expected
