@@ -141,8 +141,8 @@ def _explain_unknown(store: Store, word: str) -> UserError:
     names = list_names(store)
     hint = f" Models: {did_you_mean(word, names)}" if names else ""
     return UserError(
-        f"there is no run and no registered model {word!r} in {store.uri}. Give the id of a run, at least its first "
-        f"{MIN_PREFIX_LETTERS} characters, {LATEST}, {BEST}, or the name of a model.{hint}"
+        f"there is no run {word!r} and no registered model of that name in {store.uri}. Give the id of a run, at least "
+        f"its first {MIN_PREFIX_LETTERS} characters, {LATEST}, {BEST}, or the name of a model.{hint}"
     )
 
 

@@ -1,9 +1,9 @@
 """Calls of a store with a time limit, because MLflow's client would retry some for minutes or forever.
 
 A call runs in a separate thread, since neither a server that sends a byte now and then nor a locked database lets
-itself be interrupted. What fails is repeated until the limit; then the store counts as lost, and each further call has
-a short time and a single attempt, until one succeeds. Some errors of MLflow's client mean that a store cannot be used;
-all others are responses of a working store.
+itself be interrupted. What fails in a store that has answered before is repeated until the limit; then the store counts
+as lost, and each further call has a short time and a single attempt, until one succeeds. Some errors of MLflow's client
+mean that a store cannot be used; all others are responses of a working store.
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ MAX_TRANSFER_SECONDS = 600.0
 PAUSE_SECONDS = 1.0
 TRANSFERS = ("log_artifacts", "log_model_artifacts", "download_artifacts")
 """The methods of MLflow's client that send or receive files."""
+DATABASES = ("postgresql", "mysql", "mssql")
+"""The beginnings of the addresses of databases on servers."""
 BODY_WORDS = "Response body:"
 """The text of MLflow's client if the response is not from an MLflow server."""
 TEMPORARY_CODES = ("TEMPORARILY_UNAVAILABLE", "INTERNAL_ERROR", "REQUEST_LIMIT_EXCEEDED")
@@ -64,12 +66,16 @@ class LimitedCalls:
         self._file = find_file(uri)
         self._identity = _identify(self._file)
         self._client: Any = None
+        self._has_answered = False
         self.is_lost = False
 
     def connect(self) -> MlflowClient:
         """Return MLflow's client of the store, whose calls are limited."""
         from mlflow import MlflowClient
 
+        if self._uri.startswith(DATABASES):
+            # MLflow would try to connect for minutes, and hold a lock meanwhile.
+            self.call(_try_connection, self._uri)
         # Without an explicit registry, a client would use that of MLflow's global settings.
         self._client = self.call(MlflowClient, tracking_uri=self._uri, registry_uri=self._uri)
         return cast("MlflowClient", self)
@@ -113,6 +119,7 @@ class LimitedCalls:
             self.is_lost = True
             raise
         self.is_lost = False
+        self._has_answered = self._client is not None
         return answer
 
     def _repeat(self, function: Callable[[], T], seconds: float) -> T:
@@ -124,7 +131,7 @@ class LimitedCalls:
                 return attempt(function, end - time.monotonic())
             except FaultyStore as error:
                 first = first or error
-                if self.is_lost or end - time.monotonic() <= PAUSE_SECONDS:
+                if self.is_lost or not self._has_answered or end - time.monotonic() <= PAUSE_SECONDS:
                     raise first from None
             time.sleep(PAUSE_SECONDS)
 
@@ -134,6 +141,16 @@ class LimitedCalls:
         if found != self._identity:
             verb = "deleted" if found is None else "replaced by another one"
             raise StoreError(f"tracking.uri={str(self._file)!r}: the file was {verb} while the command was running.")
+
+
+def _try_connection(uri: str) -> None:
+    from sqlalchemy import create_engine
+
+    engine = create_engine(uri)
+    try:
+        engine.connect().close()
+    finally:
+        engine.dispose()
 
 
 class FaultyStore(Exception):

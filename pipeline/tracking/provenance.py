@@ -32,10 +32,14 @@ OWN_SCOPES = ("local", "worktree")
 def read_git_state() -> tuple[str, bool] | None:
     """Return the commit of the code, and whether files differ from it; None outside a repository.
 
-    Experiments are usually run in the repository that holds their configurations and learners.
+    This is the repository of the current folder; outside a repository, it is the one that contains this file, if any.
     """
-    commit = _run_git(Path.cwd(), "rev-parse", "HEAD")
-    return (commit, bool(_run_git(Path.cwd(), "status", "--porcelain"))) if commit else None
+    # Experiments are usually run in the repository that holds their configurations and learners.
+    for folder in (Path.cwd(), Path(__file__).parent):
+        commit = _run_git(folder, "rev-parse", "HEAD")
+        if commit:
+            return commit, bool(_run_git(folder, "status", "--porcelain"))
+    return None
 
 
 @cache

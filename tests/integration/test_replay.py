@@ -184,7 +184,7 @@ def test_versions_and_code_that_have_changed_are_named(changed: Bakeoff) -> None
     answer = changed("replay", "latest")
     assert answer.status == 0
     assert f"1.26.4            → {np.__version__}" in answer.out
-    assert "code of the learner and the pipeline  0123456789abcdef" in answer.out
+    assert "code of the learner and the pipeline    0123456789abcdef" in answer.out
 
 
 def test_changed_data_are_named_and_not_run(changed: Bakeoff) -> None:

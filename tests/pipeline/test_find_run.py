@@ -104,7 +104,7 @@ def test_an_empty_store_and_an_unknown_dataset_are_refused(store: Store) -> None
         with pytest.raises(UserError, match="there is no finished run"):
             find_run_id(store, word)
     add_run(store, 1, "iris", test_accuracy=0.9)
-    with pytest.raises(UserError, match="Did you mean 'iris'"):
+    with pytest.raises(UserError, match="no finished run with dataset=irsi"):
         find_run_id(store, "best", "irsi")
 
 

@@ -7,7 +7,6 @@ import pytest
 from command import Bakeoff
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.tracking import limited_calls
 from bakeoff.pipeline.tracking.store import open_store
 
 
@@ -22,10 +21,7 @@ from bakeoff.pipeline.tracking.store import open_store
     ],
     ids=" ".join,
 )
-def test_a_server_that_is_not_there_is_refused_by_every_command(
-    bakeoff: Bakeoff, words: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(limited_calls, "MAX_CALL_SECONDS", 1)
+def test_a_server_that_is_not_there_is_refused_by_every_command(bakeoff: Bakeoff, words: list[str]) -> None:
     (bakeoff.folder / "x.csv").write_text("a\n1\n")
     answer = bakeoff(*words, f"tracking.uri=http://127.0.0.1:{mlflow_server.free_port()}")
     assert answer.status == 2
@@ -35,9 +31,7 @@ def test_a_server_that_is_not_there_is_refused_by_every_command(
 
 
 @pytest.mark.extra("postgres")
-def test_a_database_that_is_not_there_is_refused_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Otherwise MLflow holds a lock while it tries again, in a thread that is left behind.
-    monkeypatch.setattr("mlflow.store.db.utils.MAX_RETRY_COUNT", 1)
-    with pytest.raises(UserError, match="the store cannot be used") as refusal:
+def test_a_database_that_is_not_there_is_refused_without_its_password() -> None:
+    with pytest.raises(UserError, match=r"the store cannot be used.*refused") as refusal:
         open_store(f"postgresql://me:secret@127.0.0.1:{mlflow_server.free_port()}/runs", "bakeoff")
     assert "secret" not in str(refusal.value)

@@ -67,7 +67,7 @@ def test_what_does_not_exist_is_said_with_the_names_that_do(store: Store) -> Non
         "trains/": "there is no registered model 'trains/' in",
         "trains/7": "there is no registered model 'trains/7' in",
         "trans@champion": "there is no registered model 'trans@champion' in",
-        "trans": "there is no run and no registered model 'trans' in",
+        "trans": "there is no run 'trans' and no registered model of that name in",
     }
     for word, message in messages.items():
         with pytest.raises(UserError) as error:
