@@ -16,7 +16,6 @@ import pandas as pd
 
 from bakeoff.pipeline.audit.giveaways import find_telling_classes, find_telling_numbers, find_telling_presence
 from bakeoff.pipeline.audit.parts import find_divided_values
-from bakeoff.pipeline.audit.same_columns import find_same_columns
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.splitting import Splits
 
@@ -175,3 +174,21 @@ def _are_given_numbers(values: np.ndarray) -> bool:
     n_possible = float(values.max() - values.min() + 1.0)
     is_dense = math.exp(-n * (n - 1) / (2.0 * n_possible)) <= MAX_CHANCE
     return is_dense and bool((values == np.floor(values)).all()) and len(np.unique(values)) == n
+
+
+def find_same_columns(X: pd.DataFrame) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield the names of each group of columns of X (n, d) that duplicate each other, and a clause that says how.
+
+    Numeric columns duplicate each other if their cells are equal; nominal ones, if their values correspond one to one,
+    where a missing cell counts as a value. Columns with a single value are not compared.
+    """
+    names_of: dict[tuple[str, bytes], list[str]] = {}
+    for name, column in X.items():
+        kind = "number" if column.dtype.kind == "f" else "value"
+        codes = pd.factorize(column, use_na_sentinel=False)[0]
+        if codes.max(initial=0) > 0:
+            content = column.to_numpy() if kind == "number" else codes
+            names_of.setdefault((kind, content.tobytes()), []).append(str(name))
+    for (kind, _), names in names_of.items():
+        if len(names) > 1:
+            yield tuple(names), "hold the same cells" if kind == "number" else "have values that correspond one to one"

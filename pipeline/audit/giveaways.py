@@ -12,8 +12,6 @@ MIN_MINORITY_ROWS = 10
 by one of 50 columns of noise with a probability of 5e-4."""
 MAX_ERROR_FRACTION = 0.01
 """A column is suspect if a rule on it alone makes at most this fraction of the errors of the majority class."""
-MAX_COPY_ERROR_FRACTION = 0.05
-"""As `MAX_ERROR_FRACTION`, for a column of as many values as there are classes: it may be the target, entered twice."""
 SEPARATES = "it separates the classes almost without error"
 EXPLAINS = "its values are in the order of the target, or explain it"
 MIN_REGRESSION_ROWS = 20
@@ -28,12 +26,10 @@ MAX_CHANCE = 1e-5
 """Largest probability that rows without a relation to the target look like this: that of one column of noise that
 separates 10 of 20 rows."""
 MIN_SIDE_ROWS = 10
-MIN_ORDERED_FRACTION = 0.99
-"""Of the pairs of a row with a cell and one without: the part in which the same row has the higher target."""
 
 
 def find_telling_classes(X: pd.DataFrame, y: np.ndarray) -> dict[str, str]:
-    """Return the columns that separate the classes, or seem to be the target in another spelling, and why.
+    """Return the columns that separate the classes, and why.
 
     Parameters
     ----------
@@ -52,9 +48,8 @@ def find_telling_classes(X: pd.DataFrame, y: np.ndarray) -> dict[str, str]:
             separates = _separates_by_value(counts)
         else:
             separates = _count_errors_of_ranges(counts) <= MAX_ERROR_FRACTION * n_minority
-        reason = SEPARATES if separates else _describe_copy(counts[:-1] if column.hasnans else counts, len(y))
-        if reason:
-            reasons[str(name)] = reason
+        if separates:
+            reasons[str(name)] = SEPARATES
     return reasons
 
 
@@ -81,8 +76,7 @@ def find_telling_presence(X: pd.DataFrame, y: np.ndarray, target_name: str) -> I
     """Yield the name of each column whose missing cells reveal the target, and a clause with the details.
 
     On one side, among the rows with a cell or among those without, nearly all rows have one target that other rows
-    often do not have. Numbers that have no such value are examined for their order: all targets of one side may be
-    higher than those of the other.
+    often do not have.
 
     Parameters
     ----------
@@ -109,8 +103,6 @@ def find_telling_presence(X: pd.DataFrame, y: np.ndarray, target_name: str) -> I
                 str(name),
                 f"{count} rows {having} have {target_name}={targets[shared]}, as {share:.3g} % of all rows have",
             )
-        elif y.dtype.kind == "f" and _orders_target(is_filled, y):
-            yield str(name), f"the rows that have a cell here are ordered by {target_name} apart from those that do not"
 
 
 def _cross_tabulate(column: pd.Series, y: np.ndarray) -> np.ndarray:
@@ -147,24 +139,6 @@ def _separates_by_value(counts: np.ndarray) -> bool:
     n_minority = n_rows - int(shared.sum(axis=0).max())
     n_errors = n_rows - int(shared.max(axis=1).sum())
     return n_minority >= MIN_MINORITY_ROWS and n_errors <= MAX_ERROR_FRACTION * n_minority
-
-
-def _describe_copy(counts: np.ndarray, n: int) -> str:
-    """Return why a column seems to be a copy of the target with errors; empty if it does not.
-
-    It has one value for each class, and few rows in which the value is that of another class. Missing cells are not
-    compared, unless there are many.
-    """
-    n_values, n_classes = counts.shape
-    if n_values != n_classes or len(set(counts.argmax(axis=1))) != n_classes:
-        return ""
-    n_rows = int(counts.sum())
-    n_minority = n_rows - int(counts.sum(axis=0).max())
-    n_errors = n_rows - int(counts.max(axis=1).sum())
-    is_rare = n_minority < MIN_MINORITY_ROWS or 2 * n_rows <= n
-    if is_rare or n_errors > MAX_COPY_ERROR_FRACTION * n_minority:
-        return ""
-    return f"each of its values goes with one class, except in {n_errors} of {n_rows} rows"
 
 
 def _explains(column: pd.Series, y: np.ndarray) -> bool:
@@ -213,12 +187,3 @@ def _judge_side(codes: np.ndarray, is_in_side: np.ndarray) -> tuple[float, int, 
         if hypergeom.cdf(n_errors, len(codes), n_others, n_rows) <= MAX_CHANCE:
             return ratio, shared, n_agreeing, n_rows
     return np.inf, shared, n_agreeing, n_rows
-
-
-def _orders_target(is_filled: np.ndarray, y: np.ndarray) -> bool:
-    """Return whether the targets (n,) of one side are nearly all higher than those of the other (Mann and Whitney)."""
-    ranks = pd.Series(y).rank().to_numpy()  # (n,)
-    n_filled = int(is_filled.sum())
-    n_pairs = n_filled * (len(y) - n_filled)
-    n_higher = ranks[is_filled].sum() - n_filled * (n_filled + 1) / 2
-    return bool(abs(n_higher / n_pairs - 0.5) >= MIN_ORDERED_FRACTION - 0.5)

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bakeoff.pipeline.audit.columns import Finding, find_columns, find_row_numbers
-from bakeoff.pipeline.audit.same_columns import find_same_columns
+from bakeoff.pipeline.audit.columns import Finding, find_columns, find_row_numbers, find_same_columns
 from bakeoff.pipeline.config.build import build_object, find_target
 from bakeoff.pipeline.config.compose_job import compose_parts
 from bakeoff.pipeline.config.targets import require_names

@@ -306,7 +306,7 @@ def test_labels_are_those_of_yaml_however_the_dataset_spells_them(classes: list[
 @pytest.mark.parametrize(
     ("costs", "message"),
     [
-        ([[0, 1], [5, 0]], r"must map each true class .*: \{ill: \{well: 1\}, well: \{ill: 5\}\}"),
+        ([[0, 1], [5, 0]], r"must map each true class .*: \{ill: \{well: 1\}, well: \{ill: 1\}\}"),
         (5, r"evaluation.costs=5 must map"),
         ({"ill": {"well": 1}}, "does not say what a row of well that is predicted as ill costs; write all"),
         ({"ill": {"well": 1}, "wel": {"ill": 5}}, r"names 'wel', which is not a class .* Did you mean 'well'\?"),
@@ -328,3 +328,9 @@ def test_the_metric_without_costs_and_costs_of_numbers_are_refused() -> None:
         choose_metrics(["cost"], "classification", LogisticRegression(), Target(labels, labels))
     with pytest.raises(UserError, match="the task is regression; remove it"):
         choose_metrics(None, "regression", Ridge(), Target(np.array([1.0, 2.0])), {"a": {"b": 1}})
+
+
+@pytest.mark.parametrize("key", ["response_method", "score_func"])
+def test_an_argument_of_make_scorer_is_refused_with_its_cure(key: str) -> None:
+    with pytest.raises(UserError, match=rf"evaluation.metrics: {key}='predict_proba' of profit .* by needs"):
+        choose({"_target_": "mine.profit", "greater_is_better": True, key: "predict_proba"})

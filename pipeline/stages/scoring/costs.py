@@ -70,9 +70,7 @@ def read_costs(given: Any, classes: np.ndarray | None) -> np.ndarray:
         raise UserError(f"{KEY} is given, and the task is regression; remove it, or set dataset.task=classification.")
     names = _spell(classes)
     if not isinstance(given, Mapping):
-        raise UserError(
-            f"{KEY}={given!r} must map each true class to the costs of its mistakes: {_write(names, given)}."
-        )
+        raise UserError(f"{KEY}={given!r} must map each true class to the costs of its mistakes: {_write(names)}.")
     rows = {spell_label(label): row for label, row in given.items()}
     _require_classes(rows, names, KEY)
     costs = np.zeros((len(names), len(names)))  # (c, c)
@@ -90,7 +88,7 @@ def read_costs(given: Any, classes: np.ndarray | None) -> np.ndarray:
             elif name != true_name:
                 raise UserError(
                     f"{KEY} does not say what a row of {true_name} that is predicted as {name} costs; write all "
-                    f"mistakes: {_write(names, given)}."
+                    f"mistakes: {_write(names)}."
                 )
     return costs
 
@@ -133,26 +131,7 @@ def _read_cost(given: Any, key: str) -> float:
     return float(given)
 
 
-def _write(names: Sequence[str], given: Any = None) -> str:
-    """Write a mapping for the classes, with the given costs where they are valid, else 1."""
-    lines = []
-    for true_code, true_name in enumerate(names):
-        cells = [
-            f"{name}: {_find_cost(given, true_code, code, names):g}"
-            for code, name in enumerate(names)
-            if name != true_name
-        ]
-        lines.append(f"{true_name}: {{{', '.join(cells)}}}")
-    return f"{{{', '.join(lines)}}}"
-
-
-def _find_cost(given: Any, true_code: int, code: int, names: Sequence[str]) -> float:
-    """Return a cost from a mapping or from a list of rows in the order of the classes; 1 if it is not there."""
-    try:
-        if isinstance(given, Mapping):
-            rows = {spell_label(label): row for label, row in given.items()}
-            cells = {spell_label(label): cost for label, cost in rows[names[true_code]].items()}
-            return float(cells[names[code]])
-        return float(given[true_code][code])
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError):
-        return 1.0
+def _write(names: Sequence[str]) -> str:
+    """Write a mapping for the classes in which each mistake costs 1."""
+    rows = {name: {other: 1 for other in names if other != name} for name in names}
+    return str(rows).replace("'", "")

@@ -29,6 +29,8 @@ from bakeoff.pipeline.stages.scoring.scorers import (
 
 KEY = "evaluation.metrics"
 OWN_KEYS = ("_target_", "name", "greater_is_better", "needs")
+SCORER_KEYS = ("response_method", "score_func")
+"""Arguments of scikit-learn's ``make_scorer`` that are set here."""
 PREDICT = "predict"
 NAME_PATTERN = r"[A-Za-z][A-Za-z0-9_]*"
 RESERVED_ENDS = ("_std", "_before", "_after")
@@ -92,6 +94,12 @@ def parse_entry(entry: Mapping[str, Any]) -> OwnMetric:
     if greater_is_better is not None and not isinstance(greater_is_better, bool):
         raise UserError(f"{KEY}: greater_is_better={greater_is_better!r} of {name} must be true or false.")
     arguments = {key: value for key, value in entry.items() if key not in OWN_KEYS}
+    for key in SCORER_KEYS:
+        if key in arguments:
+            raise UserError(
+                f"{KEY}: {key}={arguments[key]!r} of {name} is not an argument of a metric; name the methods of the "
+                f"learner by needs, which is {PREDICT}, {' or '.join(RESPONSES)}."
+            )
     return OwnMetric(target, name, greater_is_better, _parse_needs(entry, name), arguments)
 
 

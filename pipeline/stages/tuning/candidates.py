@@ -1,8 +1,7 @@
 """Candidates: which points of a space tuning tries, on which rows, and how they are fitted together along a path.
 
-Points are counted, drawn and looked up by arithmetic, so that a space of any size is never written out. They are
-numbered through all grids, in each as in scikit-learn's ``ParameterGrid``: parameters in alphabetical order, the last
-one fastest.
+Points are numbered through all grids as in scikit-learn's ``ParameterGrid``, which looks them up by arithmetic, so that
+a space of any size is never written out: parameters in alphabetical order, the last one fastest.
 """
 
 from __future__ import annotations
@@ -23,96 +22,25 @@ Grid = Mapping[str, Sequence[Any]]
 """Parameter -> values; its candidates are all combinations."""
 
 
-def count_grid_points(grid: Grid) -> int:
-    """Return the number of combinations of a grid."""
-    return math.prod(len(values) for values in grid.values())
-
-
-def find_point(grids: Sequence[Grid], position: int) -> dict[str, Any]:
-    """Return the point of a number.
-
-    Parameters
-    ----------
-    grids : sequence of Grid
-    position : int
-        From 0, through all grids.
-
-    Examples
-    --------
-    >>> find_point([{"k": [1, 3], "p": [1, 2]}, {"k": [9]}], 1), find_point([{"k": [1, 3]}, {"k": [9]}], 2)
-    ({'k': 1, 'p': 2}, {'k': 9})
-    """
+def list_allowed_grids(grids: Sequence[Grid], largest: Mapping[str, int]) -> list[Grid]:
+    """Return the grids without the integers that are above the largest value of their parameter."""
+    allowed: list[Grid] = []
     for grid in grids:
-        n_points = count_grid_points(grid)
-        if position < n_points:
-            point: dict[str, Any] = ParameterGrid(dict(grid))[position]
-            return dict(sorted(point.items()))
-        position -= n_points
-    raise IndexError(position)
-
-
-def draw_positions(grids: Sequence[Grid], largest: Mapping[str, int], n: int | None, seed: int) -> list[int]:
-    """Return the numbers of at most n points in ascending order, drawn without replacement; of all if n is None.
-
-    Parameters
-    ----------
-    grids : sequence of Grid
-    largest : mapping of str to int
-        Parameter -> the largest value that a point may have.
-    n : int or None
-    seed : int
-
-    Examples
-    --------
-    >>> draw_positions([{"k": [1, 3, 5], "p": [1, 2]}], {"k": 3}, n=None, seed=0)
-    [0, 1, 2, 3]
-    >>> space = {"a": range(10**6), "b": range(10**6)}
-    >>> len(draw_positions([space], {}, n=20, seed=0))
-    20
-    """
-    allowed = [_list_allowed(grid, largest) for grid in grids]
-    counts = [math.prod(len(kept) for kept in by_name.values()) for by_name in allowed]
-    n_possible = sum(counts)
-    indices: Sequence[int] = range(n_possible)
-    if n is not None and n < n_possible:
-        drawn = np.random.default_rng(seed).choice(n_possible, size=n, replace=False)
-        indices = np.sort(drawn).tolist()
-    return [_find_position(grids, allowed, counts, index) for index in indices]
-
-
-def _list_allowed(grid: Grid, largest: Mapping[str, int]) -> dict[str, list[int]]:
-    """Return, for each parameter in alphabetical order, the places of the values that are allowed."""
-    allowed = {}
-    for name in sorted(grid):
-        bound = largest.get(name, math.inf)
-        is_allowed = [not (isinstance(value, int) and value > bound) for value in grid[name]]
-        allowed[name] = [place for place, is_kept in enumerate(is_allowed) if is_kept]
+        kept = {}
+        for name, values in grid.items():
+            bound = largest.get(name, math.inf)
+            kept[name] = [value for value in values if not (isinstance(value, int) and value > bound)]
+        if all(kept.values()):
+            allowed.append(kept)
     return allowed
 
 
-def _find_position(
-    grids: Sequence[Grid], allowed: Sequence[Mapping[str, list[int]]], counts: Sequence[int], index: int
-) -> int:
-    """Return the number of the point that is the index-th of those that are allowed."""
-    n_before = 0
-    for grid, kept, count in zip(grids, allowed, counts, strict=True):
-        if index < count:
-            return n_before + _find_position_in_grid(grid, kept, index)
-        index -= count
-        n_before += count_grid_points(grid)
-    raise IndexError(index)
-
-
-def _find_position_in_grid(grid: Grid, allowed: Mapping[str, list[int]], index: int) -> int:
-    """Return the number, in its grid, of the point that is the index-th of those that are allowed."""
-    position = 0
-    # The places of the values are the digits of a point's number, and the last parameter is the lowest digit.
-    unit = 1
-    for name in reversed(list(allowed)):
-        index, digit = divmod(index, len(allowed[name]))
-        position += allowed[name][digit] * unit
-        unit *= len(grid[name])
-    return position
+def draw_positions(n_points: int, n: int | None, seed: int) -> Sequence[int]:
+    """Return at most n of the numbers of points, in ascending order, drawn without replacement; all if n is None."""
+    if n is None or n >= n_points:
+        return range(n_points)
+    drawn: list[int] = np.sort(np.random.default_rng(seed).choice(n_points, size=n, replace=False)).tolist()
+    return drawn
 
 
 @runtime_checkable
@@ -190,17 +118,18 @@ def fit_candidates(
         Wall time of its fit; the first of a path includes the work that the path shares.
     """
     n_before = 0
-    wanted = None if positions is None else sorted(positions)
     for grid in grids:
-        n_points = count_grid_points(grid)
-        numbers = range(n_points) if wanted is None else [i - n_before for i in wanted if 0 <= i - n_before < n_points]
+        points = ParameterGrid(grid)
+        if positions is None:
+            numbers: Sequence[int] = range(len(points))
+        else:
+            numbers = [i - n_before for i in sorted(positions) if 0 <= i - n_before < len(points)]
         parameter = _choose_path_parameter(learner, grid)
         for group in _group_candidates(grid, parameter, numbers):
             # All candidates of a group share the parameters of its first one, except the one along the path.
-            points = [find_point([grid], number) for number in group]
-            shared = clone(learner).set_params(**points[0])
+            shared = clone(learner).set_params(**points[group[0]])
             has_path = parameter is not None and len(group) > 1
-            values = [point[str(parameter)] for point in points] if has_path else []
+            values = [points[number][str(parameter)] for number in group] if has_path else []
             # A value of the grid may be an estimator, which must not be fitted itself.
             fits = _iter_fits(clone(shared), parameter if has_path else None, values, FitRows(X, y, weights))
             for number in group:
@@ -208,7 +137,7 @@ def fit_candidates(
                 fitted = next(fits)
                 yield n_before + number, fitted, time.perf_counter() - started
         # Positions count through all grids, as in ParameterGrid.
-        n_before += n_points
+        n_before += len(points)
 
 
 def _iter_fits(learner: Any, parameter: str | None, values: Sequence[Any], rows: FitRows) -> Iterator[BaseEstimator]:
@@ -239,12 +168,12 @@ def _group_candidates(grid: Grid, parameter: str | None, positions: Sequence[int
     if parameter is None:
         return [[position] for position in positions]
     names = sorted(grid)  # the order of ParameterGrid, the last parameter fastest
-    n_faster = math.prod(len(grid[name]) for name in names[names.index(parameter) + 1 :])
-    n_values = len(grid[parameter])
-    groups: dict[tuple[int, int], list[int]] = {}
+    shape = [len(grid[name]) for name in names]
+    groups: dict[tuple[int, ...], list[int]] = {}
     for position in positions:
-        slower, place = divmod(position, n_faster * n_values)
-        groups.setdefault((slower, place % n_faster), []).append(position)
+        places = list(map(int, np.unravel_index(position, shape)))
+        del places[names.index(parameter)]
+        groups.setdefault(tuple(places), []).append(position)
     return [groups[key] for key in sorted(groups)]
 
 

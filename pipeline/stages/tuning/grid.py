@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, clone
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.model_selection import KFold, ParameterGrid, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
 from bakeoff.pipeline.errors import InvalidPredictions, UserError
@@ -24,8 +24,8 @@ from bakeoff.pipeline.stages.tuning.candidates import (
     Grid,
     TuningData,
     draw_positions,
-    find_point,
     fit_candidates,
+    list_allowed_grids,
     preprocess_tables,
 )
 
@@ -132,14 +132,23 @@ class GridTuning:
         return self.folds == 0
 
     @cached_property
-    def positions(self) -> list[int]:
-        """The positions of the candidates among all points of the space."""
-        return draw_positions(self.grids, self.largest, self.n, self.seed)
+    def allowed_grids(self) -> list[Grid]:
+        """The grids without the values that the rows do not allow."""
+        return list_allowed_grids(self.grids, self.largest)
+
+    @cached_property
+    def positions(self) -> Sequence[int]:
+        """The positions of the candidates among all points of the allowed grids."""
+        n_points = sum(len(ParameterGrid(grid)) for grid in self.allowed_grids)
+        return draw_positions(n_points, self.n, self.seed)
 
     @cached_property
     def candidates(self) -> list[dict[str, Any]]:
         """The points of the space that are tried, in the order of scikit-learn's ``ParameterGrid``."""
-        return [find_point(self.grids, position) for position in self.positions]
+        if not self.allowed_grids:
+            return []
+        points = ParameterGrid(self.allowed_grids)
+        return [dict(sorted(points[position].items())) for position in self.positions]
 
     def tune(self, model: Pipeline, data: TuningData) -> tuple[Pipeline, pd.DataFrame | None]:
         """Return the model with the best parameters, not fitted, and the table of candidates.
@@ -155,6 +164,17 @@ class GridTuning:
         self._warn_of_absent_candidates(model[-1])
         if not self.candidates:
             return model, None
+        scores, seconds = self._score_candidates(model, data)
+        mean_scores = scores.mean(axis=1)  # (number of candidates,)
+        best_params = self.candidates[find_best_candidate(mean_scores, data.greater_is_better)]
+        learner_params = {f"learner__{name}": value for name, value in best_params.items()}
+        best_model: Pipeline = clone(model).set_params(**learner_params)
+        table = pd.DataFrame(self.candidates)
+        table = table.assign(validation_score=mean_scores, fit_seconds=seconds.mean(axis=1))
+        return best_model, table
+
+    def _score_candidates(self, model: Pipeline, data: TuningData) -> tuple[np.ndarray, np.ndarray]:
+        """Return the scores and the seconds of the fits, both of shape (number of candidates, inner folds)."""
         inner_splits = self._make_inner_splits(data)
         rows = {position: row for row, position in enumerate(self.positions)}
         scores = np.empty((len(self.candidates), len(inner_splits)))
@@ -165,20 +185,14 @@ class GridTuning:
             X, Q = preprocess_tables(model, data.X.iloc[train], data.y[train], data.X.iloc[validation])
             given = data.prepare(X, data.y[train], data.select_weights(train))
             weights = data.select_weights(validation)
-            fits = fit_candidates(model[-1], self.grids, given.X, given.y, rows, given.weights)
+            fits = fit_candidates(model[-1], self.allowed_grids, given.X, given.y, rows, given.weights)
             for position, learner, fit_seconds in fits:
                 score = partial(data.score, given.complete(learner), Q, data.y[validation], weights)
                 scores[rows[position], number] = self._score_candidate(rows[position], score, left_out)
                 seconds[rows[position], number] = fit_seconds
-        mean_scores = scores.mean(axis=1)  # (number of candidates,)
-        if left_out and np.isnan(mean_scores).all():
+        if left_out and np.isnan(scores.mean(axis=1)).all():
             raise InvalidPredictions(f"tuning has no candidate left; {left_out[0]}")
-        best_params = self.candidates[find_best_candidate(mean_scores, data.greater_is_better)]
-        learner_params = {f"learner__{name}": value for name, value in best_params.items()}
-        best_model: Pipeline = clone(model).set_params(**learner_params)
-        table = pd.DataFrame(self.candidates)
-        table = table.assign(validation_score=mean_scores, fit_seconds=seconds.mean(axis=1))
-        return best_model, table
+        return scores, seconds
 
     def _score_candidate(self, row: int, score: Callable[[], float], left_out: list[str]) -> float:
         """Return the score of a candidate on an inner fold; NaN, with a warning, if it is left out."""
