@@ -131,6 +131,8 @@ def _judge_metric(name: str, run: TrialRun) -> Finding:
     shown = f"perfect predictions score {format_score(perfect)}, those of a learner {format_score(score)}"
     if perfect > score if metric.greater_is_better else perfect < score:
         return Finding(OK, name, shown)
+    if perfect == score:
+        return Finding(NOTE, name, f"all predictions have the same score: {shown}")
     cure = f"write greater_is_better: {str(not metric.greater_is_better).lower()}, or correct the function"
     return Finding(WRONG, name, f"perfect predictions are not the best: {shown}; {cure}")
 
