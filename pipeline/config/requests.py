@@ -26,13 +26,11 @@ DEFAULT_EXPERIMENT = "bakeoff"
 LAYOUT_KINDS: Mapping[str, Any] = {
     "separator": str | None,
     "header": bool | None,
-    "names": tuple[str, ...],
     "strip": bool,
     "encoding": str | None,
     "decimal": str | None,
     "thousands": str | None,
     "quote": str | None,
-    "comment": str | None,
     "skip_rows": int,
     "sheet": str | None,
     "na_values": tuple[str, ...],

@@ -11,10 +11,7 @@ import pandas as pd
 from bakeoff.pipeline.stages.dataset import Column
 
 MAX_BARS = 12
-MAX_DATE_BARS = 24
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0, 20.0)
-PERIODS = {"D": "%Y-%m-%d", "M": "%Y-%m", "Q": "%Y-Q%q", "Y": "%Y"}
-"""Pandas' names of periods, from the shortest -> how one is written."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +99,7 @@ def count_cells(column: pd.Series) -> Histogram | None:
     if present.empty:
         return None
     if present.dtype.kind == "M":
-        return _count_periods(present)
+        return _count_dates(present)
     if present.dtype.kind != "f":
         return _count_values(present)
     finite = present[np.isfinite(present)]
@@ -154,15 +151,12 @@ def _choose_edges(low: float, high: float, *, are_whole: bool) -> np.ndarray:
     return np.asarray(np.arange(first, last + 1) * step)
 
 
-def _count_periods(present: pd.Series) -> Histogram:
-    for period, form in PERIODS.items():
-        periods = present.dt.to_period(period)
-        first = periods.min()
-        last = periods.max()
-        n_bars = (last - first).n + 1
-        if n_bars <= MAX_DATE_BARS:
-            every = pd.period_range(first, last, freq=period)
-            counts = periods.value_counts().reindex(every, fill_value=0)
-            return Histogram(tuple(each.strftime(form) for each in every), tuple(map(int, counts)))
-    years = present.dt.year.astype(np.float64)
-    return _count_numbers(years)
+def _count_dates(present: pd.Series) -> Histogram:
+    days = present.dt.strftime("%Y-%m-%d")
+    if days.nunique() <= MAX_BARS:
+        counts = days.value_counts().sort_index()
+        return Histogram(tuple(counts.index), tuple(map(int, counts)))
+    edges = pd.date_range(present.min(), present.max(), periods=MAX_BARS + 1)
+    counts, _ = np.histogram(present.astype(np.int64), edges.as_unit(present.dt.unit).astype(np.int64))
+    labels = [f"{low:%Y-%m-%d} to {high:%Y-%m-%d}" for low, high in pairwise(edges)]
+    return Histogram(tuple(labels), tuple(map(int, counts)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 
 from bakeoff.pipeline.inspection.profile import Histogram, TableProfile
@@ -17,8 +16,6 @@ from bakeoff.pipeline.text.words import count_nouns, cut_text
 
 TEMPLATE = Path(__file__).parent / "page.html"
 MAX_PRINTED_VALUES = 3
-MAX_PAGE_VALUES = 8
-"""Further values of a nominal column are counted."""
 MAX_VALUE_LETTERS = 16
 
 
@@ -54,25 +51,25 @@ def tabulate_profile(profile: TableProfile) -> Table:
             format_count(column.n_missing),
             format_count(column.n_distinct),
             *([association] if has_target else []),
-            _summarize(each.histogram),
+            list_values(each.histogram, MAX_PRINTED_VALUES),
             column.reason,
         ])  # fmt: skip
     return make_table(profile.name, columns, rows)
 
 
-def _summarize(histogram: Histogram | None) -> str:
+def list_values(histogram: Histogram | None, n_shown: int) -> str:
     """Return the most frequent values or ranges, with their rows.
 
     Examples
     --------
-    >>> _summarize(Histogram(("female", "male"), (466, 843)))
+    >>> list_values(Histogram(("female", "male"), (466, 843)), 3)
     'male (843), female (466)'
     """
     if histogram is None:
         return ""
     ranked = sorted(zip(histogram.counts, histogram.labels, strict=True), key=lambda pair: -pair[0])
-    shown = [f"{cut_text(label, MAX_VALUE_LETTERS)} ({count})" for count, label in ranked[:MAX_PRINTED_VALUES]]
-    has_further = histogram.n_other or any(count for count, _ in ranked[MAX_PRINTED_VALUES:])
+    shown = [f"{cut_text(label, MAX_VALUE_LETTERS)} ({count})" for count, label in ranked[:n_shown]]
+    has_further = histogram.n_other or any(count for count, _ in ranked[n_shown:])
     return ", ".join([*shown, "…"] if has_further else shown)
 
 
@@ -87,7 +84,7 @@ def render_page(profile: TableProfile) -> str:
         "has_associations": any(each.association is not None for each in profile.columns),
         "suspicions": [*profile.suspicions, *(sentence for column in columns for sentence in column.suspicions)],
         "describe_missing": _describe_missing,
-        "list_values": _list_values,
+        "list_values": list_values,
     }
     return render_template(TEMPLATE, values, {"score": format_score})
 
@@ -101,19 +98,3 @@ def _describe_missing(n_missing: int, n_rows: int) -> str:
     ('263 (20 %)', '0', '1 (< 1 %)')
     """
     return f"{format_count(n_missing)} ({format_percent(n_missing / n_rows)})" if n_missing else "0"
-
-
-def _list_values(values: Sequence[str], histogram: Histogram | None) -> str:
-    """Return the most frequent values of a nominal column with their rows, and the number of further values.
-
-    Examples
-    --------
-    >>> _list_values(["f", "m"], Histogram(("m", "f"), (40, 25)))
-    'm (40), f (25)'
-    """
-    if not values or histogram is None:
-        return ""
-    pairs = zip(histogram.labels, histogram.counts, strict=True)
-    shown = [f"{label} ({count})" for label, count in pairs][:MAX_PAGE_VALUES]
-    n_more = len(values) - len(shown)
-    return f"{', '.join(shown)}{f' and {n_more} more' if n_more > 0 else ''}"

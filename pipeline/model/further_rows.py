@@ -24,7 +24,7 @@ from bakeoff.pipeline.stages.dataset import (
     read_file,
 )
 from bakeoff.pipeline.stages.dataset.convert import ConvertedTable
-from bakeoff.pipeline.stages.dataset.files import find_reader
+from bakeoff.pipeline.stages.dataset.files import find_format
 from bakeoff.pipeline.stages.dataset.spelling import spell_cell
 
 
@@ -82,10 +82,10 @@ def read_rows(file: Path, layout: Mapping[str, Any], record: TrainingRecord) -> 
     settled = _make_layout(file, layout, record.dataset_config)
     source = read_file(file, settled)
     n_columns, n_before = source.frame.shape[1], len(record.columns)
-    if not settled.has_names and not settled.names and n_columns != n_before:
+    if not settled.has_names and n_columns != n_before:
         raise UserError(
             f"{file.name} has no row of names and {n_columns} columns, where the training file has {n_before}; add "
-            "names=[…]."
+            "the other columns, or a row of names."
         )
     return source
 
@@ -105,7 +105,7 @@ def _has_format_of_training(file: Path, dataset: Mapping[str, Any]) -> bool:
     if not isinstance(path, str):
         return False
     try:
-        return find_reader(Path(path)) is find_reader(file)
+        return find_format(Path(path)) is find_format(file)
     except UserError:  # the path of somebody's own dataset may be a folder
         return False
 

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset.files import READERS
+from bakeoff.pipeline.stages.dataset.files import FORMATS
 from bakeoff.pipeline.stages.dataset.typed_table import read_frame, require_table
 from bakeoff.pipeline.sweep.compose import override_text
 
@@ -110,7 +110,7 @@ def _name_option(given: GivenData) -> Iterator[str]:
     """Yield the words of data that are an option; ``target`` is a transformation, as on the command line."""
     names = [item for item in given.items if item is not None]
     for name in names:
-        if Path(name).suffix.lower() in READERS:
+        if Path(name).suffix.lower() in FORMATS:
             raise UserError(f"dataset={name!r} is not an option; a file is given as pathlib.Path({name!r}).")
     if names:
         yield f"dataset={','.join(names)}"

@@ -108,8 +108,9 @@ def test_columns_without_names_have_those_of_training_by_their_number(bakeoff: B
     (bakeoff.folder / "rest.csv").write_text("7,1.5\n")
     refused = bakeoff("predict", "latest", "rest.csv")
     assert refused.status == 2
-    assert "rest.csv has no row of names and 2 columns, where the training file has 3; add names=[…]" in refused.err
-    named = bakeoff("predict", "latest", "rest.csv", "names=[column_2,column_3]")
+    assert "rest.csv has no row of names and 2 columns, where the training file has 3; add the other" in refused.err
+    (bakeoff.folder / "rest.csv").write_text("column_2,column_3\n7,1.5\n")
+    named = bakeoff("predict", "latest", "rest.csv", "header=true")
     assert named.status == 0, named.err
     assert predictions(bakeoff.folder, "rest") == ["b"]
 

@@ -74,27 +74,29 @@ def test_a_file_with_every_oddity_is_read_as_by_weka(tmp_path: Path) -> None:
     assert cells(read(tmp_path, text)) == weka
 
 
-def test_dates_follow_their_declared_format(tmp_path: Path) -> None:
+def test_dates_are_text_whose_format_is_found(tmp_path: Path) -> None:
     header = "@relation r\n@attribute a date 'dd/MM/yyyy'\n@attribute b date\n@data\n"
-    raw = read(tmp_path, f"{header}03/04/2024,2024-05-06T07:08:09\n?,?\n")
-    assert cells(raw) == {"a": [pd.Timestamp(2024, 4, 3), None], "b": [pd.Timestamp(2024, 5, 6, 7, 8, 9), None]}
+    raw = read(tmp_path, f"{header}23/04/2024,2024-05-06T07:08:09\n?,?\n")
+    assert cells(raw) == {"a": ["23/04/2024", None], "b": ["2024-05-06T07:08:09", None]}
+
+
+def test_sparse_rows_hold_zeros(tmp_path: Path) -> None:
+    assert cells(read(tmp_path, f"{HEADER}{{0 1, 1 'sous chef'}}\n{{}}\n")) == {
+        "age": [1, 0],
+        "job": ["sous chef", "cook"],
+    }
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (f"{HEADER}% said\n\n12 mm,cook\n", "line 7 is not an ARFF row"),
-        (f"{HEADER}% said\n\n?,cook\nmm,cook\n", "line 8: column 'age' is declared as numeric, but 'mm' is not a num"),
-        (f"{HEADER}1,cook\n2,smith\n", "line 6 holds 'smith', which is not among the values that its column declares"),
-        (f"{HEADER}1\n", "line 5 does not hold 2 cells, as many as columns are declared"),
-        (f"{HEADER}{{0 1}}\n", "line 5 is a sparse row, which is not read; write the rows in full"),
-        (
-            "@relation r\n@attribute a date 'yyyy'\n@data\nsoon\n",
-            "line 4: column 'a' is declared as date 'yyyy', but 'soon' is not such a date",
-        ),
+        (f"{HEADER}% said\n\n12 mm,cook\n", "at line 7"),
+        (f"{HEADER}% said\n\n?,cook\nmm,cook\n", "row 2: column 'age' is declared as numeric, but 'mm' is not a num"),
+        (f"{HEADER}1,cook\n2,smith\n", "Data value smith not found in nominal declaration, at line 6"),
+        (f"{HEADER}1\n", "in line 5"),
         ("@relation r\n@attribute a relational\n@data\n", "line 2 declares a as 'relational'; allowed are numeric,"),
         ("@relation r\n@attribute a {x y}\n@data\n", "line 2 declares no column: '@attribute a {x y}'"),
-        ("a,b\n1,2\n", "is not an ARFF header"),
+        ("a,b\n1,2\n", "Invalid layout of the ARFF file"),
         ("@relation r\n@attribute a real\n@attribute 'a' real\n@data\n1,2\n", "declares 2 columns of the name 'a'"),
     ],
 )

@@ -30,18 +30,15 @@ TYPES = ["Int16", "float64", "boolean", "string", "category", "datetime64[ms]"]
 
 def write(folder: Path, table: pa.Table) -> dict[str, Path]:
     """Write a table in every format of Arrow."""
-    files = {name: folder / f"people.{name}" for name in ("parquet", "pq", "arrow", "feather", "ipc")}
+    files = {name: folder / f"people.{name}" for name in ("parquet", "arrow", "feather")}
     parquet.write_table(table, files["parquet"])
-    parquet.write_table(table, files["pq"])
     with pa.OSFile(str(files["arrow"]), "wb") as stream, ipc.new_file(stream, table.schema) as writer:
         writer.write_table(table)
     feather.write_feather(table, files["feather"])
-    with pa.OSFile(str(files["ipc"]), "wb") as stream, ipc.new_stream(stream, table.schema) as writer:
-        writer.write_table(table)
     return files
 
 
-@pytest.mark.parametrize("format_", ["parquet", "pq", "arrow", "feather", "ipc"])
+@pytest.mark.parametrize("format_", ["parquet", "arrow", "feather"])
 def test_each_format_of_arrow_gives_the_same_typed_cells(tmp_path: Path, format_: str) -> None:
     raw = read_file(write(tmp_path, TABLE)[format_], LAYOUT)
     assert [str(dtype) for dtype in raw.frame.dtypes] == TYPES
@@ -53,7 +50,7 @@ def test_each_format_of_arrow_gives_the_same_typed_cells(tmp_path: Path, format_
         assert raw.frame[name].isna().tolist() == as_pandas_reads[name].isna().tolist()
 
 
-@pytest.mark.parametrize("format_", ["parquet", "feather", "ipc"])
+@pytest.mark.parametrize("format_", ["parquet", "feather"])
 def test_a_compressed_file_is_the_same_table(tmp_path: Path, format_: str) -> None:
     file = write(tmp_path, TABLE)[format_]
     compressed = tmp_path / f"people.{format_}.gz"
@@ -83,7 +80,7 @@ def test_row_numbers_of_pandas_are_left_out_and_named_ones_are_a_column(tmp_path
 def test_a_column_of_lists_is_left_out_and_said(tmp_path: Path) -> None:
     raw = read_file(write(tmp_path, pa.table({"x": [1, 2], "tags": [["a"], None]}))["parquet"], LAYOUT)
     assert (list(raw.frame), len(raw.notes)) == (["x"], 1)
-    assert "Column 'tags': 1 of 1 cells hold lists" in raw.notes[0]
+    assert "Column 'tags': cells of type " in raw.notes[0]
 
 
 def test_the_folder_of_a_file_adds_no_column(tmp_path: Path) -> None:
@@ -98,7 +95,7 @@ def read_wrong(folder: Path, name: str, content: bytes, layout: FileLayout = LAY
 
 
 def test_wrong_files_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="it is neither an Arrow file nor an Arrow stream"):
+    with pytest.raises(UserError, match="cannot be read as a table"):
         read_wrong(tmp_path, "a.arrow", b"a,b\n1,2\n")
     with pytest.raises(UserError, match="cannot be read as a table"):
         read_wrong(tmp_path, "a.parquet", b"a,b\n1,2\n")
@@ -109,7 +106,7 @@ def test_wrong_files_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("key", "value", "spelled"),
-    [("separator", ";", "';'"), ("header", False, "false"), ("encoding", "cp1252", "'cp1252'"), ("sheet", "a", "'a'")],
+    [("separator", ";", "';'"), ("header", False, "False"), ("encoding", "cp1252", "'cp1252'"), ("sheet", "a", "'a'")],
 )
 def test_keys_of_other_formats_are_refused(tmp_path: Path, key: str, value: object, spelled: str) -> None:
     file = write(tmp_path, TABLE)["parquet"]

@@ -166,7 +166,7 @@ def test_spellings_are_missing_only_among_numbers(spelling: str) -> None:
     )
     words = column_of(dataset_of(x=text(["a", "b", spelling, "b"] * 10)))
     assert (words.kind, words.n_missing, words.n_distinct) == ("nominal", 0, 3)
-    assert f"{spelling!r} (10 cells) counts as a value of a nominal column. dataset.na_values=[" in words.suspicions[0]
+    assert f"{spelling!r} (10 cells) counts as a value. dataset.na_values=[" in words.suspicions[0]
     named = column_of(dataset_of(x=text(["a", "b", spelling, "b"] * 10), _na_values=[spelling]))
     assert (named.n_missing, named.n_distinct, named.suspicions) == (10, 2, ())
 
@@ -199,8 +199,7 @@ def test_spellings_are_never_missing_in_the_target() -> None:
     classes = dataset_of(y=text(["0", "1", "?", "1"] * 10))
     assert classes.classes.tolist() == ["0", "1", "?"]
     assert column_of(classes, "y").suspicions == (
-        "y: '?' (10 cells) counts as a class of the target. dataset.na_values=['?'] dataset.drop_missing_target=true "
-        "leaves out such rows.",
+        "y: '?' (10 cells) counts as a value. dataset.na_values=['?'] takes such cells for missing.",
     )
     with pytest.raises(UserError, match=r"'y': 98 of 100 cells are numbers, the others '\?' \(2 cells\)"):
         dataset_of(y=text([*NUMBERS[:98], "?", "?"]))
@@ -327,19 +326,9 @@ def test_numbers_are_read_to_the_last_bit() -> None:
             text([*NUMBERS[:99], "12 mm"]),
             "99 of 100 cells are numbers, the others '12 mm', so that the column is taken",
         ),
-        (text(["1", "1.0", "a", "b"] * 10), "'1' and '1.0' are taken for one value"),
-        (text(["a ", "a", "b", "b"] * 10), "1 values have spaces around them, such as 'a '"),
-        (text([f"{row % 45} mm" for row in range(100)]), "cells such as '0 mm' look like numbers with a unit"),
-        (text([f"€{row % 45}" for row in range(100)]), "cells such as '€0' look like numbers with a unit"),
-        (
-            text([f"{row % 45},5" for row in range(100)]),
-            "cells such as '0,5' look like numbers with a unit or with other",
-        ),
-        ([20200101 + row % 28 for row in range(40)], "its numbers look like dates such as 20200101"),
+        (text(["a ", "a", "b", "b"] * 10), "'a' and 'a ' are two values"),
         ([row * 7 % 40 for row in range(40)], "each number from 0 to 39 occurs once, like row numbers"),
         ([2**60 + row * 7 % 40 for row in range(40)], "numbers beyond 2**53 lose their last digits"),
-        (text([f"k{row % 30}" for row in range(100)]), "30 values in 100 cells are few cells for each"),
-        (text([*(f"{day}.1.2020" for day in range(1, 29)), "?"]), "28 of 29 cells are dates, the others '?'"),
     ],
 )
 def test_what_may_be_wrong_with_a_column_is_said(cells: Any, sentence: str) -> None:
@@ -363,13 +352,13 @@ def test_nothing_is_suspected_of_the_features_of_good_files(name: str) -> None:
     [
         (
             {"_numeric": ["x"]},
-            r"dataset.numeric names 'x', but '12 mm' in row 3 and 9 further cells .*na_values=\['12 mm'\]",
+            r"dataset.numeric names 'x', but '12 mm' in row 3 is not a number; .*na_values=\['12 mm'\]",
         ),
         ({"_dates": ["x"]}, r"dataset.dates names 'x', but no format fits all its cells"),
-        ({"_dates": {"x": "%Y"}}, r"dataset.dates names 'x', but '1' in row 1 is not a date of the format '%Y'"),
+        ({"_dates": {"x": "%Y"}}, r"dataset.dates names 'x', but '1' in row 1 is not a date such as '%Y'"),
         (
             {"_ordered": {"x": ["1", "2"]}},
-            r"dataset.ordered names 'x' with the values 1, 2, but '12 mm' in row 3 is none",
+            r"dataset.ordered names 'x', but '12 mm' in row 3 is not one of the values 1, 2",
         ),
         ({"_ordered": {"x": ["1"]}}, r"dataset.ordered gives 'x' the values \['1'\]; it needs a list of two or more"),
         ({"_ordered": ["x"]}, r"dataset.ordered=\['x'\] must give the values of each column"),
@@ -404,13 +393,8 @@ def test_declared_kinds_win_over_what_cells_look_like() -> None:
 
 
 def test_cells_of_other_types_are_refused() -> None:
-    with pytest.raises(UserError, match=r"'x': 40 of 40 cells hold lists, which are not read. .*dataset.drop=\[x\]"):
+    with pytest.raises(UserError, match=r"'x': cells of type list are not read. .*dataset.drop=\[x\]"):
         dataset_of(x=[[1], [2]] * 20)
-
-
-def test_a_target_of_dates_is_refused() -> None:
-    with pytest.raises(UserError, match="'y' holds 40 dates such as '2020-01-01'; regression needs numbers"):
-        dataset_of(y=pd.date_range("2020-01-01", periods=40))
 
 
 # Columns that say something about rows
@@ -422,7 +406,7 @@ def test_columns_of_rows_are_read_in_whatever_form_they_arrive() -> None:
         "y",
         roles,
         w=text(["1", "0.5"] * 20),
-        part=text(["Train", "TEST", "val", "train"] * 10),
+        part=text(["Train", "TEST", "Validation", "train"] * 10),
         day=text([f"{1 + row % 28}.1.2020" for row in range(40)]),
     )
     assert dataset.weights is not None

@@ -45,10 +45,6 @@ def test_rows_keep_their_order_and_a_named_index_is_said() -> None:
     assert raw.frame["size"].tolist()[:2] == [1.5, 2.5]
     assert raw.notes == ("The index 'id' is left out; frame.reset_index() makes it a column.",)
     assert read_frame(FRAME.set_index(pd.Index([9, 5, 7]))).notes == ()
-    index = pd.MultiIndex.from_tuples([(9, 1), (5, 2), (7, 3)], names=["id", "day"])
-    assert read_frame(FRAME.set_index(index)).notes == (
-        "The index 'id', 'day' is left out; frame.reset_index() makes columns of it.",
-    )
 
 
 STRANGE: dict[str, tuple[Any, dict[str, Any]]] = {

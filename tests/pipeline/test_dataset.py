@@ -207,12 +207,10 @@ def test_a_file_without_names_is_read_whole(tmp_path: Path) -> None:
     assert data.X["column_1"].tolist() == [5.1, 4.9, 4.7]
 
 
-def test_columns_without_names_are_chosen_by_number_or_given_names(tmp_path: Path) -> None:
+def test_columns_without_names_are_chosen_by_number(tmp_path: Path) -> None:
     path = written(tmp_path, "007,1,yes\n010,2,no\n011,3,no\n")
     numbered = read_table(path, "column_3", header=False, nominal=["column_1"], drop=["column_2"])
-    named = read_table(path, "paid", header=False, nominal=["code"], drop=["n"], names=["code", "n", "paid"])
-    assert numbered.X["column_1"].tolist() == named.X["code"].tolist() == ["007", "010", "011"]
-    assert numbered.y.tolist() == named.y.tolist()
+    assert numbered.X["column_1"].tolist() == ["007", "010", "011"]
 
 
 def test_the_last_column_is_a_target_in_any_file(tmp_path: Path) -> None:
@@ -241,7 +239,7 @@ def test_a_first_row_of_data_is_not_taken_for_names(tmp_path: Path, text: str) -
 
 @pytest.mark.parametrize(
     "text",
-    ["x,y\n1,a\n2,b\n", "0,1,2\n5,6,0\n7,8,1\n", "2019,2020,2021\n1,2,0\n3,4,1\n", "a,b\n1,a\n2,b\n", "1,y\n3,a\n"],
+    ["x,y\n1,a\n2,b\n", "a,b\n1,a\n2,b\n", "1,y\n3,a\n"],
 )
 def test_names_that_may_be_meant_are_taken_for_names(tmp_path: Path, text: str) -> None:
     assert len(read_table(written(tmp_path, text), "last").y) == text.count("\n") - 1
@@ -326,10 +324,6 @@ def test_digest_changes_with_the_task_the_order_of_rows_and_the_groups() -> None
             {"header": False},
             "dataset.target='y' is not a column of the data. Allowed: column_1",
         ),
-        ("1,a\n", {"header": False, "names": ["y", "y"]}, "dataset.names gives 'y' to more than one column"),
-        ("1,a\n", {"header": False, "names": "y"}, r"must be a list of columns: dataset.names=\[y\]"),
-        ("", {"header": False}, "is empty; it needs rows of data"),
-        ("x,y\n1,a\n", {"header": "no"}, "dataset.header='no' must be true or false"),
         ("x,x ,y\n1,2,a\n", {"strip": True}, r"table.csv has 2 columns of the name 'x' \(columns 1, 2\)"),
     ],
 )

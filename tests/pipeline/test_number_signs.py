@@ -11,21 +11,23 @@ from hypothesis import strategies as st
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset import FileLayout, read_table
-from bakeoff.pipeline.stages.dataset.number_signs import SpelledTable, spell_numbers
+from bakeoff.pipeline.stages.dataset.text_file import spell_table
 
 GERMAN = FileLayout(decimal="comma", thousands="point")
 SWISS = FileLayout(thousands="apostrophe")
 FRENCH = FileLayout(decimal="comma", thousands="\u202f")
 
 
-def spell(cells: list[str], layout: FileLayout | None = None) -> SpelledTable:
-    """Return a column of text with its numbers spelled as usual."""
-    return spell_numbers(pa.table({"x": pa.array(cells, pa.large_string())}), layout or FileLayout(), "table.csv")
+def spell(cells: list[str], layout: FileLayout | None = None) -> tuple[list[str], dict[str, str], list[str]]:
+    """Return cells with numbers spelled as usual, the keys of guessed signs, and sentences about them."""
+    table = pa.table({"x": pa.array(cells, pa.large_string())})
+    found, keys, notes = spell_table(table, layout or FileLayout(), "table.csv")
+    return found["x"].to_pylist(), keys, notes
 
 
 def spelled(cells: list[str], layout: FileLayout | None = None) -> list[str]:
     """Return the cells of `spell`."""
-    return list(spell(cells, layout).table["x"].to_pylist())
+    return spell(cells, layout)[0]
 
 
 def write_number(number: float, decimal: str, thousands: str) -> str:
@@ -57,17 +59,14 @@ def test_numbers_of_every_country_are_the_numbers(numbers: list[float], layout: 
 def test_commas_are_recognised_where_they_have_one_meaning(
     cells: list[str], result: list[str], keys: dict[str, str]
 ) -> None:
-    found = spell(cells)
-    assert found.table["x"].to_pylist() == result
-    assert found.guessed == keys
-    assert len(found.notes) == bool(keys)
+    found, guessed, notes = spell(cells)
+    assert (found, guessed, len(notes)) == (result, keys, bool(keys))
 
 
 def test_missing_cells_and_mistakes_do_not_hide_decimal_commas() -> None:
     cells = [*(f"{number},5" for number in range(19)), "12,5 mm", "", ""]
-    found = spell(cells)
-    assert found.table["x"].to_pylist()[-4:] == ["18.5", "12,5 mm", "", ""]
-    assert found.guessed == {"decimal": "comma"}
+    found, keys, _ = spell(cells)
+    assert (found[-4:], keys) == (["18.5", "12,5 mm", "", ""], {"decimal": "comma"})
 
 
 @pytest.mark.parametrize("cells", [["1,234", "5"], ["1,234", "-2,500"], ["1,234,567"]])
@@ -80,17 +79,17 @@ def test_a_comma_with_two_meanings_is_refused_with_the_keys_that_decide(cells: l
 
 def test_one_plain_column_decides_for_the_others() -> None:
     table = pa.table({"x": pa.array(["1,234"], pa.large_string()), "z": pa.array(["1,5"], pa.large_string())})
-    found = spell_numbers(table, FileLayout(), "table.csv")
-    assert found.table.to_pylist() == [{"x": "1.234", "z": "1.5"}]
+    found, _, _ = spell_table(table, FileLayout(), "table.csv")
+    assert found.to_pylist() == [{"x": "1.234", "z": "1.5"}]
 
 
 def test_points_among_decimal_commas_are_refused_or_said() -> None:
     layout = FileLayout(decimal="comma")
     with pytest.raises(UserError, match=r"column 'x' of table.csv holds '1.500'.*dataset.thousands=point"):
         spell(["2,5", "1.500"], layout)
-    found = spell(["2,5", "1.5"], layout)
-    assert found.table["x"].to_pylist() == ["2.5", "1.5"]
-    assert "1 cells of column 'x' have a decimal point, such as '1.5'" in found.notes[0]
+    found, _, notes = spell(["2,5", "1.5"], layout)
+    assert found == ["2.5", "1.5"]
+    assert "1 cells of column 'x' have a decimal point, such as '1.5'" in notes[0]
 
 
 def test_a_cell_that_is_no_number_keeps_its_signs() -> None:

@@ -165,8 +165,8 @@ def test_targets_that_do_not_belong_to_the_rows_are_refused(target: Any, said: s
         (GivenData(["iris", make_frame("text")], "y", None, is_sweep=True), [], "names of options and tables"),
         (GivenData(["iris"], "y", None), [], "a list was given"),
         (GivenData("a.csv", "y", None), [], r"a file is given as pathlib.Path\('a.csv'\)"),
-        (GivenData(np.zeros((2, 2)), [0, 1], None), [], r"a ndarray was given; pandas.DataFrame\(table, columns="),
-        (GivenData(pd.Series([1, 2]), [0, 1], None), [], r"a Series was given; table.to_frame\(\)"),
+        (GivenData(np.zeros((2, 2)), [0, 1], None), [], r"a ndarray was given; pandas.DataFrame\(table\)"),
+        (GivenData(pd.Series([1, 2]), [0, 1], None), [], r"a Series was given; pandas.DataFrame\(table\)"),
         (GivenData({"a": [1, 2]}, [0, 1], None), [], r"a dict was given; pandas.DataFrame\(table\)"),
     ],
 )

@@ -10,13 +10,12 @@ from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import openpyxl
-import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset import FileLayout, load_frame, read_file, size_limits
+from bakeoff.pipeline.stages.dataset import FileLayout, read_file, size_limits
 
 COMPRESSORS: Mapping[str, Callable[[bytes], bytes]] = {
     ".gz": gzip.compress,
@@ -91,22 +90,3 @@ def test_a_sheet_with_a_cell_in_the_last_corner_is_refused(tmp_path: Path) -> No
     workbook.save(tmp_path / "corner.xlsx")
     with pytest.raises(UserError, match="spans 100,000 rows and 16,384 columns, which are more than 50,000,000 cells"):
         read_file(tmp_path / "corner.xlsx", FileLayout())
-
-
-def test_separators_in_quoted_names_are_not_columns(tmp_path: Path) -> None:
-    (tmp_path / "table.csv").write_text('"x,,,,,,,,",y\n1,a\n2,b\n')
-    layout = FileLayout(max_columns=2)
-    assert list(read_file(tmp_path / "table.csv", layout).frame) == ["x,,,,,,,,", "y"]
-
-
-def test_columns_of_a_frame_are_counted_before_they_are_examined() -> None:
-    frame = pd.DataFrame({"x": [1.5, 2.5], "z": [2.5, 1.5], "y": ["a", "b"]})
-    with pytest.raises(UserError, match=r"frame has 3 columns, but dataset\.max_columns=2"):
-        load_frame(frame, "y", max_columns=2)
-    assert load_frame(frame, "y", max_columns=3).X.shape == (2, 2)
-
-
-@pytest.mark.parametrize("limit", [0, -1, True, "many"])
-def test_a_limit_that_is_no_number_of_columns_is_refused(limit: object) -> None:
-    with pytest.raises(UserError, match=r"dataset\.max_columns=.* must be a positive number of columns"):
-        load_frame(pd.DataFrame({"x": [1.5, 2.5], "y": ["a", "b"]}), "y", max_columns=limit)

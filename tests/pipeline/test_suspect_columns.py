@@ -221,18 +221,6 @@ def test_a_shuffled_row_number_of_a_file_is_named_once() -> None:
     assert sum("row numbers" in sentence or "numbers of the rows" in sentence for sentence in sentences) == 1
 
 
-def test_classes_of_very_different_sizes_are_said_with_the_metric_and_the_balance() -> None:
-    zoo = load_frame(wheel_frame("zoo"), "type")
-    (sentence,) = [remark for remark in zoo.remarks if "accuracy says little" in remark]
-    assert sentence == (
-        "type: class 'mammal' has 41 of 101 rows, 'amphibian' 4, so that accuracy says little about rare classes. "
-        "evaluation.metrics=[balanced_accuracy] counts all classes alike, and balance=weights fits so."
-    )
-    for name in ("titanic", "krvskp", "penguins", "cpu"):
-        remarks = load_frame(wheel_frame(name), TARGETS[name]).remarks
-        assert not any("accuracy says little" in remark for remark in remarks)
-
-
 def test_a_run_warns_of_columns_that_tell_the_target(bakeoff: Bakeoff) -> None:
     wheel_frame("titanic").to_csv(bakeoff.folder / "t.csv", index=False)
     words = ("dataset=file", "dataset.path=t.csv", "dataset.target=survived", "learner=majority")

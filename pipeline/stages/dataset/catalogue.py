@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pandas as pd
-
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.source import Source, make_source
 
@@ -37,12 +35,6 @@ class OpenmlQuery:
     def __post_init__(self) -> None:
         if (self.name is None) == (self.id is None):
             raise UserError("dataset=openml needs dataset.name or dataset.id, one of them: dataset.id=40945.")
-        if self.id is not None and self.version is not None:
-            raise UserError(f"dataset.version={self.version} is for dataset.name; dataset.id={self.id} is one version.")
-        for key in ("version", "id"):
-            value = getattr(self, key)
-            if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
-                raise UserError(f"dataset.{key}={value!r} must be a whole number.")
 
 
 def read_openml(query: OpenmlQuery, target: str | None = None) -> tuple[Source, str]:
@@ -64,27 +56,21 @@ def read_openml(query: OpenmlQuery, target: str | None = None) -> tuple[Source, 
     UserError
         There is no such dataset, it is sparse, OpenML cannot be reached, or the target is to be chosen.
     """
-    bunch, warned = _fetch(query)
+    bunch, notes = _fetch(query)
     details = bunch["details"]
-    name, version = details["name"], details["version"]
     frame = bunch["frame"]
     if frame is None:
-        raise UserError(f"the dataset {name!r} of OpenML is sparse, which is not read.")
-    notes = [*warned, *_describe_ignored(details)]
-    if query.id is None and query.version is None:
-        notes.insert(0, f"Version {version} is read, the oldest active one; dataset.version={version} keeps it.")
+        raise UserError(f"the dataset {details['name']!r} of OpenML is sparse, which is not read.")
     known = bunch["target_names"]
     target = _choose_target(known, target)
-    others = [each for each in known if each != target]
+    others = [each for each in known if each != target] if target in known else []
     if others:
-        listed = ", ".join(map(repr, others))
-        is_known = target in known
         # The other targets would reveal the chosen one.
-        frame = frame.drop(columns=others) if is_known else frame
-        left_out = f"The other targets that OpenML names are left out: {listed}."
-        notes.append(left_out if is_known else f"The target that OpenML names is a column like the others: {listed}.")
+        frame = frame.drop(columns=others)
+        notes.append(f"The other targets that OpenML names are left out: {', '.join(map(repr, others))}.")
+    name, version = details["name"], details["version"]
     origin = f"OpenML: {name}, version {version}, id {details['id']}"
-    return make_source(_restore_integers(frame), str(name), origin, notes), target
+    return make_source(frame, str(name), origin, [f"Version {version} is read.", *notes]), target
 
 
 def _choose_target(known: Sequence[str], wanted: str | None) -> str:
@@ -99,35 +85,20 @@ def _fetch(query: OpenmlQuery) -> tuple[Any, list[str]]:
     """Return the response of OpenML, and its warnings."""
     from sklearn.datasets import fetch_openml
 
-    given = {key: value for key in ("name", "version", "id") if (value := getattr(query, key)) is not None}
-    chosen = {"data_id" if key == "id" else key: value for key, value in given.items()}
+    version = "active" if query.version is None else query.version
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             # The other parser of scikit-learn cuts cells at a % and fails on values such as 0 and 1 with pandas 3.
-            bunch = fetch_openml(**chosen, data_home=query.data_home, parser="liac-arff", as_frame="auto")
+            bunch = fetch_openml(
+                query.name, version=version, data_id=query.id, data_home=query.data_home, parser="liac-arff",
+                as_frame="auto",
+            )  # fmt: skip
         except (OSError, ValueError) as error:
-            said = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-            keys = ", ".join(f"dataset.{key}={value!r}" for key, value in given.items())
+            reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+            given = f"dataset.name={query.name!r}" if query.id is None else f"dataset.id={query.id!r}"
             raise UserError(
-                f"{keys} cannot be read from OpenML: {said}. A file that was downloaded before is read with "
+                f"{given} cannot be read from OpenML: {reason}. A file that was downloaded before is read with "
                 "dataset=file."
             ) from error
-    sentences = (" ".join(str(warning.message).split()) for warning in caught)
-    return bunch, list(dict.fromkeys(sentence.partition(" Available versions")[0] for sentence in sentences))
-
-
-def _restore_integers(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a table in which whole numbers are integers again; the parser makes all numbers floats."""
-    floats = frame.select_dtypes("float64")
-    whole = [name for name, column in floats.items() if (column.dropna() % 1 == 0).all() and column.notna().any()]
-    return frame.astype(dict.fromkeys(whole, "Int64"))
-
-
-def _describe_ignored(details: Any) -> list[str]:
-    """Return a sentence about columns that OpenML leaves out."""
-    given = [details.get(key) or [] for key in ("row_id_attribute", "ignore_attribute")]
-    names = [repr(name) for each in given for name in ([each] if isinstance(each, str) else each)]
-    if not names:
-        return []
-    return [f"OpenML leaves out the columns {', '.join(names)}, which it calls identifiers or to be ignored."]
+    return bunch, [" ".join(str(warning.message).split()) for warning in caught]

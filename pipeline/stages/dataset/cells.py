@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -15,8 +15,9 @@ import pyarrow.compute as pc
 from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.dataset.keys import ColumnRules
 from bakeoff.pipeline.stages.dataset.source import unify_column
-from bakeoff.pipeline.stages.dataset.spelling import MissingRule, spell_cell, spell_cells
+from bakeoff.pipeline.stages.dataset.spelling import MissingRule, make_missing_rule, spell_cell, spell_cells
 
 LEADING_ZERO = r"^\s*[+-]?0[0-9]"
 MAX_EXACT_INTEGER = 2.0**53
@@ -154,24 +155,21 @@ class Cells:
     @cached_property
     def leading_zero(self) -> str:
         """A cell of text such as 007, which would lose its zeros as a number; empty if there is none."""
-        return self.find_text(LEADING_ZERO)
-
-    def find_text(self, pattern: str) -> str:
-        """Return the first cell of text that a regular expression describes; empty if there is none."""
         if self.text is None:
             return ""
-        found = pc.filter(self.text, pc.match_substring_regex(self.text, pattern))
+        found = pc.filter(self.text, pc.match_substring_regex(self.text, LEADING_ZERO))
         return str(found[0]) if len(found) else ""
 
 
-def read_cells(column: pd.Series, rule: MissingRule, declared: Mapping[str, tuple[str, ...]]) -> Cells:
+def read_cells(column: pd.Series, rules: ColumnRules, declared: Mapping[str, tuple[str, ...]] | None = None) -> Cells:
     """Return the cells of a column in the form that its type implies.
 
     Parameters
     ----------
     column : Series of shape (n,)
         Text, numbers, Booleans, dates, categories, or Python objects of these types.
-    rule : MissingRule
+    rules : ColumnRules
+        Of which the spellings of missing cells count.
     declared : mapping of str to tuple of str
         Column -> the values that the source declares for it.
 
@@ -185,11 +183,11 @@ def read_cells(column: pd.Series, rule: MissingRule, declared: Mapping[str, tupl
     if unified is None:
         raise UserError(f"column {name!r}: {remark}. Leave it out with dataset.drop=[{name}].")
     forms = _choose_form(unified)
-    if name in declared:
+    if declared and name in declared:
         forms.setdefault("declared", tuple(spell_cells(declared[name])))
     # A value that the source declares is no missing cell, even if it is spelled like one.
-    own_rule = rule.without_values(forms.get("declared") or ())
-    return Cells(name, own_rule, **forms)
+    rule = make_missing_rule(rules.na_values, name).without_values(forms.get("declared") or ())
+    return Cells(name, rule, **forms)
 
 
 def _choose_form(column: pd.Series) -> dict[str, Any]:
@@ -235,10 +233,22 @@ def _to_nanoseconds(column: pd.Series) -> pd.Series:
 
 def _encode_text(text: pa.Array, rule: MissingRule) -> DistinctText:
     codes, cells, _ = _encode_arrow(text)
-    spellings = [cell for cell in cells if not rule.covers(cell)]
-    values = sorted({spell_cell(cell) for cell in spellings})
+    return _merge_spellings(codes, cells, [rule.covers(cell) for cell in cells])
+
+
+def _encode_typed(cells: np.ndarray) -> DistinctText:
+    """Return numbers or dates as values in canonical spelling."""
+    codes, found = pd.factorize(cells)
+    return _merge_spellings(codes, list(found), [False] * len(found))
+
+
+def _merge_spellings(codes: np.ndarray, cells: Sequence[Any], is_missing: Sequence[bool]) -> DistinctText:
+    """Return values in canonical spelling; `codes` of shape (n,) are positions in the distinct cells, -1 if null."""
+    spelled = [None if missing else spell_cell(cell) for cell, missing in zip(cells, is_missing, strict=True)]
+    values = sorted({spelling for spelling in spelled if spelling is not None})
     position_of = {value: position for position, value in enumerate(values)}
-    positions = [-1 if rule.covers(cell) else position_of[spell_cell(cell)] for cell in cells]
+    positions = [-1 if spelling is None else position_of[spelling] for spelling in spelled]
+    spellings = [str(cell) for cell, missing in zip(cells, is_missing, strict=True) if not missing]
     # The last position is that of null cells, whose code is -1.
     return DistinctText(values, np.array([*positions, -1], dtype=np.int64)[codes], spellings)
 
@@ -249,19 +259,6 @@ def _encode_arrow(text: pa.Array) -> tuple[np.ndarray, list[str], np.ndarray]:
     codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)  # (n,)
     cells = encoded.dictionary.to_pylist()
     return codes, cells, np.bincount(codes + 1, minlength=len(cells) + 1)[1:]
-
-
-def _encode_typed(cells: np.ndarray) -> DistinctText:
-    """Return numbers or dates as values in canonical spelling."""
-    is_present = pd.notna(cells)
-    found, places = np.unique(cells[is_present], return_inverse=True)
-    spelled = [spell_cell(each) for each in found]
-    values = sorted(set(spelled))
-    position_of = {value: position for position, value in enumerate(values)}
-    positions = np.array([position_of[spelling] for spelling in spelled], dtype=np.int64)
-    codes = np.full(len(cells), -1)
-    codes[is_present] = positions[places]
-    return DistinctText(values, codes, spelled)
 
 
 def _read_numbers(text: pa.Array, rule: MissingRule) -> NumberReading:

@@ -11,7 +11,6 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from io import BytesIO
 from pathlib import Path
 from typing import IO, Any
 
@@ -80,20 +79,9 @@ def read_bytes(file: Path) -> bytes:
         raise UserError(f"dataset.path={str(file)!r} cannot be read: {error}.") from error
 
 
-def open_bytes(file: Path) -> IO[bytes]:
-    """Open a file for reading, decompressed if its last extension is that of a compressed file."""
-    is_compressed = file.suffix.lower() in DECOMPRESSORS
-    return BytesIO(read_bytes(file)) if is_compressed else file.open("rb")
-
-
 def strip_compression(file: Path) -> Path:
     """Return the path without the extension of a compressed file: ``a.csv`` of ``a.csv.gz``."""
     return file.with_suffix("") if file.suffix.lower() in DECOMPRESSORS else file
-
-
-def name_source(file: Path) -> tuple[str, str]:
-    """Return the name of a file's table, and where its rows come from."""
-    return strip_compression(file).stem, str(file.resolve())
 
 
 def read_content(file: Path, layout: FileLayout) -> bytes:
@@ -117,11 +105,14 @@ def read_content(file: Path, layout: FileLayout) -> bytes:
     if layout.skip_rows > 0:
         lines = content.split(b"\n", layout.skip_rows)
         content = b"\n" * (len(lines) - 1) + lines[-1]
-    if layout.comment is not None:
-        content = _blank_comments(content, layout)
     if re.search(rb"\S", content) is None:
-        raise layout.make_empty_error(file)
+        raise make_empty_error(file)
     return content
+
+
+def make_empty_error(file: Path) -> UserError:
+    """Return the error for a file without content."""
+    return UserError(f"dataset.path={str(file)!r} is empty; it needs a row of column names and rows of data.")
 
 
 def read_characters(file: Path, layout: FileLayout) -> str:
@@ -142,64 +133,36 @@ def read_characters(file: Path, layout: FileLayout) -> str:
 
 def _to_utf_8(data: bytes, layout: FileLayout, file: Path) -> bytes:
     """Return a text in UTF-8, without a byte order mark; raises UserError if it is none."""
-    encoding = _find_encoding(data, layout)
-    is_usual = encoding == UTF_8
+    marked = next((name for mark, name in BYTE_ORDER_MARKS.items() if data.startswith(mark)), UTF_8)
+    encoding = marked if layout.encoding is None else str(layout.encoding)
     content = data.removeprefix(codecs.BOM_UTF8)
-    if not is_usual:
-        content = _decode(data, encoding, file).removeprefix("\ufeff").encode()
+    if encoding != UTF_8:
+        content = _decode(content, encoding, file).removeprefix("\ufeff").encode()
     if b"\0" in content:
         raise UserError(
             f"dataset.path={str(file)!r} cannot be read as a table: it holds NUL characters, as files do that are not "
             "text, or that are UTF-16 without a mark; for the latter, give dataset.encoding=utf-16-le."
         )
-    if is_usual and not content.isascii():
-        _decode(content, encoding, file)
+    if not content.isascii():
+        _decode(content, UTF_8, file)
     return content
-
-
-def _find_encoding(data: bytes, layout: FileLayout) -> str:
-    if layout.encoding is None:
-        return next((name for mark, name in BYTE_ORDER_MARKS.items() if data.startswith(mark)), UTF_8)
-    try:
-        return codecs.lookup(str(layout.encoding)).name
-    except LookupError:
-        raise UserError(
-            f"dataset.encoding={layout.encoding!r} is not an encoding; give one of Python's, such as utf-8, cp1252, "
-            "latin-1 or utf-16."
-        ) from None
 
 
 def _decode(data: bytes, encoding: str, file: Path) -> str:
     try:
         return data.decode(encoding)
+    except LookupError:
+        raise UserError(
+            f"dataset.encoding={encoding!r} is not an encoding; give one of Python's, such as utf-8, cp1252, latin-1 "
+            "or utf-16."
+        ) from None
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         byte = data[error.start : error.start + 1]
-        meaning = ""
-        if encoding == UTF_8 and (character := byte.decode(USUAL_ENCODING, errors="ignore")):
-            meaning = f", which is {character!r} in {USUAL_ENCODING}"
+        meaning = byte.decode(USUAL_ENCODING, errors="replace")
         name = "UTF-8" if encoding == UTF_8 else encoding
         raise UserError(
-            f"line {line} of {file.name} is not {name}: it holds the byte 0x{byte.hex().upper()}{meaning}; give the "
-            f"encoding of the file, such as dataset.encoding={USUAL_ENCODING}."
+            f"line {line} of {file.name} is not {name}: it holds the byte 0x{byte.hex().upper()}, which is "
+            f"{meaning!r} in {USUAL_ENCODING}; give the encoding of the file, such as "
+            f"dataset.encoding={USUAL_ENCODING}."
         ) from None
-
-
-def _blank_comments(content: bytes, layout: FileLayout) -> bytes:
-    """Return a text in which the lines are blank that begin as comments do, except in quoted cells."""
-    comment = re.compile(rb"^" + re.escape(str(layout.comment).encode()) + rb"[^\n]*", re.MULTILINE)
-    quote = None if layout.quote is None else layout.quote.encode()
-    pieces = []
-    n_quotes = 0
-    counted_to = 0
-    kept_to = 0
-    for match in comment.finditer(content):
-        n_quotes += 0 if quote is None else content.count(quote, counted_to, match.start())
-        counted_to = match.start()
-        is_in_quotes = n_quotes % 2 == 1
-        if is_in_quotes:
-            continue
-        pieces.append(content[kept_to : match.start()])
-        counted_to = match.end()
-        kept_to = match.end()
-    return b"".join([*pieces, content[kept_to:]])

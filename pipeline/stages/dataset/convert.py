@@ -77,18 +77,12 @@ def convert_columns(
     columns = []
     features: dict[str, Any] = {}
     for name in frame.columns:
-        cells = read_column(frame[name], rules, declared)
+        cells = read_cells(frame[name], rules, declared)
         column = judge_column(cells, rules)
         columns.append(column)
         if column.role == FEATURE:
             features[column.name] = convert_cells(cells, column)
     return ConvertedTable(pd.DataFrame(features, index=pd.RangeIndex(len(frame))), tuple(columns))
-
-
-def read_column(column: pd.Series, rules: ColumnRules, declared: Mapping[str, tuple[str, ...]] | None = None) -> Cells:
-    """Return the cells of a column, read by the rules."""
-    rule = rules.get_missing_rule(str(column.name))
-    return read_cells(column, rule, declared or {})
 
 
 def judge_column(cells: Cells, rules: ColumnRules) -> Column:
@@ -186,7 +180,7 @@ def _convert_dates(cells: Cells, date_format: str) -> pd.Series:
 
 
 def convert_like(frame: pd.DataFrame, columns: Sequence[Column], rules: ColumnRules) -> ConvertedTable:
-    """Convert the columns of further rows to the kinds that they had in training; the facts are about these rows.
+    """Convert the columns of further rows to the kinds that they had in training; `columns` have the facts about them.
 
     Parameters
     ----------
@@ -204,7 +198,7 @@ def convert_like(frame: pd.DataFrame, columns: Sequence[Column], rules: ColumnRu
     converted: dict[str, Any] = {}
     found = []
     for column in columns:
-        cells = read_column(frame[column.name], rules)
+        cells = read_cells(frame[column.name], rules)
         known = _fit_column(cells, column)
         converted[column.name] = convert_cells(cells, known)
         found.append(describe_cells(cells, replace(known, role=FEATURE)))

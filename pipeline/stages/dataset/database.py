@@ -160,9 +160,10 @@ def _create_engine(url: URL, shown: str) -> Engine:
     try:
         return create_engine(url)
     except (ImportError, NoSuchModuleError) as error:
-        is_postgres = url.get_backend_name() == "postgresql"
-        cure = 'pip install "bakeoff[postgres]"' if is_postgres else "install the one that SQLAlchemy names for it"
-        raise UserError(f"dataset.url={shown!r} needs a database driver that is not installed: {cure}.") from error
+        raise UserError(
+            f"dataset.url={shown!r} needs a database driver that is not installed; for PostgreSQL, "
+            'pip install "bakeoff[postgres]".'
+        ) from error
 
 
 def _open_sqlite(url: URL, shown: str) -> Engine:
@@ -196,6 +197,5 @@ def _fetch_rows(engine: Engine, statement: str) -> tuple[list[str], list[Any]]:
 
 def _explain(error: Exception, url: URL) -> str:
     """Return the first line of the message of a driver, without the password."""
-    said = str(getattr(error, "orig", None) or error).strip().splitlines()
-    message = said[0] if said else type(error).__name__
+    message = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
     return message.replace(str(url.password), "***") if url.password else message

@@ -3,41 +3,58 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.arff_file import read_arff
-from bakeoff.pipeline.stages.dataset.content import DECOMPRESSORS, strip_compression
+from bakeoff.pipeline.stages.dataset.content import DECOMPRESSORS, make_empty_error, strip_compression
 from bakeoff.pipeline.stages.dataset.database import find_database
 from bakeoff.pipeline.stages.dataset.keys import FileLayout
 from bakeoff.pipeline.stages.dataset.source import Source
-from bakeoff.pipeline.stages.dataset.text_file import TEXT_EXTENSIONS, read_text, require_several_columns
-from bakeoff.pipeline.stages.dataset.typed_table import read_arrow, read_excel, read_json, read_parquet
+from bakeoff.pipeline.stages.dataset.text_file import TEXT_EXTENSIONS, TEXT_KEYS, read_text, require_several_columns
+from bakeoff.pipeline.stages.dataset.typed_table import SHEET_KEYS, read_arrow, read_excel, read_json, read_parquet
 from bakeoff.pipeline.text.words import expand_home, name_first
 
-Reader = Callable[[Path, FileLayout], Source]
-READERS: Mapping[str, Reader] = {
-    **dict.fromkeys(TEXT_EXTENSIONS, read_text),
-    ".parquet": read_parquet,
-    ".pq": read_parquet,
-    ".arrow": read_arrow,
-    ".feather": read_arrow,
-    ".ipc": read_arrow,
-    ".arff": read_arff,
-    ".jsonl": read_json,
-    ".ndjson": read_json,
-    ".json": read_json,
-    ".xlsx": read_excel,
-    ".xlsm": read_excel,
+
+class Format(NamedTuple):
+    """A format of files.
+
+    Attributes
+    ----------
+    name : str
+    read : callable
+        Returns the cells of a file; a `ValueError` is a part of the sentence with which the file is refused.
+    keys : collection of str
+        The keys of a layout that apply to it.
+    extensions : tuple of str
+    """
+
+    name: str
+    read: Callable[[Path, FileLayout], Source]
+    keys: Collection[str]
+    extensions: tuple[str, ...]
+
+
+FORMATS: Mapping[str, Format] = {
+    extension: each
+    for each in (
+        Format("a text", read_text, TEXT_KEYS, TEXT_EXTENSIONS),
+        Format("Parquet", read_parquet, (), (".parquet", ".pq")),
+        Format("Arrow", read_arrow, (), (".arrow", ".feather")),
+        Format("ARFF", read_arff, ("encoding",), (".arff",)),
+        Format("JSON", read_json, ("encoding",), (".jsonl", ".ndjson", ".json")),
+        Format("an Excel workbook", read_excel, SHEET_KEYS, (".xlsx", ".xlsm")),
+    )
+    for extension in each.extensions
 }
-"""Extension -> function; an extension of compressed text, such as .gz, is left out before."""
+"""Extension -> format; an extension of compressed files, such as .gz, is left out before."""
 WILDCARDS = "*?["
 
 
@@ -52,31 +69,33 @@ def read_file(file: Path, layout: FileLayout) -> Source:
     Raises
     ------
     UserError
-        The file does not exist, has another extension, or holds no table.
+        The file does not exist, has another extension, or holds no table; a key does not apply to its format; or two of
+        its columns have one name.
     """
     require_file(file)
-    reader = find_reader(file)
+    found = find_format(file)
+    layout.reject_keys(f"dataset.path={str(file)!r}, which is {found.name}", found.keys)
     if file.stat().st_size == 0:
-        raise layout.make_empty_error(file)
+        raise make_empty_error(file)
     try:
-        source = reader(file, layout)
-    except (ValueError, OSError) as error:
+        source = found.read(file, layout)
+    except (ValueError, OSError, RecursionError) as error:
         raise UserError(f"dataset.path={str(file)!r} cannot be read as a table: {error}") from error
     if source.frame.empty:
-        raise UserError(f"dataset.path={str(file)!r} has column names but no rows.")
-    return source
+        raise UserError(f"dataset.path={str(file)!r} has column names but no rows. {' '.join(source.notes)}".rstrip())
+    return replace(source, name=strip_compression(file).stem, origin=str(file.resolve()))
 
 
-def find_reader(file: Path) -> Reader:
-    """Return the function that reads files of an extension; raises UserError if there is none."""
-    reader = READERS.get(strip_compression(file).suffix.lower())
-    if reader is None:
+def find_format(file: Path) -> Format:
+    """Return the format of files of an extension; raises UserError if there is none."""
+    found = FORMATS.get(strip_compression(file).suffix.lower())
+    if found is None:
         extension = f"the extension {file.suffix!r}" if file.suffix else "no extension"
         raise UserError(
-            f"dataset.path={str(file)!r}: files with {extension} are not read. Allowed: {', '.join(READERS)}, and text "
-            f"that is compressed: {', '.join(f'.csv{ending}' for ending in DECOMPRESSORS)}."
+            f"dataset.path={str(file)!r}: files with {extension} are not read. Allowed: {', '.join(FORMATS)}, and "
+            f"{', '.join(DECOMPRESSORS)} behind one of them."
         )
-    return reader
+    return found
 
 
 def require_file(file: Path, key: str = "path") -> None:
@@ -187,9 +206,9 @@ def _require_alike(files: Sequence[Path]) -> None:
         if resolved.count(real) > 1:
             raise UserError(f"{str(file)!r} is named twice by dataset.path and dataset.test_path; name each file once.")
     # Text and typed cells of one column would not be of one kind.
-    readers = {find_reader(file): file for file in files}
-    if len(readers) > 1:
-        first, second, *_ = readers.values()
+    formats = {find_format(file): file for file in files}
+    if len(formats) > 1:
+        first, second, *_ = formats.values()
         raise UserError(
             f"{first.name} and {second.name} are of different formats; save all files of a dataset in one of them."
         )
@@ -216,9 +235,8 @@ def _join_tables(tables: Sequence[Source], files: Sequence[Path]) -> Source:
     frame = pd.concat([table.frame[names] for table in tables], ignore_index=True)
     sizes = ", ".join(f"{file.name} ({len(table.frame)})" for table, file in zip(tables, files, strict=True))
     notes = [f"{len(frame)} rows of {len(files)} files: {sizes}."]
-    for note in dict.fromkeys(note for table in tables for note in table.notes):
-        about = [file.name for table, file in zip(tables, files, strict=True) if note in table.notes]
-        notes.append(note if len(about) == len(files) else f"{', '.join(about)}: {note}")
+    for table, file in zip(tables, files, strict=True):
+        notes += [f"{file.name}: {note}" for note in table.notes]
     return Source(
         frame=frame,
         name=tables[0].name,
@@ -230,14 +248,12 @@ def _join_tables(tables: Sequence[Source], files: Sequence[Path]) -> Source:
 
 
 def _require_same_columns(names: Sequence[str], others: Sequence[str], file: Path, other: Path) -> None:
-    missing = [repr(name) for name in names if name not in others]
-    further = [repr(name) for name in others if name not in names]
-    differences = [f"lacks {name_first(missing)}"] if missing else []
-    differences += [f"has {name_first(further)} besides"] if further else []
-    if differences:
+    different = sorted({*names} ^ {*others})
+    if different:
         raise UserError(
-            f"{other.name} does not have the columns of {file.name}: it {' and '.join(differences)}; files of one "
-            "dataset must have the same columns, in any order."
+            f"{other.name} does not have the columns of {file.name}: only one of them has "
+            f"{name_first([repr(name) for name in different])}; files of one dataset must have the same columns, in "
+            "any order."
         )
 
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.cells import MAX_EXACT_INTEGER, Cells
-from bakeoff.pipeline.stages.dataset.spelling import find_date_formats, format_list_key, parse_dates
+from bakeoff.pipeline.stages.dataset.spelling import find_date_formats, format_list_key, parse_dates, spell_cell
 from bakeoff.pipeline.stages.dataset.table import (
     BOOLEAN,
     CONSTANT,
@@ -116,29 +115,23 @@ def _judge_numbers(cells: Cells) -> Kind | None:
     present = values[~np.isnan(values)]
     if present.size == 0:
         return Kind(CONSTANT, "every cell is missing")
-    if np.abs(present).max() >= MAX_EXACT_INTEGER and cells.text is not None:
-        return _judge_long_numbers(cells)
-    if present.size == values.size >= MIN_JUDGED_CELLS and (present == present[0]).all():
-        return Kind(CONSTANT, f"every cell is {present[0]:g}")
+    if present.size < max(values.size, MIN_JUDGED_CELLS):
+        return None
+    if cells.text is not None and np.abs(present).max() >= MAX_EXACT_INTEGER:
+        values = _read_exactly(cells)
+    if (values == values[0]).all():
+        return Kind(CONSTANT, f"every cell is {spell_cell(values[0])}")
     if is_row_number(values):
-        return Kind(IDENTIFIER, f"whole numbers in the order of the rows: {values[0]:.0f}, {values[1]:.0f}, …")
+        first, second = map(spell_cell, values[:2])
+        return Kind(IDENTIFIER, f"whole numbers in the order of the rows: {first}, {second}, …")
     return None
 
 
-def _judge_long_numbers(cells: Cells) -> Kind | None:
-    """Return identifier or constant for whole numbers that are not exact as float64, and are compared as integers."""
-    cells_in_order = [cells.distinct.values[code] for code in cells.distinct.codes.tolist() if code >= 0]
-    if len(cells_in_order) < max(MIN_JUDGED_CELLS, len(cells.distinct.codes)):
-        return None
-    if len(cells.distinct.values) == 1:
-        return Kind(CONSTANT, f"every cell is {cells_in_order[0]}")
-    if not all(LONG_INTEGER.fullmatch(cell) for cell in cells_in_order):
-        return None
-    numbers = [int(cell) for cell in cells_in_order]
-    pairs = list(pairwise(numbers))
-    if all(one < other for one, other in pairs) or all(one > other for one, other in pairs):
-        return Kind(IDENTIFIER, f"whole numbers in the order of the rows: {numbers[0]}, {numbers[1]}, …")
-    return None
+def _read_exactly(cells: Cells) -> np.ndarray:
+    """Return the numbers of a column of text without missing cells, shape (n,), as Python's, which lose no digits."""
+    values = cells.distinct.values
+    numbers = [int(value) if LONG_INTEGER.fullmatch(value) else float(value) for value in values]
+    return np.array(numbers, dtype=object)[cells.distinct.codes]
 
 
 def is_mostly_numbers(cells: Cells) -> bool:
@@ -157,9 +150,9 @@ def is_row_number(values: np.ndarray) -> bool:
         return False
     # The first cells exclude most columns, at a small part of the cost.
     for part in (values[:MIN_JUDGED_CELLS], values):
-        steps = np.diff(part)
+        steps = part[1:] - part[:-1]
         is_sorted = (steps > 0).all() or (steps < 0).all()
-        if not is_sorted or not (part == np.round(part)).all():
+        if not is_sorted or not (part // 1 == part).all():
             return False
     return True
 
@@ -196,11 +189,12 @@ def fit_kind(cells: Cells, column: Column, claim: str, date_format: str = "") ->
         They are not; it names a cell, its row and the cure.
     """
     if column.kind == NUMERIC:
-        _require_numbers(cells, claim)
+        _refuse_cells(cells, list(cells.reading.others), claim, "a number")
     elif column.kind == DATE:
         return replace(column, date_format=find_date_format(cells, date_format, claim))
     elif column.kind == ORDERED:
-        _require_values(cells, column.values, claim)
+        unknown = [value for value in cells.distinct.values if value not in column.values]
+        _refuse_cells(cells, unknown, claim, f"one of the values {', '.join(column.values)}")
     return column
 
 
@@ -225,20 +219,14 @@ def find_date_format(cells: Cells, given: str = "", claim: str = "") -> str:
     spellings = cells.distinct.spellings
     if given:
         is_wrong = parse_dates(spellings, given).isna()
-        if is_wrong.any():
-            cell = spellings[int(is_wrong.argmax())]
-            raise UserError(
-                f"{claim}, but {_locate(cells, cell)} is not a date of the format {given!r}; correct the cell, or take "
-                f"such cells for missing with {format_list_key('na_values', [cell])}."
-            )
+        _refuse_cells(cells, [spellings[each] for each in np.flatnonzero(is_wrong)], claim, f"a date such as {given!r}")
         return given
     formats = find_date_formats(spellings)
     if not formats:
         sample = spellings[0] if spellings else ""
-        sign = next((character for character in sample if not character.isalnum()), ".")
         raise UserError(
             f"{claim}, but no format fits all its cells, such as {_locate(cells, sample)}. "
-            f'Give it: dataset.dates={{{cells.name}: "%d{sign}%m{sign}%Y"}}; dataset.na_values=[…] names missing cells.'
+            f'Give it: dataset.dates={{{cells.name}: "%d.%m.%Y"}}; dataset.na_values=[…] names missing cells.'
         )
     if len(formats) > 1:
         choices = " or ".join(f'dataset.dates={{{cells.name}: "{each}"}}' for each in formats)
@@ -249,26 +237,14 @@ def find_date_format(cells: Cells, given: str = "", claim: str = "") -> str:
     return formats[0]
 
 
-def _require_numbers(cells: Cells, claim: str) -> None:
-    others: Mapping[str, int] = cells.reading.others
-    if not others:
-        return
-    first = next(iter(others))
-    n_cells = sum(others.values())
-    further = f" and {n_cells - 1} further cells are not numbers" if n_cells > 1 else " is not a number"
-    key = format_list_key("na_values", list(others)[:MAX_SHOWN_CELLS])
-    raise UserError(
-        f"{claim}, but {_locate(cells, first)}{further}; correct the cell, or take such cells for missing with {key}."
-    )
-
-
-def _require_values(cells: Cells, ordered: tuple[str, ...], claim: str) -> None:
-    unknown = [value for value in cells.distinct.values if value not in ordered]
-    if unknown:
+def _refuse_cells(cells: Cells, wrong: Sequence[str], claim: str, needed: str) -> None:
+    """Raise UserError if cells of a column are not what they must be."""
+    if wrong:
+        further = f" (nor are {len(wrong) - 1} other cells)" if len(wrong) > 1 else ""
+        key = format_list_key("na_values", wrong[:MAX_SHOWN_CELLS])
         raise UserError(
-            f"{claim} with the values {', '.join(ordered)}, but {_locate(cells, unknown[0])} is "
-            "none of them; add it to the list, or take it for missing with "
-            f"{format_list_key('na_values', unknown[:1])}."
+            f"{claim}, but {_locate(cells, wrong[0])} is not {needed}{further}; correct the cell, or take such cells "
+            f"for missing with {key}."
         )
 
 

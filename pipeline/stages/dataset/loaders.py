@@ -11,24 +11,15 @@ import pandas as pd
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.catalogue import OpenmlQuery, read_openml
-from bakeoff.pipeline.stages.dataset.cells import Cells
-from bakeoff.pipeline.stages.dataset.convert import convert_columns, describe_cells, read_column
+from bakeoff.pipeline.stages.dataset.cells import Cells, read_cells
+from bakeoff.pipeline.stages.dataset.convert import convert_columns, describe_cells
 from bakeoff.pipeline.stages.dataset.database import Query, read_query
 from bakeoff.pipeline.stages.dataset.files import read_files
-from bakeoff.pipeline.stages.dataset.keys import (
-    ColumnRules,
-    FileLayout,
-    Roles,
-    build_from_keys,
-    find_target,
-    require_column,
-    require_one_role,
-)
+from bakeoff.pipeline.stages.dataset.keys import ColumnRules, FileLayout, Roles, build_from_keys, name_roles
 from bakeoff.pipeline.stages.dataset.kinds import find_kind
-from bakeoff.pipeline.stages.dataset.size_limits import require_few_columns
 from bakeoff.pipeline.stages.dataset.source import Source
 from bakeoff.pipeline.stages.dataset.spelling import format_list_key, spell_cells
-from bakeoff.pipeline.stages.dataset.suspicions import suspect_imbalance
+from bakeoff.pipeline.stages.dataset.suspicions import suspect_classes
 from bakeoff.pipeline.stages.dataset.table import (
     CONSTANT,
     DATE,
@@ -49,7 +40,6 @@ from bakeoff.pipeline.stages.dataset.target import (
     looks_like_classes,
     read_row_facts,
     read_values,
-    suspect_classes,
     to_labels,
     to_targets,
 )
@@ -202,35 +192,29 @@ def make_dataset(source: Source, roles: Roles, rules: ColumnRules) -> Dataset:
     UserError
         A column does not exist, has two roles, or does not agree with its declared kind; or a target is missing.
     """
-    require_few_columns(source.frame.shape[1], rules.max_columns, source.name)
     names = [str(name) for name in source.frame.columns]
-    named = _name_roles(names, roles, rules)
-    target = named[TARGET]
+    named = name_roles(names, roles, rules)
+    target = named.pop(TARGET)
     frame = source.frame.set_axis(names, axis=1).reset_index(drop=True)
-    target_cells = read_column(frame[target], rules, source.declared)
+    target_cells = read_cells(frame[target], rules, source.declared)
     is_kept = ~find_missing(target_cells)  # (n,)
     row_notes = _answer_missing_targets(is_kept, target_cells, frame[target], roles, source.name)
     if row_notes:
         frame = frame[is_kept].reset_index(drop=True)
-        target_cells = read_column(frame[target], rules, source.declared)
+        target_cells = read_cells(frame[target], rules, source.declared)
     y, task = _read_target(target_cells, roles)
-    features = [name for name in names if name not in named.values() and name not in rules.drop]
-    converted = convert_columns(frame[features], rules, source.declared)
-    left_out_notes = describe_left_out(converted.columns)
-    if converted.frame.shape[1] == 0:
+    X, described = describe_columns(frame.drop(columns=target), named, rules, source)
+    described[target] = _describe_target(target_cells, task)
+    left_out_notes = describe_left_out(list(described.values()))
+    if X.shape[1] == 0:
         reasons = " ".join(left_out_notes)
         raise UserError(f"{source.name} has no column left to learn from besides {target!r}. {reasons}".strip())
-    cells_of = {key: read_column(frame[name], rules) for key, name in named.items() if key != TARGET}
-    facts = read_row_facts(cells_of, rules)
+    facts = read_row_facts({key: read_cells(frame[name], rules) for key, name in named.items()}, rules)
     if source.parts is not None:
         facts.setdefault("parts", source.parts[is_kept])
-    dropped = [read_column(frame[name], rules) for name in rules.drop]
-    others = [*(_describe_role(cells, key) for key, cells in cells_of.items()), _describe_target(target_cells, task)]
-    others += [_describe_role(cells, DROPPED) for cells in dropped]
-    described = {column.name: column for column in (*converted.columns, *others)}
     return Dataset(
         name=source.name,
-        X=converted.frame,
+        X=X,
         y=y,
         task=task,
         target=target,
@@ -242,6 +226,37 @@ def make_dataset(source: Source, roles: Roles, rules: ColumnRules) -> Dataset:
         class_order=_find_class_order(target_cells, y, task, source.declared.get(target, ())),
         **facts,
     )
+
+
+def describe_columns(
+    frame: pd.DataFrame, named: Mapping[str, str], rules: ColumnRules, source: Source
+) -> tuple[pd.DataFrame, dict[str, Column]]:
+    """Return the features, and a description of each column by its name.
+
+    Parameters
+    ----------
+    frame : DataFrame of shape (n, d)
+        The columns of the source without its target.
+    named : mapping of str to str
+        Role -> the column that has it.
+    rules : ColumnRules
+    source : Source
+        With the values that it declares.
+
+    Raises
+    ------
+    UserError
+        A column does not agree with its declared kind.
+    """
+    role_of = dict.fromkeys(rules.lists["drop"], DROPPED) | {name: role for role, name in named.items()}
+    features = [name for name in frame.columns if name not in role_of]
+    converted = convert_columns(frame[features], rules, source.declared)
+    described = {column.name: column for column in converted.columns}
+    for name, role in role_of.items():
+        cells = read_cells(frame[name], rules)
+        kind = find_kind(cells)
+        described[name] = describe_cells(cells, Column(name, kind.name, kind.reason, role=role))
+    return converted.frame, described
 
 
 def describe_left_out(columns: Sequence[Column]) -> tuple[str, ...]:
@@ -271,21 +286,6 @@ def describe_left_out(columns: Sequence[Column]) -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def _name_roles(names: Sequence[str], roles: Roles, rules: ColumnRules) -> dict[str, str]:
-    """Return the columns with a role other than feature, by role.
-
-    Raises UserError for names of columns that the source does not have, and for two roles of one column.
-    """
-    target = find_target(names, roles.target)
-    named = roles.named | {TARGET: target}
-    listed = [(key, name) for key, of_key in rules.lists.items() for name in of_key]
-    spelled = rules.na_values if isinstance(rules.na_values, Mapping) else ()
-    for key, name in [*listed, *named.items(), *(("na_values", str(name)) for name in spelled)]:
-        require_column(names, key, name)
-    require_one_role(roles, target, rules.drop)
-    return named
-
-
 def _answer_missing_targets(
     is_kept: np.ndarray, target: Cells, spelled: pd.Series, roles: Roles, name: str
 ) -> tuple[str, ...]:
@@ -296,14 +296,15 @@ def _answer_missing_targets(
     if n_missing == len(is_kept):
         raise UserError(f"dataset.target={target.name!r}: all cells are missing in {name}.")
     if not roles.drop_missing_target:
-        classes = [spelling for spelling in ("NA", "NaN", "nan") if (spelled.astype("string") == spelling).any()]
-        hint = f" If {classes[0]!r} is a class, dataset.na_values={{{target.name}: []}} keeps it." if classes else ""
+        spellings = set(spelled[~is_kept].dropna().astype(str)) - {""}
+        hint = ""
+        if spellings:
+            hint = f" If {min(spellings)!r} is a class, dataset.na_values={{{target.name}: []}} keeps it."
         raise UserError(
             f"dataset.target={target.name!r} has {count_nouns(n_missing, 'missing cell')} in {name}; remove those "
             f"rows, or leave them out with dataset.drop_missing_target=true.{hint}"
         )
-    verb = "row is" if n_missing == 1 else "rows are"
-    return (f"{n_missing} of {len(is_kept)} {verb} left out, because their target is missing.",)
+    return (f"{n_missing} of {len(is_kept)} rows are left out, because their target is missing.",)
 
 
 def _read_target(cells: Cells, roles: Roles) -> tuple[np.ndarray, str]:
@@ -327,17 +328,11 @@ def _find_class_order(cells: Cells, y: np.ndarray, task: str, declared: Sequence
     return tuple(order) if is_complete and order != classes else None
 
 
-def _describe_role(cells: Cells, role: str) -> Column:
-    """Return a column that is no feature because of its role."""
-    kind = find_kind(cells)
-    return describe_cells(cells, Column(cells.name, kind.name, kind.reason, role=role))
-
-
 def _describe_target(cells: Cells, task: str) -> Column:
     is_regression = task == "regression"
     kind = NUMERIC if is_regression else NOMINAL
     column = describe_cells(cells, Column(cells.name, kind, f"target of {task}", role=TARGET))
-    return column if is_regression else replace(column, suspicions=(*suspect_classes(cells), *suspect_imbalance(cells)))
+    return column if is_regression else replace(column, suspicions=suspect_classes(cells))
 
 
 def _note_untested_rows(folds: np.ndarray | None) -> tuple[str, ...]:

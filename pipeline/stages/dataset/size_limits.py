@@ -10,31 +10,6 @@ from pathlib import Path
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.numbers import format_bytes
 
-DEFAULT_MAX_COLUMNS = 20_000
-
-
-def require_few_columns(n_columns: int, max_columns: int, name: str) -> None:
-    """Reject a table with more columns than allowed: each is examined separately, so that very many take minutes.
-
-    Parameters
-    ----------
-    n_columns : int
-    max_columns : int
-        The value of the key.
-    name : str
-        Of the table.
-
-    Raises
-    ------
-    UserError
-    """
-    if n_columns > max_columns:
-        raise UserError(
-            f"{name} has {n_columns:,} columns, but dataset.max_columns={max_columns}; set a larger number, at which "
-            "reading takes some seconds for each 1,000 columns, or leave columns out of the file."
-        )
-
-
 MAX_EXPANSION = 100
 """Bytes of a text for each byte of its compressed file; tables have 3 to 20."""
 MIN_EXPANDED_BYTES = 256 * 1024 * 1024

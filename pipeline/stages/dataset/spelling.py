@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from pandas.tseries.api import guess_datetime_format
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.words import quote_text
@@ -50,22 +52,6 @@ def spell_cells(cells: Sequence[Any]) -> list[str]:
     return [spell_cell(cell) for cell in cells]
 
 
-def find_pair(cells: Sequence[str], spell: Callable[[str], str]) -> tuple[str, str] | None:
-    """Return the first two distinct cells that a function spells alike; None if there are none.
-
-    Examples
-    --------
-    >>> find_pair(["Yes", "no", "yes"], str.casefold)
-    ('Yes', 'yes')
-    """
-    first: dict[str, str] = {}
-    for cell in cells:
-        found = first.setdefault(spell(cell), cell)
-        if found != cell:
-            return found, cell
-    return None
-
-
 def _spell_text(cell: str) -> str:
     if cell in BOOLEANS:
         return BOOLEANS[cell]
@@ -101,14 +87,8 @@ def format_list_key(key: str, names: Iterable[str]) -> str:
     >>> format_list_key("keep", ["age", "body mass (g)"])
     "dataset.keep=[age,'body mass (g)']"
     """
-    return f"dataset.{key}=[{','.join(quote_word(name) for name in names)}]"
-
-
-def quote_word(word: str) -> str:
-    """Return a word as written in a list on the command line."""
-    if PLAIN_WORD.fullmatch(word) and word.lower() not in OTHER_MEANING:
-        return word
-    return quote_text(word)
+    is_plain = {name: PLAIN_WORD.fullmatch(name) and name.lower() not in OTHER_MEANING for name in names}
+    return f"dataset.{key}=[{','.join(name if plain else quote_text(name) for name, plain in is_plain.items())}]"
 
 
 EMPTY = ""
@@ -218,56 +198,6 @@ def _spell_all(spellings: Any) -> list[str]:
 ISO = "ISO8601"
 """What pandas calls the formats 2012-01-31, 2012-01-31T12:30:00Z and the like."""
 ISO_CELL = re.compile(r"\d{4}-\d{2}(-\d{2}([T ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?\s?(Z|[+-]\d{2}:?\d{2})?)?)?")
-DAYS = (
-    "%Y/%m/%d",
-    "%Y.%m.%d",
-    "%d.%m.%Y",
-    "%d/%m/%Y",
-    "%m/%d/%Y",
-    "%d-%m-%Y",
-    "%m-%d-%Y",
-    "%d %b %Y",
-    "%d %B %Y",
-    "%d-%b-%Y",
-    "%b %d, %Y",
-    "%B %d, %Y",
-    "%b %d %Y",
-    "%d.%m.%y",
-    "%d/%m/%y",
-    "%m/%d/%y",
-    "%d-%b-%y",
-)
-TIMES = ("", " %H:%M", " %H:%M:%S", "T%H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
-FIELDS = {
-    "%Y": r"\d{4}",
-    "%y": r"\d{2}",
-    "%m": r"\d{1,2}",
-    "%d": r"\d{1,2}",
-    "%b": r"[^\W\d_]{3}\.?",
-    "%B": r"[^\W\d_]{3,}",
-    "%H": r"\d{1,2}",
-    "%I": r"\d{1,2}",
-    "%M": r"\d{2}",
-    "%S": r"\d{2}",
-    "%p": r"[AaPp][Mm]",
-}
-"""The approximate form of the cells for a field of a format: pandas decides, but takes a millisecond for a format."""
-MIN_DATES = 10
-MIN_DATES_SHARE = 0.9
-"""Text with at least so many and this share of dates was probably intended to contain dates."""
-N_PROBED_CELLS = 3
-"""Cells that exclude most formats, before all cells are read."""
-
-
-@cache
-def _make_pattern(date_format: str) -> re.Pattern[str]:
-    """Return the cells that may be dates of a format."""
-    pattern = re.escape(date_format)
-    # A version such as 1.2.12 is no date: with two digits of the year, day and month have two as well.
-    fields = FIELDS | {"%m": r"\d{2}", "%d": r"\d{2}"} if "%y" in date_format else FIELDS
-    for name, cell in fields.items():
-        pattern = pattern.replace(name, cell)
-    return re.compile(pattern)
 
 
 def find_date_formats(cells: Sequence[str]) -> list[str]:
@@ -285,40 +215,20 @@ def find_date_formats(cells: Sequence[str]) -> list[str]:
     >>> find_date_formats(["01/02/2012", "03/04/2013"])
     ['%d/%m/%Y', '%m/%d/%Y']
     """
-    probed = [cell.strip() for cell in cells[:N_PROBED_CELLS]]
-    if not probed:
-        return []
-    if all(ISO_CELL.fullmatch(cell) for cell in probed):
-        return [ISO] if count_dates(cells, ISO) == len(cells) else []
-    formats = [day + time for day in DAYS for time in TIMES]
-    likely = [each for each in formats if all(_make_pattern(each).fullmatch(cell) for cell in probed)]
-    return [each for each in likely if count_dates(cells, each) == len(cells)]
+    first = cells[0].strip() if cells else ""
+    formats = [ISO] if ISO_CELL.fullmatch(first) else _guess_formats(first)
+    return [each for each in formats if parse_dates(cells, each).notna().all()]
 
 
-def find_stray_cells(cells: Sequence[str]) -> list[str]:
-    """Return the cells that are not dates if nearly all others are; else none.
-
-    Parameters
-    ----------
-    cells : sequence of str
-        Distinct, and none missing.
-
-    Examples
-    --------
-    >>> find_stray_cells([*(f"{day}.1.2020" for day in range(1, 25)), "?"])
-    ['?']
-    """
-    middle = [cells[len(cells) // 2]] if len(cells) >= MIN_DATES else []
-    for date_format in find_date_formats(middle):
-        is_date = parse_dates(cells, date_format).notna().to_numpy()  # (n,)
-        if MIN_DATES_SHARE <= is_date.mean() < 1:
-            return [cell for cell, is_parsed in zip(cells, is_date, strict=True) if not is_parsed]
-    return []
-
-
-def count_dates(cells: Sequence[str], date_format: str) -> int:
-    """Return how many cells are dates of a format."""
-    return int(parse_dates(cells, date_format).notna().sum())
+def _guess_formats(cell: str) -> list[str]:
+    """Return the formats in which a cell is a date with a day; with points, the day comes first."""
+    with warnings.catch_warnings():
+        # pandas warns of a cell such as 12/31/2012, which has one meaning only.
+        warnings.simplefilter("ignore", UserWarning)
+        guessed = [guess_datetime_format(cell, dayfirst=True)]
+        if "." not in cell:
+            guessed.append(guess_datetime_format(cell, dayfirst=False))
+    return [each for each in dict.fromkeys(guessed) if each is not None and "%d" in each]
 
 
 def parse_dates(cells: Sequence[str], date_format: str) -> pd.Series:

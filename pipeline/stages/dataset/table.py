@@ -24,20 +24,13 @@ DATE = "date"
 TEXT = "text"
 IDENTIFIER = "identifier"
 CONSTANT = "constant"
-KINDS = (NUMERIC, NOMINAL, ORDERED, BOOLEAN, DATE, TEXT, IDENTIFIER, CONSTANT)
 
 FEATURE = "feature"
 TARGET = "target"
-GROUPS = "groups"
-WEIGHTS = "weights"
-SPLIT = "split"
-FOLDS = "folds"
-TIME = "time"
 LEFT_OUT = "left out"
 """Left out because of the kind of the column; ``dataset.keep`` includes it."""
 DROPPED = "dropped"
 """By the user, with ``dataset.drop``."""
-ROLES = (FEATURE, TARGET, GROUPS, WEIGHTS, SPLIT, FOLDS, TIME, LEFT_OUT, DROPPED)
 
 
 @dataclass(frozen=True)
@@ -48,11 +41,11 @@ class Column:
     ----------
     name : str
     kind : str
-        One of `KINDS`.
+        Numeric, nominal, ordered, boolean, date, text, identifier or constant.
     reason : str
         Why it is of this kind, such as ``1309 cells are numbers``.
     role : str
-        One of `ROLES`.
+        Feature, left out, dropped, or the key of `Roles` that names it.
     n_missing : int
     n_distinct : int
         The number of different values, missing cells aside.

@@ -13,25 +13,11 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.cells import MAX_EXACT_INTEGER, Cells
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules
 from bakeoff.pipeline.stages.dataset.kinds import find_date_format, find_kind
-from bakeoff.pipeline.stages.dataset.spelling import find_date_formats, format_list_key, parse_dates
-from bakeoff.pipeline.stages.dataset.suspicions import describe_similar_values, list_cells
+from bakeoff.pipeline.stages.dataset.spelling import format_list_key, parse_dates
+from bakeoff.pipeline.stages.dataset.suspicions import MAX_INTEGER_CLASSES, MAX_SHOWN_CELLS, list_cells
 from bakeoff.pipeline.text.words import count_nouns
 
-MAX_INTEGER_CLASSES = 20
-"""A target of integers with at most this many distinct values is interpreted as classes."""
-MIN_ROWS_PER_CLASS = 2
-"""With fewer rows of a class on average, the target is probably a name."""
-MAX_SHOWN_CELLS = 3
-PARTS = {
-    "train": "train",
-    "training": "train",
-    "validation": "validation",
-    "valid": "validation",
-    "val": "validation",
-    "test": "test",
-    "testing": "test",
-}
-"""Cells of a split column, in lower case -> part."""
+PARTS = ("train", "validation", "test")
 
 
 def read_values(cells: Cells) -> pd.Series:
@@ -105,7 +91,7 @@ def to_targets(cells: Cells) -> np.ndarray:
 
 
 def check_classes(cells: Cells) -> None:
-    """Reject a target whose task is not clear: dates, or numbers that a few other cells, such as ``?``, make classes.
+    """Reject a target whose task is not clear: numbers that a few other cells, such as ``?``, make classes.
 
     Parameters
     ----------
@@ -118,15 +104,6 @@ def check_classes(cells: Cells) -> None:
     reading = cells.reading
     numbers = reading.values[~np.isnan(reading.values)]
     has_fractions = bool((numbers != np.round(numbers)).any())
-    if has_fractions and reading.is_pure:
-        return
-    distinct = cells.distinct
-    is_date = cells.dates is not None or bool(find_date_formats(distinct.spellings))
-    if is_date and len(distinct.values) > MAX_INTEGER_CLASSES:
-        raise UserError(
-            f"dataset.target={cells.name!r} holds {len(distinct.values)} dates such as {distinct.values[0]!r}; "
-            "regression needs numbers, and dataset.task=classification takes each date for a class."
-        )
     others = reading.all_others
     n_others = sum(others.values())
     is_mixed = 0 < n_others < numbers.size
@@ -136,24 +113,6 @@ def check_classes(cells: Cells) -> None:
             f"{list_cells(others)}. {_leave_out(others)} leaves out their rows; dataset.task=classification takes each "
             "number for a class."
         )
-
-
-def suspect_classes(cells: Cells) -> tuple[str, ...]:
-    """Return sentences about classes such as ``?`` that may denote missing cells, and about rare classes."""
-    distinct = cells.distinct
-    sentences = []
-    found = [cell for cell in distinct.spellings if cells.rule.covers_among_numbers(cell)]
-    if found:
-        shown = list_cells({cell: distinct.count(cell) for cell in found})
-        count = "counts as a class" if len(found) == 1 else "count as classes"
-        sentences.append(f"{cells.name}: {shown} {count} of the target. {_leave_out(found)} leaves out such rows.")
-    similar = describe_similar_values(distinct.values)
-    if similar:
-        sentences.append(f"{cells.name}: the classes {similar}")
-    n_classes = len(distinct.values)
-    if n_classes > MAX_INTEGER_CLASSES and n_classes * MIN_ROWS_PER_CLASS > distinct.n_present:
-        sentences.append(f"{cells.name}: the target has {n_classes} classes in {distinct.n_present} rows.")
-    return tuple(sentences)
 
 
 def _leave_out(others: Any) -> str:
@@ -212,15 +171,14 @@ def _read_weights(cells: Cells, rules: ColumnRules) -> np.ndarray:
 
 def _read_parts(cells: Cells, rules: ColumnRules) -> np.ndarray:
     """Return the part of each row: train, validation or test."""
-    distinct = cells.distinct
-    spelled = [value.strip().lower() for value in distinct.values]
-    unknown = [value for value, key in zip(distinct.values, spelled, strict=True) if key not in PARTS]
+    parts = [value.strip().lower() for value in cells.distinct.values]
+    unknown = [value for value, part in zip(cells.distinct.values, parts, strict=True) if part not in PARTS]
     if unknown:
         raise UserError(
             f"dataset.split={cells.name!r} holds {unknown[0]!r}; allowed are train, validation and test, in capitals "
             "or not."
         )
-    return np.array([PARTS[key] for key in spelled])[distinct.codes]
+    return np.array(parts)[cells.distinct.codes]
 
 
 def _read_times(cells: Cells, rules: ColumnRules) -> np.ndarray:

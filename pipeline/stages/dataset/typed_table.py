@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from io import StringIO
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -15,23 +15,15 @@ import pandas as pd
 import pyarrow as pa
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.stages.dataset.content import (
-    name_source,
-    open_bytes,
-    read_bytes,
-    read_characters,
-    strip_compression,
-)
+from bakeoff.pipeline.stages.dataset.content import read_bytes, read_characters
 from bakeoff.pipeline.stages.dataset.keys import FileLayout
-from bakeoff.pipeline.stages.dataset.number_signs import SIGN_KEYS, spell_text_cells
-from bakeoff.pipeline.stages.dataset.size_limits import require_few_columns, require_memory_for_cells
+from bakeoff.pipeline.stages.dataset.size_limits import require_memory_for_cells
 from bakeoff.pipeline.stages.dataset.source import Source, arrow_to_column, make_source, require_different_names
 from bakeoff.pipeline.stages.dataset.spelling import spell_cell
 
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 """The name that pandas writes to a file for unnamed row numbers."""
-JSON_KEYS = ("encoding", *SIGN_KEYS)
-SHEET_KEYS = ("sheet", "header", "names", "strip", "skip_rows", *SIGN_KEYS)
+SHEET_KEYS = ("sheet", "header", "skip_rows")
 ERROR = "e"
 """The openpyxl type of cells with an error such as #N/A."""
 FORMULA = "f"
@@ -40,58 +32,20 @@ MAX_CELLS = 50_000_000
 
 
 def read_parquet(file: Path, layout: FileLayout) -> Source:
-    """Read a Parquet file.
-
-    Parameters
-    ----------
-    file : Path
-    layout : FileLayout
-        With default values, because the file says itself how it holds the table.
-
-    Raises
-    ------
-    UserError
-        A key of the layout was set, or two columns have one name.
-    """
+    """Read a Parquet file; a table that is larger than the memory is refused."""
     from pyarrow import parquet
 
-    layout.reject_keys(file, "Parquet")
     # Not by its path, from which pyarrow would make columns: "year=2020/a.parquet".
-    with open_bytes(file) as stream:
-        parts = parquet.ParquetFile(stream)
-        require_few_columns(parts.metadata.num_columns, layout.max_columns, file.name)
-        require_memory_for_cells(parts.metadata.num_rows, parts.metadata.num_columns, file)
-        return _make_arrow_source(parts.read(), *name_source(file))
+    parts = parquet.ParquetFile(pa.BufferReader(read_bytes(file)))
+    require_memory_for_cells(parts.metadata.num_rows, parts.metadata.num_columns, file)
+    return _make_arrow_source(parts.read(), file.name)
 
 
 def read_arrow(file: Path, layout: FileLayout) -> Source:
-    """Read an Arrow file, also called Feather, or an Arrow stream.
-
-    Parameters
-    ----------
-    file : Path
-    layout : FileLayout
-        With default values, because the file says itself how it holds the table.
-
-    Raises
-    ------
-    UserError
-        A key of the layout was set, or two columns have one name.
-    ValueError
-        It is neither.
-    """
+    """Read an Arrow file, also called Feather."""
     from pyarrow import ipc
 
-    layout.reject_keys(file, "Arrow")
-    content = read_bytes(file)
-    try:
-        table = ipc.open_file(content).read_all()
-    except pa.ArrowInvalid:
-        try:
-            table = ipc.open_stream(content).read_all()
-        except (pa.ArrowInvalid, OSError) as error:
-            raise ValueError(f"it is neither an Arrow file nor an Arrow stream ({error})") from error
-    return _make_arrow_source(table, *name_source(file))
+    return _make_arrow_source(ipc.open_file(read_bytes(file)).read_all(), file.name)
 
 
 def read_frame(table: Any, name: str = "frame") -> Source:
@@ -122,8 +76,7 @@ def read_frame(table: Any, name: str = "frame") -> Source:
         return _make_arrow_source(frame, name, "Python")
     require_different_names([str(column) for column in frame.columns], f"the table {name!r} has")
     levels = [repr(str(level)) for level in frame.index.names if level is not None]
-    cure = "makes it a column" if len(levels) == 1 else "makes columns of it"
-    notes = [f"The index {', '.join(levels)} is left out; frame.reset_index() {cure}."] if levels else []
+    notes = [f"The index {', '.join(levels)} is left out; frame.reset_index() makes it a column."] if levels else []
     return make_source(frame, name, "Python", notes)
 
 
@@ -137,19 +90,13 @@ def require_table(table: Any) -> None:
     # A Series exports Arrow too, and is one column.
     if isinstance(table, pd.DataFrame) or (hasattr(table, "__arrow_c_stream__") and not isinstance(table, pd.Series)):
         return
-    cures = {
-        pd.Series: "; table.to_frame() makes one of it",
-        dict: "; pandas.DataFrame(table) makes one of columns by their names",
-        np.ndarray: "; pandas.DataFrame(table, columns=[...]) makes one with names of columns",
-    }
-    cure = next((cure for type_, cure in cures.items() if isinstance(table, type_)), "")
     raise UserError(
-        f"a table must be a DataFrame of pandas, or a table of Arrow or polars, but a {type(table).__name__} was given"
-        f"{cure}."
+        f"a table must be a DataFrame of pandas, or a table of Arrow or polars, but a {type(table).__name__} was "
+        "given; pandas.DataFrame(table) makes one of it."
     )
 
 
-def _make_arrow_source(table: pa.Table, name: str, origin: str) -> Source:
+def _make_arrow_source(table: pa.Table, name: str, origin: str = "") -> Source:
     """Return the cells of an Arrow table; raises UserError if two columns have one name."""
     require_different_names(table.column_names, f"{name} has")
     numbers = [column for column in table.column_names if PANDAS_INDEX.fullmatch(column)]
@@ -162,49 +109,30 @@ def _make_arrow_source(table: pa.Table, name: str, origin: str) -> Source:
 def read_json(file: Path, layout: FileLayout) -> Source:
     """Read a file with a list of objects, or with one object per line.
 
-    Parameters
-    ----------
-    file : Path
-    layout : FileLayout
-        With default values except for the encoding and the signs of numbers in text.
-
-    Returns
-    -------
-    Source
-        A key of any object is a column; where an object does not have it, the cell is missing. Types of cells are
-        those of JSON, and a column of several types is text.
-
-    Raises
-    ------
-    ValueError
-        A line or an item is not an object, or gives a key twice.
+    A key of any object is a column; where an object does not have it, the cell is missing. Types of cells are those of
+    JSON, and a column of several types is text. Besides the common errors, an object may give a key twice.
     """
-    layout.reject_keys(file, "JSON", allowed=JSON_KEYS)
     rows = _parse_rows(read_characters(file, layout))
     names = list(dict.fromkeys(name for row in rows for name in row))
-    require_few_columns(len(names), layout.max_columns, file.name)
     frame = pd.DataFrame({name: pd.Series([row.get(name) for row in rows], dtype=object) for name in names})
-    frame, notes, guessed = spell_text_cells(frame, layout, file.name)
     n_short = sum(len(row) < len(names) for row in rows)
-    if n_short:
-        notes.append(f"{n_short} of {len(rows)} objects do not have all {len(names)} keys; those cells are missing.")
-    source = make_source(frame, *name_source(file), notes, guessed)
-    if names and not source.frame.shape[1]:
-        raise ValueError(f"no column is left; {source.notes[len(notes)]}")
-    return source
+    note = f"{n_short} of {len(rows)} objects do not have all {len(names)} keys; those cells are missing."
+    return make_source(frame, notes=[note] if n_short else [])
 
 
 def _parse_rows(text: str) -> list[dict[str, Any]]:
     if text.lstrip().startswith("["):
-        items = {f"item {number} of the list": row for number, row in enumerate(_parse(text, "the file"), start=1)}
+        rows = _parse(text, "the file")
+        where = [f"item {number} of the list" for number in range(1, len(rows) + 1)]
     else:
         # Not splitlines(), which splits lines at characters within cells.
         lines = {f"line {number}": line for number, line in enumerate(StringIO(text, newline=None), start=1)}
-        items = {where: _parse(line, where) for where, line in lines.items() if line.strip()}
-    for where, row in items.items():
+        where = [line for line, content in lines.items() if content.strip()]
+        rows = [_parse(lines[line], line) for line in where]
+    for place, row in zip(where, rows, strict=True):
         if not isinstance(row, dict):
-            raise ValueError(f'{where} is not an object such as {{"age": 29}}')
-    return list(items.values())
+            raise ValueError(f'{place} is not an object such as {{"age": 29}}')
+    return rows
 
 
 def _parse(text: str, where: str) -> Any:
@@ -215,8 +143,6 @@ def _parse(text: str, where: str) -> Any:
             f"{where} is not JSON: {error.msg} at character {error.pos + 1}; a file holds an object a line, or a list "
             "of objects"
         ) from error
-    except RecursionError:
-        raise ValueError(f"{where} holds too many lists or objects inside one another; a cell is a value") from None
     except ValueError as error:
         raise ValueError(f"{where} {error}") from error
 
@@ -234,28 +160,10 @@ def _make_object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 def read_excel(file: Path, layout: FileLayout) -> Source:
     """Read a sheet of a workbook.
 
-    Parameters
-    ----------
-    file : Path
-    layout : FileLayout
-        The sheet, the rows above the table, whether there is a row of names, whether spaces are left out, and the
-        signs of numbers in text.
-
-    Returns
-    -------
-    Source
-        Cells have the types of the sheet; of a formula, its stored value. Errors such as ``#N/A`` are missing cells.
-
-    Raises
-    ------
-    UserError
-        The package openpyxl is missing, there is no such sheet, or a key was set that a workbook does not have.
-    ValueError
-        The sheet is empty, its columns have no different names, or a formula has no stored value.
+    Cells have the types of the sheet; of a formula, its stored value. Errors such as ``#N/A`` are missing cells.
+    Besides the common errors, the package openpyxl may be missing, there may be no such sheet, its columns may have no
+    different names, or a formula may have no stored value.
     """
-    layout.reject_keys(file, "an Excel workbook", allowed=SHEET_KEYS)
-    if strip_compression(file) != file:
-        raise UserError(f"dataset.path={str(file)!r}: a workbook is compressed in itself; decompress the file.")
     sheet, notes = _choose_sheet(_open_workbook(file, has_values=True), layout, file)
     if sheet.max_row * sheet.max_column > MAX_CELLS:
         raise ValueError(
@@ -269,20 +177,16 @@ def read_excel(file: Path, layout: FileLayout) -> Source:
                 f"cell {cell.coordinate} holds the formula {cell.value} without its value; open the file in a "
                 "spreadsheet program and save it"
             )
-    cells = [list(row) for row in sheet.iter_rows(first)]
-    n_errors = sum(cell.data_type == ERROR for row in cells for cell in row)
+    rows = list(sheet.iter_rows(first))
+    n_errors = sum(cell.data_type == ERROR for row in rows for cell in row)
     if n_errors:
         notes.append(f"Cells with errors such as #N/A, which are missing: {n_errors}.")
-    merged = [str(found) for found in sheet.merged_cells.ranges if found.max_row >= first]
-    if merged:
-        shown = f"Groups of merged cells: {len(merged)}, such as {merged[0]}"
-        notes.append(f"{shown}; all but the first of each are missing.")
-    values = pd.DataFrame([[_read_cell(cell, layout) for cell in row] for row in cells], dtype=object)
-    frame, n_empty = _name_cells(values, layout)
+    # An error is missing like None, but the cell is filled.
+    values = [[np.nan if cell.data_type == ERROR else cell.value for cell in row] for row in rows]
+    frame, n_empty = _name_cells(pd.DataFrame(values, dtype=object), layout)
     if n_empty:
         notes.append(f"Empty rows that are left out: {n_empty}.")
-    frame, sign_notes, guessed = spell_text_cells(frame, layout, file.name)
-    return make_source(frame, *name_source(file), [*notes, *sign_notes], guessed)
+    return make_source(frame, notes=notes)
 
 
 def _open_workbook(file: Path, has_values: bool) -> Any:
@@ -295,7 +199,7 @@ def _open_workbook(file: Path, has_values: bool) -> Any:
             'pip install "bakeoff[excel]".'
         ) from None
     try:
-        return openpyxl.load_workbook(file, data_only=has_values)
+        return openpyxl.load_workbook(BytesIO(read_bytes(file)), data_only=has_values)
     except (BadZipFile, KeyError) as error:
         raise ValueError(f"it is not an Excel workbook, or it has a password ({error})") from error
 
@@ -308,48 +212,43 @@ def _choose_sheet(workbook: Any, layout: FileLayout, file: Path) -> tuple[Any, l
             hint = did_you_mean(str(layout.sheet), sheets)
             raise UserError(f"dataset.sheet={layout.sheet!r} is not a sheet of {file.name}. {hint}")
         return sheets[str(layout.sheet)], []
-    visible = [sheet for sheet in workbook.worksheets if sheet.sheet_state == "visible"]
-    chosen = (visible or workbook.worksheets)[0]
+    chosen = next((sheet for sheet in workbook.worksheets if sheet.sheet_state == "visible"), workbook.worksheets[0])
     others = ", ".join(title for title in sheets if title != chosen.title)
     note = f"Sheet {chosen.title!r} is read; dataset.sheet chooses another one: {others}."
     return chosen, [note] if others else []
 
 
-def _read_cell(cell: Any, layout: FileLayout) -> Any:
-    if cell.data_type == ERROR:
-        return np.nan  # missing like None, but the cell is filled
-    value = cell.value
-    return (value.strip() or None) if layout.strip and isinstance(value, str) else value
-
-
 def _name_cells(cells: pd.DataFrame, layout: FileLayout) -> tuple[pd.DataFrame, int]:
     """Return the filled rows below the row of names, and the number of empty rows among them."""
-    from openpyxl.utils import get_column_letter
-
     is_filled = cells.map(lambda cell: cell is not None).to_numpy(dtype=bool)  # (n + 1, d)
     if not is_filled.any():
         raise ValueError("the sheet is empty")
     n_rows = int(np.flatnonzero(is_filled.any(axis=1))[-1]) + 1
     used = np.flatnonzero(is_filled.any(axis=0)).tolist()
-    d = used[-1] + 1
-    first_row = cells.iloc[0, :d].tolist()
+    names = [f"column_{number + 1}" for number in used]
+    first = 0
+    if layout.has_names:
+        first = 1
+        names = _read_names(cells.iloc[0, used].tolist(), layout)
+    is_row = is_filled[first:n_rows].any(axis=1)
+    kept = cells.iloc[first + np.flatnonzero(is_row), used]
+    frame = kept.set_axis(names, axis=1).reset_index(drop=True)
+    return frame, int((~is_row).sum())
+
+
+def _read_names(cells: Sequence[Any], layout: FileLayout) -> list[str]:
+    """Return the names of the columns; raises ValueError or UserError if the first row does not hold them."""
     row = layout.skip_rows + 1
-    if layout.header is None and not any(isinstance(cell, str) for cell in first_row):
+    if layout.header is None and not any(isinstance(cell, str) for cell in cells):
         raise ValueError(
             f"row {row} looks like data; add dataset.header=false to read it as data, or dataset.header=true if it "
             "holds the names of the columns"
         )
-    names = layout.choose_names(d, "the sheet")
-    kept = list(range(d)) if names else used
-    unnamed = [] if names else [position for position in kept if first_row[position] is None]
-    if unnamed:
+    if any(cell is None for cell in cells):
         raise ValueError(
-            f"column {get_column_letter(unnamed[0] + 1)} has cells, but no name in row {row}; give it one, or leave "
-            "out rows above the table with dataset.skip_rows=N"
+            f"a column has cells, but no name in row {row}; give it one, or leave out rows above the table with "
+            "dataset.skip_rows=N"
         )
-    names = names or [spell_cell(first_row[position]) for position in kept]
+    names = [spell_cell(cell) for cell in cells]
     require_different_names(names, "the sheet has")
-    body = np.arange(n_rows) >= int(layout.has_names)
-    is_row = body & is_filled[:n_rows].any(axis=1)
-    frame = cells.iloc[np.flatnonzero(is_row), kept].set_axis(names, axis=1).reset_index(drop=True)
-    return frame, int(body.sum() - is_row.sum())
+    return names

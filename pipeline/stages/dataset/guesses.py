@@ -1,0 +1,205 @@
+"""The keys of a text that are not given, guessed where the text can have one meaning only.
+
+Each guess is a function of a sample that returns the keys, and the sentence with which a run reports them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.dataset.keys import COMMA, POINT, read_sign
+from bakeoff.pipeline.stages.dataset.number_signs import ENGLISH, GERMAN, NumberSigns
+from bakeoff.pipeline.stages.dataset.parser import Text
+from bakeoff.pipeline.stages.dataset.spelling import AMONG_NUMBERS, EVERYWHERE
+
+CANDIDATES: Mapping[str, str] = {COMMA: "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
+"""Separator -> its name."""
+MIN_FRACTION = 0.9
+"""Of the rows of a sample that must have the same number of cells, or of the cells of a column that must be numbers
+with a comma: the others are missing cells, however they are spelled, or mistakes."""
+MISSING = pa.array(sorted({spelling.lower() for spelling in EVERYWHERE | AMONG_NUMBERS}), pa.large_string())
+"""Spellings of a missing cell, in lower case."""
+GROUPS_OF_COMMAS = r"^[+-]?\d{1,3}(,\d{3})+$"
+"""1,234 is above one thousand, or just above one."""
+LEADING_GROUP = r"^[+-]?[1-9]\d{0,2}(\.\d{3})+$"
+WHOLE_OR_GROUPED = r"^[+-]?(0|[1-9]\d{0,2})(\.\d{3})*$"
+"""A whole number below 1000, or one with points between groups of digits."""
+N_FIRST_CELLS = 100
+MIN_GROUPED_CELLS = 5
+"""Of fewer cells with a point, three digits behind each are no sign of anything."""
+
+
+class Guess(NamedTuple):
+    """Keys of a layout with their values, and a sentence about them."""
+
+    keys: dict[str, str]
+    sentence: str
+
+
+def guess_separator(text: Text, name: str) -> Guess:
+    """Guess the separator that splits all rows into the same number of cells, at least two; else a comma.
+
+    Parameters
+    ----------
+    text : Text
+    name : str
+        Of the file, for messages.
+
+    Raises
+    ------
+    UserError
+        Several separators do.
+    """
+    sample = text.sample
+    measured = {}  # separator -> fraction of the rows that have the usual number of cells, and this number
+    for separator in CANDIDATES:
+        # A decimal comma separates no cells, unless nothing else does.
+        if separator.encode() in sample.content and separator != read_sign(text.layout.decimal):
+            table, ragged_counts = replace(sample, layout=replace(text.layout, separator=separator)).parse()
+            counts = Counter(ragged_counts) + Counter({table.num_columns: table.num_rows})
+            usual, n_usual = counts.most_common(1)[0]
+            if usual > 1:
+                measured[separator] = (n_usual / counts.total(), usual)
+    whole = [separator for separator, (fraction, _) in measured.items() if fraction == 1]
+    if len(whole) > 1:
+        readings = " and ".join(f"{CANDIDATES[each]!r} gives {measured[each][1]} columns" for each in whole)
+        remedies = " or ".join(f"dataset.separator={CANDIDATES[each]}" for each in whole)
+        raise UserError(f"the separator of {name} cannot be guessed: {readings}; give {remedies}.")
+    # The fraction takes precedence over the number of cells: a text may contain many commas.
+    best = max(measured, key=measured.__getitem__, default=COMMA)
+    if best not in measured or measured[best][0] < MIN_FRACTION:
+        best = COMMA
+    word = CANDIDATES[best]
+    return Guess({"separator": best}, f"The separator is taken for a {word} (dataset.separator={word} confirms it).")
+
+
+def looks_like_data(first_row: Sequence[str], below: pa.Table) -> bool:
+    """Return whether the first row of a file seems to contain data instead of the names of the columns.
+
+    It does if each cell is like the cells below it: a number above numbers, or text that occurs below. Empty cells do
+    not count.
+    """
+    cells = [cell.strip() for cell in first_row]
+    if not any(cells) or below.num_rows == 0:
+        return False
+    pairs = zip(cells, below.columns, strict=True)
+    return all(_fits_column(cell, column) for cell, column in pairs if cell)
+
+
+def _fits_column(cell: str, column: pa.ChunkedArray) -> bool:
+    """Return whether a cell is like the cells of a column."""
+    cells = pc.utf8_trim_whitespace(column)
+    if pc.any(pc.equal(cells, cell)).as_py():
+        return True
+    try:
+        float(cell)
+        # A column without any cell below the first row is uninformative, and counts as numeric.
+        pc.cast(pc.if_else(pc.is_in(pc.utf8_lower(cells), MISSING), None, cells), pa.float64())
+    except ValueError:
+        return False
+    return True
+
+
+class CommaColumn(NamedTuple):
+    """A column of numbers with commas: a cell with one, and the signs, or None if the comma may be either sign."""
+
+    name: str
+    example: str
+    signs: NumberSigns | None
+
+
+def guess_signs(table: pa.Table, source: str) -> Guess | None:
+    """Guess the signs of numbers from the columns of numbers with commas; None if there are no such columns.
+
+    Parameters
+    ----------
+    table : Table of shape (n, d)
+        Of text.
+    source : str
+        The name of the file, for messages.
+
+    Raises
+    ------
+    UserError
+        Commas may have, or have, two meanings.
+    """
+    examined = [_examine_commas(name, table.column(name)) for name in table.column_names]
+    columns = [column for column in examined if column is not None]
+    if not columns:
+        return None
+    found = {column.signs: column for column in columns}
+    known = [signs for signs in found if signs is not None]
+    if len({signs.decimal for signs in known}) != 1:
+        shown = [f"column {each.name!r} holds {each.example!r}" for each in found.values()]
+        raise UserError(
+            f"the comma in {source} may be a decimal sign or a sign between groups of digits: {' and '.join(shown)}; "
+            "give dataset.decimal=comma or dataset.thousands=comma; with dataset.decimal=point, such cells are text."
+        )
+    # A column without groups of digits does not show the sign that separates them.
+    signs = max(known, key=lambda signs: signs.thousands is not None)
+    names = ", ".join(repr(column.name) for column in columns)
+    meaning = "a decimal sign" if signs.decimal == COMMA else "a sign between groups of digits"
+    keys = " ".join(f"dataset.{key}={value}" for key, value in signs.keys.items())
+    where = "columns" if len(columns) > 1 else "column"
+    return Guess(signs.keys, f"The comma in {where} {names} is taken for {meaning} ({keys} confirms it).")
+
+
+def _examine_commas(name: str, cells: pa.ChunkedArray) -> CommaColumn | None:
+    """Return the meaning of commas in a column; None if it does not consist of numbers, or has no commas."""
+    with_commas = cells.filter(pc.match_substring(cells, COMMA))
+    if len(with_commas) == 0:
+        return None
+    name_and_example = (name, str(with_commas[0]))
+    filled = _drop_empty(cells)
+    is_english = _measure_fraction(filled, ENGLISH.pattern) >= MIN_FRACTION
+    if is_english and _measure_fraction(with_commas, GROUPS_OF_COMMAS) == 1:
+        # A point beside 1,234 is a decimal point, so that the comma is not.
+        has_point = pc.any(pc.match_substring(filled, POINT)).as_py()
+        return CommaColumn(*name_and_example, ENGLISH if has_point else None)
+    if _measure_fraction(filled, GERMAN.pattern) >= MIN_FRACTION:
+        has_groups = pc.any(pc.match_substring(with_commas, POINT)).as_py()
+        return CommaColumn(*name_and_example, GERMAN if has_groups else NumberSigns(COMMA))
+    return CommaColumn(*name_and_example, ENGLISH) if is_english else None
+
+
+def doubt_points(table: pa.Table) -> Guess | None:
+    """Return a sentence about columns in which every point may separate groups of digits; None if there are none."""
+    found = {name: example for name in table.column_names if (example := _find_group(table.column(name)))}
+    if not found:
+        return None
+    names = ", ".join(map(repr, found))
+    return Guess(
+        {},
+        f"The point in column {names} is taken for a decimal sign, as in {next(iter(found.values()))} "
+        "(dataset.decimal=point confirms it); if it stands between groups of digits, add dataset.thousands=point.",
+    )
+
+
+def _find_group(column: pa.ChunkedArray) -> str:
+    """Return a cell such as 1.234 of a column whose points all have three digits behind; empty for another column."""
+    # Nearly all columns of decimals are recognized by their first cells, and searching all cells takes as long as
+    # reading them.
+    for cells in (column.slice(0, N_FIRST_CELLS), column):
+        filled = _drop_empty(cells)
+        pointed = filled.filter(pc.match_substring(filled, POINT))
+        has_others = len(pointed) > 0 and _measure_fraction(pointed, LEADING_GROUP) < 1
+        if has_others or _measure_fraction(filled, WHOLE_OR_GROUPED) < MIN_FRACTION:
+            return ""
+    return "" if len(pointed) < MIN_GROUPED_CELLS else str(pointed[0])
+
+
+def _drop_empty(cells: pa.ChunkedArray) -> pa.ChunkedArray:
+    return cells.filter(pc.not_equal(cells, ""))
+
+
+def _measure_fraction(cells: pa.ChunkedArray, pattern: str) -> float:
+    """Return the fraction of cells that a regular expression describes."""
+    n_matching = pc.sum(pc.match_substring_regex(cells, pattern)).as_py() or 0
+    return n_matching / max(1, len(cells))
