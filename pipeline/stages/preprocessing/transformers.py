@@ -127,19 +127,7 @@ def _list_frequent_values(column: pd.Series, min_rows: float, max_values: int | 
 
 DAY_SECONDS = 86400.0
 
-PARTS: Mapping[str, Callable[[pd.Series], pd.Series]] = {
-    "days": lambda dates: (dates - pd.Timestamp(0)).dt.total_seconds() / DAY_SECONDS,
-    "year": lambda dates: dates.dt.year,
-    "quarter": lambda dates: dates.dt.quarter,
-    "month": lambda dates: dates.dt.month,
-    "week": lambda dates: dates.dt.isocalendar().week,
-    "day": lambda dates: dates.dt.day,
-    "day_of_year": lambda dates: dates.dt.day_of_year,
-    "weekday": lambda dates: dates.dt.day_of_week,
-    "hour": lambda dates: dates.dt.hour,
-    "minute": lambda dates: dates.dt.minute,
-}
-"""How each part is computed from dates (n,); ``days`` since 1970-01-01, ``weekday`` from Monday = 0."""
+PARTS = ("days", "year", "quarter", "month", "week", "day", "day_of_year", "weekday", "hour", "minute")
 DEFAULT_PARTS = ("days", "year", "month", "day", "day_of_year", "weekday", "hour")
 
 
@@ -190,7 +178,13 @@ def _compute_part(dates: pd.Series, part: str) -> pd.Series:
     parsed = pd.to_datetime(dates, format="ISO8601")
     if parsed.dt.tz is not None:
         parsed = parsed.dt.tz_convert("UTC").dt.tz_localize(None)
-    return PARTS[part](parsed).astype("float64")
+    if part == "days":
+        numbers = (parsed - pd.Timestamp(0)).dt.total_seconds() / DAY_SECONDS
+    else:
+        # The day of the week has another name in pandas.
+        name = "day_of_week" if part == "weekday" else part
+        numbers = parsed.dt.isocalendar().week if part == "week" else getattr(parsed.dt, name)
+    return numbers.astype("float64")
 
 
 class EncodeText(TransformerMixin, BaseEstimator):
