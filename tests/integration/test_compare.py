@@ -234,7 +234,7 @@ REFUSALS = {
     ("filter=learner knn",): "cannot be read",
     ("filter=",): "filter= is empty",
     ("lates",): "there is no run 'lates'",
-    ("best",): "best: the runs are on 2 datasets, whose scores cannot be compared; add dataset=NAME",
+    ("best",): "best: the runs are on 2 datasets or versions of their rows (iris, wine), whose scores cannot be compared; add dataset=NAME",
     ("latest",): "one run only",
     ("sweep=latest", "latest"): "select runs in several ways",
     ("base=knn",): "say which runs",
