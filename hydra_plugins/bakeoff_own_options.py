@@ -4,7 +4,6 @@ Hydra looks for its plugins in this folder only; what the folder may hold is dec
 `bakeoff.pipeline.config.options`.
 """
 
-import sys
 from pathlib import Path
 
 from hydra.core.config_search_path import ConfigSearchPath
@@ -19,16 +18,12 @@ class OwnOptionsPlugin(SearchPathPlugin):
 
     def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
         """Append the folder of the user; other programs that use Hydra in the same environment are left alone."""
-        from bakeoff.pipeline.config.options import CONF, describe_ignored_folder, find_own_folder, require_own_names
+        from bakeoff.pipeline.config.options import CONF, find_own_folder, require_own_names
 
         paths = [str(element.path).removeprefix(FILE_SCHEME) for element in search_path.get_path()]
         if CONF not in map(Path, paths):
             return
         folder = find_own_folder()
-        if folder is None:
-            reason = describe_ignored_folder()
-            if reason:
-                print(f"note: {reason}", file=sys.stderr)
-            return
-        require_own_names(folder)
-        search_path.append(PROVIDER, f"{FILE_SCHEME}{folder}")
+        if folder is not None:
+            require_own_names(folder)
+            search_path.append(PROVIDER, f"{FILE_SCHEME}{folder}")

@@ -23,7 +23,6 @@ EXPERIMENT_CHECKS: tuple[Callable[[Experiment], None], ...] = (
     learner.check_seed,
     learner.check_target,
     learner.check_learner,
-    cells.check_table_memory,
     learner.check_pruning,
     learner.check_tuning,
     learner.check_validation_rows,
@@ -36,10 +35,8 @@ EXPERIMENT_CHECKS: tuple[Callable[[Experiment], None], ...] = (
 SPLIT_CHECKS: tuple[Callable[[Experiment, Splits], None], ...] = (
     learner.check_inner_folds,
     learner.check_row_bounds,
-    cells.check_pair_memory,
     decisions.check_decision_splits,
     cells.check_cells,
-    decisions.check_sampler,
 )
 
 

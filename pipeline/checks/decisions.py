@@ -14,8 +14,6 @@ from bakeoff.pipeline.experiment import (
     Experiment,
     list_decision_rows,
     list_inner_splits,
-    make_pipeline,
-    prepare_rows,
 )
 from bakeoff.pipeline.stages.splitting import Split, Splits
 from bakeoff.pipeline.stages.target import TransformedTarget
@@ -80,12 +78,6 @@ def check_calibration(experiment: Experiment) -> None:
         raise UserError(
             f"calibration needs probabilities or decision values, and {learner_name} has neither; use calibration=none."
         )
-    gives_pairs = learner.get_params().get("decision_function_shape") == "ovo"
-    if gives_pairs and len(dataset.classes) > 2:
-        raise UserError(
-            f"calibration needs a score for each class, and learner.decision_function_shape=ovo of {learner_name} "
-            "gives one for each pair; set learner.decision_function_shape=ovr."
-        )
 
 
 def check_threshold(experiment: Experiment) -> None:
@@ -143,24 +135,6 @@ def check_decision_rows(experiment: Experiment) -> None:
                 f"{key}.folds=0 and {other} would use the same validation rows; set {key}.folds=5, which uses inner "
                 "folds of the training rows."
             )
-
-
-def check_sampler(experiment: Experiment, splits: Splits) -> None:
-    """Try a sampler that makes new rows on the first training rows, because samplers differ in what they accept."""
-    if not experiment.balance.makes_rows:
-        return
-    split = splits.folds[0]
-    dataset = experiment.dataset
-    y = dataset.y[split.train]
-    try:
-        prepared = make_pipeline(experiment)[:-1].fit_transform(dataset.X.iloc[split.train], y)
-        prepare_rows(experiment, prepared, y, None)
-    except (ValueError, TypeError) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
-        raise UserError(
-            f"balance: the sampler rejects the training rows: {reason}. New rows are made "
-            "of numbers without missing cells: add preprocessing=full; or use balance=oversample, which takes all rows."
-        ) from error
 
 
 def check_decision_splits(experiment: Experiment, splits: Splits) -> None:

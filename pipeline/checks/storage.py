@@ -212,11 +212,9 @@ def _choose_rows(trial: Experiment, rows: np.ndarray) -> np.ndarray:
     n_wanted = max([N_TRIAL_ROWS, *bounds])
     if not trial.dataset.is_classification:
         return rows[:n_wanted]
-    classes, codes = np.unique(trial.dataset.y[rows], return_inverse=True)
-    n_of_class = max(MIN_ROWS_OF_CLASS, -(-n_wanted // max(1, len(classes))))
-    positions = [np.flatnonzero(codes == code)[:n_of_class] for code in range(len(classes))]
-    chosen = np.sort(np.concatenate(positions)) if positions else np.empty(0, dtype=int)
-    return rows[chosen]
+    labels = trial.dataset.y[rows]
+    n_of_class = max(MIN_ROWS_OF_CLASS, -(-n_wanted // max(1, len(np.unique(labels)))))
+    return pd.Series(rows).groupby(labels).head(n_of_class).to_numpy()
 
 
 def _first_line(error: Exception) -> str:

@@ -23,7 +23,6 @@ SELECTION_KEYS = ("sweep", "filter", "dataset")
 """Beside ``-m``, these are keys of the sweep, or refused."""
 STORE_PREFIX = "tracking."
 EXIT_WORSE = 1
-RUN_WORDS = ("latest", "best")
 
 
 def compare_stored_runs(words: Sequence[str]) -> int:
@@ -65,7 +64,7 @@ def split_words(words: Sequence[str]) -> tuple[list[str], list[str] | None]:
     Raises
     ------
     UserError
-        A word names stored runs beside ``-m``, or is a key of a sweep after which there is nothing to compare.
+        A word is a key of a sweep after which there is nothing to compare.
     """
     if not any(word in MULTIRUN_FLAGS for word in words):
         return list(words), None
@@ -117,13 +116,9 @@ def _write_report(request: CompareRequest, made: MadeComparison) -> None:
 
 
 def _require_sweep_alone(words: Sequence[str]) -> None:
-    """Reject words that name stored runs beside ``-m``, and keys of sweeps after which there is nothing to compare."""
+    """Reject keys of sweeps after which there is nothing to compare."""
     for word in words:
-        if word in RUN_WORDS:
-            raise UserError(f"{word} names a run, and -m the jobs of a sweep; give one of the two.")
         key, _, value = word.partition("=")
-        if key in ("sweep", "filter"):
-            raise UserError(f"{key}= selects stored runs, and -m the jobs of a sweep; give one of the two.")
         if (key, value) in (("tracking", "none"), ("dry_run", "true"), ("hydra/sweeper", "optuna")):
             raise UserError(f"{word} leaves no comparable runs in a store; leave it out.")
         if key == "hydra.sweep.dir":

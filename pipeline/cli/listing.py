@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.config.named_parts import LISTED, METRIC_LIST, read_listing
-from bakeoff.pipeline.config.options import describe_ignored_folder, find_own_folder
 from bakeoff.pipeline.config.requests import MODELS, ListRequest
 from bakeoff.pipeline.tables.table import make_table
 from bakeoff.pipeline.tables.terminal import align_lines
@@ -36,8 +34,6 @@ def list_options(request: ListRequest) -> int:
     UserError
         There is no such group, or an option of the user has a name that it must not have.
     """
-    if find_own_folder() is None and (reason := describe_ignored_folder()):
-        print(f"note: {reason}", file=sys.stderr)
     for group in request.groups or LISTED:
         lines = _iterate_models(request) if group == MODELS else _iterate_group(group)
         for line in lines:
@@ -46,13 +42,13 @@ def list_options(request: ListRequest) -> int:
 
 
 def _iterate_group(group: str) -> Iterator[str]:
-    listing = read_listing(group)
+    options, own = read_listing(group)
     if group == METRIC_LIST:
         yield from iterate_metric_lines()
     else:
         yield f"{group}="
-    rows = [[f"{INDENT}{name}", sentence] for name, sentence in listing.options.items()]
-    rows += [[f"{INDENT}{name}", f"{OWN_MARK} {sentence}"] for name, sentence in listing.own.items()]
+    rows = [[f"{INDENT}{name}", sentence] for name, sentence in options.items()]
+    rows += [[f"{INDENT}{name}", f"{OWN_MARK} {sentence}"] for name, sentence in own.items()]
     yield from align_lines(make_table("", ["", ""], rows))
 
 

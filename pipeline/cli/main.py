@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO, final
 
 import bakeoff
 from bakeoff.pipeline.cli.flags import VERSION_FLAG
-from bakeoff.pipeline.cli.verbs import VERBS, complete_verbs, is_query, run_verb
+from bakeoff.pipeline.cli.verbs import VERBS, run_verb
 from bakeoff.pipeline.errors import STORE_THREAD, StoreError, UserError
 from bakeoff.pipeline.text.secrets import describe_error, format_traceback, hide_secrets
 from bakeoff.pipeline.text.terminal import show_controls
@@ -106,12 +106,9 @@ def run_words(words: Sequence[str]) -> int:
     shows_tracebacks = os.environ.get(TRACEBACK_VARIABLE) == "1"  # Hydra's variable
     try:
         _search_current_folder_last()
-        from bakeoff.pipeline.config.words import conceal_passwords, reject_passwords
+        from bakeoff.pipeline.config.words import conceal_passwords
 
-        reject_passwords(words)
         words = conceal_passwords(words)
-        if is_query(words) and not complete_verbs():
-            return 0
         if words and words[0] in VERBS:
             return run_verb(words[0], words[1:])
         from bakeoff.pipeline.cli.run import run_experiments

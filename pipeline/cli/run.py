@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from difflib import get_close_matches
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bakeoff.pipeline.cli.flags import MULTIRUN_FLAGS, find_source, read_flags, show, shows_only
 from bakeoff.pipeline.cli.verbs import VERBS
 from bakeoff.pipeline.config.requests import read_request
 from bakeoff.pipeline.config.trust import TRUST_KEY, add_trust_of_environment, is_trust_word, read_trust_of_words
-from bakeoff.pipeline.config.words import RUN_WORD, SWEEP_WORD, check_overrides, require_readable_folder
+from bakeoff.pipeline.config.words import check_overrides
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.text.secrets import conceal_words
 from bakeoff.pipeline.text.terminal import print_note, show_in_line
@@ -22,8 +20,6 @@ if TYPE_CHECKING:
     from bakeoff.pipeline.config.engine import ConfigSource
     from bakeoff.pipeline.sweep.engine import SweepReport
 
-RUN_VERB = "run"
-"""A verb that other programs have."""
 OPTION_PREFIXES = ("-", "~", "+")
 """First characters of flags and of overrides that delete or add a key."""
 TRACEBACK_VARIABLE = "HYDRA_FULL_ERROR"
@@ -137,24 +133,14 @@ def rerun_failed_jobs(words: Sequence[str]) -> int:
 def _read_experiments(words: Sequence[str]) -> Experiments | None:
     """Return the experiments that a command line describes; None if it asks for something to be shown, which it is."""
     _require_option(words)
-    require_readable_folder(Path.cwd())
     arguments = read_flags(words)
     check_overrides(arguments.overrides)
     arguments.overrides = overrides = add_trust_of_environment(arguments.overrides)
-    modes = {word.lstrip("+") for word in overrides}
-    is_sweep = arguments.multirun or SWEEP_WORD in modes
-    if is_sweep and RUN_WORD in modes:
-        raise UserError(f"{RUN_WORD} asks for a single run, and -m for a sweep; give one of the two.")
-    overrides = [word for word in overrides if word.lstrip("+") != SWEEP_WORD]
     source = find_source(arguments, read_trust_of_words(overrides))
-    from bakeoff.pipeline.config.words import note_repeated_keys
-
-    for sentence in note_repeated_keys(overrides):
-        print(f"note: {sentence}", file=sys.stderr)
     if shows_only(arguments):
         show(arguments, source)
         return None
-    return Experiments(tuple(overrides), source, is_sweep)
+    return Experiments(tuple(overrides), source, arguments.multirun)
 
 
 def _run_sweep(
@@ -177,8 +163,4 @@ def _require_option(words: Sequence[str]) -> None:
     """Reject a first word that is neither a flag nor an override: it is probably a misspelled verb."""
     first = words[0] if words else ""
     if first and "=" not in first and not first.startswith(OPTION_PREFIXES):
-        if get_close_matches(first, [*VERBS, RUN_VERB], n=1) == [RUN_VERB]:
-            raise UserError(
-                f"{first!r} is neither a verb nor KEY=VALUE. An experiment has no verb: bakeoff KEY=VALUE ... runs it."
-            )
         raise UserError(f"{first!r} is neither a verb nor KEY=VALUE. {did_you_mean(first, VERBS)}")

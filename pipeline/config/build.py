@@ -19,7 +19,7 @@ from bakeoff.pipeline.config.targets import (
     COLUMN_SELECTOR,
     KNOWN_PACKAGES,
     TARGET_KEY,
-    find_kind,
+    list_methods,
     require_name,
     require_names,
 )
@@ -126,11 +126,6 @@ def _require_parameters(found: Any, given: Mapping[Any, Any], key: str, target: 
     for name in given:
         if name not in parameters:
             raise UserError(f"{key}.{name} is not a key of {target}. {did_you_mean(str(name), parameters)}")
-    by_name = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
-    for parameter in parameters.values():
-        is_required = parameter.default is Parameter.empty and parameter.kind in by_name
-        if is_required and parameter.name not in given:
-            raise UserError(f"{key}.{parameter.name} must be given: add {key}.{parameter.name}=VALUE.")
 
 
 def find_target(target: Any, key: str, trust: Sequence[str]) -> Any:
@@ -161,26 +156,23 @@ def import_target(target: Any, key: str, trust: Sequence[str]) -> Any:
         The name needs trust, or does not exist.
     """
     require_name(target, key, trust)
-    if target.split(".")[0] in trust:
-        return _import_trusted(target, key, trust)
-    return _import_known(target, key)
-
-
-def _import_known(target: str, key: str) -> Any:
-    """Return a public class or function from one of the known packages."""
     key_and_value = f"{key}={target!r}"
     package = target.split(".")[0]
-    _require_installed(package, key_and_value, ())
+    if package not in trust:
+        _require_installed(package, key_and_value, ())
     module, _, name = target.rpartition(".")
-    home = _import_module(module, key_and_value)
     try:
-        found = getattr(home, name, ABSENT)
-    except ImportError as error:  # experimental features of scikit-learn
+        home = import_module(module)
+        found = getattr(home, name, ABSENT)  # experimental features of scikit-learn raise ImportError
+    except Exception as error:  # user-defined modules may raise any exception
         raise UserError(f"{key_and_value} cannot be imported: {' '.join(str(error).split())}") from error
     if found is ABSENT:
-        raise UserError(f"{key_and_value} does not exist. {_suggest_member(name, home)}")
+        names = [each for each in getattr(home, "__all__", dir(home)) if not each.startswith("_")]
+        raise UserError(f"{key_and_value} does not exist. {did_you_mean(name, names)}")
+    if package in trust:
+        _require_home(found, key_and_value, trust)
     # The table lists every name of bakeoff, but only the form of the names of other packages.
-    if package != OWN_PACKAGE and not _is_public_part(found, home, target):
+    elif package != OWN_PACKAGE and not _is_public_part(found, home, target):
         raise UserError(
             f"{key_and_value} is not an estimator, transformer, splitter, kernel or metric; if you trust all code of "
             f"{package}, add trust=[{package}]."
@@ -202,41 +194,6 @@ def _is_public_part(found: Any, home: Any, target: str) -> bool:
     return inspect.isclass(found) and any(hasattr(found, mark) for mark in KIND_MARKS)
 
 
-def _import_trusted(target: str, key: str, trust: Sequence[str]) -> Any:
-    """Return the object with a name in a trusted package, if a trusted package defines it."""
-    key_and_value = f"{key}={target!r}"
-    first, *rest = target.split(".")
-    found = _import_module(first, key_and_value)
-    if found is ABSENT:
-        raise UserError(f"{key_and_value} does not exist: no module {first} is installed or in the current folder.")
-    for position, name in enumerate(rest):
-        owner = found
-        is_last = position == len(rest) - 1
-        found = _get_member(owner, name, is_last, key_and_value)
-        holds_members = inspect.ismodule(found) or inspect.isclass(found)
-        if found is ABSENT or not (is_last or holds_members):
-            raise UserError(f"{key_and_value} does not exist. {_suggest_member(name, owner)}")
-        _require_home(found, key_and_value, trust)
-    return found
-
-
-def _get_member(owner: Any, name: str, is_last: bool, key_and_value: str) -> Any:
-    """Return a member of a module or class, or a module of a package that has not been imported yet; else `ABSENT`."""
-    is_package = inspect.ismodule(owner) and hasattr(owner, "__path__")
-    # A function may have the same name as its module: mine.profit, in mine.profit.
-    member = getattr(owner, name, ABSENT) if is_last or not is_package else ABSENT
-    if member is not ABSENT or not is_package:
-        return member
-    module = _import_module(f"{owner.__name__}.{name}", key_and_value)
-    return getattr(owner, name, ABSENT) if module is ABSENT else module
-
-
-def _suggest_member(name: str, owner: Any) -> str:
-    """Return a sentence suggesting public names of a module or class that are similar to a missing one."""
-    names = [each for each in getattr(owner, "__all__", dir(owner)) if not each.startswith("_")]
-    return did_you_mean(name, names)
-
-
 def _require_home(found: Any, key_and_value: str, trust: Sequence[str]) -> None:
     """Reject objects that a trusted module has imported from elsewhere: ``mine.os.system`` belongs to os."""
     if inspect.ismodule(found):
@@ -252,16 +209,6 @@ def _require_home(found: Any, key_and_value: str, trust: Sequence[str]) -> None:
             f"{key_and_value} is outside the trusted packages: it is code of {package}; if you trust all of it, add "
             f"trust=[{package}]."
         )
-
-
-def _import_module(module: str, key_and_value: str) -> Any:
-    """Import a module; `ABSENT` if there is none of that name."""
-    try:
-        return import_module(module)
-    except Exception as error:  # user-defined modules may raise any exception
-        if isinstance(error, ModuleNotFoundError) and error.name == module:
-            return ABSENT
-        raise UserError(f"{key_and_value} cannot be imported: {error}") from error
 
 
 def _require_installed(package: str, key_and_value: str, trust: Sequence[str]) -> None:
@@ -281,9 +228,8 @@ def _require_installed(package: str, key_and_value: str, trust: Sequence[str]) -
 
 def _require_methods(part: Any, key: str, target: str, subject: str) -> None:
     """Reject a class or an object that is not of the kind its key requires."""
-    kind = find_kind(key)
-    if kind is None or target in kind.choices:
-        return
-    missing = [method for method in kind.methods if not hasattr(part, method)]
+    methods = list_methods(target, key)
+    missing = [method for method in methods if not hasattr(part, method)]
     if missing:
-        raise UserError(f"{key}._target_={target!r}: {subject} has no {missing[0]}, and {key} must be {kind.noun}.")
+        needed = ", ".join(methods)
+        raise UserError(f"{key}._target_={target!r}: {subject} has no {missing[0]}, and {key} needs {needed}.")

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bakeoff.pipeline.config.words import RUN_WORD, check_overrides
+from bakeoff.pipeline.config.words import check_overrides
 from bakeoff.pipeline.errors import UserError
 
 if TYPE_CHECKING:
@@ -73,8 +73,7 @@ def compose_job(words: Sequence[str], source: ConfigSource | None = None) -> Com
     try:
         with open_engine(source) as engine:
             composed = engine.compose_config(source.root, list(words), RunMode.RUN, with_log_configuration=True)
-        if RUN_WORD not in {word.lstrip("+") for word in words}:
-            reject_sweep_values(composed.hydra)
+        reject_sweep_values(composed.hydra)
         with read_write(composed.hydra), open_dict(composed.hydra):
             composed.hydra.mode = RunMode.RUN
             composed.hydra.runtime.output_dir = os.path.abspath(str(composed.hydra.run.dir))

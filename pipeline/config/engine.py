@@ -11,37 +11,28 @@ import os
 import pickle
 import secrets
 from argparse import ArgumentParser
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from copy import deepcopy
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 from typing import Any, final
 
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
-from hydra._internal.config_repository import CachingConfigRepository, ConfigRepository, IConfigRepository
-from hydra._internal.core_plugins.file_config_source import FileConfigSource
-from hydra._internal.sources_registry import SourcesRegistry
+from hydra._internal.config_repository import CachingConfigRepository, IConfigRepository
 from hydra.core.config_store import ConfigStore
 from hydra.core.default_element import ResultDefault
-from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
-from hydra.core.plugins import Plugins
-from hydra.plugins.config_source import ConfigResult
 from hydra.types import HydraContext, RunMode
 from omegaconf import DictConfig, OmegaConf
 
-from bakeoff.pipeline.config.nodes import require_bounded_yaml
 from bakeoff.pipeline.config.options import CONF
 from bakeoff.pipeline.config.trust import (
     TRUST_KEY,
     ComposedFile,
     leave_out_current_folder,
-    read_trust_of_words,
     require_allowed_files,
     require_own_classes,
-    require_trusted_folder,
 )
+from bakeoff.pipeline.errors import UserError
 
 JOB_NAME = "bakeoff"
 ROOT_NAME = "config"
@@ -76,12 +67,12 @@ class Schema:
     max_candidates: int = 1_000_000
     figures: Any = field(default_factory=list)  # a list, or one name; `settle_figures` checks it
     trust: list[str] = field(default_factory=list)
-    resume: Any = True  # true or false, in any form that `read_boolean` accepts
+    resume: bool = True
     workers: int = 1
     timeout: float | None = None
     on_error: str = "continue"
     on_invalid: str = "stop"
-    dry_run: Any = False
+    dry_run: bool = False
     max_jobs: int = 100_000
 
 
@@ -150,15 +141,12 @@ def open_engine(source: ConfigSource = SHIPPED_FILES) -> Iterator[Any]:
 
 
 def register_schema() -> None:
-    """Register with Hydra the schema, the resolvers, and the source that reads files by `BoundedFileSource`."""
+    """Register with Hydra the schema and the resolver of the names of folders."""
     schema = OmegaConf.structured(Schema)
     # The parameters of a space are not known here, so they can be given without a plus sign.
     OmegaConf.set_struct(schema.space, False)
     ConfigStore.instance().store(group="schema", name="bakeoff", node=schema)
     OmegaConf.register_new_resolver("bakeoff.token", lambda: secrets.token_hex(2), use_cache=True, replace=True)
-    # Hydra registers its own source when it looks for plugins, and would not accept another one then.
-    Plugins.instance()
-    SourcesRegistry.instance().types[FileConfigSource.scheme()] = BoundedFileSource
 
 
 def make_flag_parser() -> ArgumentParser:
@@ -199,8 +187,11 @@ class GuardedLoader(ConfigLoaderImpl):
         Raises
         ------
         UserError
-            A file contains a setting that only the command may contain.
+            A file contains a setting that only the command may contain, or a word adds to the search path.
         """
+        for word in overrides:
+            if SEARCH_PATH_KEY in word:
+                raise UserError(f"{word}: {SEARCH_PATH_KEY} is not read; name the folder by --config-dir=FOLDER.")
         if config_name is None:  # as for --hydra-help: Hydra runs nothing
             return super().load_configuration(None, overrides, run_mode, from_shell, validate_sweep_overrides)
         require_allowed_files(self.read_files(config_name, overrides, run_mode), overrides)
@@ -210,29 +201,12 @@ class GuardedLoader(ConfigLoaderImpl):
         return composed
 
     def read_files(self, root: str, words: list[str], run_mode: RunMode) -> list[ComposedFile]:
-        """Return the files that words compose, in order; none if all of them are shipped with bakeoff or Hydra.
-
-        Raises
-        ------
-        UserError
-            A folder of the search path belongs to an untrusted package, which Hydra would import.
-        """
-        path = self.get_search_path()
-        is_shipped = all(_is_shipped(str(each.provider), str(each.path)) for each in path.get_path())
-        folders = _read_search_path(None if is_shipped else self.repository.load_config(root), words)
-        if is_shipped and not folders:
+        """Return the files that words compose, in order; none if all of them are shipped with bakeoff or Hydra."""
+        path = self.get_search_path().get_path()
+        if all(_is_shipped(str(each.provider), str(each.path)) for each in path):
             return []
-        for folder in folders:
-            require_trusted_folder(SEARCH_PATH_KEY, folder, read_trust_of_words(words))
         # Each file is read once, so that Hydra composes exactly the checked content.
-        if folders:
-            extended = deepcopy(path)
-            schemas = extended.get_path().pop()  # Hydra adds folders before it
-            for folder in folders:
-                extended.append(SEARCH_PATH_KEY, folder)
-            extended.get_path().append(schemas)
-            self.repository = ConfigFiles(ConfigRepository(extended))
-        elif not isinstance(self.repository, ConfigFiles):
+        if not isinstance(self.repository, ConfigFiles):
             self.repository = ConfigFiles(self.repository)
         defaults = self.compute_defaults_list(root, words, run_mode).defaults
         return [_read_file(default, self.repository) for default in defaults]
@@ -243,15 +217,6 @@ def _is_shipped(provider: str, folder: str) -> bool:
     folder = folder.removeprefix(FILE_SCHEME)
     is_of_hydra = provider == "hydra" or folder.startswith(STRUCTURED_SCHEME)
     return is_of_hydra or os.path.realpath(folder) == os.path.realpath(CONF)
-
-
-def _read_search_path(root: ConfigResult | None, words: Sequence[str]) -> list[str]:
-    """Return the folders that Hydra adds to the search path: those of the first word, else those of the root file."""
-    parsed = OverridesParser.create().parse_overrides([word for word in words if SEARCH_PATH_KEY in word])
-    given: Any = next((each.value() for each in parsed if each.get_key_element() == SEARCH_PATH_KEY), None)
-    if given is None and root is not None:
-        given = OmegaConf.select(root.config, SEARCH_PATH_KEY)
-    return [str(folder) for folder in given] if isinstance(given, Sequence) and not isinstance(given, str) else []
 
 
 def _read_file(default: ResultDefault, repository: IConfigRepository) -> ComposedFile:
@@ -268,25 +233,6 @@ def _read_file(default: ResultDefault, repository: IConfigRepository) -> Compose
         OmegaConf.update(placed, package, loaded.config, merge=False)
     content: Any = OmegaConf.to_container(placed if package else loaded.config, resolve=False)
     return ComposedFile(name, content, is_shipped=False)
-
-
-@final
-class BoundedFileSource(FileConfigSource):
-    """Hydra's source of files, restricted to files of bounded size."""
-
-    def load_config(self, config_path: str) -> ConfigResult:
-        """Return the content of a file.
-
-        Raises
-        ------
-        UserError
-            The file is too large.
-        """
-        file = Path(self.path) / self._normalize_file_name(config_path)
-        if file.is_file():
-            text = file.read_text(encoding="utf-8", errors="replace")
-            require_bounded_yaml(text, os.path.relpath(file))
-        return super().load_config(config_path)
 
 
 @final

@@ -116,17 +116,7 @@ def settle_figures(given: Any, space: Any = None, trust: Sequence[str] = ()) -> 
     """
     if given is None or given == NONE:
         return []
-    items = [given] if isinstance(given, str | Mapping) else given
-    if not isinstance(items, Sequence):
-        raise UserError(
-            f"figures={given!r} must be all, none, or a list of names such as [roc,confusion_matrix]; "
-            "`bakeoff list figures` shows them."
-        )
-    for name in list_own_names(FIGURE_GROUP) if items else ():
-        if name in (*FIGURES, ALL, NONE):
-            raise UserError(
-                f"conf/{FIGURE_GROUP}/{name}.yaml has the name of a figure of bakeoff; give the file another name."
-            )
+    items = given if isinstance(given, list | tuple) else [given]
     return [node for item in items for node in _make_nodes(item, space, trust)]
 
 
@@ -191,24 +181,10 @@ def settle_metrics(entries: Any) -> Any:
     return settled
 
 
-@dataclass(frozen=True)
-class Listing:
-    """The options of a group.
+def read_listing(group: str) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """Return the sentences of the options of a group of `LISTED`, and of the user-defined ones, by their names.
 
-    Attributes
-    ----------
-    options : mapping of str to str
-        Name -> sentence; empty for metrics, which are listed by the scoring of learners.
-    own : mapping of str to str
-        The user-defined options.
-    """
-
-    options: Mapping[str, str]
-    own: Mapping[str, str]
-
-
-def read_listing(group: str) -> Listing:
-    """Return the options of a group of `LISTED`.
+    There are none of bakeoff's metrics, which are listed by the scoring of learners.
 
     Raises
     ------
@@ -220,5 +196,5 @@ def read_listing(group: str) -> Listing:
         require_own_names(own_folder)
     own = read_own_listing(GROUP_OF_FILES.get(group, group))
     if group == METRIC_LIST:
-        return Listing({}, own)
-    return Listing(list_figures() if group == FIGURE_LIST else read_options(group), own)
+        return {}, own
+    return list_figures() if group == FIGURE_LIST else read_options(group), own

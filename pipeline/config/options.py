@@ -1,8 +1,8 @@
 """The options of each group: the files of ``conf/``, and user-defined ones.
 
 The YAML files in ``conf/`` of the current folder are added to those of bakeoff if it contains a folder named after a
-group of options, and is not shipped with bakeoff. With a file ``config.yaml`` it belongs to another program that uses
-Hydra, and is ignored with a note.
+group of options. With a file ``config.yaml`` it is shipped with bakeoff, or belongs to another program that uses Hydra,
+and is ignored.
 
 Two groups are for user-defined options only:
 ``metric``, with names for ``evaluation.metrics``, and ``figure``, with names for ``figures``.
@@ -18,7 +18,6 @@ from typing import Any
 import yaml
 
 import bakeoff
-from bakeoff.pipeline.config.nodes import load_bounded_yaml
 from bakeoff.pipeline.errors import UserError
 
 CONF = Path(bakeoff.__file__).parent / "conf"
@@ -31,12 +30,7 @@ OWN_GROUPS = ("metric", "figure")
 """Groups without options shipped with bakeoff."""
 ALL_GROUPS = frozenset((*GROUPS, *OWN_GROUPS))
 ROOT_FILE = "config.yaml"
-CHECKOUT_MARK = "pipeline/errors.py"
-"""A file next to the folder of bakeoff."""
-ROOT_MARK = "schema/bakeoff@_here_"
-"""A line of the root file of bakeoff, common to all versions."""
 SUFFIX = ".yaml"
-OTHER_SUFFIX = ".yml"
 
 
 def read_options(group: str) -> dict[str, str]:
@@ -85,24 +79,11 @@ def read_option(group: str, name: str) -> dict[str, Any]:
 def find_own_folder() -> Path | None:
     """Return the folder with user-defined options; None if the current folder has none."""
     folder = Path.cwd() / OWN_FOLDER
-    if not _has_groups(folder) or _is_of_bakeoff(folder) or (folder / ROOT_FILE).is_file():
-        return None
-    return folder
-
-
-def describe_ignored_folder() -> str:
-    """Return why ``conf/`` of the current folder is ignored although it has options; empty if it is not."""
-    folder = Path.cwd() / OWN_FOLDER
-    if not (folder / ROOT_FILE).is_file() or not _has_groups(folder) or _is_of_bakeoff(folder):
-        return ""
-    return (
-        f"{OWN_FOLDER}/ is not read, because {OWN_FOLDER}/{ROOT_FILE} makes it the folder of another program; if it is "
-        f"yours, put the keys of that file into {OWN_FOLDER}/experiment/NAME.yaml, and choose experiment=NAME."
-    )
+    return folder if _has_groups(folder) and not (folder / ROOT_FILE).is_file() else None
 
 
 def require_own_names(folder: Path) -> None:
-    """Reject user-defined options that could not be chosen or would be ambiguous.
+    """Reject user-defined options with the name of one of bakeoff.
 
     Parameters
     ----------
@@ -112,14 +93,7 @@ def require_own_names(folder: Path) -> None:
     Raises
     ------
     UserError
-        An option of bakeoff has the same name, or a file or folder has a name that is never read.
     """
-    for group in ALL_GROUPS:
-        plural = folder / f"{group}s"
-        if plural.is_dir():
-            raise UserError(f"{_show(plural)} is not the name of a group; call the folder {group}.")
-        for misnamed in (folder / group).glob(f"*{OTHER_SUFFIX}"):
-            raise UserError(f"{_show(misnamed)} is not read: names of options end in {SUFFIX}; rename the file.")
     for file in sorted(folder.rglob(f"*{SUFFIX}")):
         inner = file.relative_to(folder)
         if len(inner.parts) > 1 and (CONF / inner).is_file():
@@ -188,7 +162,7 @@ def load_own_file(file: Path) -> dict[str, Any]:
         The file is not valid YAML, or not a mapping; the message contains the line.
     """
     try:
-        keys = load_bounded_yaml(file.read_text(), _show(file))
+        keys = yaml.safe_load(file.read_text())
     except yaml.YAMLError as error:
         raise UserError(explain_yaml_error(error, _show(file))) from error
     except (OSError, UnicodeDecodeError) as error:
@@ -230,14 +204,6 @@ def _has_groups(folder: Path) -> bool:
             return any(entry.name in ALL_GROUPS and entry.is_dir() for entry in entries)
     except OSError:
         return False
-
-
-def _is_of_bakeoff(folder: Path) -> bool:
-    """Return whether a folder belongs to bakeoff or another checkout of it."""
-    if os.path.samefile(folder, CONF):
-        return True
-    root = folder / ROOT_FILE
-    return (folder.parent / CHECKOUT_MARK).is_file() and root.is_file() and ROOT_MARK in root.read_text()
 
 
 def _show(path: Path) -> str:

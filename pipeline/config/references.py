@@ -12,12 +12,11 @@ from operator import getitem
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf, read_write
-from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
+from omegaconf.errors import OmegaConfBaseException
 from omegaconf.resolvers import oc
 
 from bakeoff.pipeline.config.engine import KEYS
-from bakeoff.pipeline.config.messages import explain_reference
-from bakeoff.pipeline.config.nodes import Path, name_key, require_bounded_references, walk
+from bakeoff.pipeline.config.nodes import Path, name_key, walk
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.text.secrets import expand_references, find_secrets
 
@@ -42,20 +41,15 @@ def resolve_config(composed: DictConfig) -> dict[str, Any]:
 
     Raises
     ------
+    OmegaConfBaseException
+        A mandatory value is missing, or an interpolation refers to itself or to a key that does not exist.
     UserError
-        A mandatory value is missing, an interpolation refers to itself or to a key that does not exist, or nothing
-        reads a key.
+        Nothing reads a key, or a value holds a secret.
     """
-    require_bounded_references(OmegaConf.to_container(composed, resolve=False))
-    try:
-        if DEFAULT_SPACE_KEY in composed and not composed.get("space"):
-            with read_write(composed):  # a copy would be slower than all other steps
-                composed.space = f"${{{DEFAULT_SPACE_KEY}}}"
-        spec = _resolve_values(composed)
-    except MissingMandatoryValue as error:
-        raise UserError(f"{error.full_key} must be given: add {error.full_key}=VALUE.") from error
-    except OmegaConfBaseException as error:
-        raise UserError(explain_reference(error, composed)) from error
+    if DEFAULT_SPACE_KEY in composed and not composed.get("space"):
+        with read_write(composed):  # a copy would be slower than all other steps
+            composed.space = f"${{{DEFAULT_SPACE_KEY}}}"
+    spec = _resolve_values(composed)
     check_keys(composed)
     return {str(key): value for key, value in spec.items() if key != DEFAULT_SPACE_KEY}
 

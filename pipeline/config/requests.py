@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import shlex
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
@@ -20,7 +21,7 @@ from typing import Any, TypeVar, get_args, get_type_hints
 from bakeoff.pipeline.config.named_parts import LISTED
 from bakeoff.pipeline.config.trust import TRUST_KEY, read_trust
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.text.words import count_nouns, expand_home
+from bakeoff.pipeline.text.words import expand_home
 
 DEFAULT_EXPERIMENT = "bakeoff"
 LAYOUT_KINDS: Mapping[str, Any] = {
@@ -38,11 +39,6 @@ LAYOUT_KINDS: Mapping[str, Any] = {
 """Keys of a file -> their types. Ragged rows are rejected, since each row needs a prediction."""
 MODELS = "models"
 """The group with the content of a store, which is not listed by default."""
-WORDS: Mapping[str, bool] = {
-    "true": True, "yes": True, "on": True, "y": True, "1": True,
-    "false": False, "no": False, "off": False, "n": False, "0": False,
-}  # fmt: skip
-"""Texts in lower case -> Booleans."""
 R = TypeVar("R")
 NULL = "null"
 SENTENCES = re.compile(r"^(\w[\w, ]*) : .*\n((?: +.+\n?)+)", re.MULTILINE)
@@ -149,37 +145,6 @@ class ListRequest(ExperimentRequest):
         for group in self.groups:
             if group not in (*LISTED, MODELS):
                 raise UserError(f"list {group}: there is no such group. {did_you_mean(group, (*LISTED, MODELS))}")
-        names_store = (
-            self.tracking__uri is not None or self.tracking__experiment != ExperimentRequest.tracking__experiment
-        )
-        if (names_store or MODELS in self.groups) and self.groups != (MODELS,):
-            raise UserError(f"the models of a store are listed alone: bakeoff list {MODELS} [tracking.uri=URI].")
-
-
-def read_boolean(key: str, value: Any) -> bool:
-    """Convert a value to a Boolean.
-
-    Parameters
-    ----------
-    key : str
-        For the message.
-    value : object
-        A Boolean, 0 or 1, or a text such as yes or off.
-
-    Raises
-    ------
-    UserError
-
-    Examples
-    --------
-    >>> [read_boolean("resume", value) for value in (True, "no", "OFF", 1)]
-    [True, False, False, True]
-    """
-    word = str(value).strip().lower() if isinstance(value, str | int) else ""
-    if word not in WORDS:
-        shown = "null" if value is None else repr(value)
-        raise UserError(f"{key}={shown} must be true or false; yes, no, on, off, 1 and 0 are read as well.")
-    return WORDS[word]
 
 
 @dataclass(frozen=True)
@@ -229,13 +194,10 @@ class Argument:
             return None
         if self.name == TRUST_KEY:
             return read_trust(text)
-        if self.kind is bool:
-            return read_boolean(self.word, text)
         try:
             return READERS[self.kind](text)
         except ValueError:
-            noun = "a whole number" if self.kind is int else "a number"
-            raise UserError(f"{self.word}={text!r} must be {noun}. {self.sentence}") from None
+            raise UserError(f"{self.word}={text!r} must be {NOUNS[self.kind]}. {self.sentence}") from None
 
 
 def list_arguments(request: type) -> list[Argument]:
@@ -266,52 +228,28 @@ def read_request(verb: str, request: type[R], words: Sequence[str]) -> R:
     UserError
         There are too few or too many words without a key, a key is unknown or given twice, or a value is not allowed.
     """
-    values = read_values(verb, request, words)
-    for argument in list_arguments(request):
-        if argument.has_key and argument.is_required and argument.name not in values:
-            raise UserError(f"{argument.word}=… must be given. {argument.sentence}")
-    return request(**values)
-
-
-def read_values(verb: str, request: type, words: Sequence[str]) -> dict[str, Any]:
-    """Return the values of the fields of a request in words.
-
-    The parameters and errors are those of `read_request`.
-    """
     arguments = list_arguments(request)
     by_key = {argument.word: argument for argument in arguments if argument.has_key}
     others = next((argument for argument in by_key.values() if argument.takes_others), None)
     values: dict[str, Any] = {}
-    pairs: dict[str, str] = {}
     placed: list[str] = []
     for word in words:
         key, sign, text = word.partition("=")
-        if word.startswith("-"):
-            known = key.lstrip("-").replace("-", "_")
-            cure = (
-                f"write {known}=VALUE" if known in by_key else f"its keys are written as KEY=VALUE: {', '.join(by_key)}"
-            )
-            raise UserError(f"{word} is not an option of this verb; {cure}.")
-        # The name of a file or folder may contain an equals sign.
-        if not sign or (key not in by_key and expand_home(word).exists()):
+        if not sign:
             placed.append(word)
             continue
         argument = by_key.get(key) or others
         if argument is None:
             raise UserError(f"{key} is not a key. {did_you_mean(key, by_key)}")
-        if pairs.setdefault(key, word) != word:
-            raise UserError(f"{key} is given twice, as {pairs[key]} and {word}; give one of them.")
         if argument.part:
             values.setdefault(argument.name, {})[key] = argument.read(text)
         else:
             values[argument.name] = argument.read(text)
-    places = [argument for argument in arguments if not argument.has_key]
-    takes_more = bool(places) and places[-1].is_list
-    n_required = sum(place.is_required for place in places)
-    if len(placed) < n_required or (len(placed) > len(places) and not takes_more):
-        were_given = count_nouns(len(placed), "argument was given", "arguments were given")
-        raise UserError(f"{were_given}; usage: {format_usage(verb, request)}")
-    return values | _place_words(placed, places)
+    values |= _place_words(placed, arguments, format_usage(verb, request))
+    for argument in arguments:
+        if argument.is_required and argument.name not in values:
+            raise UserError(f"{argument.word}=… must be given. {argument.sentence}")
+    return request(**values)
 
 
 def read_list(text: str) -> tuple[str, ...]:
@@ -376,19 +314,33 @@ def _read_sentences(request: type) -> dict[str, str]:
     return sentences
 
 
-def _place_words(words: Sequence[str], places: Sequence[Argument]) -> dict[str, Any]:
+def _place_words(words: Sequence[str], arguments: Sequence[Argument], usage: str) -> dict[str, Any]:
     """Return the values of words without a key by field name."""
-    values: dict[str, Any] = {}
-    for number, place in enumerate(places[: len(words)]):
-        values[place.name] = tuple(words[number:]) if place.is_list else place.read(words[number])
-    return values
+    places = [argument for argument in arguments if not argument.has_key]
+    n_required = sum(place.is_required for place in places)
+    has_too_many = len(words) > len(places) and not (places and places[-1].is_list)
+    if len(words) < n_required or has_too_many or any(word.startswith("-") for word in words):
+        raise UserError(f"{shlex.join(words) or 'no word'} was given; usage: {usage}")
+    pairs = enumerate(places[: len(words)])
+    return {
+        place.name: tuple(words[number:]) if place.is_list else place.read(words[number]) for number, place in pairs
+    }
+
+
+def _read_boolean(text: str) -> bool:
+    if text not in ("true", "false"):
+        raise ValueError(text)
+    return text == "true"
 
 
 READERS: Mapping[Any, Callable[[str], Any]] = {
     str: str,
     int: int,
     float: float,
+    bool: _read_boolean,
     Path: expand_home,
     tuple[str, ...]: read_list,
 }
 """The type of a field -> the function that converts a text to it."""
+NOUNS: Mapping[Any, str] = {int: "a whole number", float: "a number", bool: "true or false"}
+"""The type of a field -> what its texts must be."""

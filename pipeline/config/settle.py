@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
-from functools import lru_cache
 from inspect import Parameter, signature
 from typing import Any
 
@@ -19,7 +17,6 @@ from bakeoff.pipeline.config.build import import_target
 from bakeoff.pipeline.config.named_parts import settle_figures, settle_metrics
 from bakeoff.pipeline.config.nodes import Path, name_key, walk
 from bakeoff.pipeline.config.options import read_option
-from bakeoff.pipeline.config.requests import read_boolean
 from bakeoff.pipeline.config.targets import TARGET_KEY, require_names
 from bakeoff.pipeline.config.words import SWEEP_KEYS
 from bakeoff.pipeline.errors import UserError
@@ -47,14 +44,11 @@ STEP_KEYS = ("numeric", "nominal", "ordered", "dates", "text", "columns", "then"
 PRUNING_METHODS_ON_ROWS = ("bottom_up", "best_first")
 """Methods that use validation rows to decide which nodes to prune."""
 DEFAULT_MAX_CANDIDATES = 1_000_000
-BOOLEAN_CONSTRAINT = "boolean"
-"""The name of a Boolean in scikit-learn's constraints of a parameter."""
 DATASETS = "bakeoff.pipeline.stages.dataset."
 FILE_KEYS = {"header": True, "strip": False, "drop_missing_target": False}
 """Keys passed on by the functions that read a dataset, and whether each may be null."""
 ANNOTATIONS = {"bool": False, "bool | None": True}
 """The annotation of a Boolean -> whether null is allowed as well."""
-MAX_REMEMBERED_TARGETS = 1024
 
 
 def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,7 +63,6 @@ def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
     - ``calibration.folds=null`` and ``threshold.folds=null`` become 0, the validation part, if neither pruning nor
       tuning uses it, else 5.
     - ``figures=all`` and names of figures become nodes with a ``_target_``.
-    - ``yes``, ``no``, ``on`` and ``off`` become true and false where a parameter is a Boolean.
 
     Parameters
     ----------
@@ -113,25 +106,21 @@ def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
     # Each of these choices depends on the previous one.
     prunes_on_rows = settled["pruning"].get("method") in PRUNING_METHODS_ON_ROWS
     tuning = _settle_tuning(settled["tuning"], prunes_on_rows)
-    require_few_candidates(tuning, spec.get("max_candidates", DEFAULT_MAX_CANDIDATES))
+    _require_few_candidates(tuning, spec.get("max_candidates", DEFAULT_MAX_CANDIDATES))
     settled["tuning"] = tuning
     tunes_on_rows = "space" in tuning and tuning["folds"] == 0
     if evaluation.get("validation") is None:
         evaluation["validation"] = DEFAULT_VALIDATION_FRACTION if prunes_on_rows or tunes_on_rows else 0
     has_free_rows = bool(evaluation["validation"]) and not prunes_on_rows and not tunes_on_rows
     settled |= _settle_decision(settled, has_free_rows)
-    return dict(settle_booleans(settled, (), trust))
+    require_booleans(settled, (), trust)
+    return settled
 
 
 def _settle_tuning(tuning: Mapping[str, Any], prunes_on_rows: bool) -> dict[str, Any]:
     """Return the node of tuning with its number of inner folds: 0 if the validation part is free."""
     if "space" not in tuning:
         return dict(tuning)
-    if not isinstance(tuning["space"], Mapping | list | None):
-        raise UserError(
-            f"tuning.space={tuning['space']!r} must hold parameters with lists of values; write them as in "
-            "space.n_neighbors=[1,3]."
-        )
     folds = tuning.get("folds")
     if folds is None:
         folds = DEFAULT_INNER_FOLDS if prunes_on_rows else 0
@@ -181,19 +170,13 @@ def _settle_preprocessing(spec: Mapping[str, Any]) -> dict[str, Any]:
     """Return preprocessing without open choices and without empty lists of steps."""
     given: dict[str, Any] = spec["preprocessing"]
     node = {key: value for key, value in given.items() if value or key not in STEP_KEYS}
-    is_default = node.get("method") == "default"
-    if "method" in node and node.get("_target_") is None and not is_default:
-        raise UserError(
-            f"preprocessing.method={node['method']!r} is not a key to set; write preprocessing=NAME, and `bakeoff list "
-            "preprocessing` shows the names."
-        )
-    if is_default:
+    if node.get("method") == "default":
         del node["method"]
-    if is_default and node.get("_target_") is None:
-        has_steps = any(key in STEP_KEYS for key in node)
-        if not has_steps and spec["dataset"].get("_target_") not in MADE_DATASETS:
-            return read_option("preprocessing", "auto")
-        node["_target_"] = MAKE_PREPROCESSING
+        if node.get(TARGET_KEY) is None:
+            has_steps = any(key in STEP_KEYS for key in node)
+            if not has_steps and spec["dataset"].get(TARGET_KEY) not in MADE_DATASETS:
+                return read_option("preprocessing", "auto")
+            node[TARGET_KEY] = MAKE_PREPROCESSING
     if node.get("_target_") != MAKE_PREPROCESSING:
         return node
     # These two keys are recorded even if they are empty.
@@ -204,12 +187,6 @@ def _settle_pruning(spec: Mapping[str, Any], trust: Sequence[str]) -> dict[str, 
     pruning: dict[str, Any] = spec["pruning"]
     if pruning.get("method") != "auto":
         return pruning
-    further = [key for key in pruning if key != "method"]
-    if further:
-        raise UserError(
-            f"pruning.{further[0]} is not a key of pruning=auto, which takes none; choose another option, such as "
-            "pruning=best_first."
-        )
     has_rows = bool(spec["evaluation"].get("validation"))
     # A learner that prunes in its fit, as C4.5 does, is not pruned a second time by another method.
     prunes_itself = spec["learner"].get("pruning_confidence") is not None
@@ -230,46 +207,26 @@ def _require_parts(spec: Mapping[str, Any]) -> None:
         raise UserError(f"n_jobs={n_jobs} must be a number of processes, or -1 for as many as there are cores.")
 
 
-def require_few_candidates(tuning: Mapping[str, Any], max_candidates: int) -> None:
-    """Reject a space with more points than tuning is allowed to try.
-
-    Parameters
-    ----------
-    tuning : mapping
-        The settled node of the configuration.
-    max_candidates : int
-
-    Raises
-    ------
-    UserError
-    """
-    if max_candidates < 1:
-        raise UserError(f"max_candidates={max_candidates} must be a positive number of candidates.")
+def _require_few_candidates(tuning: Mapping[str, Any], max_candidates: int) -> None:
+    """Reject a space with more points than tuning is allowed to try."""
     space = tuning.get("space")
     if not space:
         return
-    grids = [space] if isinstance(space, Mapping) else space
+    grids = [grid for grid in ([space] if isinstance(space, Mapping) else space) if isinstance(grid, Mapping)]
     # Values other than lists are rejected elsewhere.
-    lengths = [
-        {name: len(values) for name, values in grid.items() if isinstance(values, list | tuple)}
-        for grid in grids
-        if isinstance(grid, Mapping)
-    ]
-    n_points = sum(math.prod(by_name.values()) for by_name in lengths)
+    lengths = [[len(values) for values in grid.values() if isinstance(values, list | tuple)] for grid in grids]
+    n_points = sum(map(math.prod, lengths))
     n_drawn = tuning.get("n")
     n_candidates = min(n_points, n_drawn) if isinstance(n_drawn, int) else n_points
-    if n_candidates <= max_candidates:
-        return
-    largest = max(lengths, key=lambda by_name: math.prod(by_name.values()))
-    factors = " × ".join(f"{length:,} of {name}" for name, length in largest.items() if length > 1)
-    raise UserError(
-        f"space: tuning would try {n_candidates:,} candidates ({factors}), but max_candidates={max_candidates}; leave "
-        "out values, draw some of them by tuning=default tuning.n=20, or set a larger max_candidates."
-    )
+    if n_candidates > max_candidates:
+        raise UserError(
+            f"space: tuning would try {n_candidates:,} candidates, but max_candidates={max_candidates}; leave out "
+            "values, draw some of them by tuning=default tuning.n=20, or set a larger max_candidates."
+        )
 
 
-def settle_booleans(node: Any, path: Path, trust: Sequence[str]) -> Any:
-    """Return a part of a configuration with Booleans for all Boolean parameters.
+def require_booleans(node: Any, path: Path, trust: Sequence[str]) -> None:
+    """Require true or false for each Boolean parameter: another text would count as true.
 
     Parameters
     ----------
@@ -286,30 +243,26 @@ def settle_booleans(node: Any, path: Path, trust: Sequence[str]) -> Any:
     UserError
         The value of such a parameter is neither true nor false.
     """
-    settled = deepcopy(node)
-    for place, inner in walk(settled, path):
-        target = inner.get(TARGET_KEY) if isinstance(inner, dict) else None
+    for place, inner in walk(node, path):
+        target = inner.get(TARGET_KEY) if isinstance(inner, Mapping) else None
         if not isinstance(target, str):
             continue
-        # User-defined code may change while a process runs, as in a notebook.
-        is_of_user = target.partition(".")[0] in trust
         try:
-            booleans = find_boolean_parameters(target, trust) if is_of_user else find_known_booleans(target)
+            booleans = find_boolean_parameters(target, trust)
         except UserError:  # it needs trust, does not exist, or is not installed, which is reported when it is built
             continue
         for name, allows_null in booleans.items():
-            value = inner.get(name)
-            # Nested parts, and null where it is allowed, are not converted.
-            is_left = name not in inner or isinstance(value, Mapping) or (value is None and allows_null)
-            if not is_left:
-                inner[name] = read_boolean(name_key((*place, name)), value)
-    return settled
+            value = inner.get(name, False)
+            if not isinstance(value, bool | Mapping) and not (value is None and allows_null):
+                shown = "null" if value is None else repr(value)
+                raise UserError(f"{name_key((*place, name))}={shown} must be true or false.")
 
 
 def find_boolean_parameters(target: str, trust: Sequence[str] = ()) -> dict[str, bool]:
     """Return the Boolean parameters of a class or function, and whether each may be null.
 
-    They are determined by scikit-learn's constraints, if any; else by the annotation of the parameter, or its default.
+    They are determined by the annotation of the parameter, or its default. Estimators that declare the constraints of
+    their parameters check them on their own.
 
     Parameters
     ----------
@@ -328,22 +281,16 @@ def find_boolean_parameters(target: str, trust: Sequence[str] = ()) -> dict[str,
         parameters = list(signature(function).parameters.values())
     except (TypeError, ValueError):
         return {}  # built-in classes and functions may have no signature
-    constraints = getattr(function, "_parameter_constraints", {})
-    read = {each.name: _read_parameter(each, constraints.get(each.name)) for each in parameters}
+    if hasattr(function, "_parameter_constraints"):
+        return {}
+    read = {each.name: _read_parameter(each) for each in parameters}
     found = {name: allows_null for name, allows_null in read.items() if allows_null is not None}
     takes_more = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters)
     return found | FILE_KEYS if takes_more and target.startswith(DATASETS) else found
 
 
-find_known_booleans = lru_cache(MAX_REMEMBERED_TARGETS)(find_boolean_parameters)
-
-
-def _read_parameter(parameter: Parameter, constraint: Any) -> bool | None:
+def _read_parameter(parameter: Parameter) -> bool | None:
     """Return whether a Boolean parameter may be null; None if it is not a Boolean or accepts other values as well."""
-    if isinstance(constraint, list):
-        others = [allowed for allowed in constraint if allowed not in (BOOLEAN_CONSTRAINT, None, callable)]
-        is_boolean = BOOLEAN_CONSTRAINT in constraint and not others
-        return (None in constraint) if is_boolean else None
     if parameter.annotation is Parameter.empty:
         return False if isinstance(parameter.default, bool) else None
     annotation = parameter.annotation

@@ -10,19 +10,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
 from bakeoff.pipeline.config.named_parts import DRAW_TREE, FIGURES
 from bakeoff.pipeline.config.nodes import Path, name_key, walk
 from bakeoff.pipeline.config.options import CONF, GROUPS
-from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.errors import UserError
 
 TARGET_KEY = "_target_"
-CALL_KEYS = ("_args_", "_partial_", "_recursive_", "_convert_")
-"""Keys that would make Hydra do anything but call a class with its parameters."""
 CACHE_PARAMETER = "memory"
 """A parameter of scikit-learn with a folder of pickles, which may run arbitrary code when they are loaded."""
 PARAMETER_KEY = "parameter"
@@ -88,72 +84,40 @@ FAMILIES: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
 )
 """The form of names of other packages -> the keys at or below which they are allowed."""
 
-# Kinds
-
-
-@dataclass(frozen=True)
-class PartKind:
-    """A kind of part of an experiment.
-
-    Attributes
-    ----------
-    noun : str
-        As in "learner must be an estimator".
-    methods : tuple of str
-        Methods of the class or object.
-    choices : tuple of str
-        Names of options, for another part or for none.
-    """
-
-    noun: str
-    methods: tuple[str, ...]
-    choices: tuple[str, ...] = ()
-
+# Methods
 
 CHOOSING_PREPROCESSING = tuple(
     f"bakeoff.pipeline.stages.preprocessing.{name}" for name in ("AutoPreprocessing", "make_preprocessing")
 )
-TRANSFORMER = PartKind("a transformer with fit and transform", ("fit", "transform"))
-KINDS: Mapping[str, PartKind] = {
-    r"dataset": PartKind(
-        "a Dataset, as bakeoff.pipeline.stages.dataset.load_frame(frame, target=NAME) returns it", ("digest",)
-    ),
-    r"learner": PartKind("an estimator with fit and predict", ("fit", "predict")),
-    r"preprocessing": PartKind(TRANSFORMER.noun, TRANSFORMER.methods, CHOOSING_PREPROCESSING),
-    r"preprocessing\.(numeric|nominal|ordered|dates|text|then)\[\d+\]": TRANSFORMER,
-    r"preprocessing\.columns\[\d+\]\.steps\[\d+\]": TRANSFORMER,
-    r"tuning": PartKind("one of `bakeoff list tuning`", ("tune", "count_fits")),
-    r"pruning": PartKind("one of `bakeoff list pruning`", ("prune",)),
-    r"balance": PartKind("one of `bakeoff list balance`", ("balance",)),
-    r"balance\.sampler": PartKind("a sampler with a method fit_resample, as those of imblearn have", ("fit_resample",)),
-    r"target": PartKind("one of `bakeoff list target`", ("fit", "is_on")),
-    r"target\.transformer": PartKind(
-        "a transformer with fit, transform and inverse_transform", ("fit", "transform", "inverse_transform")
-    ),
-    r"calibration": PartKind("one of `bakeoff list calibration`", ("calibrate", "add_methods")),
-    r"threshold": PartKind("one of `bakeoff list threshold`", ("is_on", "is_chosen")),
-    r"evaluation": PartKind(
-        "a splitter: inherit from bakeoff.pipeline.stages.splitting.Splitter, as a frozen dataclass, and write "
-        "iter_outer_splits(self, data, seed)",
-        ("make_splits",),
-    ),
-    r"audit": PartKind("one of `bakeoff list audit`", ("check", "check_fold")),
-    r"tracking": PartKind("one of `bakeoff list tracking`", ("open_store", "start_run")),
-    r"figures?(\[\d+\])?": PartKind(
-        "a figure: inherit from bakeoff.pipeline.figures.run_figure.RunFigure, as a frozen dataclass, and write "
-        "draw(self, run)",
-        ("check", "save"),
-    ),
-    r"hydra\.sweeper\.sampler": PartKind("a sampler of Optuna", ("sample_independent",)),
-    r"hydra\.sweeper\.pruner": PartKind("a pruner of Optuna", ("prune",)),
+"""The parts that choose a transformer, or none."""
+METHODS: Mapping[str, tuple[str, ...]] = {
+    r"dataset": ("digest",),
+    r"learner": ("fit", "predict"),
+    r"preprocessing": ("fit", "transform"),
+    r"preprocessing\.(numeric|nominal|ordered|dates|text|then|columns\[\d+\]\.steps)\[\d+\]": ("fit", "transform"),
+    r"tuning": ("tune", "count_fits"),
+    r"pruning|hydra\.sweeper\.pruner": ("prune",),
+    r"balance": ("balance",),
+    r"balance\.sampler": ("fit_resample",),
+    r"target": ("fit", "is_on"),
+    r"target\.transformer": ("fit", "transform", "inverse_transform"),
+    r"calibration": ("calibrate", "add_methods"),
+    r"threshold": ("is_on", "is_chosen"),
+    r"evaluation": ("make_splits",),
+    r"audit": ("check", "check_fold"),
+    r"tracking": ("open_store", "start_run"),
+    r"figures?(\[\d+\])?": ("check", "save"),
+    r"hydra\.sweeper\.sampler": ("sample_independent",),
 }
-"""Pattern of a key -> the kind of its part. Constructors check their own parameters, such as the kernel of a
+"""Pattern of a key -> what its part must have. Constructors check their own parameters, such as the kernel of a
 learner."""
 
 
-def find_kind(key: str) -> PartKind | None:
-    """Return the kind of the part at a key of the configuration; None if it is unknown."""
-    return next((kind for pattern, kind in KINDS.items() if re.fullmatch(pattern, key)), None)
+def list_methods(target: str, key: str) -> tuple[str, ...]:
+    """Return the methods that the part at a key of the configuration must have."""
+    if target in CHOOSING_PREPROCESSING:
+        return ()
+    return next((methods for pattern, methods in METHODS.items() if re.fullmatch(pattern, key)), ())
 
 
 def require_names(node: Any, key: str, trust: Sequence[str]) -> None:
@@ -171,7 +135,7 @@ def require_names(node: Any, key: str, trust: Sequence[str]) -> None:
     Raises
     ------
     UserError
-        A name needs trust, or a key would make Hydra do anything but call it with its parameters.
+        A name needs trust, or a folder of pickles would be read.
     """
     parts_of_sklearn: list[Path] = []
     for path, value in walk(node, (key,) if key else ()):
@@ -182,12 +146,6 @@ def require_names(node: Any, key: str, trust: Sequence[str]) -> None:
             _require_no_cache(inner, path[-1], value, is_tried or is_below_sklearn)
         if not isinstance(value, Mapping):
             continue
-        for call_key in CALL_KEYS:
-            if call_key in value:
-                raise UserError(
-                    f"{name_key((*path, call_key))} is not read: a configuration names a class and its parameters, and "
-                    f"{', '.join(CALL_KEYS)} are not among them; remove {call_key}."
-                )
         target = value.get(TARGET_KEY)
         if target is not None:
             require_name(target, name_key((*path, TARGET_KEY)), trust)
@@ -223,12 +181,11 @@ def require_name(target: Any, key: str, trust: Sequence[str]) -> None:
         )
     places = list_places(target)
     if places:
-        part = key.removesuffix(f".{TARGET_KEY}")
-        kind = find_kind(part)
-        reason = f"{part} must be {kind.noun}" if kind else f"it belongs to {', '.join(places)}"
-        raise UserError(f"{key}={target!r} does not belong here: {reason}.")
-    cure = _suggest_name(target, key) or f"If you trust all code of {package}, add trust=[{package}]."
-    raise UserError(f"{key}={target!r} is not one of the public parts that may be named. {cure}")
+        raise UserError(f"{key}={target!r} does not belong here, but to {', '.join(places)}.")
+    raise UserError(
+        f"{key}={target!r} is not one of the public parts that may be named. If you trust all code of {package}, add "
+        f"trust=[{package}]."
+    )
 
 
 def is_known(target: str, key: str) -> bool:
@@ -271,22 +228,6 @@ def _read_own_names(group: str) -> frozenset[str]:
 def _stands_at(key: str, places: tuple[str, ...]) -> bool:
     """Return whether a key of the configuration is equal to or below one of the given keys."""
     return any(key == place or key.startswith((f"{place}.", f"{place}[")) for place in places)
-
-
-def _suggest_name(target: str, key: str) -> str:
-    """Return a sentence suggesting names similar to an unknown one; empty if there are none."""
-    module, _, name = target.rpartition(".")
-    group, keys = OWN_MODULES.get(module, ("", ()))
-    if _stands_at(key, keys):
-        names = [each.rpartition(".") for each in sorted(_read_own_names(group))]
-        return did_you_mean(name, [last for home, _, last in names if home == module])
-    package, *inner = module.split(".")
-    if package != SCIKIT_LEARN or not re.fullmatch(CLASS_NAME, name):
-        return ""
-    # A class is public in the module around its private one.
-    public = ".".join(part for part in inner if not part.startswith("_"))
-    similar = get_close_matches(public, SKLEARN_MODULES, n=1)
-    return f"Did you mean '{SCIKIT_LEARN}.{similar[0]}.{name}'?" if similar else ""
 
 
 def _require_no_cache(key: str, name: Any, value: Any, is_parameter: bool) -> None:

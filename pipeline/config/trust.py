@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import bakeoff
-from bakeoff.pipeline.config.nodes import walk
+from bakeoff.pipeline.config.nodes import name_key, walk
 from bakeoff.pipeline.errors import UserError
 
 TRUST_KEY = "trust"
@@ -32,20 +32,19 @@ TRUST_VARIABLE = "BAKEOFF_TRUST"
 """The environment variable with names of packages, separated by commas."""
 PLUGIN_PACKAGE = "hydra_plugins"
 _PACKAGE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
-PARAMS = "hydra.sweeper.params"
-SECTIONS = (
-    "hydra", "hydra.run", "hydra.sweep", "hydra.job", "hydra.overrides", "hydra.sweeper", PARAMS, "hydra.launcher",
-    "hydra.launcher.ray", "hydra.launcher.ray.init", "hydra.launcher.ray.remote",
-)  # fmt: skip
-"""Mappings whose keys are checked one by one; every other value is checked as a whole."""
+PARAMETER = re.compile(r"hydra\.sweeper\.params\.((\+{1,2}(?!hydra\b))?[^\W\d_][^\s=]*)")
+"""A key that a sweep varies; keys of Hydra without a sign are rejected with a cure when the sweep is planned."""
 SWEEPS_FOLDER = re.compile(r"outputs/(sweeps/)?(?!(artifacts|sweeps|runs)$)[\w.-]*[\w-]")
 """A plain name of a folder, next to the folders named by time; ``artifacts`` contains the files of a store."""
-PARAMETER = re.compile(r"(\+{1,2}(?!hydra\b))?[^\W\d_][^\s=]*")
-"""A key that a sweep varies; keys of Hydra without a sign are rejected with a cure when the sweep is planned."""
+LAUNCHER_SETTING = re.compile(r"hydra\.launcher\.(?:ray\.(?:init\.|remote\.)?)?([A-Za-z]\w*)")
 CLUSTER_NAMES = ("partition", "qos", "account", "constraint", "exclude", "gres", "comment", "mem_per_cpu", "name")
 """Keys of a launcher with texts that select resources of a cluster."""
 CLUSTER_NAME = re.compile(r"[\w.,:@+*\[\]-]*")
 """Slurm scripts contain the texts: a line break would end the comment and start a command."""
+FREE_SETTING = re.compile(
+    r"hydra\.(mode|sweeper\.(sampler|pruner)([.\[].*)?|sweeper\.(?!params)[A-Za-z]\w*(\[\d+\])*)", re.DOTALL
+)
+"""Settings with any value. The names in a sampler or pruner are checked like those of an experiment."""
 OWN_PLUGINS = ("hydra_plugins.bakeoff_", "bakeoff.pipeline.launcher.")
 BASIC_LAUNCHER = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
 PACKAGE_SCHEME = "pkg://"
@@ -69,18 +68,11 @@ def read_trust(given: str | Sequence[str] = "") -> tuple[str, ...]:
     >>> read_trust("[mine, theirs]"), read_trust("mine"), read_trust(["mine"]), read_trust()
     (('mine', 'theirs'), ('mine',), ('mine',), ())
     """
-    return tuple(dict.fromkeys([*_read_names(given, TRUST_KEY), *read_trust_of_environment()]))
-
-
-def read_trust_of_environment() -> tuple[str, ...]:
-    """Return the packages in the environment variable.
-
-    Raises
-    ------
-    UserError
-        A name cannot be that of a package.
-    """
-    return tuple(_read_names(os.environ.get(TRUST_VARIABLE, ""), TRUST_VARIABLE))
+    names = [*_split_names(given), *_split_names(os.environ.get(TRUST_VARIABLE, ""))]
+    for name in names:
+        if not isinstance(name, str) or not _PACKAGE.fullmatch(name):
+            raise UserError(f"{TRUST_KEY}: {name!r} is not the name of a package; write names such as [mine,theirs].")
+    return tuple(dict.fromkeys(names))
 
 
 def read_trust_of_words(words: Sequence[str]) -> tuple[str, ...]:
@@ -97,14 +89,13 @@ def read_trust_of_words(words: Sequence[str]) -> tuple[str, ...]:
         A name cannot be that of a package.
     """
     given = [word.partition("=")[2] for word in words if is_trust_word(word)]
-    return read_trust(given[-1]) if given else read_trust_of_environment()
+    return read_trust(given[-1] if given else "")
 
 
 def add_trust_of_environment(words: Sequence[str]) -> list[str]:
-    """Return the words of an experiment or sweep, with the trust of the environment as a word.
+    """Return the words of an experiment or sweep, with all trusted packages in one word, including the environment's.
 
-    A single name is written as a list. As a word it is recorded with the run, and reaches workers and other machines
-    like all other words.
+    As a word they are recorded with the run, and reach workers and other machines like all other words.
 
     Parameters
     ----------
@@ -114,18 +105,12 @@ def add_trust_of_environment(words: Sequence[str]) -> list[str]:
     Raises
     ------
     UserError
-        The word ``trust=`` has several values, which cannot be extended.
+        A name cannot be that of a package.
     """
-    packages = read_trust_of_environment()
-    if not packages:
-        return [_write_as_list(word) if is_trust_word(word) else word for word in words]
+    names = read_trust_of_words(words)
     others = [word for word in words if not is_trust_word(word)]
-    given = [word.partition("=")[2] for word in words if is_trust_word(word)]
-    if given and "],[" in given[-1].replace(" ", ""):
-        raise UserError(f"{TRUST_KEY}={given[-1]}: it has one value for all jobs, such as trust=[mine].")
-    names = read_trust(given[-1] if given else "")
     # Hydra's parser takes no overrides after a flag.
-    return [f"{TRUST_KEY}=[{','.join(names)}]", *others]
+    return [f"{TRUST_KEY}=[{','.join(names)}]", *others] if names else others
 
 
 def is_trust_word(word: str) -> bool:
@@ -159,23 +144,12 @@ def leave_out_current_folder() -> None:
     sys.modules[PLUGIN_PACKAGE] = package
 
 
-def _write_as_list(word: str) -> str:
-    """Return ``trust=mine`` written as a list, and other words unchanged."""
-    key, _, name = word.partition("=")
-    is_name = key == TRUST_KEY and _PACKAGE.fullmatch(name)
-    return f"{TRUST_KEY}=[{name}]" if is_name else word
-
-
-def _read_names(given: str | Sequence[str], key: str) -> list[str]:
+def _split_names(given: str | Sequence[str]) -> list[str]:
     """Return names of packages from a text, written as a list or separated by commas."""
-    names = list(given)
-    if isinstance(given, str):
-        items = given.strip().removeprefix("[").removesuffix("]").split(",")
-        names = [item.strip().strip("'\"") for item in items if item.strip()]
-    for name in names:
-        if not isinstance(name, str) or not _PACKAGE.fullmatch(name):
-            raise UserError(f"{key}: {name!r} is not the name of a package; write names such as [mine,theirs].")
-    return names
+    if not isinstance(given, str):
+        return list(given)
+    items = given.strip().removeprefix("[").removesuffix("]").split(",")
+    return [item.strip().strip("'\"") for item in items if item.strip()]
 
 
 def _is_in_current_folder(entry: Path) -> bool:
@@ -223,7 +197,11 @@ def require_allowed_files(files: Sequence[ComposedFile], words: Sequence[str]) -
     for file in files:
         refused = None if file.is_shipped else _find_refused(file.content)
         if refused is not None:
-            word = "trust=[PACKAGE]" if is_trust_word(refused.removeprefix(f"{PARAMS}.")) else f"{refused}=VALUE"
+            word = (
+                "trust=[PACKAGE]"
+                if is_trust_word(refused.removeprefix("hydra.sweeper.params."))
+                else f"{refused}=VALUE"
+            )
             raise UserError(
                 f"{refused} is set by {file.name}, and not by the command: leave it out of the file, and if it is "
                 f"meant, add {word} to the command."
@@ -296,30 +274,19 @@ def _require_given_trust(file: ComposedFile, given: Sequence[str]) -> None:
 
 def _find_refused(content: Mapping[Any, Any]) -> str | None:
     """Return the first key of Hydra that a file must not set; None if all its keys are allowed."""
-    nodes = dict(walk(content))
-    for section in SECTIONS:
-        node = nodes.get(tuple(section.split(".")), {})
-        if not isinstance(node, Mapping):
-            return section
-        for name, value in node.items():
-            key = f"{section}.{name}"
-            if key not in SECTIONS and not _is_allowed(section, str(name), value):
-                return key
+    for path, value in walk(content):
+        is_part = isinstance(value, Mapping | list | tuple)
+        if path[:1] == ("hydra",) and not is_part and not _is_allowed(name_key(path), value):
+            return name_key(path)
     return None
 
 
-def _is_allowed(section: str, name: str, value: Any) -> bool:
-    if section == "hydra":
-        return name in ("mode", "searchpath")
-    if section == "hydra.sweep":
-        return name == "dir" and SWEEPS_FOLDER.fullmatch(str(value)) is not None
-    if section == PARAMS:
-        return PARAMETER.fullmatch(name) is not None and not is_trust_word(name)
-    if section == "hydra.sweeper":
-        # The names in a sampler or pruner are checked like those of an experiment.
-        has_no_mapping = not any(isinstance(each, Mapping) for _, each in walk(value))
-        return not name.startswith("_") and (name in ("sampler", "pruner") or has_no_mapping)
-    if section.startswith("hydra.launcher"):
-        is_name = isinstance(value, str) and name in CLUSTER_NAMES and CLUSTER_NAME.fullmatch(value) is not None
-        return not name.startswith("_") and (is_name or value is None or isinstance(value, bool | int | float))
-    return False
+def _is_allowed(key: str, value: Any) -> bool:
+    if key == "hydra.sweep.dir":
+        return SWEEPS_FOLDER.fullmatch(str(value)) is not None
+    if parameter := PARAMETER.fullmatch(key):
+        return not is_trust_word(parameter[1])
+    if setting := LAUNCHER_SETTING.fullmatch(key):
+        is_cluster_name = setting[1] in CLUSTER_NAMES and CLUSTER_NAME.fullmatch(str(value)) is not None
+        return is_cluster_name or not isinstance(value, str)
+    return FREE_SETTING.fullmatch(key) is not None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import secrets
 import sys
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
@@ -58,7 +58,7 @@ def hash_config(spec: Mapping[str, Any], dataset_digest: str) -> str:
     dataset_digest : str
         Represents the data, wherever the file is.
     """
-    decisive = {key: spec[key] for key in DECISIVE_KEYS}
+    decisive = _select_decisive(spec)
     decisive["dataset"] = dataset_digest
     decisive["code"] = hash_config_code(spec)
     # A setting that an environment variable has decides the result; a secret does not, and nobody can guess it.
@@ -85,7 +85,7 @@ def hash_config_code(spec: Mapping[str, Any]) -> str:
     families = list_families(ours | find_modules(targets))
     lines = [hash_own_code(families), *_list_versions(targets, imported)]
     lines += [f"{module.name} {module.digest}" for module in code]
-    files = {text for key, text in _iter_texts(spec) if key != TARGET_KEY and names_file(text)}
+    files = {text for key, text in _iter_texts(_select_decisive(spec)) if key != TARGET_KEY and names_file(text)}
     lines += sorted(f"file {name} {_hash_file(name)}" for name in files)
     return hash_text("\n".join(lines))
 
@@ -119,27 +119,18 @@ def require_current_code(spec: Mapping[str, Any]) -> None:
 
 
 def describe_unidentified(spec: Mapping[str, Any]) -> list[str]:
-    """Return a sentence for each thing that may decide the result of a job and is not part of its identity.
+    """Return a sentence for each class or function of a job that has no identity.
 
     Parameters
     ----------
     spec : mapping
         The settled configuration.
     """
-    targets = _list_targets(spec)
-    sentences = [
+    return [
         f"{target.removeprefix(f'{MAIN}.')} is defined in a notebook, and code of a notebook has no identity: its "
         "jobs always run, even if they are done."
-        for target in _list_of_notebook(targets)
+        for target in _list_of_notebook(_list_targets(spec))
     ]
-    for module in trace_targets(targets):
-        names = module.list_read_names()
-        if names:
-            sentences.append(
-                f"{module.name} reads {', '.join(names)}, which is not part of a job's identity: after a change "
-                "of it, a job that is done does not run again; make it a key of the configuration, or use resume=false."
-            )
-    return sentences
 
 
 def _list_versions(targets: Set[str], imported: Set[str]) -> list[str]:
@@ -173,17 +164,20 @@ def _list_of_notebook(targets: Set[str]) -> list[str]:
 
 def _list_targets(spec: Mapping[str, Any]) -> frozenset[str]:
     """Return every ``_target_`` of a configuration, at any depth."""
-    return frozenset(text for key, text in _iter_texts(spec) if key == TARGET_KEY)
+    return frozenset(text for key, text in _iter_texts(_select_decisive(spec)) if key == TARGET_KEY)
 
 
-def _iter_texts(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the texts of the keys that decide the result, each with the name of its key."""
-    unread: list[tuple[str, Any]] = [(key, spec[key]) for key in DECISIVE_KEYS]
-    while unread:
-        key, node = unread.pop()
-        if isinstance(node, Mapping):
-            unread += [(str(name), child) for name, child in node.items()]
-        elif isinstance(node, list | tuple):
-            unread += [(key, child) for child in node]
-        elif isinstance(node, str):
-            yield key, node
+def _select_decisive(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the part of a settled configuration that decides the result, without the dataset."""
+    return {key: spec[key] for key in DECISIVE_KEYS}
+
+
+def _iter_texts(node: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the texts of a part of a configuration, each with the name of its key."""
+    if isinstance(node, str):
+        yield key, node
+    children: Iterable[tuple[Any, Any]] = node.items() if isinstance(node, Mapping) else ()
+    if isinstance(node, list | tuple):
+        children = ((key, child) for child in node)
+    for name, child in children:
+        yield from _iter_texts(child, str(name))

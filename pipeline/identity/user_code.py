@@ -9,7 +9,6 @@ import ast
 import importlib
 import importlib.util
 import inspect
-import re
 import sys
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
@@ -19,17 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from bakeoff.pipeline.identity.own_code import OWN_PACKAGE, hash_bytes, hash_text, parse_source
-from bakeoff.pipeline.text.secrets import is_secret_name
 
 INSTALLED_FOLDERS = frozenset({"site-packages", "dist-packages"})
 IMPORT_FUNCTIONS = frozenset({"import_module", "__import__"})
 MAIN = "__main__"
 MAX_PATH_LETTERS = 300
-MAX_PATH_PARTS = 4
-WRITES_FILE = re.compile(r"\.(write_text|write_bytes|touch)\(")
-"""A statement that makes the file that it names."""
-READ_VARIABLE = re.compile(r"(?:environb?(?:\.get|\.pop|\.setdefault)?|getenv)[\[(]'(\w+)'")
-TEXT = re.compile(r"'([^'\n]+)'")
 
 
 @dataclass(frozen=True)
@@ -65,24 +58,12 @@ class UserModule:
         package = name if file.stem == "__init__" else name.rpartition(".")[0]
         return cls(name, file, hash_text(ast.dump(tree)), frozenset(_iter_imports(tree, package)), loaded_spec)
 
-    def list_read_names(self) -> list[str]:
-        """Return the environment variables that the code reads by name, and the files named in it."""
-        if self.file.suffix != ".py":
-            return []
-        # A statement is one line without comments, and its texts have single quotes.
-        code = ast.unparse(parse_source(self.file.read_bytes()))
-        variables = {name for name in READ_VARIABLE.findall(code) if not is_secret_name(name)}
-        reading = [line for line in code.splitlines() if not WRITES_FILE.search(line)]
-        files = {path for line in reading for path in _list_paths(line) if names_file(path, self.file.parent)}
-        whole = {path for path in files if not any(other.endswith(f"/{path}") for other in files)}
-        return [*sorted(variables), *sorted(whole)]
 
-
-def names_file(text: str, *folders: Path) -> bool:
-    """Return whether a text with an extension or a slash is the path of a file, from some folder or the current one."""
+def names_file(text: str) -> bool:
+    """Return whether a text with an extension or a slash is the path of a file."""
     is_short = 0 < len(text) <= MAX_PATH_LETTERS and text.isprintable()
     is_path = is_short and ("/" in text or bool(Path(text).suffix))
-    return is_path and any((folder / text).is_file() for folder in (Path.cwd(), *folders))
+    return is_path and Path(text).is_file()
 
 
 def trace_targets(targets: frozenset[str]) -> list[UserModule]:
@@ -213,9 +194,3 @@ def _iter_imports(tree: ast.Module, package: str) -> Iterator[str]:
             named = getattr(node.args[0], "value", None)
             if function in IMPORT_FUNCTIONS and isinstance(named, str):
                 yield named
-
-
-def _list_paths(line: str) -> list[str]:
-    """Return the texts in a line of code, and those that follow one another as the parts of a path."""
-    texts = TEXT.findall(line)
-    return ["/".join(texts[start : start + n]) for start in range(len(texts)) for n in range(1, MAX_PATH_PARTS + 1)]

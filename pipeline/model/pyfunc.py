@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 import pandas as pd
+import yaml
 
-from bakeoff.pipeline.config.nodes import load_bounded_yaml
 from bakeoff.pipeline.model.estimator_file import read_estimator
 from bakeoff.pipeline.model.training_record import TRAINING_FILE, parse_record
 
@@ -52,7 +52,7 @@ def _load_pyfunc(path: str) -> PythonFunction:
     from bakeoff.pipeline.model.served_model import Model  # a run names this module and loads no model
 
     folder = Path(path)
-    flavors = load_bounded_yaml((folder / MLMODEL_FILE).read_text(encoding="utf-8"), MLMODEL_FILE)["flavors"]
+    flavors = yaml.safe_load((folder / MLMODEL_FILE).read_text(encoding="utf-8"))["flavors"]
     types = flavors["sklearn"].get("skops_trusted_types") or []
     record = parse_record((folder / TRAINING_FILE).read_text(encoding="utf-8"))
     return PythonFunction(Model(read_estimator(folder, types), record))

@@ -4,77 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from bakeoff.pipeline.comparison import report_tables as tables
 from bakeoff.pipeline.comparison.comparison import Comparison, MetricResult
 from bakeoff.pipeline.comparison.request import CompareRequest, require_choice
 from bakeoff.pipeline.comparison.stored_comparison import MadeComparison, keep_reports, make_comparison, render_report
 from bakeoff.pipeline.comparison.verdict import check_gate
-from bakeoff.pipeline.config.requests import read_values
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.python.call import own_process_state, reject_unknown_keywords
+from bakeoff.pipeline.python.call import own_process_state, show_html
 from bakeoff.pipeline.python.run import RunResult
-from bakeoff.pipeline.python.sweep import SweepResult, find_store, name_run
-from bakeoff.pipeline.tables.markup import render_template
-
-CURES = {
-    "to": "write the report with result.render(to=...)",
-    "output": "write the text of result.render(to=...) into a file",
-    "fail_if": "ask result.is_worse",
-}
-"""Keys of the command for the output of its report -> the alternative in Python."""
+from bakeoff.pipeline.python.sweep import SweepResult, find_store, list_run_ids
 
 
-@reject_unknown_keywords(CURES)
 def compare(
     *runs: str | RunResult | SweepResult,
-    sweep: str = "",
-    filter: str = "",
     base: str | RunResult = "",
     metrics: Sequence[str] = (),
-    alpha: float = CompareRequest.alpha,
-    rope: float = CompareRequest.rope,
-    pairs: str = "best",
-    choice: str = "auto",
-    dataset: str = "",
     keep: bool = False,
-    tracking__uri: str | None = None,
-    tracking__experiment: str | None = None,
+    **keys: Any,
 ) -> ComparisonResult:
     """Compare stored runs, paired fold by fold on the same splits.
 
     Parameters
     ----------
     *runs : str, RunResult or SweepResult
-        One sweep; or runs as results, by their ids or at least 8 characters of them, ``latest``, or ``best``; or words
-        of the command line, such as ``"sweep=latest"``.
-    sweep : str
-        The name of a sweep, or ``latest``.
-    filter : str
-        A filter in MLflow's language, such as ``params.dataset = 'wine'``.
+        One sweep; or runs as results, by their ids or at least 8 characters of them, ``latest``, or ``best``.
     base : str or RunResult
         A configuration, learner, run or registered model, the baseline for marks; by default the best.
     metrics : sequence of str
         Scores or times, the first of which determines the verdict; by default the headline.
-    alpha : float
-        The significance level.
-    rope : float
-        Differences up to this one are equivalent in practice.
-    pairs : {"best", "all"}
-        The pairs that reports list; `ComparisonResult.pairs` always contains all.
-    choice : {"auto", "none"}
-        With ``none``, no row represents several configurations of a learner.
-    dataset : str
-        The dataset of ``latest`` and ``best``.
     keep : bool
         Whether to store the reports as a run. The command does so by default; a cell of a notebook, which is run again
         and again, does not.
-    tracking__uri, tracking__experiment : str, optional
-        The store; by default that of the results, else as for `run`.
+    **keys
+        Further keys of the command: ``sweep``, ``filter``, ``alpha``, ``rope``, ``pairs``, ``choice``, ``dataset``,
+        ``tracking__uri`` and ``tracking__experiment``. The store is by default that of the results, else as for `run`.
 
     Returns
     -------
@@ -85,62 +51,19 @@ def compare(
     UserError
         The runs cannot be compared.
     """
-    results = [each for each in runs if not isinstance(each, str)]
-    words = [each for each in runs if isinstance(each, str)]
-    given = {
-        "base": name_run(base),
-        "metrics": (metrics,) if isinstance(metrics, str) else tuple(metrics) or None,
-        "alpha": alpha,
-        "rope": rope,
-        "pairs": pairs,
-        "choice": choice,
-        "dataset": dataset,
-        "keep": keep,
-        **({"sweep": sweep} if sweep else {}),
-        **({"filter": filter} if filter else {}),
-        **_name_results(results),
-        **find_store(results, tracking__uri, tracking__experiment),
-    }
-    of_words = _read_words(words)
-    named = (*of_words.get("runs", ()), *given.get("runs", ()))
-    request = CompareRequest(**{**given, **of_words, "runs": named})
+    if len(runs) == 1 and isinstance(runs[0], SweepResult) and runs[0].tracking:
+        keys["sweep"] = runs[0].name
+    else:
+        keys["runs"] = tuple(run_id for each in runs for run_id in list_run_ids(each))
+    request = CompareRequest(
+        base=list_run_ids(base)[0],
+        metrics=(metrics,) if isinstance(metrics, str) else tuple(metrics) or None,
+        keep=keep,
+        **find_store(runs, keys),
+    )
     with own_process_state():
         made = make_comparison(request)
         return ComparisonResult(made, keep_reports(made) if request.keep else None)
-
-
-def _read_words(words: Sequence[str]) -> dict[str, Any]:
-    """Return the values of words of the command line, by field; reject words that Python does not support."""
-    if "-m" in words or "--multirun" in words:
-        raise UserError("-m is for the command line; give the result of bakeoff.sweep(...).")
-    values = read_values("compare", CompareRequest, words)
-    for key in values.keys() & CURES.keys():
-        raise UserError(f"{key}= is for the command line; {CURES[key]}.")
-    return values
-
-
-def _name_results(results: Sequence[Any]) -> dict[str, Any]:
-    """Return the fields that select the runs of results: one sweep by name, several results by their ids."""
-    for result in results:
-        if not isinstance(result, RunResult | SweepResult):
-            raise UserError(
-                f"a value of type {type(result).__name__} was given; give the results of run or sweep, or ids of runs."
-            )
-    if not results:
-        return {}
-    if len(results) == 1 and isinstance(results[0], SweepResult):
-        return {"sweep": results[0].name}
-    ids: list[str] = []
-    for result in results:
-        ids += [name_run(result)] if isinstance(result, RunResult) else _list_runs(result)
-    return {"runs": tuple(ids)}
-
-
-def _list_runs(result: SweepResult) -> list[str]:
-    return [run_id for run_id in result.runs["run_id"] if isinstance(run_id, str)]
-
-
-TEMPLATE = Path(__file__).parent / "templates" / "comparison.html"
 
 
 @dataclass(frozen=True, repr=False)
@@ -215,11 +138,6 @@ class ComparisonResult:
             raise UserError("is_worse needs base=, the run, model or configuration that is the standard.")
         return check_gate(self.comparison).is_worse
 
-    @property
-    def html(self) -> str:
-        """The page of the comparison, without links to the network."""
-        return self.render("html")
-
     def render(self, to: str) -> str:
         """Return a report.
 
@@ -239,15 +157,8 @@ class ComparisonResult:
     def __repr__(self) -> str:
         return f"<ComparisonResult: {self.comparison.verdict[0]}>"
 
-    def __rich__(self) -> Any:
-        """Return the report for a terminal."""
-        from rich.text import Text
-
-        return Text(self.render("terminal"))
-
     def _repr_html_(self) -> str:
-        table = tables.tabulate_scores(self.comparison, self._first)
-        return render_template(TEMPLATE, {"comparison": self.comparison, "scores": table})
+        return show_html(repr(self), [self.table], [*self.comparison.verdict, *self.notes])
 
     @property
     def _first(self) -> MetricResult:

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from bakeoff.pipeline.errors import placing_errors
 from bakeoff.pipeline.inspection.inspect_table import inspect_named, inspect_source
 from bakeoff.pipeline.inspection.profile import TableProfile
 from bakeoff.pipeline.inspection.report import render_page
 from bakeoff.pipeline.inspection.request import NO_PAGE, InspectRequest
-from bakeoff.pipeline.python.call import own_process_state
-from bakeoff.pipeline.python.data import require_text_names
+from bakeoff.pipeline.python.call import own_process_state, show_html
 from bakeoff.pipeline.stages.dataset import ColumnRules, Roles
 from bakeoff.pipeline.stages.dataset.keys import build_from_keys
 from bakeoff.pipeline.stages.dataset.typed_table import read_frame
 from bakeoff.pipeline.sweep.compose import override_text
-from bakeoff.pipeline.tables.markup import render_template
 
 NO_TARGET = "no target"
-TEMPLATE = Path(__file__).parent / "templates" / "inspection.html"
 
 
 @dataclass(frozen=True, repr=False)
@@ -73,15 +68,8 @@ class Inspection:
 
     def _repr_html_(self) -> str:
         # Suspicions are listed below the table, because long reasons leave no space in it.
-        table = self.table.drop(columns="suspicions").round({"association": 3})
         suspicions = [sentence for each in self.profile.columns for sentence in each.column.suspicions]
-        values = {
-            "headline": repr(self),
-            "names": list(table.columns),
-            "rows": list(table.astype(object).where(table.notna(), "").itertuples()),
-            "notes": [*self.notes, *suspicions],
-        }
-        return render_template(TEMPLATE, values)
+        return show_html(repr(self), [self.table.drop(columns="suspicions")], [*self.notes, *suspicions])
 
 
 def inspect(dataset: Any, target: str | None = None, **keys: Any) -> Inspection:
@@ -112,23 +100,11 @@ def inspect(dataset: Any, target: str | None = None, **keys: Any) -> Inspection:
     >>> inspect(frame, target="y").table["kind"].to_dict()
     {'size': 'numeric', 'code': 'nominal', 'y': 'nominal'}
     """
-    if isinstance(dataset, str | os.PathLike):
-        return Inspection(_inspect_named(dataset, target, keys))
-    if isinstance(dataset, pd.DataFrame):
-        require_text_names(dataset)
-    roles, rules = build_from_keys({"target": str(target), **keys}, Roles, ColumnRules)
-    return Inspection(inspect_source(read_frame(dataset), roles, rules, target))
-
-
-def _inspect_named(dataset: str | os.PathLike[str], target: str | None, keys: dict[str, Any]) -> TableProfile:
-    """Inspect an option or a file, as the command does."""
-    texts = {key: override_text(value) for key, value in keys.items()}
-    if target is not None:
-        texts["target"] = override_text(target)
-    with placing_errors("inspect"), own_process_state():
-        if isinstance(dataset, str):
-            request = InspectRequest(dataset=dataset, keys=texts, output=NO_PAGE)
-        else:
-            request = InspectRequest(files=(os.fspath(dataset),), keys=texts, output=NO_PAGE)
-        profile, _ = inspect_named(request)
-        return profile
+    if not isinstance(dataset, str | os.PathLike):
+        roles, rules = build_from_keys({"target": str(target), **keys}, Roles, ColumnRules)
+        return Inspection(inspect_source(read_frame(dataset), roles, rules, target))
+    texts = {key: override_text(value) for key, value in {**keys, "target": target}.items() if value is not None}
+    named: dict[str, Any] = {"dataset": dataset} if isinstance(dataset, str) else {"files": (os.fspath(dataset),)}
+    with own_process_state():
+        profile, _ = inspect_named(InspectRequest(**named, keys=texts, output=NO_PAGE))
+    return Inspection(profile)

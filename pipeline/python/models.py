@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.config.trust import read_trust
-from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.model.served_model import Model
-from bakeoff.pipeline.python.call import own_process_state, reject_unknown_keywords, warn_of
+from bakeoff.pipeline.python.call import own_process_state, warn_of
 from bakeoff.pipeline.serving.request import ShipRequest
 from bakeoff.pipeline.serving.ship import ship_run
 from bakeoff.pipeline.tracking.loading import load_model
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from bakeoff.pipeline.python.sweep import SweepResult
 
 
-@reject_unknown_keywords()
 def load(
     word: str,
     *,
@@ -58,14 +56,9 @@ def load(
     --------
     >>> load("none_such", tracking__uri="sqlite:////none/such.db")
     Traceback (most recent call last):
-    bakeoff.pipeline.errors.UserError: load: tracking.uri: there is no store at sqlite:////none/such.db; run an \
+    bakeoff.pipeline.errors.UserError: tracking.uri: there is no store at sqlite:////none/such.db; run an \
 experiment first, or give tracking.uri=URI.
     """
-    if not isinstance(word, str):
-        raise UserError(
-            f"load: a value of type {type(word).__name__} was given; give the name of a registered model or the id of "
-            "a run. The model of a result is its attribute model."
-        )
     packages = read_trust(trust)
     with own_process_state():
         model = load_model(word, tracking__uri, tracking__experiment, dataset, packages)
@@ -73,7 +66,6 @@ experiment first, or give tracking.uri=URI.
     return model
 
 
-@reject_unknown_keywords({"alias": "give it with the name: ship(run, 'titanic@champion')"})
 def ship(
     run: str | RunResult | SweepResult,
     name: str,
@@ -109,15 +101,15 @@ def ship(
     UserError
         The run does not exist or did not finish, its rows have changed, or the name is not valid. Nothing is stored.
     """
-    from bakeoff.pipeline.python.sweep import SweepResult, find_store, name_run
+    from bakeoff.pipeline.python.sweep import SweepResult, find_store, list_run_ids
 
-    results = [] if isinstance(run, str) else [run]
+    store = {"tracking__uri": tracking__uri, "tracking__experiment": tracking__experiment}
     request = ShipRequest(
-        run=run.best_run if isinstance(run, SweepResult) else name_run(run),
+        run=run.best_run if isinstance(run, SweepResult) else list_run_ids(run)[0],
         name=name,
         dataset=dataset,
         trust=read_trust(trust),
-        **find_store(results, tracking__uri, tracking__experiment),
+        **find_store([run], store),
     )
     with own_process_state():
         shipped = ship_run(request)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -19,26 +17,21 @@ from bakeoff.pipeline.card.report import (
     summarize_folds,
     tabulate_predictions,
 )
-from bakeoff.pipeline.config.words import note_repeated_keys, note_tuned_keys
-from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, FoldResult
 from bakeoff.pipeline.identity.config_hash import describe_unidentified
 from bakeoff.pipeline.model.served_model import Model
 from bakeoff.pipeline.model.training_record import make_training_record
-from bakeoff.pipeline.python.call import find_source, own_process_state, read_words, warn_of, write_command
-from bakeoff.pipeline.python.data import GivenData, open_data
+from bakeoff.pipeline.python.call import find_source, own_process_state, read_words, show_html, warn_of, write_command
+from bakeoff.pipeline.python.data import describe_data
 from bakeoff.pipeline.sweep.job import JobResult
 from bakeoff.pipeline.sweep.request import RunFailed, RunRequest, run_experiment
-from bakeoff.pipeline.tables.markup import render_template
-from bakeoff.pipeline.tables.table import Table, make_table
-from bakeoff.pipeline.tables.terminal import render_text
 from bakeoff.pipeline.tracking.provenance import read_versions
 
 
 def run(
     *words: str,
     dataset: Any = None,
-    target: Any = None,
+    target: str | None = None,
     dataset_name: str | None = None,
     config_dir: str | PathLike[str] | None = None,
     verbose: bool = False,
@@ -53,9 +46,9 @@ def run(
     dataset : str, path or table, optional
         The name of an option, the path of a file, a pandas DataFrame, or an Arrow or polars table. Tables are written
         to ``outputs/frames``, and then used like any other file.
-    target : str, Series, array or list, optional
-        The column of the table or file to predict, or its values for the rows of the table. Without a table or a file,
-        it is the option of the group ``target``, as on the command line.
+    target : str, optional
+        The column of the table or file to predict. Without a table or a file, it is the option of the group ``target``,
+        as on the command line.
     dataset_name : str, optional
         The name of a table; by default ``frame``.
     config_dir : path, optional
@@ -91,23 +84,20 @@ def run(
     >>> run("learner=majority", dataset=frame, target="sort", tracking="none").metric
     'accuracy'
     """
-    given = GivenData(dataset, target, dataset_name)
     own_words = read_words(words, keys)
-    source = find_source(config_dir)
-    with own_process_state(), open_data(given, own_words) as (data_words, notes):
-        request = RunRequest((*data_words, *own_words), source, quiet=not verbose)
+    data_words, notes = describe_data(dataset, target, dataset_name)
+    request = RunRequest((*data_words, *own_words), find_source(config_dir), quiet=not verbose)
+    with own_process_state():
         result = _make_result(_run(request), request, notes)
     if not verbose:
-        warn_of([*note_repeated_keys(own_words), *result.notes])
+        warn_of(result.notes)
     return result
 
 
 def _run(request: RunRequest) -> JobResult:
-    """Run an experiment; raise original errors, with cures for Python."""
+    """Run an experiment; raise original errors."""
     try:
         result = run_experiment(request)
-    except UserError as error:
-        raise _translate(error) from None
     except RunFailed as failure:
         cause = failure.error
         if isinstance(cause, SystemExit):  # it would end the calling program silently
@@ -115,11 +105,6 @@ def _run(request: RunRequest) -> JobResult:
         raise cause from None
     assert result is not None, "only commands store what was kept"
     return result
-
-
-def _translate(error: UserError) -> UserError:
-    """Return an error with cures for Python in place of those for the command line."""
-    return UserError(re.sub(r"; add -m(?=\.| for )", "; use bakeoff.sweep", str(error)))
 
 
 def _make_result(result: JobResult, request: RunRequest, notes: Sequence[str]) -> RunResult:
@@ -138,7 +123,6 @@ def _make_result(result: JobResult, request: RunRequest, notes: Sequence[str]) -
         model=_make_model(result),
         notes=(
             *notes,
-            *note_tuned_keys(request.words, [prepared.spec]),
             *experiment.dataset.remarks,
             *describe_unidentified(prepared.spec),
             *prepared.audit_verdict.warnings,
@@ -166,7 +150,6 @@ def _make_model(result: JobResult) -> Model:
     return Model(result.model.predictor, record)
 
 
-TEMPLATE = Path(__file__).parent / "templates" / "run.html"
 PARTS = ("test", "validation", "train")
 STD = "_std"
 
@@ -218,42 +201,17 @@ class RunResult:
     @property
     def score(self) -> float:
         """The mean headline score on test rows."""
-        return self._get_row(self.metric)["test"]
-
-    @property
-    def html(self) -> str:
-        """The result as an HTML fragment, for notebooks."""
-        return self._repr_html_()
+        mean: Any = self.scores.at[self.metric, "test"]
+        return float(mean)
 
     def __repr__(self) -> str:
         stored = f", run {self.run_id}" if self.run_id else ", not stored"
-        return f"<RunResult {self.name}: test {self.metric} {self._write_cell(self.metric, 'test')}{stored}>"
-
-    def __rich__(self) -> Any:
-        """Return the scores as a table for a terminal."""
-        from rich.text import Text
-
-        rows = f"model {self.model.record.describe_rows()}"
-        return Text(f"{self.name}\n{render_text(self._tabulate())}\n{rows}")
+        row: Any = self.scores.loc[self.metric]
+        mean = format_mean(row, "test")
+        return f"<RunResult {self.name}: test {self.metric} {mean}{stored}>"
 
     def _repr_html_(self) -> str:
-        return render_template(TEMPLATE, {"result": self, "scores": self._tabulate()})
-
-    def _tabulate(self) -> Table:
-        rows = [[metric, *(self._write_cell(metric, part) for part in self._parts)] for metric in self.scores.index]
-        return make_table("scores", ["metric", *self._parts], rows)
-
-    @property
-    def _parts(self) -> list[str]:
-        return [part for part in PARTS if part in self.scores.columns]
-
-    def _write_cell(self, metric: str, part: str) -> str:
-        is_computed = f"{part}_{metric}" in self.folds.columns
-        return format_mean(self._get_row(metric), part) if is_computed else ""
-
-    def _get_row(self, metric: str) -> dict[str, float]:
-        row = self.scores.loc[[metric]].to_dict("records")[0]
-        return {str(name): float(value) for name, value in row.items()}
+        return show_html(repr(self), [self.scores], [self.model.record.describe_rows(), *self.notes])
 
 
 def tabulate_folds(folds: Sequence[FoldResult]) -> pd.DataFrame:

@@ -8,34 +8,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from bakeoff.pipeline.config.words import note_repeated_keys
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.python.call import find_source, own_process_state, read_words, warn_of, write_command
-from bakeoff.pipeline.python.data import GivenData, open_data
+from bakeoff.pipeline.python.call import find_source, own_process_state, read_words, show_html, warn_of, write_command
+from bakeoff.pipeline.python.data import describe_data
 from bakeoff.pipeline.python.run import RunResult
 from bakeoff.pipeline.sweep.engine import SweepReport
 from bakeoff.pipeline.sweep.jobs import FINISHED, REFUSED, SKIPPED, STOPPED, Job, JobOutcome
 from bakeoff.pipeline.sweep.request import THREAD_VARIABLES, SweepRequest, run_requested_sweep, set_single_threads
-from bakeoff.pipeline.sweep.result_table import ResultTable, tabulate_results
-from bakeoff.pipeline.tables.markup import render_template
-from bakeoff.pipeline.tables.table import TEXT, Cell, make_table
-from bakeoff.pipeline.tables.terminal import render_text
-from bakeoff.pipeline.text.words import count_nouns
+from bakeoff.pipeline.sweep.result_table import ResultTable
 from bakeoff.pipeline.tracking.stored_runs import SERIES_PREFIXES
-
-MAX_SHOWN_REASONS = 3
 
 
 def sweep(
     *words: str,
     dataset: Any = None,
-    target: Any = None,
+    target: str | None = None,
     dataset_name: str | None = None,
     config_dir: str | PathLike[str] | None = None,
     verbose: bool = False,
@@ -50,8 +42,7 @@ def sweep(
     *words : str
         ``KEY=VALUE,VALUE`` as on the command line after ``-m``, each as a separate text.
     dataset : str, path, table, list or mapping, optional
-        As for `run`; or a list of names, or a list of tables and files that have the same target, or a mapping of names
-        to such tables.
+        As for `run`; or a list of names, or a mapping of names to tables and files that have the same target.
     target, dataset_name, config_dir
         As for `run`.
     verbose : bool
@@ -78,33 +69,26 @@ def sweep(
     >>> result.table.round(3).to_dict()
     {'wine': {'knn': 0.697, 'majority': 0.399}}
     """
-    given = GivenData(dataset, target, dataset_name, is_sweep=True)
     own_words = read_words(words, keys, is_sweep=True)
+    data_words, notes = describe_data(dataset, target, dataset_name, is_sweep=True)
     source = find_source(config_dir)
-    with own_process_state(), open_data(given, own_words) as (data_words, notes), _single_threads():
-        all_words = (*data_words, *own_words)
+    all_words = (*data_words, *own_words)
+    with own_process_state(), _single_threads():
         report = run_requested_sweep(SweepRequest(all_words, source, quiet=not verbose))
         if not report.is_dry_run:
             _require_start(report)
         result = make_sweep_result(report, notes, write_command(all_words, source, "-m"))
     if not verbose:
-        warn_of([*note_repeated_keys(own_words), *result.notes, *result.failures])
+        warn_of([*result.notes, *result.failures])
     return result
 
 
 def _require_start(report: SweepReport) -> None:
     """Raise one error, with each reason once, if invalid jobs prevented the start."""
     outcomes = report.outcomes
-    if not outcomes or any(outcome.kind != REFUSED for outcome in outcomes):
-        return
-    reasons = list(dict.fromkeys(outcome.reason for outcome in outcomes))
-    n_jobs = count_nouns(len(outcomes), "job")
-    shown = "; ".join(reasons[:MAX_SHOWN_REASONS])
-    n_more = len(reasons) - MAX_SHOWN_REASONS
-    more = f"; and {n_more} other reasons" if n_more > 0 else ""
-    has_others = len(outcomes) < len(report.plan.jobs)
-    cure = " on_invalid='skip' runs the others." if has_others else ""
-    raise UserError(f"{n_jobs} cannot work, so none was started: {shown}{more}{cure}")
+    if outcomes and all(outcome.kind == REFUSED for outcome in outcomes):
+        reasons = "; ".join(dict.fromkeys(outcome.reason for outcome in outcomes))
+        raise UserError(f"no job was started: {reasons} on_invalid='skip' runs the jobs that can work.")
 
 
 @contextmanager
@@ -124,10 +108,10 @@ def _single_threads() -> Iterator[None]:
         yield
 
 
-TEMPLATE = Path(__file__).parent / "templates" / "sweep.html"
 DONE_KINDS = (FINISHED, SKIPPED, STOPPED)
 FIRST_COLUMNS = ("name", "configuration", "dataset", "state", "metric", "score")
 LAST_COLUMNS = ("seconds", "reason", "run_id")
+STORE_KEYS = ("uri", "experiment")
 
 
 @dataclass(frozen=True, repr=False)
@@ -173,14 +157,9 @@ class SweepResult:
         UserError
             There are several, as with classification and regression, or none.
         """
-        if len(self.tables) == 1:
-            return next(iter(self.tables.values()))
-        if not self.tables:
-            raise UserError("the sweep has no table, because no job has a score; runs has the reasons.")
-        raise UserError(
-            f"the sweep has {len(self.tables)} headline scores ({', '.join(self.tables)}), whose means cannot stand in "
-            "one table; tables has one for each."
-        )
+        if len(self.tables) != 1:
+            raise UserError(f"the jobs have {len(self.tables)} headline scores; tables has a table of each, runs all.")
+        return next(iter(self.tables.values()))
 
     @property
     def best_run(self) -> str:
@@ -193,26 +172,11 @@ class SweepResult:
         UserError
             The jobs are on several datasets or have several headline scores, no job has a score, or nothing is stored.
         """
-        if len(self.result_tables) > 1:
-            raise UserError(
-                f"best_run: the jobs have {len(self.result_tables)} headline scores ({', '.join(self.tables)}), which "
-                "cannot be compared; choose a run by one of them from runs."
-            )
-        scored = self.runs[self.runs["score"].notna() & self.runs["state"].isin(DONE_KINDS)]
-        datasets = list(dict.fromkeys(scored["dataset"]))
-        if len(datasets) > 1:
-            raise UserError(
-                f"best_run: the jobs are on {len(datasets)} datasets ({', '.join(datasets)}), whose scores cannot be "
-                "compared; choose a run of one of them from runs, or compare the configurations with bakeoff.compare."
-            )
-        if scored.empty or not self.result_tables:
-            raise UserError("best_run: no job has a score; runs has the reasons.")
+        scored = self.runs[self.runs["score"].notna() & self.runs["run_id"].notna()]
+        if len(self.result_tables) != 1 or scored["dataset"].nunique() != 1:
+            raise UserError("best_run: the jobs need stored runs of one dataset, with one headline score; see runs.")
         is_greater_better = self.result_tables[0].greater_is_better
-        ordered = scored.sort_values("score", ascending=not is_greater_better, kind="stable")
-        run_id = ordered["run_id"].iloc[0]
-        if not isinstance(run_id, str):
-            raise UserError("best_run: the runs are not stored (tracking=none), so that there is none to name.")
-        return run_id
+        return str(scored.sort_values("score", ascending=not is_greater_better, kind="stable")["run_id"].iloc[0])
 
     @property
     def failures(self) -> tuple[str, ...]:
@@ -223,31 +187,14 @@ class SweepResult:
             sentences.append(f"{', '.join(jobs['name'])}: {state}: {reason}")
         return tuple(sentences) if not self._is_plan else ()
 
-    @property
-    def html(self) -> str:
-        """The result as an HTML fragment, for notebooks."""
-        return self._repr_html_()
-
     def __repr__(self) -> str:
         counts = self.runs["state"].value_counts(sort=False)
         states = ", ".join(f"{count} {state}" for state, count in counts.items())
         return f"<SweepResult {self.name}: {len(self.runs)} jobs: {states}>"
 
-    def __rich__(self) -> Any:
-        """Return the scores as tables for a terminal."""
-        from rich.console import Group
-        from rich.text import Text
-
-        drawn = [Text(f"{table.metric}\n{render_text(tabulate_results(table))}") for table in self.result_tables]
-        return Group(repr(self), *drawn)
-
     def _repr_html_(self) -> str:
-        shown = [tabulate_results(table) for table in self.result_tables]
-        if not shown:  # a plan, or no job has a score
-            headings = [Cell(str(column), TEXT) for column in ("job", *self.runs.columns)]
-            shown = [make_table("jobs", headings, (map(str, row) for row in self.runs.itertuples()))]
-        values = {"headline": repr(self), "tables": shown, "notes": [*self.notes, *self.failures]}
-        return render_template(TEMPLATE, values)
+        tables = list(self.tables.values()) or [self.runs]  # a plan, or no job has a score
+        return show_html(repr(self), tables, [*self.notes, *self.failures])
 
     @property
     def _is_plan(self) -> bool:
@@ -317,52 +264,30 @@ def _tabulate_plan(jobs: Sequence[Job]) -> pd.DataFrame:
     return pd.DataFrame(rows, index=pd.Index([job.number for job in jobs], name="job"))
 
 
-def name_run(run: str | RunResult) -> str:
-    """Return the word for a run: the given one, or the id of a result.
+def list_run_ids(result: str | RunResult | SweepResult) -> list[str]:
+    """Return the words for runs: a given one, or the ids of a result.
 
     Raises
     ------
     UserError
-        The run is not stored.
+        The runs are not stored, or it is no result.
     """
-    if isinstance(run, str):
-        return run
-    if run.run_id is None:
-        raise UserError(f"the run {run.name} is not stored (tracking=none), so that nothing can be read of it.")
-    return run.run_id
+    if isinstance(result, str):
+        return [result]
+    if not isinstance(result, RunResult | SweepResult):
+        raise UserError(f"{type(result).__name__} is neither a result of run or sweep, nor the id of a run.")
+    ids = [result.run_id] if isinstance(result, RunResult) else result.runs["run_id"]
+    stored = [run_id for run_id in ids if isinstance(run_id, str)]
+    if not stored:
+        raise UserError(f"{result.name} is not stored (tracking=none), so that nothing can be read of it.")
+    return stored
 
 
-def find_store(results: Sequence[RunResult | SweepResult], uri: str | None, experiment: str | None) -> dict[str, Any]:
-    """Return the fields of a request that select the given store, or that of the results.
-
-    Parameters
-    ----------
-    results : sequence of RunResult or SweepResult
-    uri, experiment : str or None
-        The arguments of the call.
-
-    Raises
-    ------
-    UserError
-        The results are not stored, or in several stores.
-    """
-    settings = [_read_settings(result) for result in results]
-    found = {}
-    for key, given in (("uri", uri), ("experiment", experiment)):
-        stored = {str(each[key]) for each in settings if each.get(key) is not None}
-        if len(stored) > 1:
-            raise UserError(
-                f"the results are in several stores (tracking.{key}: {', '.join(sorted(stored))}), and only runs of "
-                "one can be compared."
-            )
-        value = given or next(iter(stored), None)
-        if value is not None:
-            found[f"tracking__{key}"] = value
-    return found
-
-
-def _read_settings(result: RunResult | SweepResult) -> Mapping[str, Any]:
-    settings: Mapping[str, Any] = result.config["tracking"] if isinstance(result, RunResult) else result.tracking
-    if not settings:
-        raise UserError(f"the runs of sweep {result.name} are not stored (tracking=none).")
-    return settings
+def find_store(results: Sequence[str | RunResult | SweepResult], keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keywords that select the store: the given ones, else those of the first result."""
+    found: dict[str, Any] = {}
+    for result in results:
+        if not isinstance(result, str) and not found:
+            settings = result.config["tracking"] if isinstance(result, RunResult) else result.tracking
+            found = {f"tracking__{key}": settings[key] for key in STORE_KEYS if settings.get(key) is not None}
+    return found | {name: keys[name] for name in keys if keys[name] is not None}

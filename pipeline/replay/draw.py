@@ -13,7 +13,6 @@ import yaml
 
 from bakeoff.pipeline.checks import FigureChoice, choose_figures
 from bakeoff.pipeline.config.named_parts import ALL, settle_figures
-from bakeoff.pipeline.config.nodes import load_bounded_yaml
 from bakeoff.pipeline.config.options import read_option
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment.results import ShowProgress
@@ -86,7 +85,7 @@ def _parse_name(word: str) -> Any:
     if not word.startswith("{"):
         return word
     try:
-        return load_bounded_yaml(word, "figures")
+        return yaml.safe_load(word)
     except yaml.YAMLError as error:
         raise UserError(f"{word!r} is not YAML; write {{NAME: {{ARGUMENT: VALUE}}}}.") from error
 

@@ -164,14 +164,12 @@ class SweepEngine:
         runs_here = command.launch is None and not options.needs_workers
         self.runner = JobRunner(options.resume, options.timeout, command.tracebacks, tries_own_code=runs_here)
 
-    def run(self, jobs: Sequence[Job], notes: Sequence[str]) -> SweepReport:
+    def run(self, jobs: Sequence[Job]) -> SweepReport:
         """Plan composed jobs and run those to do.
 
         Parameters
         ----------
         jobs : sequence of Job
-        notes : sequence of str
-            Notes on the command.
 
         Raises
         ------
@@ -181,21 +179,19 @@ class SweepEngine:
         options = self.command.options
         if self.command.launch is None and options.needs_workers and not options.dry_run:
             prepare_server()
-        report = self.check(jobs, notes, resume=options.resume)
+        report = self.check(jobs, resume=options.resume)
         if options.dry_run:
             plan = add_estimates(report.plan, self.runner)
             SweepDisplay(0, self.command.quiet).show_plan(plan, options.workers)
             return replace(report, plan=plan)
         return report if report.is_refused else self._run_planned(report)
 
-    def check(self, jobs: Sequence[Job], notes: Sequence[str] = (), *, resume: bool) -> SweepReport:
+    def check(self, jobs: Sequence[Job], *, resume: bool) -> SweepReport:
         """Plan composed jobs, print what the checks found, and return a report with the refused jobs.
 
         Parameters
         ----------
         jobs : sequence of Job
-        notes : sequence of str
-            Notes on the command.
         resume : bool
             Whether finished jobs are looked up in the store.
         """
@@ -204,7 +200,6 @@ class SweepEngine:
         plan = make_plan(jobs, self.runner, resume=resume)
         specs = [job.spec for job in plan.identified]
         findings = dict.fromkeys([
-            *notes,
             *(describe_limit("workers", options.workers) if command.launch is None else ()),
             *describe_limit("n_jobs", max((spec.get("n_jobs", 1) for spec in specs), default=1)),
             *(sentence for spec in specs for sentence in describe_unidentified(spec)),

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bakeoff.pipeline.card.report import measure_fold, summarize_folds
-from bakeoff.pipeline.checks.cells import note_memory
 from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.errors import StoreError, UserError
 from bakeoff.pipeline.experiment import Experiment, FoldResult
@@ -248,8 +247,7 @@ def describe_result(job: Job, result: JobResult) -> JobOutcome:
     """Return the outcome of a job that finished or was stopped."""
     experiment = result.prepared.experiment
     audit_warnings = result.prepared.audit_verdict.warnings
-    notes = [note for note in (note_memory(experiment),) if note]
-    warnings = [*notes, *audit_warnings, *(warning for fold in result.folds for warning in fold.model.warnings)]
+    warnings = [*audit_warnings, *(warning for fold in result.folds for warning in fold.model.warnings)]
     return JobOutcome(
         job.number,
         job.name,

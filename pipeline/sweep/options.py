@@ -10,11 +10,9 @@ from typing import Any
 from hydra.core.override_parser.types import Override
 from omegaconf import DictConfig, OmegaConf
 
-from bakeoff.pipeline.config.requests import read_boolean
 from bakeoff.pipeline.config.words import SWEEP_KEYS
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
-BOOLEAN_KEYS = ("resume", "dry_run")
 SEARCH_METHODS = ("none", "zip", "grid", "random")
 SPACE_METHODS = ("grid", "random")
 """The values of ``search.method`` that read the space of a learner."""
@@ -75,7 +73,6 @@ class SweepOptions:
         missing = [key for key in SWEEP_KEYS if key not in options]
         if missing:
             raise UserError(f"{missing[0]} cannot be removed, because every sweep needs it; leave ~{missing[0]} out.")
-        options |= {key: read_boolean(key, options[key]) for key in BOOLEAN_KEYS}
         search = options.pop("search") or {}
         return cls(
             **options, method=str(search.get("method", "none")), n=search.get("n", 1), seed=search.get("seed", 0)

@@ -14,7 +14,7 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig
 
 from bakeoff.pipeline.config.trust import BASIC_LAUNCHER
-from bakeoff.pipeline.config.words import list_words, note_tuned_keys, reject_unread_space
+from bakeoff.pipeline.config.words import list_words, reject_unread_space
 from bakeoff.pipeline.sweep.compose import Composer, SweepCommand, expand_overrides, varying_keys
 from bakeoff.pipeline.sweep.options import SPACE_METHODS, SweepOptions, check_keys
 from bakeoff.pipeline.sweep.request import SweepRequest
@@ -101,6 +101,6 @@ def run_hydra_sweep(
     settled = [job.spec for job in composed if job.spec]
     if command.options.method not in SPACE_METHODS:
         reject_unread_space(command.words, settled)
-    report = SweepEngine(command).run(composed, note_tuned_keys(command.words, settled))
+    report = SweepEngine(command).run(composed)
     command.write_record()
     return report

@@ -177,7 +177,6 @@ def run_experiment(request: RunRequest) -> JobResult | None:
 
 def _open_job(composed: ComposedRun, request: RunRequest, screen: RunScreen) -> tuple[PreparedJob, Tracker]:
     """Check a job and open its store, so that a store that cannot be written is refused before any fit."""
-    from bakeoff.pipeline.config.words import note_tuned_keys
     from bakeoff.pipeline.experiment.builder import PartCache
     from bakeoff.pipeline.experiment.loop import describe_limit
     from bakeoff.pipeline.identity.config_hash import require_current_code
@@ -188,7 +187,6 @@ def _open_job(composed: ComposedRun, request: RunRequest, screen: RunScreen) -> 
     spec = composed.spec
     if not request.is_command:  # the modules of a command always match its files
         require_current_code(spec)
-    screen.show_notes(note_tuned_keys(composed.invocation.overrides, [spec]))
     screen.show_notes(describe_limit("n_jobs", spec.get("n_jobs", 1)))
     resources = PartCache()
     prepared = prepare_job(spec, composed.invocation, resources)

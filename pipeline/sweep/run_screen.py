@@ -15,7 +15,6 @@ from bakeoff.pipeline.card.report import (
     tabulate_means,
 )
 from bakeoff.pipeline.checks import FigureChoice
-from bakeoff.pipeline.checks.cells import note_memory
 from bakeoff.pipeline.config.requests import DEFAULT_EXPERIMENT, list_store_words
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.identity.config_hash import describe_unidentified
@@ -76,8 +75,6 @@ class RunScreen:
             self._err.print(f"[yellow]dataset:[/] {escape(remark)}")
         if experiment.preprocessing_summary:
             self._out.print(f"preprocessing auto: {escape(experiment.preprocessing_summary)}")
-        if note := note_memory(experiment):
-            self._err.print(f"[yellow]learner:[/] {escape(note)}")
         self.show_notes(describe_unidentified(prepared.spec))
         for warning in prepared.audit_verdict.warnings:
             self._err.print(f"[yellow]audit:[/] {escape(warning)}")

@@ -110,12 +110,6 @@ def test_a_sweep_is_flat_runs_that_share_a_tag_and_are_named_by_what_varies(bake
     assert not any("mlflow.parentRunId" in run.data.tags for run in runs)
 
 
-@pytest.mark.parametrize("word", ["hydra.mode=MULTIRUN", "++hydra.mode=MULTIRUN"])
-def test_a_sweep_may_be_requested_by_hydras_mode(bakeoff: Bakeoff, word: str) -> None:
-    assert bakeoff(word, "learner=majority", "dataset=iris,wine").status == 0
-    assert {run.data.params["dataset"] for run in bakeoff.runs()} == {"iris", "wine"}
-
-
 def test_two_runs_of_one_command_share_a_hash_and_no_folder(bakeoff: Bakeoff) -> None:
     for _ in range(2):
         bakeoff("learner=majority", "dataset=iris")

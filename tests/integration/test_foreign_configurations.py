@@ -19,7 +19,7 @@ from command import Answer, Bakeoff
 from hydra.types import RunMode
 
 import bakeoff as package
-from bakeoff.pipeline.config.engine import ROOT_NAME, open_engine
+from bakeoff.pipeline.config.engine import ROOT_NAME, SHIPPED_FILES, ConfigSource, open_engine
 from bakeoff.pipeline.config.trust import PLUGIN_PACKAGE, leave_out_current_folder
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking import provenance
@@ -87,11 +87,6 @@ GRANTING: Mapping[str, tuple[Mapping[str, str], Sequence[str], str]] = {
         ["--config-dir", "theirs", "experiment=theirs"],
         "theirs/experiment/theirs.yaml",
     ),
-    "a folder of the search path": (
-        {"theirs/experiment/theirs.yaml": f"{GLOBAL}trust: [intruder]\n{OWN_LEARNER}"},
-        ["hydra.searchpath=[theirs]", "experiment=theirs"],
-        "theirs/experiment/theirs.yaml",
-    ),
     "another root file": (
         {
             "theirs/mine.yaml": f"defaults: [config, _self_]\ntrust: [intruder]\n{OWN_LEARNER}",
@@ -127,7 +122,7 @@ def test_no_file_writes_into_the_words_of_the_command(bakeoff: Bakeoff, part: st
     text = f"{GLOBAL}{OWN_LEARNER}hydra:\n  overrides:\n    {part}: ['trust=[intruder]']\n"
     write_files(bakeoff.folder, {"conf/experiment/theirs.yaml": text})
     answer = bakeoff(*SWEEP, *QUICK, "experiment=theirs")
-    require_refusal(answer, bakeoff.folder, [f"hydra.overrides.{part} is set by conf/experiment/theirs.yaml"])
+    require_refusal(answer, bakeoff.folder, [f"hydra.overrides.{part}", "is set by conf/experiment/theirs.yaml"])
 
 
 def test_a_call_of_python_grants_trust_and_a_file_does_not(bakeoff: Bakeoff) -> None:
@@ -168,7 +163,7 @@ def test_the_environment_grants_trust(bakeoff: Bakeoff) -> None:
     assert "trust:\n- math\n- intruder\n- json\n" in shown.out
     bakeoff.patch.setenv("BAKEOFF_TRUST", "a b")
     answer = bakeoff(*words)
-    assert (answer.status, "BAKEOFF_TRUST: 'a b' is not the name of a package" in answer.err) == (2, True)
+    assert (answer.status, "trust: 'a b' is not the name of a package" in answer.err) == (2, True)
 
 
 # What Hydra itself calls, sets and writes
@@ -221,7 +216,7 @@ COMMANDS = [("a callback", []), ("the log of Hydra", []), ("a launcher", SWEEP),
 def test_no_file_says_what_hydra_does(bakeoff: Bakeoff, name: str) -> None:
     text, key = HYDRA[name]
     write_files(bakeoff.folder, {"conf/experiment/theirs.yaml": f"{GLOBAL}hydra:\n{text}"})
-    require_no_composition(["experiment=theirs"], rf"{re.escape(key)} is set by conf/experiment/theirs\.yaml")
+    require_no_composition(["experiment=theirs"], rf"{re.escape(key)}\S* is set by conf/experiment/theirs\.yaml")
     assert not (bakeoff.folder / TRACE).exists()
 
 
@@ -232,22 +227,22 @@ def test_a_command_refuses_before_hydra_acts(bakeoff: Bakeoff, name: str, mode_w
     write_files(bakeoff.folder, files)
     before = sorted(bakeoff.folder.rglob("*"))
     answer = bakeoff(*mode_words, *QUICK, "experiment=theirs")
-    require_refusal(answer, bakeoff.folder, [f"{key} is set by conf/experiment/theirs.yaml"])
+    require_refusal(answer, bakeoff.folder, [key, "is set by conf/experiment/theirs.yaml"])
     assert sorted(bakeoff.folder.rglob("*")) == before
     assert (bakeoff.folder / "mine/config.yaml").read_text() == "kept: 1\n"
 
 
-def require_no_composition(words: list[str], message: str) -> None:
+def require_no_composition(words: list[str], message: str, source: ConfigSource = SHIPPED_FILES) -> None:
     """Compose as every command does, with Hydra's log, which is configured at once."""
-    with pytest.raises(UserError, match=message), open_engine() as engine:
+    with pytest.raises(UserError, match=message), open_engine(source) as engine:
         engine.compose_config(ROOT_NAME, [*QUICK, *words], RunMode.RUN, with_log_configuration=True)
 
 
 @pytest.mark.parametrize(("package", "word"), [("# @package hydra.job\n", "+extra=x"), ("", "+extra@hydra.job=x")])
 def test_a_file_is_judged_where_its_package_places_it(bakeoff: Bakeoff, package: str, word: str) -> None:
     write_files(bakeoff.folder, {"theirs/extra/x.yaml": f"{package}env_set: {{BAKEOFF_TRUST: intruder}}\n"})
-    words = ["hydra.searchpath=[theirs]", word]
-    require_no_composition(words, r"hydra\.job\.env_set is set by theirs/extra/x\.yaml")
+    message = r"hydra\.job\.env_set\.BAKEOFF_TRUST is set by theirs/extra/x\.yaml"
+    require_no_composition([word], message, ConfigSource(folder="theirs"))
 
 
 SHELL = {
@@ -263,7 +258,9 @@ SHELL = {
 def test_no_file_gives_a_launcher_shell_commands(bakeoff: Bakeoff, name: str) -> None:
     text, key = SHELL[name]
     write_files(bakeoff.folder, {"conf/experiment/theirs.yaml": f"{GLOBAL}hydra:\n  launcher: {{{text}}}\n"})
-    require_no_composition(["hydra/launcher=submitit_slurm", "experiment=theirs"], rf"hydra\.launcher\.{key} is set by")
+    require_no_composition(
+        ["hydra/launcher=submitit_slurm", "experiment=theirs"], rf"hydra\.launcher\.{key}\S* is set by"
+    )
 
 
 def test_no_file_sends_code_to_a_cluster(bakeoff: Bakeoff) -> None:
@@ -294,10 +291,10 @@ def test_a_file_may_choose_numbers_and_the_partition_of_a_cluster(bakeoff: Bakeo
 
 def test_no_package_joins_the_search_path_untrusted(bakeoff: Bakeoff) -> None:
     write_files(bakeoff.folder, {"theirs/root.yaml": "hydra:\n  searchpath: ['pkg://intruder']\n"})
-    root = ("--config-dir", "theirs", "--config-name", "root")
-    for words in (["hydra.searchpath=[pkg://intruder]"], ["--config-path", "pkg://intruder"], root):
-        answer = bakeoff(*QUICK, *words)
-        require_refusal(answer, bakeoff.folder, ["pkg://intruder would import intruder", "trust=[intruder]"])
+    answer = bakeoff(*QUICK, "--config-path", "pkg://intruder")
+    require_refusal(answer, bakeoff.folder, ["pkg://intruder would import intruder", "trust=[intruder]"])
+    for words in (["hydra.searchpath=[pkg://intruder]"], ["--config-dir", "theirs", "--config-name", "root"]):
+        require_refusal(bakeoff(*QUICK, *words), bakeoff.folder, ["hydra.searchpath"])
 
 
 def test_a_folder_of_plugins_in_the_current_folder_is_not_imported(bakeoff: Bakeoff) -> None:

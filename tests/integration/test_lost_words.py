@@ -42,7 +42,7 @@ def test_an_experiment_that_asks_for_a_sweep_needs_the_flag(bakeoff: Bakeoff, fo
     write_experiment(bakeoff, "three", THREE_SEEDS, folder)
     flag = () if folder == "conf" else ("--config-dir", folder)
     refused = bakeoff(*flag, "experiment=three", *IRIS)
-    assert (refused.status, "hydra.mode: MULTIRUN in a file asks for a sweep; add -m" in refused.err) == (2, True)
+    assert (refused.status, "describes a sweep (seed); add -m" in refused.err) == (2, True)
     answer = bakeoff(*flag, "-m", "experiment=three", *IRIS)
     assert (answer.status, seeds(answer)) == (0, ["seed=1", "seed=2", "seed=3"])
     assert all("majority" in job for job in jobs(answer))
@@ -55,19 +55,9 @@ def test_words_of_the_command_line_take_precedence_over_values_of_the_file(bakeo
     assert (len(jobs(answer)), set(seeds(answer))) == (4, {"seed=5", "seed=6"})
 
 
-def test_a_single_run_is_asked_for_by_the_mode_and_not_together_with_a_sweep(bakeoff: Bakeoff) -> None:
-    write_experiment(bakeoff, "three", THREE_SEEDS)
-    write_experiment(bakeoff, "other", THREE_SEEDS, "mine")
-    for words in (("experiment=three",), ("--config-dir", "mine", "experiment=other")):
-        answer = bakeoff(*words, *IRIS, "hydra.mode=RUN")
-        assert (answer.status, jobs(answer), "accuracy" in answer.out) == (0, [], True)
-    answer = bakeoff("-m", *IRIS, "hydra.mode=RUN")
-    assert (answer.status, "give one of the two" in answer.err) == (2, True)
-
-
 def test_a_single_run_in_python_refuses_an_experiment_that_is_a_sweep(bakeoff: Bakeoff) -> None:
     write_experiment(bakeoff, "three", THREE_SEEDS)
-    with pytest.raises(UserError, match=r"asks for a sweep; use bakeoff\.sweep"):
+    with pytest.raises(UserError, match=r"describes a sweep \(seed\)"):
         package.run("experiment=three", *IRIS)
     assert len(package.sweep("experiment=three", *IRIS).runs) == 3
 
@@ -86,8 +76,7 @@ def test_keys_of_sweeps_need_a_sweep(bakeoff: Bakeoff, word: str) -> None:
 def test_values_of_a_sweep_in_a_file_need_a_sweep(bakeoff: Bakeoff) -> None:
     write_experiment(bakeoff, "two", f"# @package _global_\nhydra:\n{PARAMS}")
     answer = bakeoff("experiment=two", *IRIS)
-    assert (answer.status, "gives seed the values of a sweep; add -m" in answer.err) == (2, True)
-    assert bakeoff("experiment=two", *IRIS, "hydra.mode=RUN").status == 0
+    assert (answer.status, "describes a sweep (seed); add -m" in answer.err) == (2, True)
     assert seeds(bakeoff("-m", "experiment=two", *IRIS)) == ["seed=1", "seed=2"]
 
 
@@ -123,23 +112,3 @@ def test_a_space_that_nothing_searches_is_refused(bakeoff: Bakeoff) -> None:
         answer = bakeoff(*verb, *words)
         assert (answer.status, "has no effect, because nothing is tuned" in answer.err) == (2, True)
     assert bakeoff("plan", *words, "tuning=none,grid").status == 0
-
-
-def test_a_key_that_tuning_chooses_is_said_to_have_no_effect(bakeoff: Bakeoff) -> None:
-    words = ("learner=knn", "dataset=iris", "tracking=none", "learner.n_neighbors=3", "tuning=grid")
-    lost = "learner.n_neighbors=3 has no effect where tuning chooses the value"
-    for verb in ((), ("plan",)):
-        assert lost in bakeoff(*verb, *words).err
-    assert lost not in bakeoff("plan", *words, "~default_space.n_neighbors").err
-
-
-def test_a_key_that_is_given_twice_is_said_or_refused(bakeoff: Bakeoff) -> None:
-    answer = bakeoff(*IRIS, "seed=1", "seed=2")
-    assert (answer.status, "seed is given 2 times (seed=1 seed=2), and the last one counts" in answer.err) == (0, True)
-    for words in (
-        ("predict", "latest", "a.csv", "output=a", "output=b"),
-        ("compare", "sweep=a", "sweep=b"),
-        ("rerun", "--failed", "sweep=a", "sweep=b"),
-    ):
-        answer = bakeoff(*words)
-        assert (answer.status, "is given twice" in answer.err) == (2, True), answer

@@ -7,12 +7,9 @@ import inspect
 import pytest
 from hydra._internal.callbacks import Callbacks
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
-from hydra._internal.config_repository import CachingConfigRepository, ConfigRepository
-from hydra._internal.core_plugins.file_config_source import FileConfigSource
+from hydra._internal.config_repository import CachingConfigRepository
 from hydra._internal.hydra import Hydra
-from hydra._internal.sources_registry import SourcesRegistry
 from hydra._internal.utils import create_config_search_path, get_args_parser
-from hydra.core.plugins import Plugins
 
 METHODS = {
     (ConfigLoaderImpl, "load_configuration"): (
@@ -20,11 +17,8 @@ METHODS = {
     ),
     (ConfigLoaderImpl, "load_sweep_config"): ("master_config", "sweep_overrides"),
     (ConfigLoaderImpl, "compute_defaults_list"): ("config_name", "overrides", "run_mode"),
-    (ConfigRepository, "load_config"): ("config_path",),
     (ConfigLoaderImpl, "_apply_overrides_to_config"): ("overrides", "cfg"),
     (CachingConfigRepository, "load_config"): ("config_path",),
-    (FileConfigSource, "load_config"): ("config_path",),
-    (FileConfigSource, "_normalize_file_name"): ("filename",),
     (Hydra, "compose_config"): (
         "config_name", "overrides", "run_mode", "with_log_configuration", "from_shell", "validate_sweep_overrides",
     ),
@@ -40,11 +34,9 @@ def test_methods_have_the_parameters_that_are_given(owner: type, name: str) -> N
     assert tuple(parameters) == METHODS[owner, name]
 
 
-def test_flags_sources_and_callbacks_are_there() -> None:
+def test_flags_and_callbacks_are_there() -> None:
     arguments = get_args_parser().parse_args(["learner=knn"])
     assert arguments.overrides == ["learner=knn"]
     assert all(hasattr(arguments, flag) for flag in FLAGS)
-    Plugins.instance()  # registers the sources
-    assert FileConfigSource.scheme() in SourcesRegistry.instance().types
     assert Callbacks().callbacks == []
     assert create_config_search_path("/tmp").get_path()

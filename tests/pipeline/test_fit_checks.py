@@ -45,10 +45,6 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"dataset": WEIGHTED, "learner": GaussianNB(), "balance": Resampling(SMOTE())},
         "balance=resample makes new rows, which have no weights",
     ),
-    "too few rows for a sampler": (
-        {"learner": GaussianNB(), "balance": Resampling(SMOTE(k_neighbors=30))},
-        r"balance: the sampler rejects the training rows: .*preprocessing=full.*balance=oversample",
-    ),
     "classes of a regression": (
         {"dataset": load_bundled("diabetes"), "learner": Ridge(), "balance": Oversampling()},
         "balance=oversample balances classes, but dataset=diabetes is regression; use balance=none",
@@ -60,14 +56,6 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "probabilities of a regression": (
         {"dataset": load_bundled("diabetes"), "learner": Ridge(), "calibration": Calibration("platt")},
         "calibration is of probabilities, but dataset=diabetes is regression",
-    ),
-    "a score for each pair of classes": (
-        {
-            "dataset": load_bundled("iris"),
-            "learner": SVC(decision_function_shape="ovo"),
-            "calibration": Calibration("platt"),
-        },
-        r"learner\.decision_function_shape=ovo of SVC gives one for each pair; set learner.decision_function_shape=ovr",
     ),
     "calibration without a validation part": (
         {"learner": GaussianNB(), "calibration": Calibration("platt"), "splitter": KFold()},

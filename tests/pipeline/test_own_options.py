@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 
 from bakeoff.pipeline.config.options import (
-    CONF,
-    describe_ignored_folder,
     find_own_folder,
     read_own_listing,
     require_own_names,
@@ -37,26 +35,8 @@ def test_a_folder_without_a_group_is_of_another_program(project: Path) -> None:
     assert find_own_folder() is None
     write(project, "metric/profit.yaml")
     assert find_own_folder() == folder
-
-
-def test_bakeoffs_own_folder_and_that_of_another_checkout_do_not_join(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = write(project, "learner/knn.yaml")
-    (folder / "config.yaml").write_text((CONF / "config.yaml").read_text())
-    (project / "pipeline").mkdir()
-    (project / "pipeline" / "errors.py").touch()
-    assert (find_own_folder(), describe_ignored_folder()) == (None, "")
-    monkeypatch.chdir(CONF.resolve().parent)
+    write(project, "config.yaml")
     assert find_own_folder() is None
-
-
-def test_a_folder_with_a_root_file_is_that_of_another_program_which_is_said(project: Path) -> None:
-    folder = write(project, "learner/mine.yaml")
-    assert describe_ignored_folder() == ""
-    (folder / "config.yaml").write_text("defaults: [_self_]\n")
-    assert find_own_folder() is None
-    assert "put the keys of that file into conf/experiment/NAME.yaml" in describe_ignored_folder()
 
 
 def test_the_first_comment_describes_an_option(project: Path) -> None:
@@ -71,8 +51,6 @@ def test_the_first_comment_describes_an_option(project: Path) -> None:
     [
         ("learner/knn.yaml", r"^conf/learner/knn\.yaml has the name of an option of bakeoff"),
         ("dataset/shared/columns.yaml", r"^conf/dataset/shared/columns\.yaml has the name"),
-        ("learners/mine.yaml", r"^conf/learners is not the name of a group; call the folder learner"),
-        ("learner/mine.yml", r"^conf/learner/mine\.yml is not read: .* \.yaml"),
     ],
 )
 def test_names_that_nothing_would_read_or_two_things_would_have_are_refused(

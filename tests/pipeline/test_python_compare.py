@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from command import command_in
-from rich.console import Console
 
 import bakeoff
 from bakeoff import SweepResult
@@ -75,7 +73,7 @@ def test_results_of_runs_and_their_ids_are_the_same_selection(swept: SweepResult
 
 def test_a_comparison_is_kept_only_if_it_is_asked_for(compared: bakeoff.ComparisonResult, swept: SweepResult) -> None:
     assert compared.run_id is None
-    kept = bakeoff.compare("sweep=latest", sweep="", keep=True)
+    kept = bakeoff.compare(sweep="latest", keep=True)
     with command_in(Path.cwd()) as command:
         client = command.client()
         run = client.get_run(kept.run_id)
@@ -87,17 +85,11 @@ def test_a_comparison_is_kept_only_if_it_is_asked_for(compared: bakeoff.Comparis
 @pytest.mark.parametrize(
     ("runs", "keys", "said"),
     [
-        (["-m", "learner=knn"], {}, "give the result of bakeoff.sweep"),
-        (["sweep=latest", "output=a.html"], {}, "result.render"),
-        (["sweep=latest", "fail_if=worse"], {}, "result.is_worse"),
-        ([3], {}, "a value of type int was given"),
-        (["sweep=latest"], {"metric": ["f1"]}, "compare: metric is not a keyword. Did you mean 'metrics'"),
-        (["sweep=latest"], {"to": "html"}, "compare: to is not a keyword. Write the report with result.render"),
+        ([3], {}, "int is neither a result of run or sweep"),
         ([], {}, "say which runs"),
-        (["sweep=latest"], {"alpha": 2}, "alpha=2 must be a number between 0 and 1"),
-        (["sweep=latest"], {"pairs": "some"}, "pairs=some"),
-        (["sweep=latest", "bas=knn"], {}, "Did you mean 'base'"),
-        (["sweep=none_such"], {}, "there is no such sweep"),
+        ([], {"sweep": "latest", "alpha": 2}, "alpha=2 must be a number between 0 and 1"),
+        ([], {"sweep": "latest", "pairs": "some"}, "pairs=some"),
+        ([], {"sweep": "none_such"}, "there is no such sweep"),
         (["latest"], {"sweep": "latest"}, "select runs in several ways"),
     ],
 )
@@ -113,7 +105,7 @@ def test_results_that_are_not_stored_are_refused(swept: SweepResult) -> None:
     with pytest.raises(bakeoff.UserError, match="majority wine is not stored"):
         bakeoff.compare(run, run)
     sweep = bakeoff.sweep("learner=majority,knn", dataset="wine", tracking="none")
-    with pytest.raises(bakeoff.UserError, match="are not stored"):
+    with pytest.raises(bakeoff.UserError, match="is not stored"):
         bakeoff.compare(sweep)
 
 
@@ -121,12 +113,7 @@ def test_a_result_is_shown_as_text_as_a_table_and_as_html(compared: bakeoff.Comp
     assert repr(compared) == f"<ComparisonResult: {compared.verdict.splitlines()[0]}>"
     shown = compared._repr_html_()
     assert compared.verdict.splitlines()[0] in shown
-    assert "<b>0." in shown
-    assert compared.html.startswith("<!DOCTYPE html>")
-    with open(os.devnull, "w") as nowhere:
-        console = Console(width=150, record=True, file=nowhere)
-        console.print(compared)
-    assert compared.verdict.splitlines()[0] in console.export_text().replace("\n  ", " ")
+    assert compared.render("html").startswith("<!DOCTYPE html>")
     with pytest.raises(bakeoff.UserError, match="needs base="):
         _ = compared.is_worse
     with pytest.raises(bakeoff.UserError, match="Did you mean 'html'"):

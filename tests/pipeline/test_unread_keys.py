@@ -11,10 +11,7 @@ REFUSED = {
     "+foo=1": "foo is not a key. Allowed: audit, balance",
     "++seeed=1": "seeed is not a key. Did you mean 'seed'?",
     "+foo.bar=1": "foo is not a key",
-    "+pruning.foo=1": "pruning.foo is not a key of pruning=auto",
-    "+hydra.foo=1": "hydra.foo is not a key",
     "~seed": "seed cannot be removed",
-    "~trust": "trust cannot be removed",
     "-m +foo=1": "foo is not a key",
     "-m ~workers": "workers cannot be removed",
 }

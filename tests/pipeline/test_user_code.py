@@ -143,43 +143,6 @@ def test_code_in_other_modules_of_the_package_does_not_count(folder: Path) -> No
     assert digest_of() == before
 
 
-READS = {
-    "TABLE = 'words.txt'": "words.txt",
-    "from pathlib import Path\nTABLE = Path(__file__).parent / 'data' / 'words.txt'": "data/words.txt",
-    "import os\nTABLE = os.path.join(os.path.dirname(__file__), 'data', 'words.txt')": "data/words.txt",
-    "from pathlib import Path\nTABLE = Path(__file__).with_name('words.txt')": "words.txt",
-    "import os\nSIZE = os.environ['OURS_SIZE']": "OURS_SIZE",
-    "import os\nSIZE = os.environ.get('OURS_SIZE', '1')": "OURS_SIZE",
-    "import os\nSIZE = os.getenv('OURS_SIZE')": "OURS_SIZE",
-    "from os import environ, getenv\nSIZE = environ['OURS_SIZE']": "OURS_SIZE",
-    "from os import getenv\nclass Other:\n    def fit(self):\n        return getenv('OURS_SIZE')": "OURS_SIZE",
-}
-"""A statement in the module of a learner, and what it reads."""
-
-
-@pytest.mark.parametrize(("statement", "name"), READS.items(), ids=range(len(READS)))
-def test_files_and_variables_that_the_code_reads_by_name_do_not_count_and_are_named(
-    folder: Path, statement: str, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write(folder, "ours/floor.py", f"{statement}\n{LEARNER}")
-    digests = set()
-    for value in ("1", "2"):
-        monkeypatch.setenv("OURS_SIZE", value)
-        for place in ("words.txt", "ours/data/words.txt", "ours/words.txt"):
-            write(folder, place, value)
-        digests.add(digest_of())
-    assert len(digests) == 1
-    (sentence,) = describe_unidentified(describe_job(_target_="ours.floor.Floor"))
-    assert sentence.startswith(f"ours.floor reads {name}, which is not part of a job's identity")
-
-
-def test_a_secret_and_a_file_that_is_not_there_have_no_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OURS_API_KEY", "hush")
-    write(folder, "ours/floor.py", f"import os\nKEY = os.environ['OURS_API_KEY']\nNAME = 'absent.txt'\n{LEARNER}")
-    digest_of()
-    assert describe_unidentified(describe_job(_target_="ours.floor.Floor")) == []
-
-
 def test_files_that_the_configuration_names_count_with_their_content(folder: Path) -> None:
     spec = describe_job(vocabulary="data/words.txt")
     digests = {hash_config(spec, DIGEST)}  # no such file: the name alone
