@@ -290,7 +290,9 @@ def test_a_file_may_choose_numbers_and_the_partition_of_a_cluster(bakeoff: Bakeo
 
 
 def test_no_package_joins_the_search_path_untrusted(bakeoff: Bakeoff) -> None:
-    write_files(bakeoff.folder, {"theirs/root.yaml": "hydra:\n  searchpath: ['pkg://intruder']\n"})
+    write_files(
+        bakeoff.folder, {"theirs/root.yaml": "defaults: [config, _self_]\nhydra:\n  searchpath: ['pkg://intruder']\n"}
+    )
     answer = bakeoff(*QUICK, "--config-path", "pkg://intruder")
     require_refusal(answer, bakeoff.folder, ["pkg://intruder would import intruder", "trust=[intruder]"])
     for words in (["hydra.searchpath=[pkg://intruder]"], ["--config-dir", "theirs", "--config-name", "root"]):

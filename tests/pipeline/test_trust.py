@@ -13,12 +13,12 @@ from bakeoff.pipeline.tracking import provenance
 
 
 def test_words_and_the_environment_are_joined(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert add_trust_of_environment(["seed=1", "trust=[mine]"]) == ["seed=1", "trust=[mine]"]
+    assert add_trust_of_environment(["seed=1", "trust=[mine]"]) == ["trust=[mine]", "seed=1"]
     assert add_trust_of_environment(["trust=mine", "-m"]) == ["trust=[mine]", "-m"]
     monkeypatch.setenv(TRUST_VARIABLE, "theirs, mine")
     assert read_trust("[mine]") == read_trust(["mine"]) == ("mine", "theirs")
     assert add_trust_of_environment(["seed=1", "trust=[mine]", "-m"]) == ["trust=[mine,theirs]", "seed=1", "-m"]
-    with pytest.raises(UserError, match=r"one value for all jobs"):
+    with pytest.raises(UserError, match="is not the name of a package"):
         add_trust_of_environment(["trust=[a],[b]"])
 
 
