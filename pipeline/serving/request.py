@@ -20,7 +20,7 @@ class PredictRequest(RowsRequest):
     file : Path
         The rows, with the columns that the model needs.
     output : Path or None
-        The file of the predictions: .csv, .tsv, .parquet, .feather, .arrow, .jsonl or .xlsx; by default
+        The file of the predictions: .csv, .tsv, .parquet, .feather, .arrow or .jsonl; by default
         NAME.predictions.csv.
     ids : tuple of str or None
         Columns of the file that are copied beside the predictions, or [] for none; by default those that training left

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import secrets
 import stat
@@ -61,18 +60,13 @@ def require_table_output(given: str | Path, inputs: Iterable[Path] = (), store: 
     Raises
     ------
     UserError
-        No format has the extension, its package is missing, or as for `require_output`.
+        No format has the extension, or as for `require_output`.
     """
     path = expand_home(given)
     extension = path.suffix.lower()
     if extension not in WRITERS:
         found = f"the extension {path.suffix!r}" if path.suffix else "no extension"
         raise UserError(f"output={str(path)!r} has {found}. Allowed: {', '.join(WRITERS)}.")
-    if extension == ".xlsx" and importlib.util.find_spec("openpyxl") is None:
-        raise UserError(
-            f"output={str(path)!r} is an Excel workbook, which needs the package openpyxl: "
-            'pip install "bakeoff[excel]".'
-        )
     return require_output(path, inputs, store)
 
 
@@ -112,7 +106,7 @@ def name_file(name: str) -> str:
 def write_table(table: pd.DataFrame, path: Path) -> None:
     """Write a table in the format of the extension.
 
-    Floats are written so that reading them gives the same floats; a workbook keeps 16 digits.
+    Floats are written so that reading them gives the same floats.
 
     Parameters
     ----------

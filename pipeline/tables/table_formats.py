@@ -2,7 +2,7 @@
 
 Names of classes, of columns and of rows come from files of others. A spreadsheet runs a cell such as ``=HYPERLINK(…)``
 when it opens a CSV file, and takes an apostrophe before it for the sign that the cell is text. So text that it would
-run has an apostrophe before it, and `unescape_text` gives the text back, whatever it was.
+run has an apostrophe before it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,10 +26,9 @@ if TYPE_CHECKING:
 MARK = "'"
 FORMULA = re.compile("'*[=+\\-@\t\r\n\0＝＋－＠]")
 """The beginning of text that needs a mark: a sign that begins a formula, or this sign behind marks."""
-MARKED = re.compile(f"{MARK}{FORMULA.pattern}")
 NUMBER = re.compile(r"[+-](?:[0-9.,]*[0-9][0-9.,]*(?:e[+-]?[0-9]+)?%?|inf|nan)", re.IGNORECASE)
 """Numbers with a sign, also with a decimal comma or thousands; they are no formulas."""
-SIGNS = "=, +, - or @"
+MARK_NOTE = "text that begins with =, +, - or @ has an apostrophe before it, so that a spreadsheet does not run it"
 
 
 def escape_text(text: str) -> str:
@@ -49,17 +47,6 @@ def escape_text(text: str) -> str:
     return f"{MARK}{text}" if is_formula else text
 
 
-def unescape_text(text: str) -> str:
-    """Return the text that `escape_text` was given.
-
-    Examples
-    --------
-    >>> [unescape_text(text) for text in ("'=1+1", "-5", "''=1", "'quoted'")]
-    ['=1+1', '-5', "'=1", "'quoted'"]
-    """
-    return text[len(MARK) :] if MARKED.match(text) else text
-
-
 def write_csv(table: pd.DataFrame, target: Any, *, separator: str = ",", has_index: bool = False) -> None:
     """Write a table whose text is escaped.
 
@@ -71,7 +58,7 @@ def write_csv(table: pd.DataFrame, target: Any, *, separator: str = ",", has_ind
     has_index : bool
         Whether to write the index as the first column.
     """
-    escaped = escape_table(table)
+    escaped = _escape_table(table)
     if has_index:
         name = table.index.name
         escaped.index = table.index.map(_escape_cell).rename(None if name is None else escape_text(str(name)))
@@ -87,31 +74,6 @@ def render_csv(table: Table) -> str:
     return text.getvalue()
 
 
-def escape_table(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table with its cells and the names of its columns escaped; the one given stays as it is.
-
-    Parameters
-    ----------
-    table : DataFrame of shape (m, k)
-    """
-    return _replace_texts(table, escape_text)
-
-
-def read_csv(file: Path, text_columns: Iterable[str]) -> pd.DataFrame:
-    """Read a file of `write_csv`; each cell is what was written, a label such as ``NA`` included.
-
-    Parameters
-    ----------
-    file : Path
-    text_columns : iterable of str
-        Those whose cells are text, whatever they look like; in the others, cells are numbers where all of them are.
-    """
-    import pandas as pd
-
-    table = pd.read_csv(file, dtype=dict.fromkeys(text_columns, str), keep_default_na=False)
-    return _replace_texts(table, unescape_text)
-
-
 def describe_escapes(table: pd.DataFrame) -> str:
     """Return a sentence about the text that `write_csv` escapes; empty if there is none.
 
@@ -119,20 +81,15 @@ def describe_escapes(table: pd.DataFrame) -> str:
     --------
     >>> import pandas as pd
     >>> describe_escapes(pd.DataFrame({"id": ["=1", "b", "@c"], "x": [-1, 2, 3]})).partition(";")[0]
-    '2 cells of id begin with =, +, - or @ and are no numbers'
+    'formulas in 2 cells of id'
     """
     names = [name for name in map(str, table.columns) if escape_text(name) != name]
     counts = [_count_escapes(table.iloc[:, position]) for position in range(table.shape[1])]
     columns = [str(name) for name, count in zip(table.columns, counts, strict=True) if count]
     what = [f"the names of columns {', '.join(names)}"] if names else []
-    n_cells = sum(counts)
-    if n_cells:
-        what.append(f"{count_nouns(n_cells, 'cell')} of {', '.join(columns)}")
-    if not what:
-        return ""
-    is_one = n_cells == 1 and not names
-    verbs = "begins with {} and is no number" if is_one else "begin with {} and are no numbers"
-    return f"{join_words(what)} {verbs.format(SIGNS)}; {_describe_mark('it' if is_one else 'them')}"
+    if columns:
+        what.append(f"{count_nouns(sum(counts), 'cell')} of {', '.join(columns)}")
+    return f"formulas in {join_words(what)}; {MARK_NOTE}" if what else ""
 
 
 def describe_escaped_names(names: Iterable[str]) -> str:
@@ -141,29 +98,25 @@ def describe_escaped_names(names: Iterable[str]) -> str:
     Examples
     --------
     >>> describe_escaped_names(["a", "=b"]).partition(";")[0]
-    'names that begin with =, +, - or @: =b'
+    'formulas in names: =b'
     """
     escaped = [name for name in dict.fromkeys(names) if escape_text(name) != name]
     if not escaped:
         return ""
-    return f"names that begin with {SIGNS}: {', '.join(escaped)}; {_describe_mark('them')}"
+    return f"formulas in names: {', '.join(escaped)}; {MARK_NOTE}"
 
 
-def _describe_mark(pronoun: str) -> str:
-    return f"in CSV files an apostrophe before {pronoun} keeps spreadsheets from running {pronoun} as formulas"
-
-
-def _replace_texts(table: pd.DataFrame, replace: Callable[[str], str]) -> pd.DataFrame:
+def _escape_table(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with its cells and the names of its columns escaped; the one given stays as it is."""
     import pandas as pd
 
-    replaced = table.copy(deep=False)
+    escaped = table.copy(deep=False)
     for position in range(table.shape[1]):
         column = table.iloc[:, position]
         if _may_hold_text(column):
-            cells = [replace(cell) if isinstance(cell, str) else cell for cell in column]
-            replaced.isetitem(position, pd.Series(cells, dtype=object).to_numpy())
-    replaced.columns = pd.Index([replace(name) if isinstance(name, str) else name for name in table.columns])
-    return replaced
+            escaped.isetitem(position, pd.Series(map(_escape_cell, column), dtype=object).to_numpy())
+    escaped.columns = pd.Index([_escape_cell(name) for name in table.columns])
+    return escaped
 
 
 def _count_escapes(column: pd.Series[Any]) -> int:
@@ -227,17 +180,6 @@ def _make_json_cell(cell: Any) -> Any:
     return cell
 
 
-MAX_SHEET_ROWS = 1_048_576
-"""Of an Excel workbook, the row of names included."""
-MAX_CELL_CHARACTERS = 32_767
-"""Of a cell of an Excel workbook; openpyxl would cut longer text without a word."""
-WHITESPACE = "\t\n\r"
-FORMULA_TYPE = "f"
-ERROR_TYPE = "e"
-TEXT_TYPE = "s"
-"""The types that openpyxl gives to cells with a formula, an error such as ``#N/A``, and text."""
-
-
 def _write_tsv(table: pd.DataFrame, path: Path) -> None:
     write_csv(table, path, separator="\t")
 
@@ -260,44 +202,6 @@ def _write_json_lines(table: pd.DataFrame, path: Path) -> None:
             file.write(f"{format_json(record)}\n")
 
 
-def _write_excel(table: pd.DataFrame, path: Path) -> None:
-    import pandas as pd
-
-    if len(table) >= MAX_SHEET_ROWS:
-        raise ValueError(f"a sheet has at most {MAX_SHEET_ROWS:,} rows; write .parquet or .csv")
-    for name, column in table.items():
-        _require_cells_of_sheet(str(name), column)
-    # In memory, because an archive that a full disk cuts prints a traceback of its own when Python removes it.
-    content = BytesIO()
-    with pd.ExcelWriter(content, engine="openpyxl") as writer:
-        table.to_excel(writer, index=False)
-        for sheet in writer.sheets.values():
-            _spell_formulas(sheet)
-    path.write_bytes(content.getvalue())
-
-
-def _require_cells_of_sheet(name: str, column: pd.Series[Any]) -> None:
-    texts = [cell for cell in column if isinstance(cell, str)]
-    if any(len(text) > MAX_CELL_CHARACTERS for text in texts):
-        raise ValueError(f"{name!r} holds more than {MAX_CELL_CHARACTERS:,} characters in a cell; write .csv")
-    if any(_has_control(text) for text in texts):
-        raise ValueError(f"{name!r} holds control characters, which a workbook cannot; write .csv")
-
-
-def _has_control(text: str) -> bool:
-    return any(character < " " and character not in WHITESPACE for character in text)
-
-
-def _spell_formulas(sheet: Any) -> None:
-    """Make text such as ``=A1`` or ``#N/A`` text again: openpyxl takes it for a formula or an error."""
-    for row in sheet.iter_rows():
-        for cell in row:
-            if cell.data_type in (FORMULA_TYPE, ERROR_TYPE):
-                cell.data_type = TEXT_TYPE
-                # It stays text when the cell is edited.
-                cell.quotePrefix = True
-
-
 WRITERS: Mapping[str, Callable[[pd.DataFrame, Path], None]] = {
     ".csv": write_csv,
     ".tsv": _write_tsv,
@@ -305,7 +209,6 @@ WRITERS: Mapping[str, Callable[[pd.DataFrame, Path], None]] = {
     ".feather": _write_arrow,
     ".arrow": _write_arrow,
     ".jsonl": _write_json_lines,
-    ".xlsx": _write_excel,
 }
 """Extension -> function that writes a table."""
 ESCAPED_FORMATS = (".csv", ".tsv")
