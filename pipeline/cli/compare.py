@@ -97,7 +97,7 @@ def _compare(request: CompareRequest, command: str) -> bool:
 def _write_report(request: CompareRequest, made: MadeComparison) -> None:
     """Write a report to standard output, or into a file as a whole."""
     from bakeoff.pipeline.comparison.reports import print_terminal
-    from bakeoff.pipeline.comparison.stored_comparison import TERMINAL, describe_report, render_report
+    from bakeoff.pipeline.comparison.stored_comparison import TERMINAL, render_report
     from bakeoff.pipeline.tables.output_file import replace_file
     from bakeoff.pipeline.text.terminal import make_console
 
@@ -105,8 +105,6 @@ def _write_report(request: CompareRequest, made: MadeComparison) -> None:
         print_terminal(made.comparison, make_console())
         return
     text = render_report(made.comparison, request.to)
-    if sentence := describe_report(made.comparison, request.to):
-        print_note(f"compare: {sentence}")
     if request.output is None:
         sys.stdout.write(text)
         return

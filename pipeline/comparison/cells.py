@@ -253,21 +253,9 @@ def describe_dataset(name: str, grid: RunGrid, cells: Mapping[CellKey, Cell], st
     return ComparedDataset(
         name=name,
         digest=grid.datasets[name],
-        evaluation=_describe_evaluation(runs[0]),
+        evaluation=runs[0].run.params["evaluation"],
         n_folds=n_folds,
-        n_train=max((cell.n_train for cell in complete), default=math.nan),
-        n_test=max((cell.n_test for cell in complete), default=math.nan),
         folds_per_repeat=max(n_folds // n_repeats, 1),
         splits_digests=splits_digests,
         n_looks=max(count_looks(store, grid.datasets[name], splits) for splits in splits_digests),
     )
-
-
-def _describe_evaluation(facts: RunFacts) -> str:
-    """Return a description of the folds.
-
-    The fraction of validation rows is left out: it may differ between configurations.
-    """
-    shown = [(key.removeprefix("evaluation."), value) for key, value in facts.evaluation]
-    words = [f"{name}={value}" for name, value in shown if name in ("folds", "repeats", "test", "samples")]
-    return " ".join([facts.run.params["evaluation"], *words])

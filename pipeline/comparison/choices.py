@@ -28,36 +28,35 @@ from bakeoff.pipeline.comparison.selection import BASE_REMARK
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.text.words import count_nouns, join_words
 
-BEST_BASE = ""
-"""The word for the best configuration, the default."""
+BEST_WORDS = ("", "best")
+"""The words for the best configuration as the base, the default first."""
 CHOSEN_SUFFIX = " (chosen)"
 """The suffix of the name of a row that represents several configurations of a learner."""
 
 
-def find_base(word: str, configurations: Sequence[Configuration]) -> str:
-    """Return the name of the configuration or learner chosen as the base; empty for the best.
+def find_base(word: str, rows: Sequence[Configuration]) -> str:
+    """Return the name of the row chosen as the base, by its name or as the only one of a learner.
+
+    Parameters
+    ----------
+    word : str
+    rows : sequence of Configuration
+        The best first.
 
     Raises
     ------
     UserError
-        The configuration does not exist.
+        There is no such row.
     """
-    for each in configurations:
-        # A run that was named as the base is a separate row.
-        if each.params.get(RUN_KEY, "").startswith(BASE_REMARK):
-            return each.name
-    if word in (BEST_BASE, "best"):
-        return BEST_BASE
-    names = [each.name for each in configurations]
-    # The row of a learner is made from its configurations after the base is known.
-    learner = word.removesuffix(CHOSEN_SUFFIX)
-    own = [each.name for each in configurations if each.learner == learner]
-    if word in names or len(own) > 1:
-        return word if word in names else learner
-    if own:
-        return own[0]
-    learners = [each.learner for each in configurations]
-    raise UserError(f"compare: base={word} is not among the configurations. {did_you_mean(word, [*names, *learners])}")
+    # A run that was named as the base is a separate row.
+    separate = [row.name for row in rows if row.params.get(RUN_KEY, "").startswith(BASE_REMARK)]
+    found = separate or [row.name for row in rows if word in (row.name, row.learner)]
+    if word in BEST_WORDS:
+        return rows[0].name
+    if word in found or len(found) == 1:
+        return word if word in found else found[0]
+    known = found or [name for row in rows for name in (row.name, row.learner)]
+    raise UserError(f"compare: base={word} is not among the configurations. {did_you_mean(word, known)}")
 
 
 @dataclass

@@ -12,7 +12,7 @@ from bakeoff.pipeline.comparison.cells import (
     find_validation_metric,
     make_cells,
 )
-from bakeoff.pipeline.comparison.choices import BEST_BASE, ChosenRows, choose_rows, find_base
+from bakeoff.pipeline.comparison.choices import BEST_WORDS, ChosenRows, choose_rows, find_base
 from bakeoff.pipeline.comparison.comparison import (
     Cell,
     ComparedDataset,
@@ -30,7 +30,7 @@ from bakeoff.pipeline.comparison.selection import Selection
 from bakeoff.pipeline.comparison.verdict import write_overall_verdict
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.secrets import hide_secrets
-from bakeoff.pipeline.text.words import count_nouns, join_words
+from bakeoff.pipeline.text.words import join_words
 from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.stored_runs import read_series
 
@@ -67,11 +67,16 @@ def compare_runs(store: Store, selection: Selection, request: CompareRequest, co
     datasets = tuple(describe_dataset(name, grid, cells, store) for name in grid.datasets)
 
     configurations = [Configuration(name, dict(own)["learner"], dict(own)) for name, own in grid.configurations.items()]
-    base = find_base(request.base, configurations)
-    chosen = choose_rows(configurations, cells, base, request.choice != "none")
+    chosen = choose_rows(configurations, cells, request.base, request.choice != "none")
     # The order comes after the choice: the best row is the base by default, and only rows that remain may be it.
     rows = _order_rows(_drop_empty_rows(chosen), chosen, datasets, metrics[0])
-    settings = _make_settings(request, base, rows)
+    settings = Settings(
+        alpha=request.alpha,
+        base=find_base(request.base, rows),
+        is_base_given=request.base not in BEST_WORDS,
+        power=POWER,
+        all_pairs=request.pairs == "all",
+    )
     results = tuple(_analyze_metric(metric, datasets, rows, chosen, settings) for metric in metrics)
     row_cells = tuple(chosen.cells[row.name, dataset.name] for row in rows for dataset in datasets)
     notes = [*grid.notes, *chosen.notes, *_write_cell_notes(row_cells, datasets)]
@@ -125,27 +130,6 @@ def _list_cells(chosen: ChosenRows, names: Sequence[str], dataset: ComparedDatas
     """Return the cells of a dataset with scores."""
     cells = [chosen.cells[name, dataset.name] for name in names]
     return [cell for cell in cells if not cell.reason]
-
-
-def _make_settings(request: CompareRequest, base: str, rows: Sequence[Configuration]) -> Settings:
-    """Return the settings, with the best row as the base if none was given."""
-    return Settings(
-        alpha=request.alpha,
-        base=rows[0].name if base == BEST_BASE else _find_base_row(base, rows),
-        is_base_given=base != BEST_BASE,
-        power=POWER,
-        all_pairs=request.pairs == "all",
-    )
-
-
-def _find_base_row(base: str, rows: Sequence[Configuration]) -> str:
-    """Return the row of a configuration, or the only row of a learner, that was named as the base."""
-    names = [row.name for row in rows if base in (row.name, row.learner)]
-    if base not in names and len(names) != 1:
-        raise UserError(
-            f"compare: base={base} is {count_nouns(len(names), 'configuration')}: name one of {', '.join(names)}."
-        )
-    return base if base in names else names[0]
 
 
 def _analyze_metric(

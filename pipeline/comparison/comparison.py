@@ -34,11 +34,6 @@ class ComparedMetric:
     rope: float
     is_rope_relative: bool = False
 
-    @property
-    def direction(self) -> str:
-        """Whether a higher or a lower value is better."""
-        return "higher" if self.greater_is_better else "lower"
-
 
 @dataclass(frozen=True)
 class ComparedDataset:
@@ -51,11 +46,9 @@ class ComparedDataset:
     digest : str
         The digest of the rows, as stored by the runs.
     evaluation : str
-        A description of the folds: ``repeated_kfold folds=10 repeats=10``.
+        The chosen option: ``repeated_kfold``.
     n_folds : int
         The scores of each cell: folds × repeats × seeds. 0 if no cell is complete.
-    n_train, n_test : float
-        Mean numbers of training and test rows per fold; NaN if they are unknown.
     folds_per_repeat : int
         The number of folds after which the rows were split again: k for k folds, 1 for holdout.
     splits_digests : tuple of str
@@ -69,8 +62,6 @@ class ComparedDataset:
     digest: str
     evaluation: str
     n_folds: int
-    n_train: float
-    n_test: float
     folds_per_repeat: int = 1
     splits_digests: tuple[str, ...] = ()
     n_looks: int = 0

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bakeoff.pipeline.comparison.comparison import Comparison, MetricResult
-from bakeoff.pipeline.comparison.report_tables import describe_rope, iterate_result, tabulate_datasets
+from bakeoff.pipeline.comparison.report_tables import iterate_result, tabulate_datasets
 from bakeoff.pipeline.tables.markup import render_template
 
 TEMPLATE = Path(__file__).parent / "page.html"
@@ -22,18 +21,8 @@ MAX_DRAWN_CONFIGURATIONS = 20
 """Maximum number of configurations in panels with a row for each; the tables contain all of them."""
 
 
-@dataclass(frozen=True)
-class Picture:
-    """A picture for the page.
-
-    Attributes
-    ----------
-    figure : matplotlib.figure.Figure
-    caption : str
-    """
-
-    figure: Any
-    caption: str
+Picture = tuple[Any, str]
+"""A figure of Matplotlib and its caption."""
 
 
 def render_page(comparison: Comparison) -> str:
@@ -82,11 +71,9 @@ def _draw_svg(comparison: Comparison, result: MetricResult, number: int) -> dict
     """Return the pictures for a metric as SVG elements with captions, under names that no other metric has in them."""
     from bakeoff.pipeline.figures.svg import render_svg
 
-    drawn = {name: draw(comparison, result) for name, draw in DRAWINGS.items()}
+    drawn = {name: picture for name, draw in DRAWINGS.items() if (picture := draw(comparison, result))}
     return {
-        name: (render_svg(picture.figure, f"{name}-{number}", picture.caption), picture.caption)
-        for name, picture in drawn.items()
-        if picture is not None
+        name: (render_svg(figure, f"{name}-{number}", caption), caption) for name, (figure, caption) in drawn.items()
     }
 
 
@@ -106,7 +93,7 @@ def draw_ranks(comparison: Comparison, result: MetricResult) -> Picture | None:
         note=f"Nemenyi, α = {comparison.settings.alpha:g}",
     )
     caption = f"Mean ranks by {comparison.find_metric(result.metric).label} over {len(overall.datasets)} datasets."
-    return Picture(figure, f"{caption} Configurations joined by a bar are not told apart.")
+    return figure, f"{caption} Configurations joined by a bar are not told apart."
 
 
 def draw_folds(comparison: Comparison, result: MetricResult) -> Picture | None:
@@ -127,11 +114,11 @@ def draw_folds(comparison: Comparison, result: MetricResult) -> Picture | None:
     ]
     figure = draw_fold_scores([dataset.dataset for dataset in shown], names, scores, best)
     label = comparison.find_metric(result.metric).label.capitalize()
-    return Picture(
-        figure,
+    caption = (
         f"{label} of each fold, with mean (diamond) and standard deviation (line); the best mean of each dataset is "
-        f"blue. At most {MAX_DRAWN_CONFIGURATIONS} configurations are drawn.",
+        f"blue. At most {MAX_DRAWN_CONFIGURATIONS} configurations are drawn."
     )
+    return figure, caption
 
 
 def draw_costs(comparison: Comparison, result: MetricResult) -> Picture | None:
@@ -154,7 +141,7 @@ def draw_costs(comparison: Comparison, result: MetricResult) -> Picture | None:
         greater_is_better=metric.greater_is_better,
     )
     front = "The line joins the Pareto front: nothing else is as good and faster."
-    return Picture(figure, f"{metric.label.capitalize()} against time. {front}")
+    return figure, f"{metric.label.capitalize()} against time. {front}"
 
 
 def draw_posterior_bars(comparison: Comparison, result: MetricResult) -> Picture | None:
@@ -173,11 +160,13 @@ def draw_posterior_bars(comparison: Comparison, result: MetricResult) -> Picture
     if not np.isfinite(posteriors).any():
         return None
     figure = draw_posteriors([dataset.dataset for dataset in datasets], names, posteriors)
+    metric = comparison.find_metric(result.metric)
+    rope = f"{100 * metric.rope:g} % of the mean of the base" if metric.is_rope_relative else f"{metric.rope:g}"
     caption = (
-        f"The probability that a configuration is worse than {base}, equivalent to it (a difference below "
-        f"{describe_rope(comparison.find_metric(result.metric))}), or better, after these folds."
+        f"The probability that a configuration is worse than {base}, equivalent to it (a difference below {rope}), or "
+        "better, after these folds."
     )
-    return Picture(figure, caption)
+    return figure, caption
 
 
 DRAWINGS: dict[str, Callable[[Comparison, MetricResult], Picture | None]] = {

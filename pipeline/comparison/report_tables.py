@@ -8,7 +8,6 @@ from typing import Any
 
 from bakeoff.pipeline.comparison.comparison import Cell as Scores
 from bakeoff.pipeline.comparison.comparison import (
-    ComparedMetric,
     Comparison,
     DatasetResult,
     MetricResult,
@@ -216,11 +215,6 @@ def tabulate_datasets(comparison: Comparison) -> Table:
         for dataset in comparison.datasets
     ]
     return make_table("Datasets", columns, rows)
-
-
-def describe_rope(metric: ComparedMetric) -> str:
-    """Return the half width of the region of practical equivalence in words."""
-    return f"{100 * metric.rope:g} % of the mean of the base" if metric.is_rope_relative else f"{metric.rope:g}"
 
 
 def _describe_overall(overall: OverallResult) -> list[str]:

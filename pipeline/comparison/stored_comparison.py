@@ -18,7 +18,6 @@ from bakeoff.pipeline.comparison.reports import (
 )
 from bakeoff.pipeline.comparison.request import CompareRequest
 from bakeoff.pipeline.comparison.selection import Selection
-from bakeoff.pipeline.tables.table_formats import describe_escaped_names
 from bakeoff.pipeline.tracking.comparison_run import ComparisonRecord, keep_comparison
 from bakeoff.pipeline.tracking.find_run import find_standard_run
 from bakeoff.pipeline.tracking.registry import BEST
@@ -76,13 +75,6 @@ def make_comparison(request: CompareRequest, command: str = "") -> MadeCompariso
     comparison = compare_runs(store, selection, request, command or request.write_command())
     run_names = {each.run.run_id: each.run.name for each in selection.facts if each.run.run_id in comparison.run_ids}
     return MadeComparison(comparison, store, run_names)
-
-
-def describe_report(comparison: Comparison, to: str) -> str:
-    """Return a sentence about names that are written differently in a format; empty if there are none."""
-    datasets = [dataset.name for dataset in comparison.datasets]
-    names = [*datasets, *(configuration.name for configuration in comparison.configurations)]
-    return describe_escaped_names(names) if to == "csv" else ""
 
 
 def render_report(comparison: Comparison, to: str) -> str:

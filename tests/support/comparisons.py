@@ -95,9 +95,7 @@ def make_comparison(
         settings=Settings(0.05, configurations[0], False, 0.8, False),
         metrics=tuple(metrics),
         datasets=tuple(
-            ComparedDataset(
-                name, f"{number:016x}", "kfold folds=10", n_folds, 135.0, 15.0, n_folds, (f"s{number:015x}",), 41
-            )
+            ComparedDataset(name, f"{number:016x}", "kfold", n_folds, n_folds, (f"s{number:015x}",), 41)
             for number, name in enumerate(datasets)
         ),
         configurations=tuple(
