@@ -233,7 +233,7 @@ REFUSALS = {
     ("filter=params.learner = 'svm'",): "selects no run",
     ("filter=learner knn",): "cannot be read",
     ("lates",): "there is no run 'lates'",
-    ("best",): "best: the runs are on 2 datasets or versions of their rows (iris, wine), whose scores cannot be compared; add dataset=NAME",
+    ("best",): "best: the runs are on 2 datasets or versions of their rows (iris, wine), whose scores cannot be",
     ("latest",): "one run only",
     ("sweep=latest", "latest"): "select runs in several ways",
     ("base=knn",): "say which runs",
