@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from bakeoff.pipeline.stages.dataset import (
 from bakeoff.pipeline.stages.dataset.convert import ConvertedTable
 from bakeoff.pipeline.stages.dataset.files import find_format
 from bakeoff.pipeline.stages.dataset.spelling import spell_cell
+from bakeoff.pipeline.stages.dataset.table import TARGET
 
 
 def restore_codes(frame: pd.DataFrame, columns: Sequence[Column]) -> pd.DataFrame:
@@ -67,6 +68,8 @@ def hiding_groups() -> Iterator[None]:
 def read_rows(file: Path, layout: Mapping[str, Any], record: TrainingRecord) -> Source:
     """Read the rows of a file.
 
+    Columns without names are those of training by position, or all of them but the target, or the features alone.
+
     Parameters
     ----------
     file : Path
@@ -81,13 +84,20 @@ def read_rows(file: Path, layout: Mapping[str, Any], record: TrainingRecord) -> 
     """
     settled = _make_layout(file, layout, record.dataset_config)
     source = read_file(file, settled)
-    n_columns, n_before = source.frame.shape[1], len(record.columns)
-    if not settled.has_names and n_columns != n_before:
-        raise UserError(
-            f"{file.name} has no row of names and {n_columns} columns, where the training file has {n_before}; add "
-            "the other columns, or a row of names."
-        )
-    return source
+    if settled.has_names:
+        return source
+    n_columns = source.frame.shape[1]
+    everything = [column.name for column in record.columns]
+    if n_columns == len(everything):
+        return source
+    without_target = [column.name for column in record.columns if column.role != TARGET]
+    for names in (without_target, list(record.features)):
+        if n_columns == len(names) and record.dataset_config.get("header") is False:
+            return replace(source, frame=source.frame.set_axis(names, axis=1))
+    raise UserError(
+        f"{file.name} has no row of names and {n_columns} columns, where the training file has {len(everything)}; add "
+        "the other columns, or a row of names."
+    )
 
 
 def _make_layout(file: Path, layout: Mapping[str, Any], dataset: Mapping[str, Any]) -> FileLayout:

@@ -71,6 +71,8 @@ def test_a_file_without_names_is_learned_from_and_predicted(bakeoff: Bakeoff) ->
     # Both are read as the training file was: without a row of names, and without spaces around cells.
     assert bakeoff("predict", "latest", "bare.dat", "output=all.csv").status == 0
     assert pd.read_csv(bakeoff.folder / "all.csv")["prediction"].tolist() == ["a", "b"] * 15
+    assert bakeoff("predict", "latest", "features.dat", "output=some.csv").status == 0
+    assert pd.read_csv(bakeoff.folder / "some.csv")["prediction"].tolist() == ["b", "a"]
     with_names = bakeoff("predict", "latest", "features.dat", "header=true")
     assert "predict: the rows have no column 'column_2'" in with_names.err
     assert "header='nay' must be true or false" in bakeoff("predict", "latest", "features.dat", "header=nay").err
