@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.errors import UserError
-    from bakeoff.pipeline.model.served_model import Model
+    from bakeoff.pipeline.model.pyfunc import Model
     from bakeoff.pipeline.python.call import BakeoffWarning
     from bakeoff.pipeline.python.compare import ComparisonResult, compare
     from bakeoff.pipeline.python.inspect import Inspection, inspect
@@ -26,7 +26,7 @@ MODULES: Mapping[str, str] = {
     "BakeoffWarning": "python.call",
     "ComparisonResult": "python.compare",
     "Inspection": "python.inspect",
-    "Model": "model.served_model",
+    "Model": "model.pyfunc",
     "RunResult": "python.run",
     "SweepResult": "python.sweep",
     "UserError": "errors",

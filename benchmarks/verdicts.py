@@ -20,7 +20,7 @@ from bakeoff.pipeline.comparison.rank_tests import (
     list_pairs,
     rank_configurations,
 )
-from bakeoff.pipeline.model.drift import adjust_by_holm
+from bakeoff.pipeline.model.row_report import adjust_by_holm
 from benchmarks.simulated_tables import Evaluation, Population, Scorer, score_naive_bayes, score_neighbors
 
 ALPHA = 0.05

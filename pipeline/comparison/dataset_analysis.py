@@ -27,7 +27,7 @@ from bakeoff.pipeline.comparison.fold_tests import (
 )
 from bakeoff.pipeline.comparison.rank_tests import rank_configurations
 from bakeoff.pipeline.comparison.verdict import write_dataset_verdict
-from bakeoff.pipeline.model.drift import adjust_by_holm
+from bakeoff.pipeline.model.row_report import adjust_by_holm
 
 
 def analyze_dataset(

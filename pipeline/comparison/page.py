@@ -61,7 +61,7 @@ def write_picture_files(comparison: Comparison) -> dict[str, str]:
     dict of str to str
         File name -> content; without pictures that lack numbers.
     """
-    from bakeoff.pipeline.figures.svg import fix_colours
+    from bakeoff.pipeline.figures.panels import fix_colours
 
     pictures = _draw_svg(comparison, comparison.results[0], 0)
     return {f"{name}.svg": fix_colours(svg) for name, (svg, _) in pictures.items()}
@@ -69,7 +69,7 @@ def write_picture_files(comparison: Comparison) -> dict[str, str]:
 
 def _draw_svg(comparison: Comparison, result: MetricResult, number: int) -> dict[str, tuple[str, str]]:
     """Return the pictures for a metric as SVG elements with captions, under names that no other metric has in them."""
-    from bakeoff.pipeline.figures.svg import render_svg
+    from bakeoff.pipeline.figures.panels import render_svg
 
     drawn = {name: picture for name, draw in DRAWINGS.items() if (picture := draw(comparison, result))}
     return {

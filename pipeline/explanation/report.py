@@ -7,9 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from bakeoff.pipeline.explanation.explain_model import Explanation
-from bakeoff.pipeline.explanation.importances import Importances
-from bakeoff.pipeline.explanation.learner_parts import LearnerParts
+from bakeoff.pipeline.explanation.effects import Importances
+from bakeoff.pipeline.explanation.explain_model import Explanation, LearnerParts
 from bakeoff.pipeline.tables.markup import render_template
 from bakeoff.pipeline.tables.table import TEXT, Cell, Row, Table, make_table
 from bakeoff.pipeline.tables.terminal import print_table
@@ -133,8 +132,8 @@ def _describe_parts(parts: LearnerParts) -> list[Section]:
 
 def _draw_importances(importances: Importances | None) -> str:
     """Return the picture of the importances; empty if there are none."""
-    from bakeoff.pipeline.figures.explanation import draw_importances
-    from bakeoff.pipeline.figures.svg import render_svg
+    from bakeoff.pipeline.figures.importances import draw_importances
+    from bakeoff.pipeline.figures.panels import render_svg
 
     if importances is None:
         return ""
@@ -146,8 +145,8 @@ def _draw_importances(importances: Importances | None) -> str:
 
 def _draw_dependences(explanation: Explanation) -> str:
     """Return the picture of the partial dependence on all columns; empty if there are none."""
-    from bakeoff.pipeline.figures.explanation import Curve, draw_dependences
-    from bakeoff.pipeline.figures.svg import render_svg
+    from bakeoff.pipeline.figures.importances import Curve, draw_dependences
+    from bakeoff.pipeline.figures.panels import render_svg
 
     curves = []
     for each in explanation.dependences:

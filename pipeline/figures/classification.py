@@ -21,7 +21,6 @@ from sklearn.metrics import (
 )
 
 from bakeoff.pipeline.experiment import Experiment, FoldResult
-from bakeoff.pipeline.figures.finished_run import FinishedRun
 from bakeoff.pipeline.figures.panels import (
     CLASS_COLOURS,
     MUTED_COLOUR,
@@ -33,7 +32,7 @@ from bakeoff.pipeline.figures.panels import (
     label_axes,
     make_panels,
 )
-from bakeoff.pipeline.figures.run_figure import RunFigure
+from bakeoff.pipeline.figures.run_figure import FinishedRun, RunFigure
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.text.numbers import format_mean, format_score
 from bakeoff.pipeline.text.words import cut_text

@@ -16,7 +16,6 @@ from sklearn.inspection import DecisionBoundaryDisplay
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.experiment import Experiment
-from bakeoff.pipeline.figures.finished_run import FinishedRun, Parameters, check_variants
 from bakeoff.pipeline.figures.panels import (
     CLASS_COLOURS,
     CLASS_MARKERS,
@@ -28,7 +27,7 @@ from bakeoff.pipeline.figures.panels import (
     label_axes,
     make_panels,
 )
-from bakeoff.pipeline.figures.run_figure import RunFigure
+from bakeoff.pipeline.figures.run_figure import FinishedRun, Parameters, RunFigure, check_variants
 from bakeoff.pipeline.stages.scoring import get_classes, predict_values
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.text.numbers import format_score

@@ -13,9 +13,8 @@ from matplotlib.ticker import AutoLocator
 from sklearn.metrics import PredictionErrorDisplay
 
 from bakeoff.pipeline.experiment import Experiment
-from bakeoff.pipeline.figures.finished_run import FinishedRun, Parameters, check_variants
 from bakeoff.pipeline.figures.panels import CLASS_COLOURS, MUTED_COLOUR, add_title, make_panels
-from bakeoff.pipeline.figures.run_figure import RunFigure
+from bakeoff.pipeline.figures.run_figure import FinishedRun, Parameters, RunFigure, check_variants
 from bakeoff.pipeline.stages.scoring import predict_values
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.text.numbers import format_score

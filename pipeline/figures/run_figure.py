@@ -1,22 +1,248 @@
-"""The base classes of all figures."""
+"""The base classes of all figures of a run, and the data that they are drawn from.
+
+These are a finished run, and variants of its model with other parameters.
+"""
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import Pipeline
 
-from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
-from bakeoff.pipeline.figures.finished_run import FinishedRun, Parameters
+from bakeoff.pipeline.checks.learner import check_parameters, check_row_bounds
+from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, prepare_rows, score_headline
 from bakeoff.pipeline.figures.panels import in_style
-from bakeoff.pipeline.stages.splitting import Splits
+from bakeoff.pipeline.stages.pruning import NoPruning
+from bakeoff.pipeline.stages.splitting import Split, Splits
+from bakeoff.pipeline.stages.tuning import NoTuning, fit_candidates, preprocess_tables
 from bakeoff.pipeline.tables.table_formats import write_csv
+from bakeoff.pipeline.text.words import count_nouns
+
+Parameters = Mapping[str, Any]
+"""A variant of the run's pipeline, as parameters of its ``set_params``: ``{learner__max_depth: 2}``."""
+
+
+def check_variants(experiment: Experiment, splits: Splits, variants: Iterable[Parameters]) -> None:
+    """Check before a run that its pipeline can be fitted with other parameters.
+
+    Raises
+    ------
+    UserError
+        The pipeline does not have a parameter, the learner does not accept a value, or there are fewer training rows
+        than neighbours.
+    """
+    preprocessing = experiment.preprocessing or "passthrough"
+    pipeline = Pipeline([("preprocessing", preprocessing), ("learner", experiment.learner)])
+    known = pipeline.get_params()
+    for parameters in variants:
+        for name in parameters:
+            if name not in known and "learner" not in parameters:
+                raise UserError(
+                    f"figures: {name} is not a parameter of the run's pipeline. {did_you_mean(name, known)}"
+                )
+        learner = make_variant(pipeline, parameters)[-1]
+        variant = replace(experiment, learner=learner, tuning=NoTuning())
+        try:
+            check_parameters(learner, "learner")
+            check_row_bounds(variant, splits)
+        except UserError as error:
+            raise UserError(f"figures: {error}") from None
+    # The headline has to be one that can be computed for variants, which are not calibrated.
+    needs = experiment.headline_metric.needs
+    if needs and not any(hasattr(experiment.learner, method) for method in needs):
+        raise UserError(
+            f"figures: {experiment.headline}, the first of evaluation.metrics, needs calibrated probabilities, and the "
+            "variants of a figure are not calibrated; put another metric first, or remove the figure."
+        )
+
+
+def describe_variants(experiment: Experiment) -> str:
+    """Return what the variants of a run lack, to follow a note; empty if they are fitted as the run's model is."""
+    lacking = []
+    if not isinstance(experiment.pruning, NoPruning):
+        lacking.append("trees not pruned")
+    if experiment.calibration.is_on:
+        lacking.append("not calibrated")
+    if experiment.threshold.is_on:
+        lacking.append("threshold of the learner")
+    return "".join(f", {words}" for words in lacking)
+
+
+def make_variant(pipeline: Pipeline, parameters: Parameters) -> Pipeline:
+    """Return an unfitted copy of a pipeline with other parameters; ``preprocessing`` may be None."""
+    given = dict(parameters)
+    if "preprocessing" in given and given["preprocessing"] is None:
+        given["preprocessing"] = "passthrough"
+    changed = clone(pipeline).set_params(**given)
+    # A learner among the parameters belongs to the figure: only a copy of it may be fitted.
+    variant: Pipeline = clone(changed)
+    return variant
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """A run whose scores are known, so that its test rows may be shown.
+
+    Attributes
+    ----------
+    experiment : Experiment
+    folds : sequence of FoldResult
+    model : FittedModel
+        The run's own.
+    """
+
+    experiment: Experiment
+    folds: Sequence[FoldResult]
+    model: FittedModel
+
+    @property
+    def split(self) -> Split:
+        """The rows that the run's own model was fitted and pruned on; the test part is empty if it saw all rows."""
+        return self.model.split
+
+    def select_rows(self, rows: np.ndarray, columns: Sequence[str] = ()) -> tuple[pd.DataFrame, np.ndarray]:
+        """Return the table and the target of some rows.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Positions of rows, such as ``split.train``.
+        columns : sequence of str
+            All columns if there is none.
+        """
+        X = self.experiment.dataset.X.iloc[rows]
+        y = self.experiment.dataset.y[rows]
+        if columns:
+            X = X[list(columns)]
+        return X, y
+
+    @property
+    def learner_name(self) -> str:
+        """The name of the learner's class."""
+        return type(self.experiment.learner).__name__
+
+    @property
+    def title(self) -> str:
+        """The learner and the dataset."""
+        return f"{self.learner_name} on {self.experiment.dataset.name}"
+
+    @property
+    def truth(self) -> np.ndarray:
+        """The true targets of the test rows of all folds, one fold after another: (m,)."""
+        return np.concatenate([fold.predictions.truth for fold in self.folds])
+
+    @property
+    def predicted(self) -> np.ndarray:
+        """The predictions for these rows: (m,)."""
+        return np.concatenate([fold.predictions.predicted for fold in self.folds])
+
+    def describe_test_rows(self) -> str:
+        """Return the number of test rows as a note; where folds are repeated, a row is predicted in every repeat."""
+        rows = np.concatenate([fold.split.test for fold in self.folds])
+        n_rows = len(np.unique(rows))
+        repeats = f", {len(rows) / n_rows:.3g} times each" if len(rows) > n_rows else ""
+        return f"{count_nouns(n_rows, 'test row')}{repeats}"
+
+    def describe_folds(self) -> str:
+        """Return a note on the meaning of bands over the folds."""
+        n_folds = len(self.folds)
+        return f"mean ± standard deviation over {n_folds} folds" if n_folds > 1 else "one split"
+
+    def name_variants(self, variants: Mapping[str, Parameters]) -> Mapping[str, Parameters]:
+        """Return the variants to draw: without any, the run's own parameters under the name of the learner."""
+        return variants or {self.learner_name: {}}
+
+    def fit_variant(self, parameters: Parameters, rows: np.ndarray, columns: Sequence[str] = ()) -> Pipeline:
+        """Fit the pipeline of the run's model with other parameters; `rows` and `columns` as in `select_rows`."""
+        return self._fit(self.model.pipeline, parameters, rows, columns)[0]
+
+    def get_variant(self, parameters: Parameters, columns: Sequence[str] = ()) -> Any:
+        """Return what predicts with other parameters, in the units of the target: without any, the run's model."""
+        if not parameters and not columns:
+            return self.model.predictor
+        return self._fit(self.model.pipeline, parameters, self.split.train, columns)[1]
+
+    def _fit(
+        self, base: Pipeline, parameters: Parameters, rows: np.ndarray, columns: Sequence[str] = ()
+    ) -> tuple[Pipeline, Any]:
+        """Return a variant, and what predicts in the units of the target; neither is pruned, calibrated or divided."""
+        pipeline = make_variant(base, parameters)
+        X, y = self.select_rows(rows, columns)
+        with warnings.catch_warnings():
+            # The run itself has reported that its learner did not converge.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            prepared = pipeline[:-1].fit_transform(X, y)
+            given = prepare_rows(self.experiment, prepared, y, self.select_weights(rows))
+            weighting = {} if given.weights is None else {"sample_weight": given.weights}
+            pipeline[-1].fit(given.X, given.y, **weighting)
+        return pipeline, given.complete(pipeline)
+
+    def select_weights(self, rows: np.ndarray) -> np.ndarray | None:
+        """Return the weights of some rows; None if all rows count alike."""
+        weights = self.experiment.dataset.weights
+        return None if weights is None else weights[rows]
+
+    def score_rows(self, model: Any, rows: np.ndarray) -> float:
+        """Return the headline score of a fitted model on some rows of the dataset."""
+        return score_headline(self.experiment, model, *self.select_rows(rows), self.select_weights(rows))
+
+    def score_variant(self, parameters: Parameters) -> tuple[float, float]:
+        """Return the headline score on training and on test rows, each a mean over the folds.
+
+        Where the run was tuned, each fold keeps what its own inner folds chose: the parameters of the run's model were
+        chosen on rows that the fold tests.
+        """
+        names = [f"{part}_{self.experiment.headline}" for part in ("train", "test")]
+        scores = [[fold.scores[name] for name in names] for fold in self.folds if not parameters]
+        for fold in self.folds if parameters else ():
+            _, predictor = self._fit(fold.model.pipeline, parameters, fold.split.train)
+            scores.append([self.score_rows(predictor, rows) for rows in (fold.split.train, fold.split.test)])
+        training, test = np.mean(scores, axis=0)
+        return float(training), float(test)
+
+    def compute_validation_curve(self, parameter: str, values: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the headline score for each of v values of a learner's parameter, in each fold.
+
+        If the learner is a `PathEstimator` along this parameter, one fit in each fold serves all values. Where the run
+        was tuned, the other parameters are those that each fold chose without its test rows. Trees are not pruned.
+
+        Returns
+        -------
+        training, test : ndarray of shape (v, folds)
+        """
+        grid = {parameter: list(values)}
+        training = np.empty((len(values), len(self.folds)))  # (v, folds)
+        test = np.empty((len(values), len(self.folds)))  # (v, folds)
+        for number, fold in enumerate(self.folds):
+            pipeline = fold.model.pipeline
+            X_train, y_train = self.select_rows(fold.split.train)
+            X_test, y_test = self.select_rows(fold.split.test)
+            # Training rows are scored as new rows are: transformed by the fitted steps, which may differ from the
+            # result of fitting and transforming together.
+            X, seen, unseen = preprocess_tables(pipeline, X_train, y_train, X_train, X_test)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                train_weights = self.select_weights(fold.split.train)
+                test_weights = self.select_weights(fold.split.test)
+                given = prepare_rows(self.experiment, X, y_train, train_weights)
+                fits = fit_candidates(pipeline[-1], [grid], given.X, given.y, weights=given.weights)
+                for position, learner, _ in fits:
+                    model = given.complete(learner)
+                    training[position, number] = score_headline(self.experiment, model, seen, y_train, train_weights)
+                    test[position, number] = score_headline(self.experiment, model, unseen, y_test, test_weights)
+        return training, test
+
 
 DOTS_PER_INCH = 110
 

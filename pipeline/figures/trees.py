@@ -18,7 +18,6 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from bakeoff.pipeline.experiment import Experiment
-from bakeoff.pipeline.figures.finished_run import FinishedRun, Parameters, check_variants
 from bakeoff.pipeline.figures.panels import (
     BAR_INCHES,
     CLASS_COLOURS,
@@ -31,7 +30,7 @@ from bakeoff.pipeline.figures.panels import (
     make_panels,
 )
 from bakeoff.pipeline.figures.planes import check_colours
-from bakeoff.pipeline.figures.run_figure import RunFigure
+from bakeoff.pipeline.figures.run_figure import FinishedRun, Parameters, RunFigure, check_variants
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import find_best_candidate, fit_candidates
 from bakeoff.pipeline.text.numbers import format_score

@@ -1,20 +1,159 @@
-"""The loader of MLflow's generic Python function, which needs the folder of a model and no store."""
+"""A model in use: a fitted estimator with the record of its training, and its predictions as a table.
+
+MLflow's generic Python function loads one from the folder of a model, without a store. Stored models name this module
+as their loader.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
+import numpy as np
 import pandas as pd
 import yaml
+from sklearn.base import is_classifier
 
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.model.estimator_file import read_estimator
-from bakeoff.pipeline.model.training_record import TRAINING_FILE, parse_record
+from bakeoff.pipeline.model.further_rows import convert_rows
+from bakeoff.pipeline.model.row_report import compare_rows
+from bakeoff.pipeline.model.training_record import TRAINING_FILE, TrainingRecord, parse_record
+from bakeoff.pipeline.stages.scoring import get_classes, predict_probabilities, predict_values
+from bakeoff.pipeline.text.numbers import format_score
 
-if TYPE_CHECKING:
-    from bakeoff.pipeline.model.served_model import Model
+PREDICTION = "prediction"
+PROBABILITY_PREFIX = "probability_"
+
+
+def predict_table(estimator: Any, X: pd.DataFrame) -> pd.DataFrame:
+    """Predict for each row of a table.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted.
+    X : DataFrame of shape (m, d)
+        Of `convert_rows`.
+
+    Returns
+    -------
+    DataFrame of shape (m, 1 or 1 + c)
+        ``prediction``, and ``probability_<class>`` if the estimator has probabilities.
+
+    Raises
+    ------
+    UserError
+        The learner does not accept a value, or gives what is no prediction, such as a label that is no class.
+    """
+    try:
+        table = pd.DataFrame({PREDICTION: _predict(estimator, X)})
+        if hasattr(estimator, "predict_proba"):
+            probabilities = predict_probabilities(estimator, X)  # (m, c)
+            for label, column in zip(estimator.classes_, probabilities.T, strict=True):
+                table[f"{PROBABILITY_PREFIX}{label}"] = column
+    except ValueError as error:
+        raise UserError(str(error)) from error
+    return table
+
+
+def _predict(estimator: Any, X: pd.DataFrame) -> np.ndarray:
+    """Return the predictions for X (m, d), shape (m,), checked against the classes, if the estimator has any."""
+    if hasattr(estimator, "classes_"):
+        return predict_values(estimator, X, get_classes(estimator))
+    if is_classifier(estimator):
+        return np.asarray(estimator.predict(X))
+    return predict_values(estimator, X, classes=None)
+
+
+def list_outputs(estimator: Any) -> list[str]:
+    """Return the names of the columns of `predict_table`."""
+    if not hasattr(estimator, "predict_proba"):
+        return [PREDICTION]
+    return [PREDICTION, *(f"{PROBABILITY_PREFIX}{label}" for label in estimator.classes_)]
+
+
+SHOWN_ID_LETTERS = 8
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Model:
+    """A model that predicts for further rows.
+
+    Attributes
+    ----------
+    estimator : estimator
+        The fitted pipeline of preprocessing and learner, as scikit-learn knows it; it needs the columns of `record`
+        in their types.
+    record : TrainingRecord
+        The rows that it was fitted on.
+    name : str
+        Where it was found, such as ``version 3 of titanic``; empty for a model that is not stored.
+    notes : tuple of str
+        A sentence each, about what differs from the environment in which it was fitted.
+    """
+
+    estimator: Any
+    record: TrainingRecord
+    name: str = ""
+    notes: tuple[str, ...] = ()
+
+    def predict(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Predict for each row.
+
+        Parameters
+        ----------
+        rows : DataFrame of shape (m, at least d)
+            With the columns that the model requires, in any order: text as a file spells it, or numbers, Booleans,
+            dates and categories. Further columns are ignored.
+
+        Returns
+        -------
+        DataFrame of shape (m, 1 or 1 + c)
+            ``prediction``, and ``probability_<class>`` if the model has probabilities, with the index of the rows.
+
+        Raises
+        ------
+        UserError
+            A column is missing, or holds a cell of another kind than in training.
+        """
+        converted = convert_rows(self.record, rows)
+        return predict_table(self.estimator, converted.frame).set_axis(rows.index, axis=0)
+
+    def check_rows(self, rows: pd.DataFrame) -> tuple[str, ...]:
+        """Return sentences on the content of each column that was absent in training.
+
+        Parameters
+        ----------
+        rows : DataFrame of shape (m, at least d)
+            As for `predict`.
+
+        Raises
+        ------
+        UserError
+            As for `predict`.
+        """
+        return tuple(found.sentence for found in compare_rows(self.record, convert_rows(self.record, rows)))
+
+    def describe(self) -> str:
+        """Return a line: which model this is, the rows that it was fitted on, and the score of its run."""
+        record = self.record
+        run = f"run {record.run_id[:SHOWN_ID_LETTERS]}" if record.run_id else "a run that was not stored"
+        origin = f"{self.name} ({run})" if self.name else run
+        parts = [f"{origin}, {record.run_name or record.dataset}: {record.describe_rows()}"]
+        if record.headline:
+            # A model fitted on all rows has no score.
+            where = "" if record.n_test else " in the run"
+            parts.append(f"{record.headline.replace('_', ' ')} {format_score(record.scores[record.headline])}{where}")
+        return "; ".join(parts)
+
+    def __repr__(self) -> str:
+        """Return the description between angle brackets."""
+        return f"<Model of {self.describe()}>"
+
 
 LOADER_MODULE = "bakeoff.pipeline.model.pyfunc"
 MLMODEL_FILE = "MLmodel"
@@ -49,8 +188,6 @@ class PythonFunction:
 
 def _load_pyfunc(path: str) -> PythonFunction:
     """Load the model in a folder; MLflow calls this by its name."""
-    from bakeoff.pipeline.model.served_model import Model  # a run names this module and loads no model
-
     folder = Path(path)
     flavors = yaml.safe_load((folder / MLMODEL_FILE).read_text(encoding="utf-8"))["flavors"]
     types = flavors["sklearn"].get("skops_trusted_types") or []

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.config.trust import read_trust
-from bakeoff.pipeline.model.served_model import Model
+from bakeoff.pipeline.model.pyfunc import Model
 from bakeoff.pipeline.python.call import own_process_state, warn_of
 from bakeoff.pipeline.serving.request import ShipRequest
 from bakeoff.pipeline.serving.ship import ship_run

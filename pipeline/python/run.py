@@ -19,7 +19,7 @@ from bakeoff.pipeline.card.report import (
 )
 from bakeoff.pipeline.experiment import Experiment, FoldResult
 from bakeoff.pipeline.identity.config_hash import describe_unidentified
-from bakeoff.pipeline.model.served_model import Model
+from bakeoff.pipeline.model.pyfunc import Model
 from bakeoff.pipeline.model.training_record import make_training_record
 from bakeoff.pipeline.python.call import find_source, own_process_state, read_words, show_html, warn_of, write_command
 from bakeoff.pipeline.python.data import describe_data

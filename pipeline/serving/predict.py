@@ -10,7 +10,7 @@ import pandas as pd
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.model.further_rows import hiding_groups, read_rows
-from bakeoff.pipeline.model.served_model import Model, list_outputs
+from bakeoff.pipeline.model.pyfunc import Model, list_outputs
 from bakeoff.pipeline.serving.answer import answer_rows
 from bakeoff.pipeline.serving.request import PredictRequest
 from bakeoff.pipeline.stages.dataset import require_file

@@ -9,10 +9,8 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.model.served_model import Model
-from bakeoff.pipeline.serving.answer import answer_rows, format_answer, format_notes
-from bakeoff.pipeline.serving.request import ServeRequest
-from bakeoff.pipeline.serving.request_rows import (
+from bakeoff.pipeline.model.pyfunc import Model
+from bakeoff.pipeline.serving.answer import (
     BAD_REQUEST,
     CSV_TYPE,
     JSON_TYPE,
@@ -20,8 +18,12 @@ from bakeoff.pipeline.serving.request_rows import (
     UNPROCESSABLE,
     UNSUPPORTED_TYPE,
     RequestError,
+    answer_rows,
+    format_answer,
+    format_notes,
     read_request,
 )
+from bakeoff.pipeline.serving.request import ServeRequest
 from bakeoff.pipeline.tables.table_formats import format_json
 from bakeoff.pipeline.tracking.loading import load_model
 

@@ -10,9 +10,13 @@ from typing import Any
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.model.allowed_types import UntrustedType
-from bakeoff.pipeline.model.estimator_file import MODEL_FILE_NAME, UnreadableEstimator, read_reviewed_estimator
-from bakeoff.pipeline.model.own_code import MissingCode
-from bakeoff.pipeline.model.served_model import Model
+from bakeoff.pipeline.model.estimator_file import (
+    MODEL_FILE_NAME,
+    MissingCode,
+    UnreadableEstimator,
+    read_reviewed_estimator,
+)
+from bakeoff.pipeline.model.pyfunc import Model
 from bakeoff.pipeline.model.training_record import TRAINING_FILE, TrainingRecord, UnreadableRecord, parse_record
 from bakeoff.pipeline.tracking import provenance
 from bakeoff.pipeline.tracking.find_run import find_run_id

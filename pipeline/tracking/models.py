@@ -15,10 +15,8 @@ import yaml
 
 from bakeoff.pipeline.errors import StoreError, UserError
 from bakeoff.pipeline.model.allowed_types import UntrustedType, list_own_packages, trusted_types
-from bakeoff.pipeline.model.estimator_file import MODEL_FILE_NAME
-from bakeoff.pipeline.model.own_code import CODE_FOLDER, write_own_code
-from bakeoff.pipeline.model.pyfunc import LOADER_MODULE, MLMODEL_FILE
-from bakeoff.pipeline.model.served_model import PREDICTION, list_outputs
+from bakeoff.pipeline.model.estimator_file import CODE_FOLDER, MODEL_FILE_NAME, write_own_code
+from bakeoff.pipeline.model.pyfunc import LOADER_MODULE, MLMODEL_FILE, PREDICTION, list_outputs
 from bakeoff.pipeline.model.training_record import TRAINING_FILE, TrainingRecord, format_record
 from bakeoff.pipeline.tracking.provenance import pin_versions
 from bakeoff.pipeline.tracking.registry import ModelName, RegisteredVersion, register_version

@@ -19,7 +19,7 @@ from command import Bakeoff, command_in
 from serving import Reply, ask, serving, started, wait_for_answer
 from warm_process import OUTPUT, Start
 
-from bakeoff.pipeline.model.served_model import Model, predict_table
+from bakeoff.pipeline.model.pyfunc import Model, predict_table
 from bakeoff.pipeline.serving import answer as answers
 from bakeoff.pipeline.serving import server as app
 from bakeoff.pipeline.tables.table_formats import format_json, make_records

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bakeoff.pipeline.model.column_profile import count_in_bins, profile_column
+from bakeoff.pipeline.model.training_record import count_in_bins, profile_column
 
 RANDOM = np.random.default_rng(0)
 COLUMNS = {

@@ -26,7 +26,7 @@ from bakeoff.pipeline.comparison.rank_tests import (
     list_pairs,
     rank_configurations,
 )
-from bakeoff.pipeline.model.drift import adjust_by_holm
+from bakeoff.pipeline.model.row_report import adjust_by_holm
 
 C45, M, CF, M_CF = range(4)
 

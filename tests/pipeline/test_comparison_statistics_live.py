@@ -21,7 +21,7 @@ from bakeoff.pipeline.comparison.rank_tests import (
     compute_wilcoxon_p,
     list_pairs,
 )
-from bakeoff.pipeline.model.drift import adjust_by_holm
+from bakeoff.pipeline.model.row_report import adjust_by_holm
 
 TESTER = Path(__file__).parents[1] / "support" / "PairedTester.java"
 PATIENCE_SECONDS = 60

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from bakeoff.pipeline.model.column_profile import count_in_bins, profile_column
-from bakeoff.pipeline.model.drift import (
+from bakeoff.pipeline.model.row_report import (
     ALPHA,
     MIN_EXPECTED_CELLS,
     MODERATE_INDEX,
@@ -25,6 +24,7 @@ from bakeoff.pipeline.model.drift import (
     merge_rare_bins,
     name_shift,
 )
+from bakeoff.pipeline.model.training_record import count_in_bins, profile_column
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 COUNTS = st.lists(st.tuples(st.integers(0, 200), st.integers(0, 200)), min_size=2, max_size=12)

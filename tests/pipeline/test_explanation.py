@@ -22,17 +22,26 @@ from sklearn.tree import DecisionTreeClassifier
 from bakeoff import learners
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, evaluate_splits, fit_final_model, score_headline
-from bakeoff.pipeline.explanation.dependence import choose_points, compute_dependence
-from bakeoff.pipeline.explanation.explain_model import Explanation, Subject, explain_model, require_columns
-from bakeoff.pipeline.explanation.importances import (
-    MAX_ROWS,
+from bakeoff.pipeline.explanation.effects import (
+    DECISION,
+    MAX_SCORED_ROWS,
+    PREDICTION,
+    PROBABILITY,
     Importances,
     ScoredPart,
+    choose_points,
+    compute_dependence,
+    find_outputs,
     list_scored_parts,
     measure_importances,
 )
-from bakeoff.pipeline.explanation.learner_parts import describe_learner
-from bakeoff.pipeline.explanation.outputs import DECISION, PREDICTION, PROBABILITY, find_outputs
+from bakeoff.pipeline.explanation.explain_model import (
+    Explanation,
+    Subject,
+    describe_learner,
+    explain_model,
+    require_columns,
+)
 from bakeoff.pipeline.model.training_record import make_training_record
 from bakeoff.pipeline.stages.calibration import Calibration
 from bakeoff.pipeline.stages.dataset import load_bundled, load_lecture_table
@@ -124,7 +133,7 @@ def test_of_many_rows_some_are_drawn() -> None:
         return score_accuracy(model, rows, y, weights)
 
     found = measure_importances([ScoredPart(model, X, y)], score, "accuracy", True, seed=0)
-    assert sizes == {MAX_ROWS}
+    assert sizes == {MAX_SCORED_ROWS}
     assert found.columns["mean"]["x"] == pytest.approx(0.5, abs=0.05)
 
 

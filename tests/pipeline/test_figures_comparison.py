@@ -22,8 +22,7 @@ from bakeoff.pipeline.figures.comparison import (
     draw_pareto,
     draw_posteriors,
 )
-from bakeoff.pipeline.figures.panels import CLASS_COLOURS
-from bakeoff.pipeline.figures.svg import render_svg
+from bakeoff.pipeline.figures.panels import CLASS_COLOURS, render_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 DEMSAR_NAMES = ["C4.5", "C4.5+m", "C4.5+cf", "C4.5+m+cf"]

@@ -15,7 +15,7 @@ from sklearn.metrics import root_mean_squared_error
 from bakeoff.learners import SVC, DecisionTreeRegressor, KNeighborsRegressor
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.figures import Importances, Reliability, RocCurves, Trees, ValidationCurve
-from bakeoff.pipeline.figures.finished_run import check_variants, describe_variants
+from bakeoff.pipeline.figures.run_figure import check_variants, describe_variants
 from bakeoff.pipeline.stages.balance import ClassWeights
 from bakeoff.pipeline.stages.calibration import Calibration
 from bakeoff.pipeline.stages.dataset import load_bundled

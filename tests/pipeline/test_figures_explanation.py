@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bakeoff.pipeline.figures.explanation import Curve, draw_dependences, draw_importances
-from bakeoff.pipeline.figures.svg import fix_colours, render_svg
+from bakeoff.pipeline.figures.importances import Curve, draw_dependences, draw_importances
+from bakeoff.pipeline.figures.panels import fix_colours, render_svg
 
 AGES = Curve("age", ["1", "2", "5", "missing"], [1.0, 2.0, 5.0, None], [3, 40, 5, 10], np.arange(8.0).reshape(4, 2))
 SEXES = Curve("sex", ["m", "f"], [None, None], [30, 28], np.array([[0.5, 7.0], [1.0, 2.0]]))

@@ -25,8 +25,8 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment.experiment import derive_seed
 from bakeoff.pipeline.figures.classification import ThresholdCurves, rank_folds
 from bakeoff.pipeline.figures.curves import order_rows
-from bakeoff.pipeline.figures.finished_run import FinishedRun
 from bakeoff.pipeline.figures.panels import make_panels
+from bakeoff.pipeline.figures.run_figure import FinishedRun
 from bakeoff.pipeline.stages.dataset import load_bundled, load_lecture_table, make_points
 from bakeoff.pipeline.stages.pruning import Pruning
 from bakeoff.pipeline.stages.splitting import Holdout, KFold, LeaveOneOut, TimeSeries

@@ -20,9 +20,8 @@ from sklearn.dummy import DummyClassifier
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import fit_model
-from bakeoff.pipeline.model.estimator_file import MODEL_FILE_NAME
-from bakeoff.pipeline.model.own_code import CODE_FOLDER, list_own_code
-from bakeoff.pipeline.model.served_model import Model
+from bakeoff.pipeline.model.estimator_file import CODE_FOLDER, MODEL_FILE_NAME, list_own_code
+from bakeoff.pipeline.model.pyfunc import Model
 from bakeoff.pipeline.model.training_record import TRAINING_FILE, make_training_record
 from bakeoff.pipeline.stages.dataset import load_bundled
 from bakeoff.pipeline.tracking import provenance

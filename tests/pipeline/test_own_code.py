@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bakeoff.pipeline.model.own_code import CODE_FOLDER, MissingCode, compare_code
+from bakeoff.pipeline.model.estimator_file import CODE_FOLDER, MissingCode, compare_code
 
 
 @pytest.fixture

@@ -10,10 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bakeoff.pipeline.model.column_profile import profile_column
 from bakeoff.pipeline.model.further_rows import convert_rows
 from bakeoff.pipeline.model.row_report import Difference, collect_data, compare_rows, describe_unknown_columns
-from bakeoff.pipeline.model.training_record import TrainingRecord
+from bakeoff.pipeline.model.training_record import TrainingRecord, profile_column
 from bakeoff.pipeline.stages.dataset import ColumnRules, convert_columns
 from bakeoff.pipeline.stages.preprocessing import list_kinds
 from bakeoff.pipeline.tables.table_formats import format_json

@@ -14,8 +14,8 @@ from wayward import WaywardClassifier, WaywardDecision, WaywardRegressor
 
 from bakeoff.pipeline.errors import InvalidPredictions, UserError
 from bakeoff.pipeline.experiment import evaluate_split
-from bakeoff.pipeline.explanation.outputs import find_outputs
-from bakeoff.pipeline.model.served_model import predict_table
+from bakeoff.pipeline.explanation.effects import find_outputs
+from bakeoff.pipeline.model.pyfunc import predict_table
 from bakeoff.pipeline.stages.calibration import Calibration
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.scoring import CLASSIFICATION, Predictions, compute_scores, count_confusions, locate_labels

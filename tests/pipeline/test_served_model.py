@@ -15,8 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from bakeoff.learners import DecisionTreeClassifier
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import fit_model
-from bakeoff.pipeline.model.pyfunc import PythonFunction
-from bakeoff.pipeline.model.served_model import Model
+from bakeoff.pipeline.model.pyfunc import Model, PythonFunction
 from bakeoff.pipeline.model.training_record import make_training_record
 from bakeoff.pipeline.stages.dataset import Dataset, load_bundled, load_frame
 from bakeoff.pipeline.stages.splitting import Holdout

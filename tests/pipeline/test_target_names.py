@@ -39,7 +39,7 @@ OURS_AND_PRIVATE = [
     "bakeoff.pipeline.launcher.slurm.LocalLauncher",
     "bakeoff.pipeline.tracking.provenance._git", "bakeoff.pipeline.cli.main.main", "bakeoff.run", "bakeoff.load",
     "bakeoff.pipeline.tracking.provenance.subprocess.run", "bakeoff.pipeline.x.subprocess.Popen",
-    "bakeoff.pipeline.config.build.import_module", "bakeoff.pipeline.model.own_code.write_own_code",
+    "bakeoff.pipeline.config.build.import_module", "bakeoff.pipeline.model.estimator_file.write_own_code",
     "bakeoff.learners.SVC.__init__", "bakeoff.learners.definitions.knn.predict", "bakeoff.learners.base.estimator.np",
     "bakeoff.pipeline.stages.dataset.read_file", "bakeoff.pipeline.sweep.compose.pickle.loads",
     "sklearn.utils._testing.assert_run_python_script_without_output", "sklearn.datasets.fetch_file",

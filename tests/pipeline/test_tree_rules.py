@@ -28,9 +28,8 @@ from sklearn.tree import DecisionTreeRegressor as SklearnRegressor
 
 from bakeoff import learners
 from bakeoff.pipeline.config.options import CONF
-from bakeoff.pipeline.explanation.features import trace_features
-from bakeoff.pipeline.explanation.learner_parts import describe_learner
-from bakeoff.pipeline.explanation.rules import Rule
+from bakeoff.pipeline.explanation.explain_model import describe_learner
+from bakeoff.pipeline.explanation.rules import Rule, trace_features
 from bakeoff.pipeline.stages.preprocessing import (
     AsIntervals,
     AsNominal,

@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from bakeoff.pipeline.experiment import Experiment, evaluate_splits, fit_final_model
-from bakeoff.pipeline.figures.finished_run import FinishedRun
+from bakeoff.pipeline.figures.run_figure import FinishedRun
 
 
 def finish(experiment: Experiment) -> FinishedRun:

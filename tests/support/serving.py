@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from bakeoff.pipeline.model.served_model import Model
+from bakeoff.pipeline.model.pyfunc import Model
 from bakeoff.pipeline.serving.server import make_server, name_address, open_socket
 
 START_SECONDS = 120

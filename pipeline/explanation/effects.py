@@ -1,0 +1,389 @@
+"""The effect of each column on the output and the score of a model.
+
+The output is a probability for each class, a decision value, the predicted class, or a number. The importance of a
+column is what the score on test rows loses if its cells are permuted. Partial dependence is the mean output over some
+rows, if all of them had the same value in the column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, final
+
+import numpy as np
+import pandas as pd
+
+from bakeoff.pipeline.experiment import Experiment, FoldResult
+from bakeoff.pipeline.stages.preprocessing.join_steps import NOMINAL, NUMERIC, ORDERED, find_kind
+from bakeoff.pipeline.stages.scoring import (
+    compute_decision,
+    get_classes,
+    locate_labels,
+    predict_probabilities,
+    predict_values,
+)
+from bakeoff.pipeline.text.numbers import format_number
+
+PROBABILITY = "predict_proba"
+DECISION = "decision_function"
+PREDICTION = "predict"
+WORDS = {PROBABILITY: "probability of", DECISION: "decision value of", PREDICTION: "share of rows predicted as"}
+
+
+@final
+@dataclass(frozen=True)
+class ModelOutputs:
+    """k numbers that a model gives for each row.
+
+    Attributes
+    ----------
+    model : estimator
+        Fitted; it takes the columns of the dataset.
+    method : {"predict_proba", "decision_function", "predict"}
+        What the numbers come from; for classes, ``predict`` gives 1 for the predicted class and 0 for others.
+    names : tuple of k str
+        The classes, of two of them the positive one alone; for regression the target.
+    codes : tuple of k int
+        The positions of these classes among those of the model; empty for regression.
+    """
+
+    model: Any
+    method: str
+    names: tuple[str, ...]
+    codes: tuple[int, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """The numbers in words, such as ``probability of each class``."""
+        what = "each class" if len(self.names) > 1 else self.names[0]
+        return f"{WORDS[self.method] if self.codes else 'prediction of'} {what}"
+
+    def compute(self, X: pd.DataFrame) -> np.ndarray:
+        """Return the numbers for rows X (m, d), shape (m, k).
+
+        Raises
+        ------
+        InvalidPredictions
+            The model gives no such numbers.
+        """
+        if not self.codes:
+            return predict_values(self.model, X, classes=None).astype(np.float64)[:, np.newaxis]
+        if self.method == PROBABILITY:
+            return predict_probabilities(self.model, X).astype(np.float64)[:, list(self.codes)]
+        if self.method == DECISION:
+            scores = compute_decision(self.model, X).astype(np.float64)[:, np.newaxis]
+            # The decision value of two classes is that of the second one.
+            return scores if self.codes[0] else -scores
+        classes = get_classes(self.model)
+        codes = locate_labels(predict_values(self.model, X, classes), classes)  # (m,)
+        return (codes[:, np.newaxis] == self.codes).astype(np.float64)
+
+
+def find_outputs(model: Any, target: str, positive: str | None) -> ModelOutputs:
+    """Choose the output of a model to explain.
+
+    Probabilities come first, then the decision value of two classes, then predictions: of more classes, some learners
+    give a decision value for each pair.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    target : str
+        The name of the target.
+    positive : str or None
+        The positive class, if there is one.
+    """
+    if not hasattr(model, "classes_"):
+        return ModelOutputs(model, PREDICTION, (target,))
+    classes = [str(label) for label in model.classes_]
+    is_binary = len(classes) == 2
+    codes = tuple(range(len(classes)))
+    if is_binary:
+        codes = (classes.index(positive) if positive in classes else 1,)
+    method = PREDICTION
+    if hasattr(model, PROBABILITY):
+        method = PROBABILITY
+    elif is_binary and hasattr(model, DECISION):
+        method = DECISION
+    return ModelOutputs(model, method, tuple(classes[code] for code in codes), codes)
+
+
+REPEATS_OF_FOLDS = 5
+"""Permutations of each column in each of several folds."""
+REPEATS_OF_ONE_PART = 20
+MAX_SCORED_ROWS = 2000
+"""Of a larger part, as many rows are drawn."""
+MIN_ROWS = 2
+"""Nothing can be permuted in a single row."""
+
+Score = Callable[[Any, pd.DataFrame, np.ndarray, np.ndarray | None], float]
+"""(model, rows, targets, weights) -> score."""
+
+
+@dataclass(frozen=True)
+class ScoredPart:
+    """Rows that a model is scored on, which was fitted on other rows.
+
+    Attributes
+    ----------
+    model : estimator
+    X : DataFrame of shape (m, d)
+    y : ndarray of shape (m,)
+    weights : ndarray of shape (m,) or None
+    """
+
+    model: Any
+    X: pd.DataFrame
+    y: np.ndarray
+    weights: np.ndarray | None = None
+
+    def draw(self, generator: np.random.Generator) -> ScoredPart:
+        """Return the part with at most `MAX_SCORED_ROWS` rows; scikit-learn would draw other rows for each column."""
+        if len(self.X) <= MAX_SCORED_ROWS:
+            return self
+        rows = np.sort(generator.choice(len(self.X), MAX_SCORED_ROWS, replace=False))
+        weights = None if self.weights is None else self.weights[rows]
+        return ScoredPart(self.model, self.X.iloc[rows], self.y[rows], weights)
+
+
+def list_scored_parts(experiment: Experiment, folds: Sequence[FoldResult]) -> tuple[list[ScoredPart], str]:
+    """Return the test rows of each fold of a run with the model fitted without them, and which rows these are."""
+    dataset = experiment.dataset
+    parts = []
+    for fold in folds:
+        rows = fold.split.test
+        if len(rows) < MIN_ROWS:
+            return [], "the folds of the run test a single row, in which no cells can be permuted"
+        weights = None if dataset.weights is None else dataset.weights[rows]
+        parts.append(ScoredPart(fold.model.predictor, dataset.X.iloc[rows], dataset.y[rows], weights))
+    n_rows = sum(len(part.X) for part in parts)
+    if len(parts) == 1:
+        return parts, f"the {n_rows:,} test rows of the run"
+    return parts, f"the {n_rows:,} test rows of {len(parts)} folds, each with the model that was fitted without them"
+
+
+@dataclass(frozen=True)
+class Importances:
+    """The importance of every column for one score.
+
+    Attributes
+    ----------
+    metric : str
+        In words.
+    change : str
+        What happens to the score if a column is permuted that helps.
+    score : float
+        The mean of the parts before anything is permuted.
+    columns : DataFrame of shape (d, 2)
+        ``mean`` of what the score loses, positive where a column helps, and ``deviation``; the most important first.
+    spread : str
+        What the standard deviations are over.
+    """
+
+    metric: str
+    change: str
+    score: float
+    columns: pd.DataFrame
+    spread: str
+
+
+def measure_importances(
+    parts: Sequence[ScoredPart], score: Score, metric: str, greater_is_better: bool, seed: int
+) -> Importances:
+    """Return the permutation importance of every column.
+
+    A column that is permuted keeps its values and loses its relation to the target and to the other columns.
+
+    Parameters
+    ----------
+    parts : sequence of ScoredPart
+        The test rows of each fold with its model.
+    score : callable
+    metric : str
+    greater_is_better : bool
+    seed : int
+
+    References
+    ----------
+    L. Breiman, "Random forests", Machine Learning 45, 2001.
+    """
+    from sklearn.inspection import permutation_importance
+
+    generator = np.random.default_rng(seed)
+    drawn = [part.draw(generator) for part in parts]
+    repeats = REPEATS_OF_FOLDS if len(drawn) > 1 else REPEATS_OF_ONE_PART
+    sign = 1.0 if greater_is_better else -1.0
+
+    def score_rows(model: Any, X: pd.DataFrame, y: np.ndarray, sample_weight: np.ndarray | None = None) -> float:
+        return sign * score(model, X, y, sample_weight)
+
+    losses = []
+    for number, part in enumerate(drawn):
+        found: Any = permutation_importance(
+            part.model,
+            part.X,
+            part.y,
+            scoring=score_rows,
+            n_repeats=repeats,
+            sample_weight=part.weights,
+            random_state=seed + number,
+        )
+        losses.append(found.importances)  # (d, repeats)
+    values = np.stack([part.mean(axis=1) for part in losses], axis=1) if len(losses) > 1 else losses[0]
+    columns = pd.DataFrame(
+        {"mean": values.mean(axis=1), "deviation": values.std(axis=1, ddof=1)}, index=drawn[0].X.columns
+    )
+    words = metric.replace("_", " ")
+    return Importances(
+        metric=words,
+        change=f"{'fall' if greater_is_better else 'rise'} of {words}",
+        score=float(np.mean([score(part.model, part.X, part.y, part.weights) for part in drawn])),
+        columns=columns.sort_values("mean", ascending=False, kind="stable"),
+        spread=f"{len(drawn)} folds" if len(drawn) > 1 else f"{repeats} permutations",
+    )
+
+
+GRID_POINTS = 20
+MAX_DISTINCT = 12
+"""A column of numbers with at most this number of values is shown at all of them."""
+MAX_VALUES = 20
+"""Of a nominal column with more values, those in most rows are shown."""
+PERCENTILES = (5.0, 95.0)
+"""The ends of the grid: beyond them there are few rows, and the model has seen few."""
+MAX_ROWS = 1000
+"""Of more rows, as many are drawn."""
+MISSING = "missing"
+
+
+class Point(NamedTuple):
+    """A value at which a model is asked.
+
+    Attributes
+    ----------
+    value : object
+        Of the type of the cells; None for a missing cell.
+    label : str
+        The value as text.
+    position : float or None
+        The value as a number; None if it has none.
+    n_rows : int
+        The rows that have this value, or a number nearer to it than to the other points.
+    """
+
+    value: Any
+    label: str
+    position: float | None
+    n_rows: int
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """The partial dependence of a model on one column.
+
+    Attributes
+    ----------
+    column : str
+    points : tuple of v Point
+        In the order of the values; missing cells last.
+    means : ndarray of shape (v, k)
+        The mean outputs of the model at each point.
+    note : str
+        Which values are not shown; empty if all are.
+    """
+
+    column: str
+    points: tuple[Point, ...]
+    means: np.ndarray
+    note: str = ""
+
+
+def compute_dependence(outputs: ModelOutputs, X: pd.DataFrame, column: str, seed: int) -> Dependence | None:
+    """Return the partial dependence of a model on one column.
+
+    Parameters
+    ----------
+    outputs : ModelOutputs
+    X : DataFrame of shape (m, d)
+    column : str
+    seed : int
+        Of the rows that are drawn if there are more than `MAX_ROWS`. The numbers of rows are of all.
+
+    Returns
+    -------
+    Dependence or None
+        None for text and dates, which have no grid, and for a column with less than two values.
+
+    References
+    ----------
+    J. H. Friedman, "Greedy function approximation: a gradient boosting machine", Annals of Statistics 29, 2001.
+    """
+    points, note = choose_points(X[column])
+    if len(points) < 2:
+        return None
+    rows = X
+    if len(X) > MAX_ROWS:
+        drawn = np.random.default_rng(seed).choice(len(X), MAX_ROWS, replace=False)
+        rows = X.iloc[np.sort(drawn)]
+    dtype = X[column].dtype
+    means = []
+    for point in points:
+        same = pd.Series([point.value] * len(rows), index=rows.index)
+        # A column of whole numbers takes the points between them.
+        is_whole = dtype.kind in "iub" and not pd.isna(point.value)
+        changed = rows.assign(**{column: same if is_whole else same.astype(dtype)})
+        means.append(outputs.compute(changed).mean(axis=0))
+    return Dependence(column, tuple(points), np.array(means), note)
+
+
+def choose_points(column: pd.Series) -> tuple[list[Point], str]:
+    """Choose the values at which a model is asked about a column (m,), and report which are left out.
+
+    Examples
+    --------
+    >>> points, note = choose_points(pd.Series([3.0, 1.0, 1.0, None]))
+    >>> [(point.label, point.n_rows) for point in points], note
+    ([('1', 2), ('3', 1), ('missing', 1)], '')
+    """
+    kind = find_kind(column.dtype)
+    present = column.dropna()
+    if kind in (NOMINAL, ORDERED):
+        points, note = _list_values(present)
+    elif kind == NUMERIC:
+        points, note = _divide_numbers(present.to_numpy(dtype=np.float64))
+    else:
+        return [], ""
+    n_missing = len(column) - len(present)
+    return ([*points, Point(None, MISSING, None, n_missing)] if n_missing else points), note
+
+
+def _list_values(present: pd.Series) -> tuple[list[Point], str]:
+    """Return the values of a nominal column in their order, those that no row has left out."""
+    counts = present.value_counts()
+    counts = counts[counts > 0]
+    frequent = set(counts.index[:MAX_VALUES])
+    n_left_out = len(counts) - len(frequent)
+    shown = [value for value in present.cat.categories if value in frequent]
+    points = [Point(value, str(value), None, int(counts[value])) for value in shown]
+    return points, f"{n_left_out} rarer values are not shown" if n_left_out else ""
+
+
+def _divide_numbers(present: np.ndarray) -> tuple[list[Point], str]:
+    """Return all numbers if they are few, else points at equal distances between the percentiles."""
+    values, counts = np.unique(present, return_counts=True)
+    n_beyond = 0
+    if len(values) > MAX_DISTINCT:
+        low, high = np.percentile(present, PERCENTILES)
+        if low == high:
+            low, high = values[0], values[-1]
+        values, step = np.linspace(low, high, GRID_POINTS, retstep=True)
+        # Each row counts at the point that is nearest to it, those more than half a step beyond the ends at none.
+        edges = np.concatenate([values - step / 2, [values[-1] + step / 2]])
+        counts, _ = np.histogram(present, edges)
+        n_beyond = len(present) - int(counts.sum())
+    points = [
+        Point(value, format_number(value), value, count)
+        for value, count in zip(values.tolist(), counts.tolist(), strict=True)
+    ]
+    return points, f"{n_beyond} rows lie beyond the ends" if n_beyond else ""
