@@ -5,7 +5,7 @@ from __future__ import annotations
 import yaml
 from markdown_text import format_block, join_parts
 
-from bakeoff.pipeline.cli.verbs import VERBS, format_help
+from bakeoff.pipeline.cli.arguments import VERBS, format_help
 from bakeoff.pipeline.config.options import CONF
 
 

@@ -13,7 +13,7 @@ from bakeoff.pipeline.experiment import Experiment, FoldResult
 from bakeoff.pipeline.experiment.stage_log import find_leaks
 from bakeoff.pipeline.stages.dataset.table import DATE
 from bakeoff.pipeline.stages.splitting import Splits
-from bakeoff.pipeline.text.words import count_nouns
+from bakeoff.pipeline.text.wording import count_nouns
 
 REFUSE = "refuse"
 WARN = "warn"

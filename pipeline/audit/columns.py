@@ -1,7 +1,8 @@
 """Columns that reveal the target, number the rows or duplicate others, and identifiers of groups.
 
-These are indications, not proofs: a good measurement may separate classes without error. Small tables, in which a
-column may do so by chance, are not examined, and of large tables only a sample is.
+A column reveals the target by its values or by its missing cells. These are indications, not proofs: a good measurement
+may separate classes without error. Small tables, in which a column may do so by chance, are not examined, and of large
+tables only a sample is.
 """
 
 from __future__ import annotations
@@ -14,10 +15,191 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from bakeoff.pipeline.audit.giveaways import find_telling_classes, find_telling_numbers, find_telling_presence
 from bakeoff.pipeline.audit.parts import find_divided_values
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.splitting import Splits
+
+MIN_MINORITY_ROWS = 10
+"""Rows outside the largest class, below which a column may separate the classes by chance: 10 of 20 rows are separated
+by one of 50 columns of noise with a probability of 5e-4."""
+MAX_ERROR_FRACTION = 0.01
+"""A column is suspect if a rule on it alone makes at most this fraction of the errors of the majority class."""
+SEPARATES = "it separates the classes almost without error"
+EXPLAINS = "its values are in the order of the target, or explain it"
+MIN_REGRESSION_ROWS = 20
+MIN_RANK_CORRELATION = 0.999
+FILTER_ROWS = 500
+MIN_ROUGH_CORRELATION = 0.9
+"""Below this correlation of ranks on about `FILTER_ROWS` rows, a column is far from `MIN_RANK_CORRELATION` on all."""
+MIN_EXPLAINED_FRACTION = 0.999
+MAX_ERROR_RATIO = 0.05
+"""Presence tells the target if rows of other targets are at most this fraction of those that chance would put there."""
+MAX_CHANCE = 1e-5
+"""Largest probability that rows without a relation to the target look like this: that of one column of noise that
+separates 10 of 20 rows."""
+MIN_SIDE_ROWS = 10
+
+
+def find_telling_classes(X: pd.DataFrame, y: np.ndarray) -> dict[str, str]:
+    """Return the columns that separate the classes, and why.
+
+    Parameters
+    ----------
+    X : DataFrame of shape (m, d)
+        Numeric and nominal columns.
+    y : ndarray of shape (m,)
+        Classes as codes from 0.
+    """
+    n_minority = len(y) - int(np.bincount(y).max())
+    if n_minority < MIN_MINORITY_ROWS:
+        return {}
+    reasons = {}
+    for name, column in X.items():
+        counts = _cross_tabulate(column, y)  # (v, c)
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            separates = _separates_by_value(counts)
+        else:
+            separates = _count_errors_of_ranges(counts) <= MAX_ERROR_FRACTION * n_minority
+        if separates:
+            reasons[str(name)] = SEPARATES
+    return reasons
+
+
+def find_telling_numbers(X: pd.DataFrame, y: np.ndarray) -> dict[str, str]:
+    """Return the columns whose ranks are those of the numbers in y, or whose values explain these, and why.
+
+    Parameters
+    ----------
+    X : DataFrame of shape (m, d)
+        Numeric and nominal columns.
+    y : ndarray of shape (m,)
+    """
+    if len(y) < MIN_REGRESSION_ROWS:
+        return {}
+    # Ranks on some of the rows leave few columns to be examined one by one.
+    some = slice(None, None, max(1, len(y) // FILTER_ROWS))
+    full = X.select_dtypes("number").dropna(axis=1).iloc[some]
+    correlations = full.rank().corrwith(pd.Series(y, index=X.index).iloc[some].rank())
+    skipped = set(correlations.index[correlations.abs() < MIN_ROUGH_CORRELATION])
+    return {str(name): EXPLAINS for name, column in X.items() if name not in skipped and _explains(column, y)}
+
+
+def find_telling_presence(X: pd.DataFrame, y: np.ndarray, target_name: str) -> Iterator[tuple[str, str]]:
+    """Yield the name of each column whose missing cells reveal the target, and a clause with the details.
+
+    On one side, among the rows with a cell or among those without, nearly all rows have one target that other rows
+    often do not have.
+
+    Parameters
+    ----------
+    X : DataFrame of shape (n, d)
+    y : ndarray of shape (n,)
+    target_name : str
+    """
+    is_missing = X.isna()  # (n, d)
+    n_missing = is_missing.sum().to_numpy()  # (d,)
+    n_smaller = np.minimum(n_missing, len(y) - n_missing)
+    candidates = X.columns[n_smaller >= MIN_SIDE_ROWS]
+    if candidates.empty:
+        return
+    codes, targets = pd.factorize(y)  # (n,), (v,)
+    for name in candidates:
+        is_filled = ~is_missing[name].to_numpy()  # (n,)
+        sides = [_judge_side(codes, is_filled), _judge_side(codes, ~is_filled)]
+        ratio, shared, n_agreeing, n_rows = min(sides)
+        if ratio <= MAX_ERROR_RATIO:
+            having = "that have a cell here" if sides[0] <= sides[1] else "that have no cell here"
+            count = f"all {n_rows}" if n_agreeing == n_rows else f"{n_agreeing} of the {n_rows}"
+            share = 100 * float((codes == shared).mean())
+            yield (
+                str(name),
+                f"{count} rows {having} have {target_name}={targets[shared]}, as {share:.3g} % of all rows have",
+            )
+
+
+def _cross_tabulate(column: pd.Series, y: np.ndarray) -> np.ndarray:
+    """Count the rows of each value (v), in order, and class (c): shape (v, c); a missing cell is the last value."""
+    values = column.to_numpy()
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        # The code of a missing cell, -1, becomes the last one.
+        values = column.cat.codes.to_numpy(dtype=np.int64) % (len(column.cat.categories) + 1)
+    codes = np.unique(values, return_inverse=True)[1]  # (m,)
+    n_values = int(codes.max()) + 1
+    n_classes = int(y.max()) + 1
+    cells = codes.astype(np.int64) * n_classes + y
+    return np.bincount(cells, minlength=n_values * n_classes).reshape(n_values, n_classes)
+
+
+def _count_errors_of_ranges(counts: np.ndarray) -> float:
+    """Return the errors of a rule that predicts one class for each of c ranges of the values.
+
+    Each value takes the class of most of its rows; two changes of this class beyond the c - 1 that are needed count as
+    one error.
+    """
+    majority = counts.argmax(axis=1)  # (v,)
+    n_excess_changes = max(0, int((majority[1:] != majority[:-1]).sum()) - (counts.shape[1] - 1))
+    return float(counts.sum() - counts.max(axis=1).sum() + n_excess_changes / 2)
+
+
+def _separates_by_value(counts: np.ndarray) -> bool:
+    """Return whether the values of a nominal column tell the class of the rows that share their value with others."""
+    shared = counts[counts.sum(axis=1) > 1]
+    n_rows = int(shared.sum())
+    # Values that occur once, such as names, tell the class of every row, but of no other.
+    if n_rows < counts.sum() / 2:
+        return False
+    n_minority = n_rows - int(shared.sum(axis=0).max())
+    n_errors = n_rows - int(shared.max(axis=1).sum())
+    return n_minority >= MIN_MINORITY_ROWS and n_errors <= MAX_ERROR_FRACTION * n_minority
+
+
+def _explains(column: pd.Series, y: np.ndarray) -> bool:
+    is_there = column.notna().to_numpy()
+    if is_there.sum() < max(MIN_REGRESSION_ROWS, len(y) / 2):
+        return False
+    target = pd.Series(y[is_there])
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return _explained_fraction(column[is_there].cat.codes.to_numpy(), target) >= MIN_EXPLAINED_FRACTION
+    values = pd.Series(column.to_numpy()[is_there])
+    if values.nunique() < MIN_REGRESSION_ROWS or target.nunique() < MIN_REGRESSION_ROWS:
+        return False
+    correlation = values.rank().corr(target.rank())
+    return bool(abs(correlation) >= MIN_RANK_CORRELATION)
+
+
+def _explained_fraction(codes: np.ndarray, y: pd.Series) -> float:
+    """Return the fraction of the variance of y that is between the values of a nominal column (η²)."""
+    groups = y.groupby(codes)
+    is_repeated = groups.transform("size").to_numpy() > 1
+    repeated = y[is_repeated]
+    # Values that occur once explain their rows, and no other.
+    if len(repeated) < len(y) / 2 or repeated.nunique() < 2:
+        return 0.0
+    residuals = repeated - groups.transform("mean")[is_repeated]
+    return 1.0 - float((residuals**2).sum() / ((repeated - repeated.mean()) ** 2).sum())
+
+
+def _judge_side(codes: np.ndarray, is_in_side: np.ndarray) -> tuple[float, int, int, int]:
+    """Return how nearly the rows of a side share a target: the ratio of errors to those expected.
+
+    It is infinite if chance may have made it. The code of the target, the number of rows that have it, and the number
+    of rows follow.
+    """
+    counts = np.bincount(codes)  # (v,)
+    in_side = np.bincount(codes[is_in_side], minlength=len(counts))  # (v,)
+    shared = int(in_side.argmax())
+    n_rows = int(in_side.sum())
+    n_agreeing = int(in_side[shared])
+    n_errors = n_rows - n_agreeing
+    n_others = len(codes) - int(counts[shared])
+    ratio = n_errors * len(codes) / (n_rows * n_others) if n_others else np.inf
+    if ratio <= MAX_ERROR_RATIO:
+        from scipy.stats import hypergeom  # few columns get here, and it takes long to load
+
+        if hypergeom.cdf(n_errors, len(codes), n_others, n_rows) <= MAX_CHANCE:
+            return ratio, shared, n_agreeing, n_rows
+    return np.inf, shared, n_agreeing, n_rows
+
 
 MAX_SAMPLE_ROWS = 10_000
 """Rows that columns are examined on; more rows would not change the result."""
@@ -30,7 +212,7 @@ MIN_IDENTIFIERS = 10
 MIN_ROWS_PER_IDENTIFIER = 2
 ROW_NUMBERS = "row numbers"
 """What a suspicion of a column says that holds each number once."""
-MAX_CHANCE = 1e-6
+MAX_NUMBERS_CHANCE = 1e-6
 """Largest probability that so many measured integers of such a range would all be different."""
 
 
@@ -172,7 +354,7 @@ def _are_given_numbers(values: np.ndarray) -> bool:
     if not np.isfinite(values).all():
         return False
     n_possible = float(values.max() - values.min() + 1.0)
-    is_dense = math.exp(-n * (n - 1) / (2.0 * n_possible)) <= MAX_CHANCE
+    is_dense = math.exp(-n * (n - 1) / (2.0 * n_possible)) <= MAX_NUMBERS_CHANCE
     return is_dense and bool((values == np.floor(values)).all()) and len(np.unique(values)) == n
 
 

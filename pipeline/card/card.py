@@ -16,7 +16,7 @@ from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.model.training_record import count_rows, describe_rows
 from bakeoff.pipeline.tables.markup import escape_markdown, render_markdown
 from bakeoff.pipeline.tables.table import TEXT
-from bakeoff.pipeline.text.words import count_nouns
+from bakeoff.pipeline.text.wording import count_nouns
 
 MAX_CARD_LETTERS = 8000
 """The length of a tag in MLflow, which cuts longer ones."""

@@ -18,8 +18,7 @@ from bakeoff.pipeline.stages.scoring import count_confusions
 from bakeoff.pipeline.stages.tuning import find_best_candidate
 from bakeoff.pipeline.tables.table import Table, make_table
 from bakeoff.pipeline.tables.table_formats import describe_escaped_names, write_csv
-from bakeoff.pipeline.text import numbers
-from bakeoff.pipeline.text.numbers import format_score
+from bakeoff.pipeline.text import wording
 
 PARTS = ("train", "validation", "test")
 SCORE_PREFIXES = ("test_", "validation_", "train_")
@@ -82,7 +81,7 @@ def format_mean(summary: Mapping[str, float], name: str) -> str:
     """
     if name.startswith("train_") and name not in summary:
         return ""
-    return numbers.format_mean(summary.get(name, np.nan), summary.get(f"{name}_std", np.nan))
+    return wording.format_mean(summary.get(name, np.nan), summary.get(f"{name}_std", np.nan))
 
 
 def tabulate_means(experiment: Experiment, means: Mapping[str, float]) -> Table:
@@ -324,7 +323,7 @@ def _describe_threshold(experiment: Experiment, folds: Sequence[FoldResult], mod
     if not threshold.is_chosen:
         return sentence
     rows = f"{threshold.folds} inner folds" if threshold.folds else "validation rows"
-    scores = f"{format_score(last.score)}; the learner's own has {format_score(last.default_score)}"
+    scores = f"{wording.format_score(last.score)}; the learner's own has {wording.format_score(last.default_score)}"
     sentence += f", chosen by {threshold.metric or experiment.headline} on {rows} ({scores})"
     if len(of_folds) > 1:
         values = [chosen.value for chosen in of_folds]

@@ -9,12 +9,12 @@ from contextlib import redirect_stdout
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bakeoff.pipeline.cli.flags import MULTIRUN_FLAGS
+from bakeoff.pipeline.cli.arguments import MULTIRUN_FLAGS
 from bakeoff.pipeline.cli.run import find_status, run_sweep
 from bakeoff.pipeline.comparison.request import CompareRequest
 from bakeoff.pipeline.config.requests import list_arguments, read_request
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.text.terminal import print_note
+from bakeoff.pipeline.text.wording import print_note
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.comparison.stored_comparison import MadeComparison
@@ -99,7 +99,7 @@ def _write_report(request: CompareRequest, made: MadeComparison) -> None:
     from bakeoff.pipeline.comparison.reports import print_terminal
     from bakeoff.pipeline.comparison.stored_comparison import TERMINAL, render_report
     from bakeoff.pipeline.tables.output_file import replace_file
-    from bakeoff.pipeline.text.terminal import make_console
+    from bakeoff.pipeline.text.wording import make_console
 
     if request.output is None and request.to == TERMINAL:
         print_terminal(made.comparison, make_console())

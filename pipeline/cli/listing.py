@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.config.named_parts import LISTED, METRIC_LIST, read_listing
 from bakeoff.pipeline.config.requests import MODELS, ListRequest
-from bakeoff.pipeline.tables.table import make_table
-from bakeoff.pipeline.tables.terminal import align_lines
-from bakeoff.pipeline.text.numbers import format_score
+from bakeoff.pipeline.tables.table import align_lines, make_table
 from bakeoff.pipeline.text.secrets import hide_secrets
+from bakeoff.pipeline.text.wording import format_score
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.tracking.registry import RegisteredVersion

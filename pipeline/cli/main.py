@@ -21,11 +21,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO, final
 
 import bakeoff
-from bakeoff.pipeline.cli.flags import VERSION_FLAG
-from bakeoff.pipeline.cli.verbs import VERBS, run_verb
+from bakeoff.pipeline.cli.arguments import VERBS, VERSION_FLAG, run_verb
 from bakeoff.pipeline.errors import STORE_THREAD, StoreError, UserError
 from bakeoff.pipeline.text.secrets import describe_error, format_traceback, hide_secrets
-from bakeoff.pipeline.text.terminal import show_controls
+from bakeoff.pipeline.text.wording import show_controls
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer

@@ -6,7 +6,7 @@ import shlex
 import sys
 from typing import TYPE_CHECKING
 
-from bakeoff.pipeline.text.terminal import print_note, show_controls
+from bakeoff.pipeline.text.wording import print_note, show_controls
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.explanation.request import ExplainRequest

@@ -5,13 +5,12 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from bakeoff.pipeline.text.terminal import show_controls
+from bakeoff.pipeline.text.wording import show_controls
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.inspection.request import InspectRequest
     from bakeoff.pipeline.parts.check import Finding
-    from bakeoff.pipeline.parts.part_file import CheckRequest
-    from bakeoff.pipeline.parts.project import ProjectRequest
+    from bakeoff.pipeline.parts.project import CheckRequest, ProjectRequest
 
 EXIT_WRONG = 1
 STATUS_WIDTH = 11
@@ -51,7 +50,7 @@ def check_parts(request: CheckRequest) -> int:
         There is no such file, or it is not one of a group of options.
     """
     from bakeoff.pipeline.parts.check import NOTE, WRONG, check_part
-    from bakeoff.pipeline.parts.part_file import find_files
+    from bakeoff.pipeline.parts.project import find_files
 
     n_all_wrong = 0
     for part in find_files(request):

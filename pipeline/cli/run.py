@@ -7,14 +7,13 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from bakeoff.pipeline.cli.flags import MULTIRUN_FLAGS, find_source, read_flags, show, shows_only
-from bakeoff.pipeline.cli.verbs import VERBS
+from bakeoff.pipeline.cli.arguments import MULTIRUN_FLAGS, VERBS, find_source, read_flags, show, shows_only
 from bakeoff.pipeline.config.requests import read_request
 from bakeoff.pipeline.config.trust import TRUST_KEY, add_trust_of_environment, is_trust_word, read_trust_of_words
 from bakeoff.pipeline.config.words import check_overrides
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.text.secrets import conceal_words
-from bakeoff.pipeline.text.terminal import print_note, show_in_line
+from bakeoff.pipeline.text.wording import print_note, show_in_line
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.config.engine import ConfigSource

@@ -7,8 +7,7 @@ import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from bakeoff.pipeline.text.terminal import print_note, show_controls
-from bakeoff.pipeline.text.words import count_nouns
+from bakeoff.pipeline.text.wording import count_nouns, print_note, show_controls
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.replay.request import FiguresRequest, ReplayRequest
@@ -73,7 +72,7 @@ def draw_figures(request: FiguresRequest) -> int:
         There is no such run, no such figure, or a figure cannot show the run; the dataset has changed; or the run,
         fitted again, has other scores than those stored.
     """
-    from bakeoff.pipeline.replay.draw import draw_run
+    from bakeoff.pipeline.replay.refit import draw_run
     from bakeoff.pipeline.sweep.run_screen import RunScreen
 
     drawn = draw_run(request, RunScreen().track_folds, print_note)
@@ -161,7 +160,7 @@ def _carry_out(store: Store, removal: Removal, *, is_dry: bool) -> None:
 
 def _describe_removal(removal: Removal) -> list[str]:
     """Return lines that describe what a removal deletes, with the size of its files."""
-    from bakeoff.pipeline.text.numbers import format_bytes
+    from bakeoff.pipeline.text.wording import format_bytes
     from bakeoff.pipeline.tracking.removal import describe_item, measure_folder
 
     counts = {"run": len(removal.runs), "model": len(removal.models)}

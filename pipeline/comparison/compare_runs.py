@@ -12,7 +12,6 @@ from bakeoff.pipeline.comparison.cells import (
     find_validation_metric,
     make_cells,
 )
-from bakeoff.pipeline.comparison.choices import BEST_WORDS, ChosenRows, choose_rows, find_base
 from bakeoff.pipeline.comparison.comparison import (
     Cell,
     ComparedDataset,
@@ -26,11 +25,11 @@ from bakeoff.pipeline.comparison.dataset_analysis import analyze_dataset, rank_c
 from bakeoff.pipeline.comparison.overall_analysis import analyze_overall, compare_costs
 from bakeoff.pipeline.comparison.request import CompareRequest
 from bakeoff.pipeline.comparison.run_grid import arrange_runs
-from bakeoff.pipeline.comparison.selection import Selection
+from bakeoff.pipeline.comparison.selection import BEST_WORDS, ChosenRows, Selection, choose_rows, find_base
 from bakeoff.pipeline.comparison.verdict import write_overall_verdict
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.secrets import hide_secrets
-from bakeoff.pipeline.text.words import join_words
+from bakeoff.pipeline.text.wording import join_words
 from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.stored_runs import read_series
 

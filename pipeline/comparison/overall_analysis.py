@@ -32,7 +32,7 @@ from bakeoff.pipeline.comparison.rank_tests import (
     rank_configurations,
 )
 from bakeoff.pipeline.comparison.run_grid import CellKey
-from bakeoff.pipeline.text.words import count_nouns, join_words
+from bakeoff.pipeline.text.wording import count_nouns, join_words
 
 
 def analyze_overall(

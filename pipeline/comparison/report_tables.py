@@ -17,7 +17,7 @@ from bakeoff.pipeline.comparison.comparison import (
     Summary,
 )
 from bakeoff.pipeline.tables.table import BEST_SIGN, CODE, EMPTY, NAME, NUMBER, TEXT, Cell, Row, Table, make_table
-from bakeoff.pipeline.text.numbers import (
+from bakeoff.pipeline.text.wording import (
     ABSENT,
     equate_p,
     format_change,

@@ -1,25 +1,194 @@
-"""The reports of a comparison: for a terminal, for papers (Markdown, LaTeX) and for programs (JSON, CSV)."""
+"""The reports of a comparison: for a terminal, papers (Markdown, LaTeX), programs (JSON, CSV) and browsers (HTML).
+
+The page is a self-contained file that works offline and without scripts. Its template is `page.html`, and its pictures
+are drawn here.
+"""
 
 from __future__ import annotations
 
 import io
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bakeoff.pipeline.comparison.comparison import Comparison
-from bakeoff.pipeline.comparison.report_tables import iterate_sections
-from bakeoff.pipeline.tables.markup import escape_markdown, render_section
+import numpy as np
+
+from bakeoff.pipeline.comparison.comparison import Comparison, MetricResult
+from bakeoff.pipeline.comparison.report_tables import iterate_result, iterate_sections, tabulate_datasets
+from bakeoff.pipeline.tables.markup import escape_markdown, render_section, render_template
 from bakeoff.pipeline.tables.markup import render_latex as render_latex_table
-from bakeoff.pipeline.tables.table import make_table
+from bakeoff.pipeline.tables.table import make_table, print_table
 from bakeoff.pipeline.tables.table_formats import render_csv as render_csv_table
-from bakeoff.pipeline.tables.terminal import print_table
-from bakeoff.pipeline.text.terminal import PIPE_WIDTH, escape, make_console
+from bakeoff.pipeline.text.wording import PIPE_WIDTH, escape, make_console
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+TEMPLATE = Path(__file__).parent / "page.html"
+MAX_DRAWN_CONFIGURATIONS = 20
+"""Maximum number of configurations in panels with a row for each; the tables contain all of them."""
+
+
+Picture = tuple[Any, str]
+"""A figure of Matplotlib and its caption."""
+
+
+def render_page(comparison: Comparison) -> str:
+    """Return the HTML page of a comparison.
+
+    Parameters
+    ----------
+    comparison : Comparison
+
+    Returns
+    -------
+    str
+        Equal comparisons give equal pages, byte for byte.
+    """
+    blocks = []
+    for number, result in enumerate(comparison.results):
+        metric = comparison.find_metric(result.metric)
+        (scores, sentences), *others = iterate_result(comparison, result, shows_datasets=True)
+        pictures = _draw_svg(comparison, result, number)
+        blocks.append({
+            "label": metric.label,
+            "scores": scores,
+            "sentences": sentences,
+            "pictures": pictures.values(),
+            "others": others,
+        })  # fmt: skip
+    values = {"comparison": comparison, "blocks": blocks, "datasets": tabulate_datasets(comparison)}
+    return render_template(TEMPLATE, values)
+
+
+def write_picture_files(comparison: Comparison) -> dict[str, str]:
+    """Return the pictures for the first metric as SVG files, for papers and slides.
+
+    Returns
+    -------
+    dict of str to str
+        File name -> content; without pictures that lack numbers.
+    """
+    from bakeoff.pipeline.figures.panels import fix_colours
+
+    pictures = _draw_svg(comparison, comparison.results[0], 0)
+    return {f"{name}.svg": fix_colours(svg) for name, (svg, _) in pictures.items()}
+
+
+def _draw_svg(comparison: Comparison, result: MetricResult, number: int) -> dict[str, tuple[str, str]]:
+    """Return the pictures for a metric as SVG elements with captions, under names that no other metric has in them."""
+    from bakeoff.pipeline.figures.panels import render_svg
+
+    drawn = {name: picture for name, draw in DRAWINGS.items() if (picture := draw(comparison, result))}
+    return {
+        name: (render_svg(figure, f"{name}-{number}", caption), caption) for name, (figure, caption) in drawn.items()
+    }
+
+
+def draw_ranks(comparison: Comparison, result: MetricResult) -> Picture | None:
+    """Return the critical-difference diagram; None if mean ranks were not tested."""
+    from bakeoff.pipeline.figures.comparison import draw_critical_difference
+
+    overall = result.overall
+    if overall is None or math.isnan(overall.critical_difference):
+        return None
+    names = list(overall.mean_ranks)
+    figure = draw_critical_difference(
+        names,
+        list(overall.mean_ranks.values()),
+        [[names.index(member) for member in group] for group in overall.groups],
+        critical_difference=overall.critical_difference,
+        note=f"Nemenyi, α = {comparison.settings.alpha:g}",
+    )
+    caption = f"Mean ranks by {comparison.find_metric(result.metric).label} over {len(overall.datasets)} datasets."
+    return figure, f"{caption} Configurations joined by a bar are not told apart."
+
+
+def draw_folds(comparison: Comparison, result: MetricResult) -> Picture | None:
+    """Return the scores of folds; None if there are no scores."""
+    from bakeoff.pipeline.figures.comparison import draw_fold_scores
+
+    shown = [dataset for dataset in result.datasets if dataset.summaries]
+    if not shown:
+        return None
+    names = [row.name for row in comparison.configurations][:MAX_DRAWN_CONFIGURATIONS]
+    scores = [
+        [np.array(comparison.find_cell(name, dataset.dataset).scores.get(result.metric, ())) for name in names]
+        for dataset in shown
+    ]
+    best = [
+        {names.index(row.configuration) for row in dataset.summaries if row.is_best and row.configuration in names}
+        for dataset in shown
+    ]
+    figure = draw_fold_scores([dataset.dataset for dataset in shown], names, scores, best)
+    label = comparison.find_metric(result.metric).label.capitalize()
+    caption = (
+        f"{label} of each fold, with mean (diamond) and standard deviation (line); the best mean of each dataset is "
+        f"blue. At most {MAX_DRAWN_CONFIGURATIONS} configurations are drawn."
+    )
+    return figure, caption
+
+
+def draw_costs(comparison: Comparison, result: MetricResult) -> Picture | None:
+    """Return the scores against fitting and predicting time; None for further metrics, and if no times are stored."""
+    from bakeoff.pipeline.figures.comparison import draw_pareto
+
+    points = result.pareto
+    scores = np.array([point.score for point in points])
+    seconds = np.array([point.fit_seconds + point.predict_seconds for point in points])
+    if result is not comparison.results[0] or not (np.isfinite(scores) & (seconds > 0)).any():
+        return None
+    metric = comparison.find_metric(result.metric)
+    figure = draw_pareto(
+        [point.configuration for point in points],
+        scores,
+        seconds,
+        [point.is_efficient for point in points],
+        score_label=f"mean {metric.label}",
+        seconds_label="time to fit and predict one fold",
+        greater_is_better=metric.greater_is_better,
+    )
+    front = "The line joins the Pareto front: nothing else is as good and faster."
+    return figure, f"{metric.label.capitalize()} against time. {front}"
+
+
+def draw_posterior_bars(comparison: Comparison, result: MetricResult) -> Picture | None:
+    """Return the posteriors in comparison with the base; None if there are none."""
+    from bakeoff.pipeline.figures.comparison import draw_posteriors
+
+    base = comparison.settings.base
+    names = [row.name for row in comparison.configurations if row.name != base][:MAX_DRAWN_CONFIGURATIONS]
+    datasets = [dataset for dataset in result.datasets if dataset.base]
+    posteriors = np.full((len(datasets), len(names), 3), math.nan)
+    for row, dataset in enumerate(datasets):
+        for summary in dataset.summaries:
+            if summary.configuration in names:
+                triple = (summary.p_worse, summary.p_equivalent, summary.p_better)
+                posteriors[row, names.index(summary.configuration)] = triple
+    if not np.isfinite(posteriors).any():
+        return None
+    figure = draw_posteriors([dataset.dataset for dataset in datasets], names, posteriors)
+    metric = comparison.find_metric(result.metric)
+    rope = f"{100 * metric.rope:g} % of the mean of the base" if metric.is_rope_relative else f"{metric.rope:g}"
+    caption = (
+        f"The probability that a configuration is worse than {base}, equivalent to it (a difference below {rope}), or "
+        "better, after these folds."
+    )
+    return figure, caption
+
+
+DRAWINGS: dict[str, Callable[[Comparison, MetricResult], Picture | None]] = {
+    "critical_difference": draw_ranks,
+    "fold_scores": draw_folds,
+    "posteriors": draw_posterior_bars,
+    "score_and_time": draw_costs,
+}
+"""Name of a picture -> function that draws it."""
+
 
 INDENT = 2
 

@@ -17,7 +17,7 @@ from bakeoff.pipeline.comparison.run_facts import (
     separate_run,
 )
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.text.words import count_nouns
+from bakeoff.pipeline.text.wording import count_nouns
 
 UNPAIRED_KEYS = ("evaluation.validation", "evaluation.metrics", "evaluation.costs")
 """Keys of the evaluation that do not change which rows are test rows."""

@@ -1,19 +1,38 @@
-"""Selection of the runs to compare: those of a sweep, of a filter, or given individually."""
+"""The rows of a comparison: its runs, by sweep, filter or id, its base, and the configurations that represent learners.
+
+A learner is never represented by the configuration with the best test scores. Choosing the best of N configurations by
+the scores that are then compared is a choice on the test rows, and favours the learner with the most configurations. A
+learner is therefore represented by its nested-tuned configuration, or fold by fold by the configuration with the best
+validation score. Otherwise each configuration has its own row.
+
+References
+----------
+Cawley, G. C. and Talbot, N. L. C. (2010). On over-fitting in model selection and subsequent selection bias in
+performance evaluation. Journal of Machine Learning Research 11, 2079-2107.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
+import numpy as np
+
+from bakeoff.pipeline.comparison.comparison import Cell, Configuration
 from bakeoff.pipeline.comparison.run_facts import (
+    RUN_KEY,
     RunFacts,
     describe_absent_job,
     describe_run,
+    group_by,
     list_ids,
     separate_run,
 )
-from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.text.words import count_nouns
+from bakeoff.pipeline.comparison.run_grid import CellKey
+from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.text.wording import count_nouns, join_words
 from bakeoff.pipeline.tracking.find_run import find_run_id
 from bakeoff.pipeline.tracking.registry import LATEST
 from bakeoff.pipeline.tracking.store import Store
@@ -129,3 +148,143 @@ def _describe_job(job: RecordedJob, facts: RunFacts | None) -> RunFacts:
         reason = f"refused: {job.reason}" if job.reason else "no run"
         return describe_absent_job(job.learner, job.dataset, reason)
     return facts if facts.configuration else describe_absent_job(job.learner, job.dataset, facts.reason)
+
+
+BEST_WORDS = ("", "best")
+"""The words for the best configuration as the base, the default first."""
+CHOSEN_SUFFIX = " (chosen)"
+"""The suffix of the name of a row that represents several configurations of a learner."""
+
+
+def find_base(word: str, rows: Sequence[Configuration]) -> str:
+    """Return the name of the row chosen as the base, by its name or as the only one of a learner.
+
+    Parameters
+    ----------
+    word : str
+    rows : sequence of Configuration
+        The best first.
+
+    Raises
+    ------
+    UserError
+        There is no such row.
+    """
+    # A run that was named as the base is a separate row.
+    separate = [row.name for row in rows if row.params.get(RUN_KEY, "").startswith(BASE_REMARK)]
+    found = separate or [row.name for row in rows if word in (row.name, row.learner)]
+    if word in BEST_WORDS:
+        return rows[0].name
+    if word in found or len(found) == 1:
+        return word if word in found else found[0]
+    known = found or [name for row in rows for name in (row.name, row.learner)]
+    raise UserError(f"compare: base={word} is not among the configurations. {did_you_mean(word, known)}")
+
+
+@dataclass
+class ChosenRows:
+    """The rows of a comparison after the choices.
+
+    Attributes
+    ----------
+    rows : list of Configuration
+    cells : dict of CellKey to Cell
+        The cells of the rows, and of the configurations represented by a row.
+    notes : list of str
+        A sentence for each learner with several configurations, and one for each choice on a dataset.
+    """
+
+    cells: dict[CellKey, Cell]
+    rows: list[Configuration] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def choose_rows(
+    configurations: Sequence[Configuration], cells: Mapping[CellKey, Cell], base: str, may_choose: bool = True
+) -> ChosenRows:
+    """Reduce the configurations of each learner to one row, where a choice without test scores is possible.
+
+    With a single learner there is no verdict between learners, and all configurations are rows.
+
+    Parameters
+    ----------
+    configurations : sequence of Configuration
+    cells : mapping of CellKey to Cell
+    base : str
+        The base; if it is a configuration, all configurations of its learner stay rows.
+    may_choose : bool
+        Whether a row may represent several configurations.
+    """
+    by_learner = group_by(configurations, lambda each: each.learner, lambda each: each)
+    chosen = ChosenRows(dict(cells))
+    for own in by_learner.values():
+        # Individually named runs are not alternatives to choose among.
+        if len(own) == 1 or any(RUN_KEY in each.params for each in own):
+            chosen.rows += own
+        else:
+            is_base = base in [each.name for each in own]
+            _add_learner(chosen, own, may_choose and len(by_learner) > 1 and not is_base)
+    return chosen
+
+
+def _add_learner(chosen: ChosenRows, own: Sequence[Configuration], may_choose: bool) -> None:
+    """Add the row or the rows of a learner with several configurations."""
+    tuned = [each for each in own if each.params.get("tuning", "none") != "none"]
+    count = f"{own[0].learner} has {len(own)} configurations"
+    # The scores of a tuned configuration include its choice of hyperparameters, so it comes first.
+    if may_choose and len(tuned) == 1:
+        chosen.rows += tuned
+        chosen.notes.append(f"{count}: the tuned one, whose choices never saw the test rows, represents the learner.")
+    elif may_choose and _have_validation_scores(chosen, own):
+        chosen.notes.append(f"{count}: in each fold, the one with the best validation score represents the learner.")
+        _add_chosen_row(chosen, own)
+    else:
+        chosen.rows += own
+        cure = " Tuning (tuning=default, tuning=grid) or unused validation rows would choose one without the test rows."
+        chosen.notes.append(
+            f"{count}, which are all rows, and Holm's correction counts them all: the best of the {len(own)} was "
+            f"chosen on the scores shown here, and its mean is optimistic.{cure if may_choose else ''}"
+        )
+
+
+def _have_validation_scores(chosen: ChosenRows, own: Sequence[Configuration]) -> bool:
+    names = {each.name for each in own}
+    return all(cell.validation for (name, _), cell in chosen.cells.items() if name in names and not cell.reason)
+
+
+def _add_chosen_row(chosen: ChosenRows, own: Sequence[Configuration]) -> None:
+    """Add a row that takes each fold from the configuration with the best validation score there."""
+    row = Configuration(f"{own[0].learner}{CHOSEN_SUFFIX}", own[0].learner, members=tuple(each.name for each in own))
+    chosen.rows.append(row)
+    for dataset in dict.fromkeys(dataset for _, dataset in chosen.cells):
+        cell = _combine_cells(row.name, [chosen.cells[name, dataset] for name in row.members])
+        chosen.cells[row.name, dataset] = cell
+        folds = [f"{name} in {count_nouns(n, 'fold')}" for name, n in cell.chosen.items()]
+        if folds:
+            chosen.notes.append(f"Chosen: {row.name} on {dataset}: {join_words(folds)}.")
+
+
+def _combine_cells(name: str, members: Sequence[Cell]) -> Cell:
+    """Return a cell with each fold from the member with the best validation score there, ties to the first."""
+    first = members[0]
+    empty = [f"{member.configuration}: {member.reason}" for member in members if member.reason]
+    if empty:
+        return Cell(name, first.dataset, reason="; ".join(empty))
+    best = np.argmax([member.validation for member in members], axis=0)  # (J,)
+    winners = [members[number] for number in best]
+    return Cell(
+        configuration=name,
+        dataset=first.dataset,
+        scores={
+            metric: tuple(winner.scores[metric][fold] for fold, winner in enumerate(winners)) for metric in first.scores
+        },
+        run_ids=tuple(run_id for member in members for run_id in member.run_ids),
+        seeds=first.seeds,
+        # All members had to be fitted to choose among them; one of them predicts.
+        fit_seconds=math.fsum(member.fit_seconds for member in members),
+        predict_seconds=float(np.mean([winner.predict_seconds for winner in winners])),
+        n_fits=sum(member.n_fits for member in members),
+        n_train=min(member.n_train for member in members),
+        n_test=first.n_test,
+        chosen=dict(Counter(winner.configuration for winner in winners).most_common()),
+    )

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from bakeoff.pipeline.comparison import selection as select
 from bakeoff.pipeline.comparison.compare_runs import compare_runs
 from bakeoff.pipeline.comparison.comparison import Comparison
-from bakeoff.pipeline.comparison.page import render_page, write_picture_files
 from bakeoff.pipeline.comparison.reports import (
     render_csv,
     render_json,
     render_latex,
     render_markdown,
+    render_page,
     render_terminal,
+    write_picture_files,
 )
 from bakeoff.pipeline.comparison.request import CompareRequest
 from bakeoff.pipeline.comparison.selection import Selection

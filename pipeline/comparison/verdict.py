@@ -22,8 +22,14 @@ from bakeoff.pipeline.comparison.comparison import (
 )
 from bakeoff.pipeline.comparison.rank_tests import MIN_FRIEDMAN_CONFIGURATIONS, count_datasets
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.text.numbers import equate_p, format_percent, format_score, format_statistic
-from bakeoff.pipeline.text.words import count_nouns, join_words
+from bakeoff.pipeline.text.wording import (
+    count_nouns,
+    equate_p,
+    format_percent,
+    format_score,
+    format_statistic,
+    join_words,
+)
 
 MIN_EQUIVALENT_PROBABILITY = 0.95
 MAX_NAMED = 5

@@ -13,8 +13,7 @@ from yaml import YAMLError
 
 from bakeoff.pipeline.config.options import explain_yaml_error, list_own_names, read_options
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.text.terminal import show_in_line
-from bakeoff.pipeline.text.words import cut_text
+from bakeoff.pipeline.text.wording import cut_text, show_in_line
 
 FURTHER_LINES = re.compile(r"\n(Config search path|See http|\s+full_key:).*", re.DOTALL)
 """Lines of Hydra's messages about folders, its own pages, and the key that the sentence names."""

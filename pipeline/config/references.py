@@ -16,7 +16,7 @@ from omegaconf.errors import OmegaConfBaseException
 from omegaconf.resolvers import oc
 
 from bakeoff.pipeline.config.engine import KEYS
-from bakeoff.pipeline.config.nodes import Path, name_key, walk
+from bakeoff.pipeline.config.targets import Path, name_key, walk
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.text.secrets import expand_references, find_secrets
 

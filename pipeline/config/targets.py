@@ -1,22 +1,63 @@
 """The names allowed as ``_target_``, and the keys where each is allowed: checked as text before anything is imported.
 
 A configuration may come from somebody else, and importing a module runs it. So the names of the whole configuration are
-checked first. The names allowed without trust are those of bakeoff in the shipped files of ``conf/``, and those with
-the form of a class in a public module of scikit-learn, imbalanced-learn or Optuna; after the import,
-`bakeoff.pipeline.config.build` checks the kind of the class.
+checked first, by the walk that all checks of a configuration share. The names allowed without trust are those of
+bakeoff in the shipped files of ``conf/``, and those with the form of a class in a public module of scikit-learn,
+imbalanced-learn or Optuna; after the import, `bakeoff.pipeline.config.build` checks the kind of the class.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 from bakeoff.pipeline.config.named_parts import DRAW_TREE, FIGURES
-from bakeoff.pipeline.config.nodes import Path, name_key, walk
 from bakeoff.pipeline.config.options import CONF, GROUPS
 from bakeoff.pipeline.errors import UserError
+
+Path = tuple[Any, ...]
+"""The keys and positions that lead to a value."""
+
+
+def walk(node: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Yield a part of a configuration and every value below it, each with its path.
+
+    Parameters
+    ----------
+    node : object
+        Nested mappings and lists.
+    path : tuple
+        The path of the node.
+
+    Examples
+    --------
+    >>> [(name_key(path), value) for path, value in walk({"a": [{"b": 1}]}) if value == 1]
+    [('a[0].b', 1)]
+    """
+    yield path, node
+    if isinstance(node, Mapping):
+        children = list(node.items())
+    elif isinstance(node, list | tuple):
+        children = list(enumerate(node))
+    else:
+        return
+    for name, child in children:
+        yield from walk(child, (*path, name))
+
+
+def name_key(path: Path) -> str:
+    """Return the key that corresponds to a path.
+
+    Examples
+    --------
+    >>> name_key(("figures", 0, "scores"))
+    'figures[0].scores'
+    """
+    parts = [f"[{name}]" if isinstance(name, int) else f".{name}" for name in path]
+    return "".join(parts).removeprefix(".")
+
 
 TARGET_KEY = "_target_"
 CACHE_PARAMETER = "memory"

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import bakeoff
-from bakeoff.pipeline.config.nodes import name_key, walk
+from bakeoff.pipeline.config.targets import name_key, walk
 from bakeoff.pipeline.errors import UserError
 
 TRUST_KEY = "trust"

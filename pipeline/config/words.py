@@ -15,7 +15,7 @@ from typing import Any
 from bakeoff.pipeline.config.options import GROUPS
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.secrets import conceal_words
-from bakeoff.pipeline.text.words import join_words
+from bakeoff.pipeline.text.wording import join_words
 
 SWEEP_KEYS = ("search", "resume", "workers", "timeout", "on_error", "on_invalid", "dry_run", "max_jobs")
 """Keys that determine how jobs are generated and run together; they are not part of any job."""

@@ -23,7 +23,7 @@ from bakeoff.pipeline.stages.scoring import (
     predict_probabilities,
     predict_values,
 )
-from bakeoff.pipeline.text.numbers import format_number
+from bakeoff.pipeline.text.wording import format_number
 
 PROBABILITY = "predict_proba"
 DECISION = "decision_function"

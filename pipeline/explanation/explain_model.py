@@ -31,7 +31,7 @@ from bakeoff.pipeline.explanation.effects import (
 )
 from bakeoff.pipeline.explanation.rules import Feature, Rule, find_number_type, is_tree, list_rules, trace_features
 from bakeoff.pipeline.model.training_record import TrainingRecord
-from bakeoff.pipeline.text.words import count_nouns
+from bakeoff.pipeline.text.wording import count_nouns
 
 INTERCEPT = "(intercept)"
 

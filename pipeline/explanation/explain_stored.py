@@ -20,7 +20,7 @@ from bakeoff.pipeline.model.training_record import make_training_record
 from bakeoff.pipeline.replay.refit import LoadedRun, load_run, refit_run
 from bakeoff.pipeline.stages.dataset import ColumnRules, convert_like, require_file
 from bakeoff.pipeline.tables.output_file import name_file, replace_file, require_output
-from bakeoff.pipeline.text.words import count_nouns, expand_home
+from bakeoff.pipeline.text.wording import count_nouns, expand_home
 from bakeoff.pipeline.tracking.find_run import find_run_id
 from bakeoff.pipeline.tracking.loading import load_model
 from bakeoff.pipeline.tracking.registry import find_version

@@ -10,11 +10,8 @@ import numpy as np
 from bakeoff.pipeline.explanation.effects import Importances
 from bakeoff.pipeline.explanation.explain_model import Explanation, LearnerParts
 from bakeoff.pipeline.tables.markup import render_template
-from bakeoff.pipeline.tables.table import TEXT, Cell, Row, Table, make_table
-from bakeoff.pipeline.tables.terminal import print_table
-from bakeoff.pipeline.text.numbers import format_change, format_score
-from bakeoff.pipeline.text.terminal import escape, make_console
-from bakeoff.pipeline.text.words import count_nouns
+from bakeoff.pipeline.tables.table import TEXT, Cell, Row, Table, make_table, print_table
+from bakeoff.pipeline.text.wording import count_nouns, escape, format_change, format_score, make_console
 
 TEMPLATE = Path(__file__).parent / "page.html"
 IMPORTANCE = "Importance"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bakeoff.pipeline.config.requests import RefitRequest, RowsRequest
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.text.words import expand_home
+from bakeoff.pipeline.text.wording import expand_home
 
 NO_PAGE = "none"
 PAGE_SUFFIXES = (".html", ".htm")

@@ -18,8 +18,7 @@ from pandas.api.types import is_numeric_dtype
 from sklearn.pipeline import Pipeline
 
 from bakeoff.pipeline.stages.preprocessing.join_steps import NOMINAL, NUMERIC, ORDERED, find_kind
-from bakeoff.pipeline.text.numbers import format_percent, format_score, format_threshold
-from bakeoff.pipeline.text.words import count_nouns, join_words
+from bakeoff.pipeline.text.wording import count_nouns, format_percent, format_score, format_threshold, join_words
 
 MISSING = "missing"
 RELATIVE_NOISE = 1e-12

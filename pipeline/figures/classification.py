@@ -34,8 +34,7 @@ from bakeoff.pipeline.figures.panels import (
 )
 from bakeoff.pipeline.figures.run_figure import FinishedRun, RunFigure
 from bakeoff.pipeline.stages.splitting import Splits
-from bakeoff.pipeline.text.numbers import format_mean, format_score
-from bakeoff.pipeline.text.words import cut_text
+from bakeoff.pipeline.text.wording import cut_text, format_mean, format_score
 
 DARK_CELL_SHARE = 0.55
 """The share from which a cell is so dark that its number is written in white."""

@@ -25,7 +25,7 @@ from bakeoff.pipeline.figures.panels import (
     set_log_scale,
     wrap_name,
 )
-from bakeoff.pipeline.text.numbers import format_percent, format_statistic
+from bakeoff.pipeline.text.wording import format_percent, format_statistic
 
 WIDTH_INCHES = 9.0
 MAX_COLUMNS = 4

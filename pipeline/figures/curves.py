@@ -39,7 +39,7 @@ from bakeoff.pipeline.figures.run_figure import (
 from bakeoff.pipeline.stages.pruning import NoPruning
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import GridTuning, find_best_candidate
-from bakeoff.pipeline.text.words import cut_text
+from bakeoff.pipeline.text.wording import cut_text
 
 WARNING = "a value chosen from this curve makes its test score optimistic"
 DEFAULT_SIZES = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)

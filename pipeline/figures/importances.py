@@ -31,7 +31,7 @@ from bakeoff.pipeline.figures.panels import (
 )
 from bakeoff.pipeline.figures.run_figure import FinishedRun, TabulatedFigure
 from bakeoff.pipeline.stages.splitting import Splits
-from bakeoff.pipeline.text.words import cut_text
+from bakeoff.pipeline.text.wording import cut_text
 
 MAX_BARS = 20
 """Maximum number of columns, of which those with the greatest values are drawn; the table contains all."""

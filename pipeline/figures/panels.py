@@ -24,7 +24,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import LogLocator
 
-from bakeoff.pipeline.text.words import cut_text
+from bakeoff.pipeline.text.wording import cut_text
 
 CLASS_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#56B4E9", "#CC79A7", "#F0E442", "#999999")
 CLASS_MARKERS = ("o", "s", "^", "D", "v", "P", "<", ">")

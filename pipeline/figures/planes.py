@@ -30,8 +30,7 @@ from bakeoff.pipeline.figures.panels import (
 from bakeoff.pipeline.figures.run_figure import FinishedRun, Parameters, RunFigure, check_variants
 from bakeoff.pipeline.stages.scoring import get_classes, predict_values
 from bakeoff.pipeline.stages.splitting import Splits
-from bakeoff.pipeline.text.numbers import format_score
-from bakeoff.pipeline.text.words import count_nouns
+from bakeoff.pipeline.text.wording import count_nouns, format_score
 
 GRID_POINTS = 300
 """Points along each axis at which a class is predicted."""

@@ -17,7 +17,7 @@ from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.figures.panels import TEXT_COLOUR, add_title, make_panels
 from bakeoff.pipeline.figures.run_figure import FinishedRun, Parameters, RunFigure, check_variants
 from bakeoff.pipeline.stages.splitting import Splits
-from bakeoff.pipeline.text.numbers import format_score
+from bakeoff.pipeline.text.wording import format_score
 
 CLASS_LETTERS = 14
 """Characters in a line of the name of a class."""

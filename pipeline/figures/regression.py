@@ -17,7 +17,7 @@ from bakeoff.pipeline.figures.panels import CLASS_COLOURS, MUTED_COLOUR, add_tit
 from bakeoff.pipeline.figures.run_figure import FinishedRun, Parameters, RunFigure, check_variants
 from bakeoff.pipeline.stages.scoring import predict_values
 from bakeoff.pipeline.stages.splitting import Splits
-from bakeoff.pipeline.text.numbers import format_score
+from bakeoff.pipeline.text.wording import format_score
 
 MAX_DRAWN_ROWS = 2000
 """Of more rows, this number is drawn at random."""

@@ -27,7 +27,7 @@ from bakeoff.pipeline.stages.pruning import NoPruning
 from bakeoff.pipeline.stages.splitting import Split, Splits
 from bakeoff.pipeline.stages.tuning import NoTuning, fit_candidates, preprocess_tables
 from bakeoff.pipeline.tables.table_formats import write_csv
-from bakeoff.pipeline.text.words import count_nouns
+from bakeoff.pipeline.text.wording import count_nouns
 
 Parameters = Mapping[str, Any]
 """A variant of the run's pipeline, as parameters of its ``set_params``: ``{learner__max_depth: 2}``."""

@@ -33,7 +33,7 @@ from bakeoff.pipeline.figures.planes import check_colours
 from bakeoff.pipeline.figures.run_figure import FinishedRun, Parameters, RunFigure, check_variants
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import find_best_candidate, fit_candidates
-from bakeoff.pipeline.text.numbers import format_score
+from bakeoff.pipeline.text.wording import format_score
 
 COST_COMPLEXITY = "cost_complexity"
 PESSIMISTIC = "pessimistic"

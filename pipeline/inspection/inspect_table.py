@@ -30,7 +30,7 @@ from bakeoff.pipeline.stages.dataset.kinds import find_date_format
 from bakeoff.pipeline.stages.dataset.loaders import COLLECTORS, describe_columns, describe_left_out
 from bakeoff.pipeline.stages.dataset.table import DATE, IDENTIFIER, NOMINAL, NUMERIC, ORDERED, TARGET, TEXT
 from bakeoff.pipeline.tables.output_file import name_file, replace_file, require_output
-from bakeoff.pipeline.text.words import expand_home, quote_text
+from bakeoff.pipeline.text.wording import expand_home, quote_text
 from bakeoff.pipeline.tracking.store import list_store_paths
 
 OTHER_KEYS = ("trust", "experiment")

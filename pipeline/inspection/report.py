@@ -8,11 +8,16 @@ from pathlib import Path
 from bakeoff.pipeline.inspection.profile import Histogram, TableProfile
 from bakeoff.pipeline.stages.dataset.table import FEATURE, TARGET
 from bakeoff.pipeline.tables.markup import render_template
-from bakeoff.pipeline.tables.table import TEXT, Cell, Row, Table, make_table
-from bakeoff.pipeline.tables.terminal import print_table
-from bakeoff.pipeline.text.numbers import format_count, format_percent, format_score
-from bakeoff.pipeline.text.terminal import escape, make_console
-from bakeoff.pipeline.text.words import count_nouns, cut_text
+from bakeoff.pipeline.tables.table import TEXT, Cell, Row, Table, make_table, print_table
+from bakeoff.pipeline.text.wording import (
+    count_nouns,
+    cut_text,
+    escape,
+    format_count,
+    format_percent,
+    format_score,
+    make_console,
+)
 
 TEMPLATE = Path(__file__).parent / "page.html"
 MAX_PRINTED_VALUES = 3

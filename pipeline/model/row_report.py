@@ -33,8 +33,7 @@ import pandas as pd
 from bakeoff.pipeline.model.training_record import ColumnProfile, TrainingRecord, count_in_bins, to_numbers
 from bakeoff.pipeline.stages.dataset.convert import ConvertedTable
 from bakeoff.pipeline.stages.dataset.table import DATE, NUMERIC, Column
-from bakeoff.pipeline.text.numbers import equate_p, format_percent, format_statistic
-from bakeoff.pipeline.text.words import name_first
+from bakeoff.pipeline.text.wording import equate_p, format_percent, format_statistic, name_first
 
 MIN_TESTED_ROWS = 50
 """Minimum size of both samples: with fewer cells, tenths are expected to contain less than five."""

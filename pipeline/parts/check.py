@@ -15,7 +15,7 @@ from sklearn.base import clone
 from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.config.targets import KNOWN_PACKAGES
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.parts.part_file import PartFile
+from bakeoff.pipeline.parts.project import PartFile
 from bakeoff.pipeline.parts.trial import (
     SEED,
     Trial,
@@ -26,8 +26,8 @@ from bakeoff.pipeline.parts.trial import (
     run_trial,
 )
 from bakeoff.pipeline.stages.scoring import compute_score
-from bakeoff.pipeline.text.numbers import format_score
 from bakeoff.pipeline.text.secrets import describe_error
+from bakeoff.pipeline.text.wording import format_score
 
 OK = "ok"
 WRONG = "wrong"

@@ -16,7 +16,7 @@ from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.experiment import FoldResult
 from bakeoff.pipeline.experiment.builder import PartCache
-from bakeoff.pipeline.parts.part_file import PartFile
+from bakeoff.pipeline.parts.project import PartFile
 from bakeoff.pipeline.replay.differences import compare_models, compare_values, measure_repeat, write_scores
 from bakeoff.pipeline.stages.scoring import SCORING_KEYS
 from bakeoff.pipeline.sweep.job import JobResult, PreparedJob, execute_job, prepare_job

@@ -23,7 +23,7 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.keys import LIST_KEYS
 from bakeoff.pipeline.sweep.compose import override_text
 from bakeoff.pipeline.text.secrets import conceal_words
-from bakeoff.pipeline.text.words import cut_text, expand_home
+from bakeoff.pipeline.text.wording import cut_text, expand_home
 
 NESTING = "__"
 """Replaces a dot in the name of a keyword argument, as in scikit-learn."""

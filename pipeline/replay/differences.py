@@ -20,9 +20,8 @@ import numpy as np
 from bakeoff.pipeline.card import report
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.stages.dataset import Dataset
-from bakeoff.pipeline.tables.table import make_table
-from bakeoff.pipeline.tables.terminal import align_lines
-from bakeoff.pipeline.text.words import join_words
+from bakeoff.pipeline.tables.table import align_lines, make_table
+from bakeoff.pipeline.text.wording import join_words
 from bakeoff.pipeline.tracking.stored_runs import TABLES, Place
 
 TIME_PREFIXES = ("time/", "fold/time/")

@@ -30,7 +30,7 @@ from bakeoff.pipeline.replay.request import ReplayRequest
 from bakeoff.pipeline.stages.dataset.files import list_dataset_files
 from bakeoff.pipeline.sweep.job import ContinueRule, PreparedJob, always_continue, execute_job, prepare_job
 from bakeoff.pipeline.tables.output_file import require_output
-from bakeoff.pipeline.text.words import expand_home
+from bakeoff.pipeline.text.wording import expand_home
 from bakeoff.pipeline.tracking import NoTracker
 from bakeoff.pipeline.tracking.find_run import find_run_id
 from bakeoff.pipeline.tracking.history import STOPPED_TAG

@@ -12,16 +12,15 @@ from omegaconf import OmegaConf
 from optuna.distributions import CategoricalDistribution
 from optuna.trial import FrozenTrial, TrialState
 
-from bakeoff.pipeline.study.objectives import Objective
 from bakeoff.pipeline.study.space import Dimension, SearchSpace
 from bakeoff.pipeline.study.storage import FINISHED_STATES
-from bakeoff.pipeline.study.study_key import StudyKey
+from bakeoff.pipeline.study.study_key import Objective, StudyKey
 from bakeoff.pipeline.study.trials import JOB, RUN
 from bakeoff.pipeline.sweep.display import SweepDisplay
 from bakeoff.pipeline.sweep.jobs import INVALID
 from bakeoff.pipeline.sweep.planning import Plan
 from bakeoff.pipeline.tables.output_file import replace_whole
-from bakeoff.pipeline.text.numbers import format_score
+from bakeoff.pipeline.text.wording import format_score
 
 RESULTS_FILE = "optimization_results.yaml"
 

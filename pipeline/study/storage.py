@@ -20,7 +20,7 @@ from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError, SQLA
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.study.study_key import StudyKey
-from bakeoff.pipeline.text.words import expand_home
+from bakeoff.pipeline.text.wording import expand_home
 
 DEFAULT_FILE = "outputs/optuna.db"
 WRITE_TIMEOUT_SECONDS = 60

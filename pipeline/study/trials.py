@@ -18,9 +18,9 @@ from optuna.exceptions import UpdateFinishedTrialError
 from optuna.trial import FrozenTrial, Trial, TrialState
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.study.objectives import Objective
 from bakeoff.pipeline.study.space import SearchSpace, Suggestion
 from bakeoff.pipeline.study.storage import FINISHED_STATES
+from bakeoff.pipeline.study.study_key import Objective
 from bakeoff.pipeline.sweep.compose import Composer
 from bakeoff.pipeline.sweep.engine import RecordOutcome, Search
 from bakeoff.pipeline.sweep.job_runner import JobRunner

@@ -24,7 +24,7 @@ from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.jobs import INVALID, Job, JobOutcome
 from bakeoff.pipeline.sweep.options import SPACE_METHODS, SweepOptions
-from bakeoff.pipeline.text.words import MISSING_VALUE, escape_text
+from bakeoff.pipeline.text.wording import MISSING_VALUE, escape_text
 
 JobWords = tuple[str, ...]
 """The overrides of a job."""

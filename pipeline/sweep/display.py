@@ -14,11 +14,8 @@ from bakeoff.pipeline.config.requests import DEFAULT_EXPERIMENT, list_store_word
 from bakeoff.pipeline.sweep.jobs import FINISHED, INVALID, REFUSED, SKIPPED, STOPPED, TO_DO, JobOutcome
 from bakeoff.pipeline.sweep.planning import Plan
 from bakeoff.pipeline.sweep.result_table import ResultTable, tabulate_results
-from bakeoff.pipeline.tables.table import make_table
-from bakeoff.pipeline.tables.terminal import align_lines, print_table
-from bakeoff.pipeline.text.numbers import format_seconds
-from bakeoff.pipeline.text.terminal import escape, make_console
-from bakeoff.pipeline.text.words import count_nouns
+from bakeoff.pipeline.tables.table import align_lines, make_table, print_table
+from bakeoff.pipeline.text.wording import count_nouns, escape, format_seconds, make_console
 
 MAX_ROWS = 30
 """Maximum number of configurations in a table."""

@@ -31,7 +31,7 @@ from bakeoff.pipeline.sweep.jobs import (
 from bakeoff.pipeline.sweep.planning import Plan, add_estimates, find_store, make_plan, record_sweep
 from bakeoff.pipeline.sweep.result_table import ResultTable, add_stored_scores, make_tables
 from bakeoff.pipeline.sweep.workers import Workers, prepare_server
-from bakeoff.pipeline.text.words import count_nouns
+from bakeoff.pipeline.text.wording import count_nouns
 from bakeoff.pipeline.tracking.run import get_tracker
 
 POLL_SECONDS = 0.5

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from bakeoff.pipeline.config.words import Invocation
-from bakeoff.pipeline.text.numbers import format_mean
+from bakeoff.pipeline.text.wording import format_mean
 
 TO_DO = "to do"
 DONE = "done"

@@ -12,7 +12,7 @@ from bakeoff.pipeline.identity.config_hash import require_current_code
 from bakeoff.pipeline.sweep.done_jobs import find_done_jobs
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import DONE, DUPLICATE, INVALID, TO_DO, Job
-from bakeoff.pipeline.text.words import count_nouns
+from bakeoff.pipeline.text.wording import count_nouns
 from bakeoff.pipeline.tracking.history import read_durations
 from bakeoff.pipeline.tracking.store import Store, store_uri
 from bakeoff.pipeline.tracking.sweep_record import (

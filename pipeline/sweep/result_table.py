@@ -14,7 +14,7 @@ import pandas as pd
 
 from bakeoff.pipeline.sweep.jobs import FAILED, FINISHED, SKIPPED, STOPPED, JobOutcome
 from bakeoff.pipeline.tables.table import EMPTY, Cell, Row, Table, make_table
-from bakeoff.pipeline.text.numbers import format_deviation, format_mean
+from bakeoff.pipeline.text.wording import format_deviation, format_mean
 from bakeoff.pipeline.tracking.find_run import find_headline, is_greater_better
 from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.stored_runs import StoredRun, search_stored_runs

@@ -20,9 +20,9 @@ from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.identity.config_hash import describe_unidentified
 from bakeoff.pipeline.model.training_record import count_rows, describe_rows
 from bakeoff.pipeline.sweep.job import JobResult, PreparedJob
-from bakeoff.pipeline.tables.terminal import print_table
+from bakeoff.pipeline.tables.table import print_table
 from bakeoff.pipeline.text.secrets import find_references, hide_secrets
-from bakeoff.pipeline.text.terminal import escape, make_console
+from bakeoff.pipeline.text.wording import escape, make_console
 from bakeoff.pipeline.tracking import RunDescription
 from bakeoff.pipeline.tracking.history import count_looks
 from bakeoff.pipeline.tracking.store import Store

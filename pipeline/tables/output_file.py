@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tables.table_formats import ESCAPED_FORMATS, WRITERS, describe_escapes
-from bakeoff.pipeline.text.words import expand_home
+from bakeoff.pipeline.text.wording import expand_home
 
 if TYPE_CHECKING:
     import pandas as pd

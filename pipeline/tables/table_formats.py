@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.pipeline.tables.table import Table
-from bakeoff.pipeline.text.words import count_nouns, join_words
+from bakeoff.pipeline.text.wording import count_nouns, join_words
 
 if TYPE_CHECKING:
     import pandas as pd

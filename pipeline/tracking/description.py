@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bakeoff.pipeline.audit import AuditVerdict, make_audit_tags
-from bakeoff.pipeline.config.nodes import Path, walk
 from bakeoff.pipeline.config.settle import NULL_PARTS, to_yaml
+from bakeoff.pipeline.config.targets import Path, walk
 from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.identity.config_hash import DECISIVE_KEYS, hash_config_code

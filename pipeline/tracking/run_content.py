@@ -22,8 +22,8 @@ from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.model.training_record import TrainingRecord
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.tracking import Figure, RunDescription
-from bakeoff.pipeline.tracking.addresses import local_path
 from bakeoff.pipeline.tracking.limited_calls import MAX_TRANSFER_SECONDS
+from bakeoff.pipeline.tracking.sqlite_file import local_path
 from bakeoff.pipeline.tracking.store import MAX_TAG_LETTERS, Store
 
 if TYPE_CHECKING:

@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Any
 from bakeoff.pipeline.errors import StoreError, UserError, did_you_mean
 from bakeoff.pipeline.stages.dataset.table import GUESSED_TAG
 from bakeoff.pipeline.text.secrets import expand_address, find_secrets, hide_secrets
-from bakeoff.pipeline.text.words import count_nouns, expand_home
-from bakeoff.pipeline.tracking.addresses import anchor_addresses
+from bakeoff.pipeline.text.wording import count_nouns, expand_home
 from bakeoff.pipeline.tracking.limited_calls import LimitedCalls
 from bakeoff.pipeline.tracking.mlflow_tables import ARTIFACTS_FOLDER, LOCAL_FOLDERS
 from bakeoff.pipeline.tracking.sqlite_file import (
     SQLITE_PREFIX,
     SUFFIXES,
+    anchor_addresses,
     create_sqlite,
     find_file,
     sqlite_path,

@@ -13,7 +13,7 @@ import yaml
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.secrets import expand_references, find_references
-from bakeoff.pipeline.text.words import expand_home
+from bakeoff.pipeline.text.wording import expand_home
 from bakeoff.pipeline.tracking.store import Store
 
 CONFIG_FILE = "config.yaml"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from command import Bakeoff
 
-from bakeoff.pipeline.cli.verbs import VERBS
+from bakeoff.pipeline.cli.arguments import VERBS
 
 ROOT = Path(__file__).parents[2]
 QUICK = ("learner=majority", "dataset=iris", "tracking=none")

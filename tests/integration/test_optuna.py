@@ -27,7 +27,7 @@ from sqlalchemy.pool import NullPool
 from warm_process import OUTPUT, Start
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.study.objectives import Objective, choose_objectives
+from bakeoff.pipeline.study.study_key import Objective, choose_objectives
 from bakeoff.pipeline.sweep.compose import override_text
 from bakeoff.pipeline.sweep.jobs import FAILED, FINISHED, JobOutcome, JobProgress
 from bakeoff.pipeline.tracking.heartbeat import MAX_SILENT_SECONDS

@@ -13,7 +13,7 @@ from command import Bakeoff, command_in
 from doubles import experiment
 
 from bakeoff.pipeline.card import MAX_CARD_LETTERS, CardContent, write_card
-from bakeoff.pipeline.text.numbers import format_mean
+from bakeoff.pipeline.text.wording import format_mean
 
 NOTE = "mlflow.note.content"
 WORDS = ["dataset=wine", "learner=decision_tree", "evaluation=kfold", "evaluation.folds=3", "tracking.models=false",

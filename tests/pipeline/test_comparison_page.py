@@ -12,8 +12,8 @@ from comparisons import ACCURACY, LOG_LOSS, make_comparison
 from html_page import BROWSER, Page, read_in_browser
 
 from bakeoff.pipeline.comparison.comparison import Comparison
-from bakeoff.pipeline.comparison.page import render_page, write_picture_files
-from bakeoff.pipeline.text.numbers import format_score
+from bakeoff.pipeline.comparison.reports import render_page, write_picture_files
+from bakeoff.pipeline.text.wording import format_score
 
 EVIL = '<script>alert("x")</script>&amp; \'$'
 DATASETS = ("iris", "wine", "breast_cancer", "digits", "monk-2", "vote")

@@ -31,7 +31,7 @@ from bakeoff.pipeline.stages.pruning import NoPruning
 from bakeoff.pipeline.stages.scoring import choose_metrics
 from bakeoff.pipeline.stages.splitting import Holdout, KFold, LeaveOneOut, Splitter
 from bakeoff.pipeline.stages.tuning import NoTuning
-from bakeoff.pipeline.text.numbers import format_score
+from bakeoff.pipeline.text.wording import format_score
 
 HOLDOUT = Holdout()
 

@@ -31,7 +31,7 @@ from bakeoff.pipeline.stages.dataset import load_bundled, load_lecture_table, ma
 from bakeoff.pipeline.stages.pruning import Pruning
 from bakeoff.pipeline.stages.splitting import Holdout, KFold, LeaveOneOut, TimeSeries
 from bakeoff.pipeline.stages.tuning import GridTuning
-from bakeoff.pipeline.text.numbers import format_mean, format_score
+from bakeoff.pipeline.text.wording import format_mean, format_score
 
 IRIS = load_bundled("iris")
 CANCER = load_bundled("breast_cancer")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
 from bakeoff.pipeline.config.build import build_object
-from bakeoff.pipeline.text.words import escape_text, quote_text
+from bakeoff.pipeline.text.wording import escape_text, quote_text
 
 SIGNS = ["\\", "'", '"', "$", "{", "}", "[", "]", ",", "=", ":", "(", ")", " ", "\n", "#", "~", "a", "1", "é", "?"]
 

@@ -10,7 +10,7 @@ import yaml
 
 from bakeoff.pipeline.parts import check
 from bakeoff.pipeline.parts.check import NOTE, OK, WRONG, Finding, check_part
-from bakeoff.pipeline.parts.part_file import PartFile
+from bakeoff.pipeline.parts.project import PartFile
 
 STEPS = {"_target_": "bakeoff.pipeline.stages.preprocessing.make_preprocessing"}
 SPLITTING = "bakeoff.pipeline.stages.splitting"

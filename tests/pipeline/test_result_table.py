@@ -12,8 +12,7 @@ from scipy import stats
 from bakeoff.pipeline.sweep.display import MAX_ROWS, SweepDisplay
 from bakeoff.pipeline.sweep.jobs import FAILED, FINISHED, NOT_RUN, REFUSED, SKIPPED, STOPPED, JobCell, JobOutcome
 from bakeoff.pipeline.sweep.result_table import ResultTable, make_tables, tabulate_results
-from bakeoff.pipeline.tables.table import BEST_SIGN
-from bakeoff.pipeline.tables.terminal import render_text
+from bakeoff.pipeline.tables.table import BEST_SIGN, render_text
 
 
 def outcome(number: int, row: str, column: str, score: float = 0.5, metric: str = "test_accuracy") -> JobOutcome:

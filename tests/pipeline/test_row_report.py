@@ -16,7 +16,7 @@ from bakeoff.pipeline.model.training_record import TrainingRecord, profile_colum
 from bakeoff.pipeline.stages.dataset import ColumnRules, convert_columns
 from bakeoff.pipeline.stages.preprocessing import list_kinds
 from bakeoff.pipeline.tables.table_formats import format_json
-from bakeoff.pipeline.text.numbers import format_statistic
+from bakeoff.pipeline.text.wording import format_statistic
 
 
 def make_record(columns: Mapping[str, Any], fitted: slice = slice(None), **rules: Any) -> TrainingRecord:

@@ -11,8 +11,13 @@ import pytest
 from command import Bakeoff
 from wheel_data import TARGETS, wheel_frame
 
-from bakeoff.pipeline.audit.columns import find_columns, find_row_numbers, find_same_columns, find_suspect_columns
-from bakeoff.pipeline.audit.giveaways import find_telling_presence
+from bakeoff.pipeline.audit.columns import (
+    find_columns,
+    find_row_numbers,
+    find_same_columns,
+    find_suspect_columns,
+    find_telling_presence,
+)
 from bakeoff.pipeline.stages.dataset import Dataset, load_frame, read_table
 
 N = 400

@@ -14,7 +14,7 @@ import pandas as pd
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.source import Source, make_source, require_different_names
 from bakeoff.pipeline.text.secrets import is_secret_name
-from bakeoff.pipeline.text.words import expand_home
+from bakeoff.pipeline.text.wording import expand_home
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine

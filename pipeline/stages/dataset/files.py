@@ -20,7 +20,7 @@ from bakeoff.pipeline.stages.dataset.keys import FileLayout
 from bakeoff.pipeline.stages.dataset.source import Source
 from bakeoff.pipeline.stages.dataset.text_file import TEXT_EXTENSIONS, TEXT_KEYS, read_text, require_several_columns
 from bakeoff.pipeline.stages.dataset.typed_table import SHEET_KEYS, read_arrow, read_excel, read_json, read_parquet
-from bakeoff.pipeline.text.words import expand_home, name_first
+from bakeoff.pipeline.text.wording import expand_home, name_first
 
 
 class Format(NamedTuple):

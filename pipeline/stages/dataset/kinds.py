@@ -23,7 +23,7 @@ from bakeoff.pipeline.stages.dataset.table import (
     TEXT,
     Column,
 )
-from bakeoff.pipeline.text.words import count_nouns
+from bakeoff.pipeline.text.wording import count_nouns
 
 MIN_JUDGED_CELLS = 20
 """With fewer cells, distinct ones are no sign of an identifier or of free text, nor equal ones of a constant."""

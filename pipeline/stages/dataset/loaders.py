@@ -44,7 +44,7 @@ from bakeoff.pipeline.stages.dataset.target import (
     to_targets,
 )
 from bakeoff.pipeline.stages.dataset.typed_table import read_frame
-from bakeoff.pipeline.text.words import count_nouns
+from bakeoff.pipeline.text.wording import count_nouns
 
 Collected = tuple[Source, Roles, ColumnRules]
 """The arguments of `make_dataset`: the cells of a source, and the configuration of their columns."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.text.numbers import format_bytes
+from bakeoff.pipeline.text.wording import format_bytes
 
 MAX_EXPANSION = 100
 """Bytes of a text for each byte of its compressed file; tables have 3 to 20."""

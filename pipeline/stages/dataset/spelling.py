@@ -16,7 +16,7 @@ import pandas as pd
 from pandas.tseries.api import guess_datetime_format
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.text.words import quote_text
+from bakeoff.pipeline.text.wording import quote_text
 
 BOOLEANS = {"true": "true", "True": "true", "TRUE": "true", "false": "false", "False": "false", "FALSE": "false"}
 WHOLE_NUMBER = re.compile(r"(-?)(0|[1-9][0-9]*)\.0+")

@@ -10,7 +10,7 @@ from bakeoff.pipeline.stages.dataset.cells import MAX_EXACT_INTEGER, Cells
 from bakeoff.pipeline.stages.dataset.kinds import MIN_JUDGED_CELLS, is_mostly_numbers, shorten
 from bakeoff.pipeline.stages.dataset.spelling import format_list_key
 from bakeoff.pipeline.stages.dataset.table import NOMINAL, NUMERIC
-from bakeoff.pipeline.text.words import join_words
+from bakeoff.pipeline.text.wording import join_words
 
 MAX_SHOWN_CELLS = 3
 MAX_INTEGER_CLASSES = 20

@@ -14,7 +14,7 @@ import pandas as pd
 from pandas.api.types import is_datetime64_any_dtype
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.text.words import join_words
+from bakeoff.pipeline.text.wording import join_words
 
 NUMERIC = "numeric"
 NOMINAL = "nominal"

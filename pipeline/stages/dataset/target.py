@@ -15,7 +15,7 @@ from bakeoff.pipeline.stages.dataset.keys import ColumnRules
 from bakeoff.pipeline.stages.dataset.kinds import find_date_format, find_kind
 from bakeoff.pipeline.stages.dataset.spelling import format_list_key, parse_dates
 from bakeoff.pipeline.stages.dataset.suspicions import MAX_INTEGER_CLASSES, MAX_SHOWN_CELLS, list_cells
-from bakeoff.pipeline.text.words import count_nouns
+from bakeoff.pipeline.text.wording import count_nouns
 
 PARTS = ("train", "validation", "test")
 

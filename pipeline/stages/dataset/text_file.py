@@ -17,7 +17,7 @@ from bakeoff.pipeline.stages.dataset.keys import COMMA, LEAVE_OUT, FileLayout
 from bakeoff.pipeline.stages.dataset.number_signs import NumberSigns, choose_signs, spell_numbers
 from bakeoff.pipeline.stages.dataset.parser import TEXT, ParsedText, Text
 from bakeoff.pipeline.stages.dataset.source import Source, require_different_names
-from bakeoff.pipeline.text.words import count_nouns
+from bakeoff.pipeline.text.wording import count_nouns
 
 TEXT_EXTENSIONS = (".csv", ".tsv", ".tab", ".txt", ".dat", ".data")
 TEXT_KEYS = ("separator", "header", "strip", "encoding", "decimal", "thousands", "quote", "skip_rows", "ragged")
