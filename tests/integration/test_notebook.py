@@ -43,7 +43,7 @@ def test_every_cell_runs_and_shows_its_result(notebook: Any, tmp_path: Path, mon
     assert "boat" in inspected
     assert "tells the target by where it has cells" in inspected
     assert "decision_tree kfold titanic" in ran
-    assert "model fitted on" in ran
+    assert "fitted on" in ran
     assert "predicted" in crossed
     assert "4 jobs: 3 finished, 1 skipped" in swept or "4 jobs" in swept
     assert "random_forest" in compared
