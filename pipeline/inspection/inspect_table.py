@@ -17,8 +17,7 @@ from bakeoff.pipeline.config.targets import require_names
 from bakeoff.pipeline.config.trust import add_trust_of_environment
 from bakeoff.pipeline.config.words import check_overrides
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.inspection.association import measure_association
-from bakeoff.pipeline.inspection.profile import ColumnProfile, TableProfile, count_cells
+from bakeoff.pipeline.inspection.profile import ColumnProfile, TableProfile, count_cells, measure_association
 from bakeoff.pipeline.inspection.report import render_page
 from bakeoff.pipeline.inspection.request import NO_PAGE, InspectRequest
 from bakeoff.pipeline.stages.dataset import Column, ColumnRules, Dataset, Roles, Source, make_dataset

@@ -11,9 +11,15 @@ from command import Bakeoff
 from html_page import BROWSER, Page, read_in_browser
 from wheel_data import TARGETS, wheel_file, wheel_frame
 
-from bakeoff.pipeline.inspection.association import measure_association
 from bakeoff.pipeline.inspection.inspect_table import inspect_dataset, inspect_source
-from bakeoff.pipeline.inspection.profile import MAX_BARS, ColumnProfile, Histogram, TableProfile, count_cells
+from bakeoff.pipeline.inspection.profile import (
+    MAX_BARS,
+    ColumnProfile,
+    Histogram,
+    TableProfile,
+    count_cells,
+    measure_association,
+)
 from bakeoff.pipeline.inspection.report import render_page
 from bakeoff.pipeline.stages.dataset import Column, ColumnRules, Roles, Source, load_bundled, load_frame
 
@@ -201,7 +207,7 @@ def test_the_command_writes_a_page_beside_the_table(bakeoff: Bakeoff) -> None:
         (("nosuch.csv",), "nosuch.csv"),
         (("a.csv", "target=spezies"), "Did you mean 'species'?"),
         (("a.csv", "separater=;"), "separater"),
-        (("a.csv", "--verbose"), "--verbose is not an option"),
+        (("a.csv", "--verbose"), "--verbose was given; usage"),
         (("dataset=file",), "dataset.path must be given"),
         (("a.csv", "output=no/such/folder.html"), "cannot be written"),
         (("dataset=sql", "dataset.url=postgresql://me:secret@host/x"), "holds a password"),

@@ -10,12 +10,10 @@ from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import openpyxl
-import pyarrow as pa
 import pytest
-from pyarrow import parquet
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset import FileLayout, read_file, size_limits
+from bakeoff.pipeline.stages.dataset import FileLayout, content, read_file
 
 COMPRESSORS: Mapping[str, Callable[[bytes], bytes]] = {
     ".gz": gzip.compress,
@@ -23,15 +21,6 @@ COMPRESSORS: Mapping[str, Callable[[bytes], bytes]] = {
     ".xz": lzma.compress,
 }
 TABLE = "x,y\n" + "1,a\n2,b\n" * 3000
-
-
-def test_the_memory_is_that_of_the_container(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    limit = tmp_path / "memory.max"
-    limit.write_text("123456789\n")
-    monkeypatch.setattr(size_limits, "CGROUP_FILES", (tmp_path / "absent", limit))
-    assert size_limits.read_machine_bytes() == 123456789
-    limit.write_text("max\n")
-    assert size_limits.read_machine_bytes() > 123456789
 
 
 @pytest.mark.parametrize("ending", [".gz", ".bz2", ".xz", ".zip"])
@@ -43,33 +32,10 @@ def test_a_file_that_expands_too_much_is_refused(ending: str, tmp_path: Path, mo
     else:
         file.write_bytes(COMPRESSORS[ending](TABLE.encode()))
     assert len(read_file(file, FileLayout()).frame) == 6000
-    monkeypatch.setattr(size_limits, "MIN_EXPANDED_BYTES", 100)
-    monkeypatch.setattr(size_limits, "PIECE_BYTES", 100)
-    monkeypatch.setattr(size_limits, "MAX_EXPANSION", 2)
+    monkeypatch.setattr(content, "MIN_EXPANDED_BYTES", 100)
+    monkeypatch.setattr(content, "MAX_EXPANSION", 2)
     with pytest.raises(UserError, match=r"dataset\.path='.*' holds more than .* when it is decompressed"):
         read_file(file, FileLayout())
-
-
-def test_no_more_is_decompressed_than_half_of_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "table.csv.gz"
-    file.write_bytes(gzip.compress(TABLE.encode()))
-    monkeypatch.setattr(size_limits, "read_machine_bytes", lambda: 1000)
-    monkeypatch.setattr(size_limits, "PIECE_BYTES", 100)
-    with pytest.raises(UserError, match="half of the memory"):
-        read_file(file, FileLayout())
-
-
-def test_a_parquet_file_that_cannot_fit_into_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # A million equal cells take some bytes of the file.
-    table = pa.table({"x": pa.array([1.0] * 1_000_000), "y": pa.array(["a"] * 1_000_000).dictionary_encode()})
-    parquet.write_table(table, tmp_path / "table.parquet")
-    assert (tmp_path / "table.parquet").stat().st_size < 10_000
-    monkeypatch.setattr(size_limits, "read_machine_bytes", lambda: 10**7)
-    with pytest.raises(
-        UserError,
-        match=r"says that it holds 1,000,000 rows of 2 columns, which need 16\.0 MB; this machine has 10\.0 MB",
-    ):
-        read_file(tmp_path / "table.parquet", FileLayout())
 
 
 def test_a_sheet_that_claims_more_cells_than_it_holds_is_read(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Datasets: ``table`` defines a dataset; ``loaders`` and ``bundled`` return one.
+"""Datasets: ``table`` defines a dataset; ``loaders`` and ``catalogue`` return one.
 
 ``files``, ``database`` and ``catalogue`` get the cells of a source, ``kinds`` decides what each column is, and
 ``make_dataset`` joins both.
@@ -13,11 +13,18 @@ from typing import TYPE_CHECKING, Any
 from bakeoff.pipeline.stages.dataset.table import Column, Dataset
 
 if TYPE_CHECKING:
-    from bakeoff.pipeline.stages.dataset.bundled import load_bundled, load_lecture_table, make_points
+    from bakeoff.pipeline.stages.dataset.catalogue import load_bundled, make_points
     from bakeoff.pipeline.stages.dataset.convert import convert_columns, convert_like
     from bakeoff.pipeline.stages.dataset.files import read_file, require_file
     from bakeoff.pipeline.stages.dataset.keys import ColumnRules, FileLayout, Roles
-    from bakeoff.pipeline.stages.dataset.loaders import load_frame, load_openml, load_query, make_dataset, read_table
+    from bakeoff.pipeline.stages.dataset.loaders import (
+        load_frame,
+        load_lecture_table,
+        load_openml,
+        load_query,
+        make_dataset,
+        read_table,
+    )
     from bakeoff.pipeline.stages.dataset.source import Source
 
 MODULES: Mapping[str, str] = {
@@ -27,13 +34,13 @@ MODULES: Mapping[str, str] = {
     "Roles": "keys",
     "convert_columns": "convert",
     "convert_like": "convert",
-    "load_bundled": "bundled",
+    "load_bundled": "catalogue",
     "load_frame": "loaders",
-    "load_lecture_table": "bundled",
+    "load_lecture_table": "loaders",
     "load_openml": "loaders",
     "load_query": "loaders",
     "make_dataset": "loaders",
-    "make_points": "bundled",
+    "make_points": "catalogue",
     "read_file": "files",
     "read_table": "loaders",
     "require_file": "files",

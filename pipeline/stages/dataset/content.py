@@ -16,7 +16,7 @@ from typing import IO, Any
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.keys import FileLayout
-from bakeoff.pipeline.stages.dataset.size_limits import read_expanded
+from bakeoff.pipeline.text.wording import format_bytes
 
 UTF_8 = "utf-8"
 USUAL_ENCODING = "cp1252"
@@ -74,7 +74,7 @@ def read_bytes(file: Path) -> bytes:
         if decompress is None:
             return file.read_bytes()
         with decompress(file) as stream:
-            return read_expanded(stream.read, file)
+            return _read_expanded(stream.read, file)
     except (OSError, EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile, RuntimeError) as error:
         raise UserError(f"dataset.path={str(file)!r} cannot be read: {error}.") from error
 
@@ -166,3 +166,21 @@ def _decode(data: bytes, encoding: str, file: Path) -> str:
             f"{meaning!r} in {USUAL_ENCODING}; give the encoding of the file, such as "
             f"dataset.encoding={USUAL_ENCODING}."
         ) from None
+
+
+MAX_EXPANSION = 100
+"""Bytes of a text for each byte of its compressed file; tables have 3 to 20."""
+MIN_EXPANDED_BYTES = 256 * 1024 * 1024
+"""A text of this size is read whatever the size of its compressed file is."""
+
+
+def _read_expanded(read: Callable[[int], bytes], file: Path) -> bytes:
+    """Return the bytes of a compressed file; raises UserError if there are more than a table would have."""
+    most = max(MIN_EXPANDED_BYTES, MAX_EXPANSION * file.stat().st_size)
+    content = read(most + 1)
+    if len(content) > most:
+        raise UserError(
+            f"dataset.path={str(file)!r} holds more than {format_bytes(most)} when it is decompressed, which is more "
+            f"than {MAX_EXPANSION} times its size; decompress the file, and give that one."
+        )
+    return content

@@ -15,11 +15,11 @@ from bakeoff.pipeline.stages.dataset.kinds import (
     Kind,
     find_date_format,
     find_kind,
+    find_suspicions,
     find_useless_kind,
     fit_kind,
 )
 from bakeoff.pipeline.stages.dataset.spelling import parse_dates
-from bakeoff.pipeline.stages.dataset.suspicions import find_suspicions
 from bakeoff.pipeline.stages.dataset.table import (
     CONSTANT,
     DATE,

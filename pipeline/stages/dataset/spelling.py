@@ -18,7 +18,7 @@ from pandas.tseries.api import guess_datetime_format
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.wording import quote_text
 
-BOOLEANS = {"true": "true", "True": "true", "TRUE": "true", "false": "false", "False": "false", "FALSE": "false"}
+BOOLEANS = frozenset({"true", "True", "TRUE", "false", "False", "FALSE"})
 WHOLE_NUMBER = re.compile(r"(-?)(0|[1-9][0-9]*)\.0+")
 """A whole number with zeros after the point; leading zeros belong to a code."""
 
@@ -54,7 +54,7 @@ def spell_cells(cells: Sequence[Any]) -> list[str]:
 
 def _spell_text(cell: str) -> str:
     if cell in BOOLEANS:
-        return BOOLEANS[cell]
+        return cell.lower()
     match = WHOLE_NUMBER.fullmatch(cell)
     spelling = match[1] + match[2] if match else cell
     return "0" if spelling == "-0" else spelling

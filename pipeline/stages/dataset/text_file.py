@@ -12,9 +12,16 @@ import pyarrow.compute as pc
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.content import read_content, strip_compression
-from bakeoff.pipeline.stages.dataset.guesses import doubt_points, guess_separator, guess_signs, looks_like_data
+from bakeoff.pipeline.stages.dataset.guesses import (
+    NumberSigns,
+    choose_signs,
+    doubt_points,
+    guess_separator,
+    guess_signs,
+    looks_like_data,
+    spell_numbers,
+)
 from bakeoff.pipeline.stages.dataset.keys import COMMA, LEAVE_OUT, FileLayout
-from bakeoff.pipeline.stages.dataset.number_signs import NumberSigns, choose_signs, spell_numbers
 from bakeoff.pipeline.stages.dataset.parser import TEXT, ParsedText, Text
 from bakeoff.pipeline.stages.dataset.source import Source, require_different_names
 from bakeoff.pipeline.text.wording import count_nouns

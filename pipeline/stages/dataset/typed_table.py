@@ -17,7 +17,6 @@ import pyarrow as pa
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.dataset.content import read_bytes, read_characters
 from bakeoff.pipeline.stages.dataset.keys import FileLayout
-from bakeoff.pipeline.stages.dataset.size_limits import require_memory_for_cells
 from bakeoff.pipeline.stages.dataset.source import Source, arrow_to_column, make_source, require_different_names
 from bakeoff.pipeline.stages.dataset.spelling import spell_cell
 
@@ -32,13 +31,12 @@ MAX_CELLS = 50_000_000
 
 
 def read_parquet(file: Path, layout: FileLayout) -> Source:
-    """Read a Parquet file; a table that is larger than the memory is refused."""
+    """Read a Parquet file."""
     from pyarrow import parquet
 
     # Not by its path, from which pyarrow would make columns: "year=2020/a.parquet".
-    parts = parquet.ParquetFile(pa.BufferReader(read_bytes(file)))
-    require_memory_for_cells(parts.metadata.num_rows, parts.metadata.num_columns, file)
-    return _make_arrow_source(parts.read(), file.name)
+    table = parquet.ParquetFile(pa.BufferReader(read_bytes(file))).read()
+    return _make_arrow_source(table, file.name)
 
 
 def read_arrow(file: Path, layout: FileLayout) -> Source:
