@@ -122,7 +122,8 @@ class Learner(BaseEstimator):
                 raise
             alternative = ", or name them in categorical_features" if hasattr(self, "categorical_features") else ""
             raise ValueError(
-                f"X holds text where {type(self).__name__} needs numbers ({error}): encode such columns{alternative}."
+                f"X contains text, but {type(self).__name__} accepts numbers only ({error}): encode such "
+                f"columns{alternative}."
             ) from error
         return checked
 
@@ -387,7 +388,7 @@ def rank_classes(class_order: Iterable[Any] | None, classes: np.ndarray) -> np.n
     missing = [label for label in labels if label not in position]
     if missing:
         raise ValueError(
-            f"class_order={order} does not hold the class {missing[0]!r}; name all classes, {labels}, or give "
+            f"class_order={order} lacks the class {missing[0]!r}; name all classes, {labels}, or give "
             "class_order=None for their sorted order."
         )
     return np.argsort([position[label] for label in labels])

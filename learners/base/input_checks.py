@@ -331,6 +331,6 @@ def _convert_numbers(column: Any, j: int) -> np.ndarray:
     except (TypeError, ValueError) as error:
         name = getattr(column, "name", j)
         raise ValueError(
-            f"column {name!r} holds text where a number is needed ({error}); "
-            "make it categorical, or name it in categorical_features."
+            f"column {name!r} contains text where a number is required ({error}); make it categorical, or name it "
+            "in categorical_features."
         ) from error

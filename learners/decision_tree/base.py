@@ -253,12 +253,12 @@ class TreeLearner(SklearnTreeAttributes, Learner):
         """
         check_is_fitted(self)
         if method not in ("best_first", "bottom_up", "pessimistic"):
-            raise ValueError(f"method is {method!r}; it can be 'best_first', 'bottom_up' or 'pessimistic'.")
+            raise ValueError(f"method={method!r} must be 'best_first', 'bottom_up' or 'pessimistic'.")
         if method == "pessimistic":
             steps = self._prune_pessimistically(confidence)
             return self._apply_pruning(steps, float(self.fitted_tree_.weighted_n_node_samples[0]))
         if X is None or y is None:
-            raise ValueError(f"method {method!r} prunes against validation rows: give X and y.")
+            raise ValueError(f"method {method!r} needs validation rows: pass X and y.")
         table = self._check_query(X)
         y = self._check_target(y, table.shape[0])
         weight = self._check_weight(sample_weight, table)
@@ -277,7 +277,8 @@ class TreeLearner(SklearnTreeAttributes, Learner):
 
     def _prune_pessimistically(self, confidence: float) -> list[PruningStep]:
         raise ValueError(
-            "method 'pessimistic' counts errors, so it does not apply to regressors; pass validation rows instead."
+            "method 'pessimistic' counts misclassified rows, so it does not support regressors; pass validation "
+            "rows instead."
         )
 
     def _apply_pruning(self, steps: list[PruningStep], weight: float) -> Self:

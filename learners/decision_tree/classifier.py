@@ -84,13 +84,13 @@ def check_c45_options(learner: C45Parameters) -> None:
     """
     if learner.average_gain and learner.criterion != "gain_ratio":
         raise ValueError(
-            f"average_gain chooses who competes by gain ratio, but criterion is {learner.criterion!r}; "
-            "set criterion='gain_ratio', or average_gain=False."
+            f"average_gain restricts the splits compared by gain ratio, but criterion={learner.criterion!r}; set "
+            "criterion='gain_ratio', or average_gain=False."
         )
     if learner.mdl_correction and learner.criterion not in IN_BITS:
         raise ValueError(
-            f"mdl_correction is in bits, but criterion={learner.criterion!r} is not; "
-            "set criterion='gain_ratio' or 'entropy', or mdl_correction=False."
+            f"mdl_correction is measured in bits, but criterion={learner.criterion!r} is not; set "
+            "criterion='gain_ratio' or 'entropy', or mdl_correction=False."
         )
     if learner.subtree_raising and learner.pruning_confidence is None:
         raise ValueError(
@@ -315,8 +315,8 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
         """
         if _holds_text(y) != _holds_text(self.classes_):
             raise ValueError(
-                f"y holds labels such as {y.tolist()[0]!r}, and fit was given such as {self.classes_.tolist()[0]!r}; "
-                "give both as text, or both as numbers."
+                f"y contains labels such as {y.tolist()[0]!r}, but fit received labels such as "
+                f"{self.classes_.tolist()[0]!r}; give both as text, or both as numbers."
             )
         codes = np.searchsorted(self.classes_, y)
         codes[codes == self.classes_.size] = 0
@@ -327,7 +327,7 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
 
     def _prune_pessimistically(self, confidence: float) -> list[PruningStep]:
         if not 0 < confidence <= 0.5:
-            raise ValueError(f"confidence is {confidence}; it must be above 0 and at most 0.5 (C4.5 takes 0.25).")
+            raise ValueError(f"confidence={confidence} must be above 0 and at most 0.5 (C4.5 uses 0.25).")
         return prune_pessimistically(self.fitted_tree_, confidence)
 
 

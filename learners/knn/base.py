@@ -167,7 +167,8 @@ class KNeighborsBase(NeighborSearcher):
             )
         if self.feature_weights is not None or self.metric_params or self._any_nominal:
             raise ValueError(
-                "metric='precomputed' takes distances, and no feature_weights, metric_params or nominal columns."
+                "metric='precomputed' takes distances and does not support feature_weights, metric_params or "
+                "nominal columns."
             )
         return PrecomputedMetric(self._row_positions)
 

@@ -36,7 +36,7 @@ PARAMETERS_BY_METRIC = {
     "p": frozenset({"p", "w"}),
 }
 TAKES_BY_METRIC = {
-    "mahalanobis": "V or VI, one of them",
+    "mahalanobis": "either V or VI",
     "seuclidean": "V, the variance of each column",
     "minkowski": "w, the weights of the columns, and p",
     "p": "w, the weights of the columns, and p",
@@ -120,8 +120,8 @@ def _check_metric_params(metric: Any, given: dict[str, Any]) -> None:
     allowed = PARAMETERS_BY_METRIC.get(metric, frozenset())
     is_ambiguous = set(given) == {"V", "VI"}
     if not set(given) <= allowed or is_ambiguous:
-        takes = TAKES_BY_METRIC.get(metric, "none (for weights of columns give feature_weights)")
-        raise ValueError(f"metric_params has {sorted(given)}, but metric={metric!r} takes {takes}.")
+        takes = TAKES_BY_METRIC.get(metric, "none (use feature_weights to weight columns)")
+        raise ValueError(f"metric_params has the keys {sorted(given)}, but metric={metric!r} accepts {takes}.")
 
 
 def _choose_weights(feature_weights: Any, given: dict[str, Any]) -> Any:
@@ -129,7 +129,7 @@ def _choose_weights(feature_weights: Any, given: dict[str, Any]) -> Any:
     if "w" not in given:
         return feature_weights
     if feature_weights is not None:
-        raise ValueError("feature_weights and metric_params={'w': …} are the same weights; give one of them.")
+        raise ValueError("feature_weights and metric_params={'w': …} both set the weights; give only one of them.")
     return given["w"]
 
 
@@ -174,10 +174,12 @@ def _check_feature_weights(feature_weights: Any, d: int) -> np.ndarray:
         return np.ones(d)
     weight = np.asarray(feature_weights, dtype=np.float64)
     if weight.shape != (d,):
-        raise ValueError(f"feature_weights has shape {weight.shape}, but X has {d} features: give one weight for each.")
+        raise ValueError(
+            f"feature_weights has shape {weight.shape}, but X has {d} features: give one weight for each feature."
+        )
     valid = np.isfinite(weight) & (weight >= 0)
     if not valid.all() or not weight.any():
-        raise ValueError("feature_weights must be finite and not negative, and at least one above 0.")
+        raise ValueError("feature_weights must be finite and non-negative, with at least one above 0.")
     return weight
 
 

@@ -175,7 +175,7 @@ class NeighborSearcher(Learner):
         k = self.n_neighbors if n_neighbors is None else n_neighbors
         most = self.n_samples_fit_ - (X is None)
         if not isinstance(k, Integral) or k < 1:
-            raise ValueError(f"n_neighbors is {k!r}; it must be an integer from 1 to {most}.")
+            raise ValueError(f"n_neighbors={k!r} must be an integer from 1 to {most}.")
         if k > most:
             raise ValueError(describe_too_few_rows(int(k), self.n_samples_fit_, most))
         if X is None:
@@ -254,8 +254,8 @@ def choose_algorithm(metric: Metric, T: np.ndarray, algorithm: str, leaf_size: i
     if not isinstance(metric, MinkowskiMetric) or not has_boxes or brute_force.missing:
         if algorithm == "kd_tree":
             raise ValueError(
-                "algorithm='kd_tree' supports numeric columns and a p-norm, but "
-                f"metric={metric_name!r} or X has others; use algorithm='brute'."
+                "algorithm='kd_tree' supports only numeric columns and p-norms, which does not hold for "
+                f"metric={metric_name!r} or for X; use algorithm='brute'."
             )
         return brute_force
     if algorithm == "kd_tree":
@@ -279,8 +279,9 @@ def _check_tree(metric: Metric, algorithm: str, metric_name: Any, *, missing: bo
     is_unfit = isinstance(metric_name, str) and metric_name in NON_METRICS
     if is_unfit or (missing and algorithm == "ball_tree"):
         raise ValueError(
-            f"algorithm={algorithm!r} supports complete columns and metrics with the triangle inequality, but "
-            f"metric={metric_name!r} or X has others; use algorithm='brute'."
+            f"algorithm={algorithm!r} supports only columns without missing values and metrics that satisfy the "
+            f"triangle inequality, which does not hold for metric={metric_name!r} or for X; use "
+            "algorithm='brute'."
         )
 
 

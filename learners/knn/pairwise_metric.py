@@ -201,7 +201,9 @@ def _check_covariance(V: Any, d: int) -> np.ndarray:
     V = np.asarray(V, dtype=np.float64)
     valid = V.shape == (d, d) and np.isfinite(V).all()
     if not valid or not _is_symmetric(V):
-        raise ValueError(f"metric_params: V or VI must be a finite symmetric ({d}, {d}) matrix; its shape: {V.shape}.")
+        raise ValueError(
+            f"metric_params: V or VI must be a finite symmetric matrix of shape ({d}, {d}); got shape {V.shape}."
+        )
     return V
 
 
@@ -214,7 +216,9 @@ def _is_symmetric(V: np.ndarray) -> bool:
 def _estimate_covariance(C: np.ndarray, scale: np.ndarray) -> np.ndarray:
     """Return the sample covariance, with n - 1, of rows C (d, n) after scaling: shape (d, d)."""
     if C.shape[1] < 2:
-        raise ValueError("metric='mahalanobis' learns the covariance and needs 2 rows; training has 1 sample. Give V.")
+        raise ValueError(
+            "metric='mahalanobis' estimates the covariance from at least 2 rows, but training has 1 sample; give V."
+        )
     scaled = C * scale[:, None]  # (d, n)
     return np.atleast_2d(np.cov(scaled, ddof=1))
 
@@ -280,5 +284,5 @@ class CallableMetric(Metric):
         valid = distance >= 0
         if not valid.all():
             wrong = distance[~valid][0]
-            raise ValueError(f"metric: the callable gave {wrong} for two rows; a distance must be 0 or more.")
+            raise ValueError(f"metric: the callable returned {wrong} for two rows; a distance must be non-negative.")
         return distance

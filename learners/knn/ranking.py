@@ -341,7 +341,7 @@ def select_sample_weights(
 def describe_too_few_rows(k: int, n: int, most: int) -> str:
     """Return the message for n_neighbors=k with n training rows, of which at most ``most`` can be neighbours."""
     samples = "sample" if n == 1 else "samples"
-    others = "" if most == n else ", and none is its own neighbour"
+    others = "" if most == n else ", and no sample is its own neighbour"
     return (
         f"n_neighbors={k} is too large: training has {n} {samples}{others}. "
         f"Take n_neighbors of at most {most}, or more rows."
@@ -354,8 +354,8 @@ def describe_too_little_weight(k: int, n: int, weight: float) -> str:
     most = int(weight * (1 + SUM_MARGIN))
     fewer = f"Take n_neighbors of at most {most}, or multiply" if most else "Multiply"
     return (
-        f"n_neighbors={k} is too large: training has {n} {samples} that weigh {weight:.3g} together. "
-        f"{fewer} sample_weight so that it sums to {k} or more: n_neighbors counts weight, and 1 is one row."
+        f"n_neighbors={k} is too large: training has {n} {samples} with a total weight of {weight:.3g}. {fewer} "
+        f"sample_weight so that it sums to {k} or more: n_neighbors counts weight, and 1 is one row."
     )
 
 
@@ -435,8 +435,8 @@ def _call_weights(weights: Callable[[np.ndarray], Any], distance: np.ndarray) ->
     valid = np.isfinite(votes) & (votes >= 0)
     if votes.shape != distance.shape or not valid.all():
         raise ValueError(
-            f"weights: the callable must turn distances of shape {distance.shape} into as many finite numbers "
-            f"of at least 0; it gave an array of shape {votes.shape} (is there a 1/d at d = 0?)."
+            "weights: the callable must return finite non-negative numbers of the shape of the distances, "
+            f"{distance.shape}; it returned an array of shape {votes.shape} (does it divide by a distance of 0?)."
         )
     if not votes.any(axis=1).all():
         raise ValueError(

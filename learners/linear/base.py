@@ -58,7 +58,7 @@ def linear_scores(X: np.ndarray, coef: np.ndarray, intercept: np.ndarray) -> np.
             scores[n_tiled:] = (padded @ weights)[:n_rest]
         scores += intercept
     if not np.isfinite(scores).all():
-        raise ValueError("the scores of a row overflow: its cells are too large for the weights; rescale X.")
+        raise ValueError("the scores of a row overflow, because its values are too large; rescale X.")
     return scores
 
 
@@ -80,8 +80,8 @@ class LinearClassifier(Classifier):
         if len(self.classes_) < 2:
             only_class = self.classes_.tolist()[0]
             raise ValueError(
-                f"{type(self).__name__} needs rows of at least two classes, but all rows are of one class, "
-                f"{only_class!r}: give rows of a second one, or use MajorityClassifier."
+                f"{type(self).__name__} needs rows of at least two classes, but all rows have the class "
+                f"{only_class!r}: add rows of a second class, or use MajorityClassifier."
             )
         return X, codes, weight
 

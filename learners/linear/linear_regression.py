@@ -75,8 +75,8 @@ class LinearRegressor(Regressor):
             self.intercept_ = float((rows.target_mean - rows.mean @ w) * target_unit)
         if not np.isfinite(self.coef_).all() or not np.isfinite(self.intercept_):
             raise ValueError(
-                f"{type(self).__name__}: a weight of this fit is too large for a float (y reaches {target_unit:.0e}, "
-                f"a column only {unit.min():.0e}); rescale y or the columns."
+                f"{type(self).__name__}: a weight overflows (y reaches {target_unit:.0e}, a column only "
+                f"{unit.min():.0e}); rescale y or the columns."
             )
 
     def _values(self, X: np.ndarray) -> np.ndarray:

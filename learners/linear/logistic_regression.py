@@ -196,7 +196,7 @@ default="auto"
     def _warn_of_parameters(self) -> None:
         """Warn of parameters that have no effect."""
         if self.penalty is None and self.C != 1.0 and np.isfinite(self.C):
-            warnings.warn("Setting penalty=None will ignore the C parameter; C=inf says the same.", stacklevel=3)
+            warnings.warn("Setting penalty=None will ignore the C parameter; C=inf has the same effect.", stacklevel=3)
         if self.n_jobs is not None:
             warnings.warn(
                 "'n_jobs' has no effect in LogisticRegression; leave it out.",
@@ -214,8 +214,8 @@ default="auto"
         """Store the weights; in the reference-class form with three or more classes, the last class has zeros."""
         if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
             raise ValueError(
-                "LogisticRegression: a weight of this fit is too large for a float, because a column's values are "
-                "almost zero; rescale the columns."
+                "LogisticRegression: a weight overflows, because the values of a column are almost zero; rescale "
+                "the columns."
             )
         k, d = coef.shape
         n_scores = k if len(self.classes_) == 2 else len(self.classes_)
@@ -230,9 +230,9 @@ default="auto"
             objective.is_separated(best) or (converged and is_diverging(objective, best))
         ):
             message = (
-                "without penalty there is no optimum: the columns separate classes without error, so that larger "
-                "weights are always likelier; give a finite C. The weights returned are those where the gradient fell "
-                "under tol, or max_iter was reached."
+                "Without a penalty there is no optimum: the classes are perfectly separable, so the likelihood "
+                "increases with the weights; give a finite C. The returned weights are those at which the "
+                "gradient fell below tol or max_iter was reached."
             )
         elif not converged:
             failure = FAILURE_BY_SOLVER.get(solver, f"{solver} failed to converge")

@@ -242,8 +242,9 @@ class Perceptron(LinearClassifier):
         self.loss_curve_ = losses.tolist()
         if not all(snapshot.ended for snapshot in snapshots):
             warnings.warn(
-                f"Perceptron: the last of max_iter={self.max_iter} passes still made mistakes; the classes may not be "
-                "separable by a plane (averaged=True is steadier then), or raise max_iter.",
+                f"Perceptron: the last of max_iter={self.max_iter} passes still made mistakes. The classes may "
+                "not be linearly separable, in which case averaged=True is more stable; otherwise increase "
+                "max_iter.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -264,7 +265,7 @@ class Perceptron(LinearClassifier):
         if self.fit_intercept:
             _fill("intercept_init", self.intercept_init, planes[:, d])
         if not np.isfinite(planes).all():
-            raise ValueError("coef_init and intercept_init must be finite numbers; give others, or None for 0.")
+            raise ValueError("coef_init and intercept_init must be finite numbers, or None to start from 0.")
         return planes
 
 
@@ -276,8 +277,8 @@ def _fill(name: str, value: Any, target: np.ndarray) -> None:
         target[...] = value
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"{name} has shape {np.shape(value)}, which does not fit {target.shape}, the shape of this problem; "
-            "give numbers that broadcast to it, or None."
+            f"{name} has shape {np.shape(value)}, which cannot be broadcast to {target.shape}, the shape that "
+            "this problem requires; give numbers of that shape, or None."
         ) from error
 
 

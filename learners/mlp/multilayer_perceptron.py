@@ -273,18 +273,18 @@ class MultilayerPerceptron(Learner):
         if self.solver == "lbfgs":
             if not state.history.converged:
                 self._warn_of_convergence(
-                    f"lbfgs failed to converge after {self.n_iter_} iterations: raise max_iter={self.max_iter}, "
-                    f"max_fun={self.max_fun} or tol, or standardize the features."
+                    f"lbfgs failed to converge after {self.n_iter_} iterations: increase "
+                    f"max_iter={self.max_iter}, max_fun={self.max_fun} or tol, or standardize the features."
                 )
         elif not state.history.converged:
             self._warn_of_convergence(
-                f"stopped after max_iter={self.max_iter} epochs while still improving; raise max_iter or "
+                f"stopped after max_iter={self.max_iter} epochs while still improving; increase max_iter or "
                 f"learning_rate_init={self.learning_rate_init}, or standardize the features."
             )
         elif losses[0] > 0 and min(losses) > (1.0 - MIN_LOSS_DECREASE_RATIO) * losses[0]:
             self._warn_of_convergence(
-                f"learned nothing: no epoch had a lower loss than the first. Standardize the features (for regression "
-                f"also the target), or change learning_rate_init={self.learning_rate_init}."
+                "no epoch had a lower loss than the first. Standardize the features (for regression also the "
+                f"target), or change learning_rate_init={self.learning_rate_init}."
             )
 
     def _warn_of_convergence(self, message: str) -> None:
@@ -326,7 +326,9 @@ class MultilayerPerceptron(Learner):
                 sums = propagate_forward(layers, self.coefs_, self.intercepts_, self.activation)
                 tile[:] = sums[:n_rows]
         if not np.isfinite(output).all():
-            raise ValueError("X holds values so large that the network's sums overflow; scale X as in training.")
+            raise ValueError(
+                "X contains values so large that the activations overflow; scale X as the training data were scaled."
+            )
         return output
 
 

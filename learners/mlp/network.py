@@ -71,7 +71,9 @@ def check_hidden_layer_sizes(hidden_layer_sizes: Any) -> list[int]:
     sizes = np.atleast_1d(np.asarray(hidden_layer_sizes))
     are_whole = sizes.dtype.kind in "iu" and (sizes >= 1).all()
     if sizes.ndim != 1 or (sizes.size and not are_whole):
-        raise ValueError(f"hidden_layer_sizes must be integers ≥ 1, one for each layer; given {hidden_layer_sizes!r}.")
+        raise ValueError(
+            f"hidden_layer_sizes must be positive integers, one for each layer; got {hidden_layer_sizes!r}."
+        )
     return [int(size) for size in sizes]
 
 

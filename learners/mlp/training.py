@@ -234,11 +234,13 @@ def count_validation_rows(problem: TrainingProblem, fraction: float, solver: str
         The solver has no epochs, no row is left to train on, or the score of the rows is not defined.
     """
     if solver == "lbfgs":
-        raise ValueError("early_stopping needs epochs, which solver='lbfgs' has not; choose 'adam' or 'sgd'.")
+        raise ValueError(
+            "early_stopping needs a solver that trains in epochs, and 'lbfgs' does not; choose 'adam' or 'sgd'."
+        )
     n = problem.X.shape[0]
     count = max(1, round(n * fraction))
     if count >= n:
-        raise ValueError(f"early_stopping with validation_fraction={fraction} leaves no row of {n} to train on.")
+        raise ValueError(f"early_stopping with validation_fraction={fraction} leaves none of the {n} rows to train on.")
     if problem.output == "identity" and count < MIN_ROWS_OF_R2:
         raise ValueError(
             f"The validation set is too small. Increase 'validation_fraction' or the size of your dataset: "

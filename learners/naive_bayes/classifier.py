@@ -270,8 +270,8 @@ class NaiveBayesClassifier(Classifier):
         if unknown.any():
             j = nominal[int(unknown.any(axis=0).argmax())]
             raise ValueError(
-                f"Column {self._name_column(j)} holds a value that was not in training, and handle_unknown='error'; "
-                "give handle_unknown='ignore' to leave such cells out."
+                f"Column {self._name_column(j)} contains a value that was not seen in training, and "
+                "handle_unknown='error'; set handle_unknown='ignore' to ignore such cells."
             )
 
     def _name_column(self, j: int) -> str:
@@ -309,7 +309,7 @@ def choose_prior(given: Any, counts: np.ndarray, classes: np.ndarray) -> np.ndar
     are_probabilities = prior.shape == (c,) and (prior >= 0).all()
     if not are_probabilities or not np.isclose(prior.sum(), 1.0):
         raise ValueError(
-            f"class_prior is {prior.tolist()}, but must be {c} probabilities that sum to 1, one for each of "
-            f"the classes {classes.tolist()}."
+            f"class_prior={prior.tolist()} must be {c} probabilities that sum to 1, one for each of the classes "
+            f"{classes.tolist()}."
         )
     return prior

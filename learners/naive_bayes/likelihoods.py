@@ -178,7 +178,7 @@ def read_pseudo_counts(
         is_position = isinstance(j, int) and 0 <= j < len(categories)
         values = categories[j] if is_position else None
         if values is None:
-            raise ValueError(f"feature_alpha names {column!r}, which is not a nominal column of X.")
+            raise ValueError(f"feature_alpha refers to {column!r}, which is not a nominal column of X.")
         read[j] = _check_pseudo_counts(counts, column, len(values), c)
     return read
 
@@ -189,9 +189,9 @@ def _check_pseudo_counts(given: Any, column: Any, k: int, c: int) -> np.ndarray:
     valid = np.isfinite(pseudo_count) & (pseudo_count >= 0)
     if pseudo_count.shape not in {(), (k,), (c, k)} or not valid.all():
         raise ValueError(
-            f"feature_alpha for column {column!r} must be finite numbers ≥ 0: one, one per value ({k}), or one per "
-            f"class and value ({c}, {k}); "
-            f"given shape {pseudo_count.shape}, smallest {pseudo_count.min(initial=0.0)}."
+            f"feature_alpha for column {column!r} must be non-negative finite numbers: a single one, one per "
+            f"value ({k}), or one per class and value ({c}, {k}); got shape {pseudo_count.shape}, smallest "
+            f"{pseudo_count.min(initial=0.0)}."
         )
     return pseudo_count
 
@@ -250,7 +250,7 @@ def fit_gaussians(
         within = _compute_class_moments(table, codes, share, c)
         overall_mean, overall_var = _pool_moments(*within)
     if not np.isfinite(overall_var).all():
-        raise ValueError("X holds values so large that their variance overflows; divide the column by a constant.")
+        raise ValueError("X contains values so large that their variance overflows; divide the column by a constant.")
 
     epsilon = float(smoothing * overall_var.max(initial=0.0))
     mean = np.where(within.weight > 0, within.mean, overall_mean)  # (c, q)
@@ -301,7 +301,7 @@ def add_gaussian_log_likelihood(table: np.ndarray, mean: np.ndarray, var: np.nda
             missing = np.isnan(tile) if any_missing else None
             distance = _sum_squared_deviations(tile, mean, scale, log_norm, missing)  # (c, tile)
             if distance.max() == np.inf:
-                raise ValueError("X holds a row so far from the training data that its density underflows; scale X.")
+                raise ValueError("X contains a row so far from the training data that its density underflows; scale X.")
             log_likelihood = level[:, np.newaxis] - distance  # (c, tile)
             part = joint[rows]
             part += log_likelihood.T[: part.shape[0]]  # a single row is there twice

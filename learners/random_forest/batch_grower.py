@@ -192,7 +192,7 @@ def count_processes(n_jobs: int | None) -> int:
     (1, 3)
     """
     if n_jobs == 0:
-        raise ValueError("n_jobs is 0; it can be a number of processes, -1 for all cores, or None for one process.")
+        raise ValueError("n_jobs=0 must be a positive number of processes, -1 for all cores, or None for one process.")
     if n_jobs is None:
         return 1
     if n_jobs > 0:

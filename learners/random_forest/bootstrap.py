@@ -227,9 +227,9 @@ def count_draws(max_samples: int | float | None, weight: np.ndarray, *, replacem
         return None
     if total > MAX_DRAWS_PER_TREE:
         raise ValueError(
-            f"sample_weight sums to {total:.6g}, but bootstrap=False with max_samples={max_samples} draws from that "
-            f"number of copies of rows, which can be at most {MAX_DRAWS_PER_TREE}: divide the weights by one number, "
-            "or set bootstrap=True."
+            f"sample_weight sums to {total:.6g}, but bootstrap=False with max_samples={max_samples} draws from "
+            f"that many copies of the rows, of which there can be at most {MAX_DRAWS_PER_TREE}: divide all "
+            "weights by the same number, or set bootstrap=True."
         )
     n_draws = _resolve_max_samples(max_samples, total)
     # As many draws as copies take every copy.
@@ -251,7 +251,7 @@ def _resolve_max_samples(max_samples: int | float | None, total: float) -> int:
 def _warn_of_few_draws(total: float, n_draws: int, n: int) -> None:
     warnings.warn(
         f"sample_weight sums to {total:.6g}, so that each tree draws {n_draws} of {n} rows. Multiply the weights by "
-        f"{n / total:.6g} to draw as many rows as there are, or give max_samples as an int.",
+        f"{n / total:.6g} to draw that many rows, or give max_samples as an int.",
         UserWarning,
         stacklevel=3,
     )
@@ -262,9 +262,8 @@ def _require_whole_weights(weight: np.ndarray, max_samples: int | float) -> None
     if is_fraction.any():
         first_fraction = weight[is_fraction][0]
         raise ValueError(
-            f"sample_weight holds {first_fraction:.6g}, but bootstrap=False with max_samples={max_samples} "
-            "draws from as many copies of a row as its weight: give integers, or bootstrap=True, or "
-            "max_samples=None."
+            f"sample_weight contains {first_fraction:.6g}, but bootstrap=False with max_samples={max_samples} "
+            "repeats each row by its weight: give integer weights, or set bootstrap=True or max_samples=None."
         )
 
 
@@ -313,8 +312,8 @@ def require_rows_out_of_bag(n_draws: int | None) -> None:
     """Raise ValueError if every tree has all rows, because nothing is drawn."""
     if n_draws is None:
         raise ValueError(
-            "Out of bag estimation only available if bootstrap=True, or if max_samples leaves rows out: every tree has "
-            "all rows. Set one of them, or oob_score=False."
+            "Out of bag estimation only available if bootstrap=True, or if max_samples leaves rows out: here, "
+            "every tree is grown on all rows. Set one of the two, or oob_score=False."
         )
 
 
@@ -324,9 +323,9 @@ def warn_of_rows_in_every_bag(predictions: np.ndarray) -> None:
     if is_missing.any():
         n_missing = np.count_nonzero(is_missing)
         warnings.warn(
-            f"Some inputs do not have OOB scores: every tree has drawn {n_missing} of {is_missing.size} rows, which do "
-            "not count. This probably means too few trees were used to compute any reliable OOB "
-            "estimates: raise n_estimators.",
+            f"Some inputs do not have OOB scores: {n_missing} of {is_missing.size} rows were drawn by every tree "
+            "and are ignored. This probably means too few trees were used to compute any reliable OOB estimates: "
+            "increase n_estimators.",
             UserWarning,
             stacklevel=2,
         )

@@ -177,7 +177,9 @@ class SVC(KernelClassifier):
         """
         X, codes, weight = self._check_fit(X, y, sample_weight)
         if self.classes_.size < 2:
-            raise ValueError(f"SVC needs at least two classes, but y holds one class only: {self.classes_.tolist()}.")
+            raise ValueError(
+                f"SVC needs at least two classes, but y contains only one class: {self.classes_.tolist()}."
+            )
         fit_rows, sample_weight = find_weighted_rows(sample_weight, codes.size)
 
         # After sorting by class, the rows of a class are consecutive, so its kernel values can be copied as a block.
@@ -273,8 +275,8 @@ class SVC(KernelClassifier):
             )
             opening = "" if self.max_iter == -1 else ended_early + "StandardScaler or MinMaxScaler. "
             warnings.warn(
-                f"{opening}SVC stopped before tol={self.tol:g} was met: the optimality conditions are violated by "
-                f"{self.kkt_residual_.max():.2g}; raise max_iter, scale the columns, or lower C.",
+                f"{opening}SVC stopped before it reached tol={self.tol:g}: the optimality conditions are violated "
+                f"by {self.kkt_residual_.max():.2g}; raise max_iter, scale the columns, or lower C.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -296,11 +296,11 @@ def make_gram_of_values(values: Any) -> StoredGram:
     """Check kernel values that come from the user or a callable, (n, n), and return their Gram matrix."""
     K = np.asarray(values, dtype=np.float64)
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
-        raise ValueError(f"kernel: the values between the training rows must be a square matrix, got shape {K.shape}.")
+        raise ValueError(f"kernel: the kernel matrix of the training rows must be square, got shape {K.shape}.")
     if not np.isfinite(K).all():
-        raise ValueError("kernel: some values between the training rows are infinite or NaN.")
+        raise ValueError("kernel: the kernel matrix of the training rows contains infinite values or NaN.")
     if not np.allclose(K, K.T, rtol=1e-6, atol=1e-8 * float(np.abs(K).max())):
-        raise ValueError("kernel: K(x, z) and K(z, x) differ for some training rows; a kernel is symmetric.")
+        raise ValueError("kernel: K(x, z) and K(z, x) differ for some training rows; a kernel must be symmetric.")
     return _center(K)
 
 

@@ -43,8 +43,8 @@ RELIABLE_SQUARED_DISTANCE = 1e-8
 MIN_VIOLATION_RATIO = 1e-15
 """Rounding error of kernel values, relative to the spread: no violation is measured finer."""
 
-REQUIREMENT = "C=inf asks for a hyperplane that separates the classes, and"
-CURE = "give a finite C, or another kernel."
+REQUIREMENT = "C=inf requires a hyperplane that separates the classes, but"
+CURE = "use a finite C or another kernel."
 
 
 def fit_hard_margin(gram: Gram, signs: np.ndarray, tol: float, max_iter: int, rows: np.ndarray | None) -> Hyperplane:
@@ -73,7 +73,7 @@ def fit_hard_margin(gram: Gram, signs: np.ndarray, tol: float, max_iter: int, ro
         if not is_solved and hulls.point.n_iter < max_iter:
             solution = solve_hard_margin_primal(rows, signs)
             if isinstance(solution, HullsMeet):
-                raise ValueError(f"{REQUIREMENT} none does (their convex hulls meet): {CURE}")
+                raise ValueError(f"{REQUIREMENT} none exists (their convex hulls intersect): {CURE}")
             if solution is not None:
                 infinite_C = np.full_like(signs, np.inf)
                 return Hyperplane.from_primal(solution, rows, signs, infinite_C, hulls.point.n_iter, tol)
@@ -82,8 +82,8 @@ def fit_hard_margin(gram: Gram, signs: np.ndarray, tol: float, max_iter: int, ro
     squared_distance = hulls.measure_squared_distance()
     if squared_distance <= MIN_SQUARED_DISTANCE:
         distance = float(np.sqrt(max(squared_distance, 0.0)))
-        apart = f"no further apart than {distance:.1g} of the rows' spread" if distance else "not apart"
-        raise ValueError(f"{REQUIREMENT} their convex hulls are {apart}, as far as kernel values tell: {CURE}")
+        apart = f"at most {distance:.1g} of the spread of the rows apart" if distance else "not apart"
+        raise ValueError(f"{REQUIREMENT} their convex hulls are {apart}, as far as the kernel values show: {CURE}")
     return hulls.make_hyperplane(tol, max_iter)
 
 

@@ -243,8 +243,8 @@ class KernelClassifier(Classifier):
         """
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError(
-                "break_ties must be False when decision_function_shape is 'ovo': the confidence of a class breaks "
-                "ties, and that shape has none; choose 'ovr'."
+                "break_ties must be False when decision_function_shape is 'ovo': ties are broken by the "
+                "confidence of each class, which 'ovo' does not provide; use 'ovr'."
             )
         return super().predict(X)
 

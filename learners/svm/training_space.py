@@ -79,8 +79,8 @@ def make_training_space(
     if kernel == "precomputed":
         if fit_rows.max() >= X.shape[1]:
             raise ValueError(
-                f"kernel='precomputed' takes the kernel values between the training rows, a square X; "
-                f"X has {X.shape[1]} columns."
+                "kernel='precomputed' needs a square X, the kernel matrix of the training rows; X has "
+                f"{X.shape[1]} columns."
             )
         return TrainingSpace(make_gram_of_values(X[:, fit_rows]), np.zeros(1))
     if callable(kernel):
@@ -126,8 +126,8 @@ def _choose_length_unit(X: np.ndarray) -> float:
     largest = float(np.abs(X).max())
     if 0.0 < largest < MIN_LENGTH or not largest < MAX_LENGTH:
         raise ValueError(
-            f"values of X differ from the mean of their column by up to {largest:.1g}, beyond the range from "
-            f"{MIN_LENGTH:g} to {MAX_LENGTH:g}, and kernel values overflow; scale the columns."
+            f"values of X differ from the mean of their column by up to {largest:.1g}, outside the range from "
+            f"{MIN_LENGTH:g} to {MAX_LENGTH:g}, so kernel values overflow; scale the columns."
         )
     if largest == 0.0:
         return 1.0

@@ -100,7 +100,8 @@ class GrowthLimits:
         """Let the thresholds of one tree be random; ValueError for gain ratio."""
         if self.criterion.by_ratio:
             raise ValueError(
-                "splitter='random' compares features by gain, not by ratio: set criterion='entropy' or splitter='best'."
+                "splitter='random' compares features by gain, not by gain ratio: set criterion='entropy' or "
+                "splitter='best'."
             )
         # Histograms list all cuts.
         target.allows_histogram = False

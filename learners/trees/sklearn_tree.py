@@ -45,8 +45,8 @@ def convert_to_sklearn(tree: Tree, n_classes: int) -> Any:
     """
     if not has_numeric_questions(tree):
         raise AttributeError(
-            "tree_ is scikit-learn's form of a tree, which has numeric questions only, but this tree was grown on "
-            "nominal columns: read fitted_tree_, or encode the columns before fit."
+            "tree_ has scikit-learn's tree structure, which supports numeric splits only, but this tree was "
+            "grown on nominal columns: use fitted_tree_, or encode the columns before fit."
         )
     # The package takes a quarter of a second to load, and few programs ask for it.
     from sklearn.tree._tree import Tree as SklearnTree

@@ -263,8 +263,8 @@ class NumericTarget(Target):
         largest = float(np.abs(y).max())
         if largest > MAX_ABS_TARGET:
             raise ValueError(
-                f"y holds {largest:.3g}, whose square is beyond floating point; "
-                f"divide y so that it stays within {MAX_ABS_TARGET:.0e}."
+                f"y contains {largest:.3g}, whose square overflows; divide y so that it stays within "
+                f"{MAX_ABS_TARGET:.0e}."
             )
         self.y = y
         self._set_weights(weight, tree_weight)

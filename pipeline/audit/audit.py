@@ -127,8 +127,8 @@ class Audit:
         """
         for stage, count in find_leaks(fold.seen).items():
             raise LeakError(
-                f"fold {fold.number}: {stage} has seen {count} of the {len(fold.split.test)} rows that are scored as "
-                "test rows, so the score is not one on new rows"
+                f"fold {fold.number}: {stage} has used {count} of the {len(fold.split.test)} test rows, so the "
+                "score is not measured on new rows"
             )
 
     def _iter_findings(self, experiment: Experiment, splits: Splits) -> Iterator[tuple[str, Iterable[str]]]:
@@ -154,8 +154,8 @@ def find_unread_dates(experiment: Experiment) -> Iterator[str]:
     names = [column.name for column in dataset.columns if column.kind == DATE]
     if names:
         yield (
-            f"dataset={dataset.name}: the evaluation takes the rows in the order of the source, but column "
-            f"{names[0]!r} holds dates; order the rows by it with dataset.time={names[0]}."
+            f"dataset={dataset.name}: the evaluation uses the rows in the order of the source, but column "
+            f"{names[0]!r} contains dates; order the rows by this column with dataset.time={names[0]}."
         )
 
 
@@ -186,5 +186,7 @@ def describe_audit(tags: Mapping[str, str]) -> tuple[str, ...]:
         sentences.append(" ".join([f"Audit: {tags['audit']}.", *warnings]))
     looks = int(tags.get("looks", 0))
     if looks > 1:
-        sentences.append(f"At its end, {looks} configurations had been scored on these test rows, this one included.")
+        sentences.append(
+            f"When the run ended, {looks} configurations, including this one, had been scored on these test rows."
+        )
     return tuple(sentences)

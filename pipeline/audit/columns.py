@@ -108,12 +108,12 @@ def find_telling_presence(X: pd.DataFrame, y: np.ndarray, target_name: str) -> I
         sides = [_judge_side(codes, is_filled), _judge_side(codes, ~is_filled)]
         ratio, shared, n_agreeing, n_rows = min(sides)
         if ratio <= MAX_ERROR_RATIO:
-            having = "that have a cell here" if sides[0] <= sides[1] else "that have no cell here"
+            having = "that have a value in this column" if sides[0] <= sides[1] else "that lack a value in this column"
             count = f"all {n_rows}" if n_agreeing == n_rows else f"{n_agreeing} of the {n_rows}"
             share = 100 * float((codes == shared).mean())
             yield (
                 str(name),
-                f"{count} rows {having} have {target_name}={targets[shared]}, as {share:.3g} % of all rows have",
+                f"{count} rows {having} have {target_name}={targets[shared]}, compared with {share:.3g} % of all rows",
             )
 
 
@@ -270,12 +270,12 @@ def find_columns(dataset: Dataset) -> Iterator[Finding]:
         reasons = find_telling_numbers(X, y)
     for name, reason in reasons.items():
         remedy = f"if it is known only after the target, leave it out with dataset.drop=[{name}]"
-        yield Finding((name,), f"alone gives the target away ({reason})", remedy)
+        yield Finding((name,), f"reveals the target on its own ({reason})", remedy)
     named = set(reasons)
     for name, clause in find_telling_presence(table.drop(columns=list(reasons)), dataset.y, dataset.target):
         named.add(name)
         remedy = f"if cells are filled in after the target is known, leave the column out with dataset.drop=[{name}]"
-        yield Finding((name,), f"tells the target by where it has cells: {clause}", remedy)
+        yield Finding((name,), f"reveals the target through its missing cells: {clause}", remedy)
     # The dataset itself names what numbers all its rows.
     named |= {column.name for column in dataset.columns if ROW_NUMBERS in " ".join(column.suspicions)}
     for name, clause in find_row_numbers(table):
@@ -283,7 +283,7 @@ def find_columns(dataset: Dataset) -> Iterator[Finding]:
             yield Finding((name,), clause, f"if they are, leave the column out with dataset.drop=[{name}]")
     for names_of_group, clause in find_same_columns(X):
         others = ",".join(names_of_group[1:])
-        yield Finding(names_of_group, clause, f"dataset.drop=[{others}] leaves one of them")
+        yield Finding(names_of_group, clause, f"dataset.drop=[{others}] keeps one of them")
 
 
 def find_identifiers(dataset: Dataset, splits: Splits) -> Iterator[str]:
@@ -307,8 +307,8 @@ def find_identifiers(dataset: Dataset, splits: Splits) -> Iterator[str]:
         if n_divided:
             yield (
                 f"dataset={dataset.name}: column {str(name)!r} looks like an identifier, and {n_divided} of its "
-                f"{n_values} values lie in several parts of a fold; if their rows belong together, give "
-                f"dataset.groups={name}."
+                f"{n_values} values occur in several parts of a fold; if rows with the same value belong "
+                f"together, set dataset.groups={name}."
             )
 
 
@@ -344,7 +344,7 @@ def find_row_numbers(X: pd.DataFrame) -> Iterator[tuple[str, str]]:
     for name, column in X.items():
         if column.dtype.kind == "f" and _are_given_numbers(column.to_numpy()):
             limits = f"{column.min():.0f} and {column.max():.0f}"
-            clause = f"holds {len(column)} different integers between {limits}, which look like numbers of the rows"
+            clause = f"holds {len(column)} different integers between {limits}, which look like row numbers"
             yield str(name), clause
 
 
@@ -373,4 +373,7 @@ def find_same_columns(X: pd.DataFrame) -> Iterator[tuple[tuple[str, ...], str]]:
             names_of.setdefault((kind, content.tobytes()), []).append(str(name))
     for (kind, _), names in names_of.items():
         if len(names) > 1:
-            yield tuple(names), "hold the same cells" if kind == "number" else "have values that correspond one to one"
+            yield (
+                tuple(names),
+                "contain the same values" if kind == "number" else "have values that correspond one to one",
+            )

@@ -24,8 +24,8 @@ def find_shared_rows(dataset: Dataset, splits: Splits) -> str:
         n_shared = int(is_fitted[split.test].sum())
         if n_shared:
             return (
-                f"evaluation: fold {number} would test {n_shared} of its {len(split.test)} test rows with a model "
-                "that has seen them as training or validation rows."
+                f"evaluation: fold {number} would use {n_shared} of its {len(split.test)} test rows as training "
+                "or validation rows too."
             )
     return ""
 
@@ -39,8 +39,9 @@ def count_divided_groups(dataset: Dataset, splits: Splits) -> Iterator[str]:
     n_divided = int(is_divided.sum())
     if n_divided:
         yield (
-            f"dataset={dataset.name}: {n_divided} of {len(is_divided)} groups have rows in several parts of a fold, so "
-            "that a model is tested on groups that it has seen; use evaluation=group_kfold or holdout."
+            f"dataset={dataset.name}: {n_divided} of {len(is_divided)} groups have rows in several parts of a "
+            "fold, so that models are tested on groups that they were trained on; use evaluation=group_kfold or "
+            "holdout."
         )
 
 
@@ -97,6 +98,6 @@ def count_copies(dataset: Dataset, splits: Splits) -> Iterator[str]:
     n_copies = int(is_copy.sum())
     if n_copies:
         yield (
-            f"dataset={dataset.name}: {n_copies} of {is_tested.sum()} tested rows are equal, target included, to "
-            "rows of the training or validation part; if these are copies of one case, remove them."
+            f"dataset={dataset.name}: {n_copies} of {is_tested.sum()} test rows are identical, including the "
+            "target, to rows of the training or validation part; if they are duplicates, remove them."
         )

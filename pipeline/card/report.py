@@ -309,7 +309,7 @@ def _describe_undefined_scores(experiment: Experiment, folds: Sequence[FoldResul
         return ""
     counts = {name: sum(math.isnan(fold.scores[f"test_{name}"]) for fold in folds) for name in experiment.metrics}
     parts = [f"{name} in {count} of {len(folds)} folds" for name, count in counts.items() if count]
-    return f"undefined on test rows, and so in the mean: {', '.join(parts)}" if parts else ""
+    return f"undefined on test rows, and therefore in the mean: {', '.join(parts)}" if parts else ""
 
 
 def _describe_threshold(experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel | None) -> str:
@@ -323,7 +323,7 @@ def _describe_threshold(experiment: Experiment, folds: Sequence[FoldResult], mod
     if not threshold.is_chosen:
         return sentence
     rows = f"{threshold.folds} inner folds" if threshold.folds else "validation rows"
-    scores = f"{wording.format_score(last.score)}; the learner's own has {wording.format_score(last.default_score)}"
+    scores = f"{wording.format_score(last.score)}; the learner's default has {wording.format_score(last.default_score)}"
     sentence += f", chosen by {threshold.metric or experiment.headline} on {rows} ({scores})"
     if len(of_folds) > 1:
         values = [chosen.value for chosen in of_folds]
@@ -341,6 +341,6 @@ def _describe_unseen_values(folds: Sequence[FoldResult]) -> str:
     n_tests = sum(len(fold.split.test) for fold in folds)
     of_fold = " of their fold" if len(folds) > 1 else ""
     return (
-        f"unseen values: {n_rows} of {n_tests} test rows hold nominal values that no training row{of_fold} has "
-        f"({columns})"
+        f"unseen values: {n_rows} of {n_tests} test rows have nominal values that occur in no training "
+        f"row{of_fold} ({columns})"
     )

@@ -134,6 +134,7 @@ def _require_own_files(figures: Sequence[Figure]) -> None:
         name = type(figure).__name__
         if figure.file in writers:
             raise UserError(
-                f"figures: {writers[figure.file]} and {name} both write {figure.file}; give one of them another file."
+                f"figures: {writers[figure.file]} and {name} both write {figure.file}; set a different file for "
+                "one of them."
             )
         writers[figure.file] = name

@@ -37,7 +37,9 @@ def check_cells(experiment: Experiment, splits: Splits) -> None:
     dataset = experiment.dataset
     for name, column in dataset.X.select_dtypes("number").items():
         if np.isinf(column.to_numpy()).any():
-            raise UserError(f"dataset: column {name!r} holds infinite values; make them missing, or drop the column.")
+            raise UserError(
+                f"dataset: column {name!r} contains infinite values; mark them as missing, or drop the column."
+            )
     require_named_columns(experiment.preprocessing, dataset.X)
     prepared = dataset.X
     if experiment.preprocessing is not None:
@@ -64,9 +66,9 @@ def _require_readable(experiment: Experiment, prepared: pd.DataFrame) -> None:
         n_values = prepared[name].nunique()
         if limit is not None and n_values > limit:
             raise UserError(
-                f"column {name!r} has {n_values} values, and {learner_name} accepts {limit} of a nominal column; add "
-                "preprocessing=auto or preprocessing=rare, which join the rarest, or leave the column out with "
-                f"dataset.drop=[{name}]."
+                f"column {name!r} has {n_values} values, but {learner_name} accepts at most {limit} in a nominal "
+                "column; add preprocessing=auto or preprocessing=rare, which merge the rarest values, or drop "
+                f"the column with dataset.drop=[{name}]."
             )
     if get_tags(learner).input_tags.allow_nan:
         return

@@ -29,11 +29,11 @@ def check_balance(experiment: Experiment) -> None:
             f"balance={name} balances classes, but dataset={experiment.dataset.name} is regression; use balance=none."
         )
     if experiment.dataset.weights is not None:
-        _require_weighted_fit(experiment, "dataset.weights", "leave the weights out")
+        _require_weighted_fit(experiment, "dataset.weights", "remove the weights")
         if experiment.balance.makes_rows:
             raise UserError(
-                f"balance={name} makes new rows, which have no weights, but dataset.weights is "
-                "given; use balance=weights or oversample."
+                f"balance={name} creates new rows, which have no weights, but dataset.weights is given; use "
+                "balance=weights or oversample."
             )
     if experiment.balance.needs_weights:
         _require_weighted_fit(experiment, f"balance={name}", "use balance=oversample")
@@ -59,7 +59,9 @@ def check_target_transformation(experiment: Experiment) -> None:
         return
     dataset = experiment.dataset
     if dataset.is_classification:
-        raise UserError(f"target transforms numbers, but dataset={dataset.name} is classification; use target=none.")
+        raise UserError(
+            f"target transforms a numeric target, but dataset={dataset.name} is classification; use target=none."
+        )
     target.check(dataset.y, dataset.target)
 
 
@@ -90,12 +92,14 @@ def check_threshold(experiment: Experiment) -> None:
     name = "tuned" if threshold.is_chosen else "fixed"
     if not dataset.is_classification or len(dataset.classes) != 2:
         kind = f"has {len(dataset.classes)} classes" if dataset.is_classification else "is regression"
-        raise UserError(f"threshold={name} divides two classes, but dataset={dataset.name} {kind}; use threshold=none.")
+        raise UserError(
+            f"threshold={name} separates two classes, but dataset={dataset.name} {kind}; use threshold=none."
+        )
     has_probabilities = hasattr(experiment.scored_learner, "predict_proba")
     if not threshold.is_chosen and not has_probabilities:
         raise UserError(
-            f"threshold=fixed is a probability, and {learner_name} gives none; add calibration=platt, or use "
-            "threshold=tuned, which takes decision values too."
+            f"threshold=fixed is a probability, but {learner_name} has no predict_proba; add calibration=platt, "
+            "or use threshold=tuned, which also supports decision values."
         )
     if not has_probabilities and not _has_scores(experiment.learner):
         raise UserError(
@@ -106,7 +110,7 @@ def check_threshold(experiment: Experiment) -> None:
     if threshold.is_chosen and metric.needs:
         metric_name = threshold.metric or experiment.headline
         raise UserError(
-            f"threshold=tuned would be chosen by {metric_name}, which scores probabilities or rankings and does not "
+            f"threshold=tuned would maximize {metric_name}, which scores probabilities or rankings and does not "
             "depend on a threshold; set threshold.metric to a metric of labels, such as accuracy or f1."
         )
 
@@ -119,8 +123,8 @@ def check_decision_rows(experiment: Experiment) -> None:
     key = "calibration" if experiment.calibration.is_on else "threshold"
     if experiment.threshold.is_chosen and experiment.threshold.folds != folds:
         raise UserError(
-            f"calibration.folds={folds} and threshold.folds={experiment.threshold.folds} differ, but both are learnt "
-            "on the same rows; give both the same number."
+            f"calibration.folds={folds} and threshold.folds={experiment.threshold.folds} differ, but both are "
+            "fitted on the same rows; set both to the same number."
         )
     if folds:
         return
@@ -149,8 +153,8 @@ def check_decision_splits(experiment: Experiment, splits: Splits) -> None:
             part = "an inner fold of the training rows" if folds else "the validation part"
             cure = f"{key}.folds=0" if folds else f"{key}.folds=5, evaluation.stratify=true"
             raise UserError(
-                f"{key} is learnt on rows of every class, but {part} of fold {number} leaves class {str(missing)!r} "
-                f"out; use {cure}, or a larger part, or {key}=none."
+                f"{key} needs rows of every class, but {part} of fold {number} has no rows of class "
+                f"{str(missing)!r}; use {cure}, or a larger part, or {key}=none."
             )
 
 

@@ -34,11 +34,11 @@ def check_target(experiment: Experiment) -> None:
     if dataset.is_classification:
         if len(dataset.classes) < 2:
             raise UserError(
-                f"dataset.target={dataset.target!r} has one class only, {str(dataset.classes[0])!r}; "
-                "there is nothing to distinguish."
+                f"dataset.target={dataset.target!r} has only one class, {str(dataset.classes[0])!r}; a classifier "
+                "needs at least two."
             )
     elif not np.isfinite(dataset.y).all():
-        raise UserError(f"dataset.target={dataset.target!r} holds infinite values; remove those rows.")
+        raise UserError(f"dataset.target={dataset.target!r} contains infinite values; remove those rows.")
 
 
 def check_learner(experiment: Experiment) -> None:
@@ -46,7 +46,7 @@ def check_learner(experiment: Experiment) -> None:
     learner = experiment.learner
     learner_name = type(learner).__name__
     if not isinstance(learner, BaseEstimator):
-        raise UserError(f"learner: {learner_name} is not an estimator in scikit-learn's sense.")
+        raise UserError(f"learner: {learner_name} is not a scikit-learn estimator.")
     is_suitable = is_classifier if experiment.dataset.is_classification else is_regressor
     if not is_suitable(learner):
         wanted = "classifier" if experiment.dataset.is_classification else "regressor"
@@ -84,8 +84,8 @@ def check_processes(estimator: Any, key: str) -> None:
         is_count = name.rpartition(NESTING)[2] == PROCESS_PARAMETER and isinstance(value, int)
         if is_count and value > n_most:
             raise UserError(
-                f"{key}.{name.replace(NESTING, '.')}={value} would start more than {MAX_PROCESSES_PER_CORE} processes "
-                f"or threads for each core; give at most {n_most}, or -1 for one for each core."
+                f"{key}.{name.replace(NESTING, '.')}={value} would start more than {MAX_PROCESSES_PER_CORE} "
+                f"processes or threads per core; use at most {n_most}, or -1 for one per core."
             )
 
 
@@ -105,18 +105,18 @@ def check_pruning(experiment: Experiment) -> None:
         )
     if method == "pessimistic" and not is_classifier(experiment.learner):
         raise UserError(
-            "pruning=pessimistic counts errors of classes; for regression use pruning=best_first or bottom_up."
+            "pruning=pessimistic counts misclassified rows; for regression use pruning=best_first or bottom_up."
         )
     confidence = pruning.confidence
     if confidence is not None and method != "pessimistic":
         raise UserError(
-            f"pruning.confidence={confidence} belongs to pruning=pessimistic, but pruning.method={method}; "
-            "leave it out, or use pruning=pessimistic."
+            f"pruning.confidence={confidence} applies to pruning=pessimistic only, but pruning.method={method}; "
+            "remove it, or use pruning=pessimistic."
         )
     if confidence is not None and not 0 < confidence <= MAX_CONFIDENCE:
         raise UserError(
-            f"pruning.confidence={confidence} must be above 0 and at most {MAX_CONFIDENCE}; C4.5 takes 0.25, and a "
-            "smaller value prunes more."
+            f"pruning.confidence={confidence} must be above 0 and at most {MAX_CONFIDENCE}; C4.5 uses 0.25, and "
+            "smaller values prune more."
         )
 
 
@@ -140,8 +140,8 @@ def check_tuning(experiment: Experiment) -> None:
     needs = experiment.headline_metric.needs
     if needs and not any(hasattr(experiment.learner, method) for method in needs):
         raise UserError(
-            f"tuning chooses by {experiment.headline}, the first of evaluation.metrics, before probabilities are "
-            f"calibrated, and {type(experiment.learner).__name__} gives none; put another metric first."
+            f"tuning selects by {experiment.headline}, the first of evaluation.metrics, before calibration, but "
+            f"{type(experiment.learner).__name__} has no predict_proba; list another metric first."
         )
 
 

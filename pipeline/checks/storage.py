@@ -33,7 +33,7 @@ N_TRIAL_ROWS = 60
 """Rows of the trial fit, in about equal numbers of each class."""
 MIN_ROWS_OF_CLASS = 5
 PREDICTING_METHODS = ("predict", "predict_proba", "decision_function")
-WITHOUT_MODEL = "or keep no model with tracking.models=false"
+WITHOUT_MODEL = "or store no model with tracking.models=false"
 
 
 def check_models(spec: Mapping[str, Any], experiment: Experiment, splits: Splits, tried: set[str]) -> None:
@@ -58,8 +58,8 @@ def check_models(spec: Mapping[str, Any], experiment: Experiment, splits: Splits
         names = [name for name in find_references(to_yaml(spec[part])) if is_secret_name(name)]
         if names:
             raise UserError(
-                f"{part} takes the value of the environment variable {names[0]}, and a stored model holds its "
-                f"parameters; add tracking.models=false, or let the code of the {part} read the variable."
+                f"{part} uses the value of the environment variable {names[0]}, and a stored model contains its "
+                f"parameters; add tracking.models=false, or read the variable in the code of the {part}."
             )
     for description in list_unknown_variants(experiment, spec["trust"]):
         if description not in tried:
@@ -164,10 +164,11 @@ def _store(model: Any, trust: Sequence[str]) -> Any:
         dumped = skops.io.dumps(model)
         types = trusted_types(dumped, trust)
     except UntrustedType as error:
-        raise UserError(f"the model {error} Or keep no model with tracking.models=false.") from None
+        raise UserError(f"the model {error} Alternatively, store no model with tracking.models=false.") from None
     except Exception as error:
         raise UserError(
-            f"the model cannot be stored without code: {_first_line(error)}; remove what it holds, {WITHOUT_MODEL}."
+            f"the model cannot be stored without code: {_first_line(error)}; remove what cannot be stored, "
+            f"{WITHOUT_MODEL}."
         ) from error
     try:
         return skops.io.loads(dumped, trusted=types)
@@ -187,14 +188,14 @@ def _require_same_predictions(model: Any, loaded: Any, X: pd.DataFrame) -> None:
             continue
         try:
             is_same = _are_equal(expected, getattr(loaded, method)(X))
-            reason = f"{method} gives other values"
+            reason = f"{method} returns different values"
         except Exception as error:
             is_same = False
             reason = f"{method} fails with {_first_line(error)}"
         if not is_same:
             raise UserError(
-                f"the model loses a part of what it learnt when it is stored and loaded: {reason}; correct what the "
-                f"class of the learner keeps, {WITHOUT_MODEL}."
+                f"the model loses part of its fitted state when it is stored and loaded: {reason}; correct the "
+                f"serialization of its class, {WITHOUT_MODEL}."
             )
 
 

@@ -177,7 +177,7 @@ def test_a_score_that_some_rows_leave_undefined_is_said_in_a_line(bakeoff: Bakeo
         "evaluation.folds=8", "evaluation.metrics=[mae,mean_squared_log_error]", "tracking=none",
     )  # fmt: skip
     assert answer.status == 0, answer.err
-    assert "undefined on test rows, and so in the mean: mean_squared_log_error in " in answer.out
+    assert "undefined on test rows, and therefore in the mean: mean_squared_log_error in " in answer.out
     assert "warning: mean_squared_log_error is not defined on some rows: " in " ".join(answer.err.split())
 
 

@@ -108,7 +108,7 @@ def test_a_secret_is_no_parameter_of_a_stored_model(own: Bakeoff, monkeypatch: p
     monkeypatch.setenv("MY_TOKEN", CANARY)
     refused = own(*OWN, "tracking.models=true", "learner.entry=${oc.env:MY_TOKEN}")
     assert refused.status == 2
-    assert "learner takes the value of the environment variable MY_TOKEN" in refused.err
+    assert "learner uses the value of the environment variable MY_TOKEN" in refused.err
     assert find_canary(own.folder, refused) == []
 
 

@@ -305,12 +305,12 @@ def test_what_the_audit_found_and_code_that_has_changed_since_are_said(there: Ba
     tags = client.get_run(ids["folds"]).data.tags
     assert "have changed since" not in ship(there, ids["folds"], "same@champion").err
     client.set_tag(ids["folds"], "config_hash", "of other code")
-    client.set_tag(ids["folds"], "audit_warnings", '["column x gives the target away"]')
+    client.set_tag(ids["folds"], "audit_warnings", '["column x reveals the target on its own"]')
     err = ship(there, ids["folds"], "same@champion").err
     client.set_tag(ids["folds"], "config_hash", tags["config_hash"])
     client.delete_tag(ids["folds"], "audit_warnings")
     assert f"ship: the code or the versions of packages have changed since run {ids['folds']}" in err
-    assert "ship: the audit of the run found: column x gives the target away" in err
+    assert "ship: the audit of the run found: column x reveals the target on its own" in err
 
 
 OWN_LEARNER = """

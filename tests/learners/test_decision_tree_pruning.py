@@ -171,7 +171,7 @@ def test_pruning_refuses_what_it_cannot_do() -> None:
     unknown: Any = "random"
     with pytest.raises(ValueError, match="method"):
         tree.prune([[0]], [0], method=unknown)
-    with pytest.raises(ValueError, match="give X and y"):
+    with pytest.raises(ValueError, match="pass X and y"):
         tree.prune()
     with pytest.raises(ValueError, match="confidence"):
         tree.prune(method="pessimistic", confidence=0)

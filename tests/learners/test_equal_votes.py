@@ -72,7 +72,7 @@ def test_of_equal_votes_the_first_class_of_the_order_wins(learner: Any) -> None:
 
 @pytest.mark.parametrize("learner", VOTERS[:4], ids=lambda learner: type(learner).__name__)
 def test_an_order_without_a_class_or_with_one_twice_is_refused(learner: Any) -> None:
-    with pytest.raises(ValueError, match="does not hold the class 'b'"):
+    with pytest.raises(ValueError, match="lacks the class 'b'"):
         learner.set_params(class_order=["a", "c"]).fit(X, TIED)
     with pytest.raises(ValueError, match="names a class twice"):
         learner.set_params(class_order=["a", "b", "a"]).fit(X, TIED)

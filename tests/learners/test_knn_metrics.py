@@ -92,10 +92,10 @@ def test_mahalanobis_refuses_columns_that_depend_on_each_other(X: Any) -> None:
 @pytest.mark.parametrize(
     ("parameters", "sentence"),
     [
-        ({"metric": "mahalanobis", "metric_params": {"V": np.eye(3)}}, r"finite symmetric \(2, 2\) matrix"),
-        ({"metric": "mahalanobis", "metric_params": {"V": np.eye(2), "VI": np.eye(2)}}, "V or VI, one of them"),
-        ({"metric": "l1", "metric_params": {"w": [1, 2]}}, "takes none"),
-        ({"metric_params": {"w": [1, 2]}, "feature_weights": [1, 2]}, "give one of them"),
+        ({"metric": "mahalanobis", "metric_params": {"V": np.eye(3)}}, r"finite symmetric matrix of shape \(2, 2\)"),
+        ({"metric": "mahalanobis", "metric_params": {"V": np.eye(2), "VI": np.eye(2)}}, "either V or VI"),
+        ({"metric": "l1", "metric_params": {"w": [1, 2]}}, "accepts none"),
+        ({"metric_params": {"w": [1, 2]}, "feature_weights": [1, 2]}, "give only one of them"),
         ({"metric": "cosine", "feature_weights": [1, 2]}, "feature_weights has no meaning"),
         ({"metric": "seuclidean", "metric_params": {"V": [1, 0]}}, "variance of each of 2 columns"),
         ({"metric": "precomputed"}, "Input is a 6x2 matrix"),
@@ -103,9 +103,9 @@ def test_mahalanobis_refuses_columns_that_depend_on_each_other(X: Any) -> None:
         ({"metric": "cosine", "algorithm": "ball_tree"}, "triangle inequality"),
         ({"metric": "mahalanobis", "feature_weights": [1, 2]}, "feature_weights has no meaning"),
         ({"feature_weights": [1, 2, 3]}, "feature_weights has shape"),
-        ({"feature_weights": [1, -2]}, "feature_weights must be finite and not negative"),
+        ({"feature_weights": [1, -2]}, "feature_weights must be finite and non-negative"),
         ({"feature_weights": [0, 0]}, "at least one above 0"),
-        ({"metric": lambda x, z: -1.0}, "metric: the callable gave -1.0"),
+        ({"metric": lambda x, z: -1.0}, "metric: the callable returned -1.0"),
     ],
 )
 def test_metrics_that_do_not_fit_are_refused(parameters: dict[str, Any], sentence: str) -> None:

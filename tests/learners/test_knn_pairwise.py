@@ -77,7 +77,7 @@ def test_given_distances_that_are_none_are_refused() -> None:
     D = cdist(np.eye(4), np.eye(4))
     with pytest.raises(ValueError, match="Negative values"):
         KNeighborsClassifier(1, metric="precomputed").fit(-D, [0, 0, 1, 1])
-    with pytest.raises(ValueError, match="needs rows"):
+    with pytest.raises(ValueError, match="needs feature values"):
         KNeighborsRegressor(2, metric="precomputed", regression="linear").fit(D, [0, 0, 1, 1])
 
 

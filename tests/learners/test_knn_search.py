@@ -181,7 +181,7 @@ def test_a_saved_model_predicts_the_same(parameters: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("parameters", [{"metric": "hamming"}, {"metric": max}])
 def test_the_tree_refuses_what_it_cannot_divide(parameters: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="algorithm='kd_tree' supports numeric columns and a p-norm"):
+    with pytest.raises(ValueError, match="algorithm='kd_tree' supports only numeric columns and p-norms"):
         KNeighborsClassifier(1, algorithm="kd_tree", **parameters).fit([[0], [1]], [0, 1])
 
 

@@ -258,7 +258,7 @@ def test_a_hidden_layer_learns_what_no_line_separates() -> None:
 
 
 def test_reaching_max_iter_is_a_warning() -> None:
-    with pytest.warns(ConvergenceWarning, match=r"stopped after max_iter=3 epochs.*raise max_iter"):
+    with pytest.warns(ConvergenceWarning, match=r"stopped after max_iter=3 epochs.*increase max_iter"):
         model = MLPClassifier(max_iter=3, random_state=0).fit(XOR, [0, 1, 1, 0])
     assert model.n_iter_ == len(model.loss_curve_) == 3
 
@@ -298,7 +298,7 @@ def test_validation_rows_are_a_stratified_share_without_repeats(n: int, c: int, 
 
 
 def test_early_stopping_needs_a_row_to_train_on() -> None:
-    with pytest.raises(ValueError, match=r"validation_fraction=0.1 leaves no row of 1 to train on"):
+    with pytest.raises(ValueError, match=r"validation_fraction=0.1 leaves none of the 1 rows to train on"):
         MLPRegressor(early_stopping=True).fit([[1.0]], [1.0])
 
 
@@ -362,7 +362,7 @@ def test_features_too_large_to_square_are_rejected_in_training_and_prediction(es
     with cut_short():
         model = estimator(activation="identity", max_iter=3, random_state=0).fit(XOR, [0, 1, 1, 0])
     model.coefs_[0] *= 100.0
-    with pytest.raises(ValueError, match="overflow; scale X as in training"):
+    with pytest.raises(ValueError, match="overflow; scale X as the training data"):
         model.predict(np.full((1, 2), 1.7e308))
 
 
@@ -378,14 +378,14 @@ def test_tiny_features_leave_the_prediction_to_the_biases(estimator: Any, solver
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"hidden_layer_sizes": (5, 0)}, "hidden_layer_sizes must be integers"),
-        ({"hidden_layer_sizes": (2.5,)}, "hidden_layer_sizes must be integers"),
+        ({"hidden_layer_sizes": (5, 0)}, "hidden_layer_sizes must be positive integers"),
+        ({"hidden_layer_sizes": (2.5,)}, "hidden_layer_sizes must be positive integers"),
         ({"hidden_layer_sizes": 0}, "hidden_layer_sizes"),
         ({"activation": "step"}, "activation"),
         ({"solver": "newton"}, "solver"),
         ({"learning_rate": "falling"}, "learning_rate"),
         ({"max_fun": 0}, "max_fun"),
-        ({"solver": "lbfgs", "early_stopping": True}, "early_stopping needs epochs"),
+        ({"solver": "lbfgs", "early_stopping": True}, "early_stopping needs a solver that trains in epochs"),
         ({"alpha": -1.0}, "alpha"),
         ({"batch_size": 0}, "batch_size"),
         ({"learning_rate_init": 0.0}, "learning_rate_init"),

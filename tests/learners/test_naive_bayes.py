@@ -291,7 +291,7 @@ def test_an_unknown_value_and_a_missing_cell_say_nothing() -> None:
 
 
 def test_an_unknown_value_is_an_error_by_choice() -> None:
-    with pytest.raises(ValueError, match="Column 'job' holds a value that was not in training"):
+    with pytest.raises(ValueError, match="Column 'job' contains a value that was not seen in training"):
         mortgage(handle_unknown="error").predict(applicant("purple", "high", "single"))
 
 

@@ -53,7 +53,7 @@ def test_any_number_of_processes_gives_the_same_forest(forest_class: Any, monkey
 
 
 def test_no_processes_at_all_are_rejected() -> None:
-    with pytest.raises(ValueError, match="n_jobs is 0; it can be"):
+    with pytest.raises(ValueError, match="n_jobs=0 must be a positive number"):
         RandomForestClassifier(2, n_jobs=0).fit([[0.0], [1.0]], [0, 1])
 
 

@@ -141,7 +141,9 @@ def test_weights_that_sum_to_one_give_a_warning_that_names_the_remedy() -> None:
 def test_drawing_a_part_without_replacement_rejects_fractional_weights() -> None:
     X, y = load_wine(return_X_y=True)
     forest = RandomForestClassifier(2, bootstrap=False, max_samples=0.5)
-    with pytest.raises(ValueError, match=r"holds 0\.5, but bootstrap=False with max_samples=0\.5 .* give integers"):
+    with pytest.raises(
+        ValueError, match=r"contains 0\.5, but bootstrap=False with max_samples=0\.5 .* give integer weights"
+    ):
         forest.fit(X, y, sample_weight=np.full(len(y), 0.5))
 
 
@@ -161,5 +163,5 @@ def test_large_weights_cost_no_more_than_small_ones_and_are_drawn_in_proportion(
     if replacement:
         np.testing.assert_array_equal(forest.fit(X, y, sample_weight=largest_weight).predict(X), y)
     else:
-        with pytest.raises(ValueError, match="divide the weights"):
+        with pytest.raises(ValueError, match="divide all weights"):
             forest.fit(X, y, sample_weight=largest_weight)

@@ -122,7 +122,7 @@ print(export_text(tree))
 def test_a_tree_on_nominal_columns_has_no_such_form_and_says_what_to_read() -> None:
     tree = DecisionTreeClassifier(categorical_features=[0]).fit(np.array([["a"], ["b"]], dtype=object), [0, 1])
     assert not hasattr(tree, "tree_")
-    with pytest.raises(AttributeError, match="read fitted_tree_, or encode the columns"):
+    with pytest.raises(AttributeError, match="use fitted_tree_, or encode the columns"):
         tree.tree_  # noqa: B018
 
 
@@ -162,7 +162,9 @@ def test_an_out_of_bag_score_of_ones_own() -> None:
 
 
 def test_rows_that_every_tree_has_drawn_are_counted_in_a_warning() -> None:
-    with pytest.warns(UserWarning, match=r"Some inputs do not have OOB scores: every tree has drawn \d+ of 149 rows"):
+    with pytest.warns(
+        UserWarning, match=r"Some inputs do not have OOB scores: \d+ of 149 rows were drawn by every tree"
+    ):
         RandomForestClassifier(n_estimators=2, oob_score=True, random_state=0).fit(*IRIS)
 
 

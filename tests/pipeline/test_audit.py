@@ -47,7 +47,7 @@ def warnings_of(dataset: Dataset, audit: Audit | None = None, **parts: Any) -> t
 
 def test_test_rows_that_a_fit_would_see_are_refused_before_it() -> None:
     built = experiment(splitter=Overlapping())
-    with pytest.raises(UserError, match="fold 0 would test 3 of its 20 test rows"):
+    with pytest.raises(UserError, match="fold 0 would use 3 of its 20 test rows"):
         Audit().check(built, built.make_splits())
     assert NoAudit().check(built, built.make_splits()).state == "off"
 
@@ -55,7 +55,7 @@ def test_test_rows_that_a_fit_would_see_are_refused_before_it() -> None:
 def test_a_fold_whose_stages_have_seen_test_rows_is_an_internal_error() -> None:
     built = experiment(splitter=Overlapping())
     fold = evaluate_split(built, 0, built.make_splits().folds[0])
-    with pytest.raises(LeakError, match=r"fold 0: preprocessing\.fit has seen 3 of the 20 rows"):
+    with pytest.raises(LeakError, match=r"fold 0: preprocessing\.fit has used 3 of the 20 test rows"):
         Audit().check_fold(fold)
     NoAudit().check_fold(fold)
 
@@ -88,7 +88,7 @@ def test_copies_of_training_rows_are_counted_and_can_be_refused() -> None:
     twice = Dataset("made", pd.concat([data.X, data.X.iloc[:5]]), np.r_[data.y, data.y[:5]], "classification", "y")
     splitter = KFold(folds=N + 5, stratify=False)  # each row is tested by a model that knows its copy
     (warning,) = warnings_of(twice, splitter=splitter)
-    assert "10 of 205 tested rows are equal, target included" in warning
+    assert "10 of 205 test rows are identical, including the target" in warning
     with pytest.raises(UserError, match=r"audit\.duplicates=warn accepts it"):
         warnings_of(twice, Audit(duplicates="refuse"), splitter=splitter)
     assert warnings_of(twice, Audit(duplicates="ignore"), splitter=splitter) == ()
@@ -134,7 +134,7 @@ def test_a_row_with_another_target_or_a_missing_cell_is_no_copy() -> None:
 )
 def test_a_column_that_gives_the_class_away_is_named(column: Any) -> None:
     (sentence,) = find_suspect_columns(classes({"leak": column}))
-    assert "column 'leak' alone gives the target away" in sentence
+    assert "column 'leak' reveals the target on its own" in sentence
     assert "dataset.drop=[leak]" in sentence
 
 
@@ -210,7 +210,7 @@ def test_dates_that_an_evaluation_in_the_order_of_time_does_not_read_are_named()
     in_time = TimeSeries(folds=2)
     timed = replace(dated, times=np.arange(40.0))
     (said,) = (sentence for sentence in warnings_of(dated, splitter=in_time) if "dataset.time" in sentence)
-    assert said.endswith("column 'day' holds dates; order the rows by it with dataset.time=day.")
+    assert said.endswith("column 'day' contains dates; order the rows by this column with dataset.time=day.")
     silent = (*warnings_of(dated), *warnings_of(timed, splitter=in_time), *warnings_of(numbered(), splitter=in_time))
     assert not [sentence for sentence in silent if "dataset.time" in sentence]
 
@@ -238,7 +238,7 @@ def test_columns_are_examined_once_for_each_dataset(monkeypatch: pytest.MonkeyPa
 def test_a_run_keeps_the_verdict_the_record_and_the_number_of_looks(bakeoff: Bakeoff) -> None:
     words = ("dataset=iris", "learner=majority", "evaluation=kfold")
     first = bakeoff(*words)
-    assert "audit: dataset=iris: 2 of 150 tested rows are equal" in first.err.replace("\n", " ")
+    assert "audit: dataset=iris: 2 of 150 test rows are identical" in first.err.replace("\n", " ")
     assert "looks:" not in first.out
     second = bakeoff(*words, "learner=naive_bayes")
     assert "looks: 2 configurations" in second.out
@@ -248,8 +248,8 @@ def test_a_run_keeps_the_verdict_the_record_and_the_number_of_looks(bakeoff: Bak
     (warning,) = json.loads(newest.data.tags["audit_warnings"])
     assert warning in first.err
     card = newest.data.tags["mlflow.note.content"]
-    assert "Audit: 1 warning. dataset=iris: 2 of 150 tested rows are equal" in card
-    assert "At its end, 2 configurations had been scored on these test rows" in card
+    assert "Audit: 1 warning. dataset=iris: 2 of 150 test rows are identical" in card
+    assert "When the run ended, 2 configurations, including this one, had been scored" in card
     lines = bakeoff.artifact(newest, "audit.csv").splitlines()
     assert lines[0] == "fold,stage,rows,digest"
     assert [line.rpartition(",")[0] for line in lines[1:5]] == [
@@ -279,7 +279,7 @@ def test_a_broken_splitter_of_the_user_is_refused_and_can_be_accepted(bakeoff: B
     for audit in ("warn", "strict"):
         answer = bakeoff(*words, f"audit={audit}")
         assert answer.status == 2
-        assert "would test 3 of its 75 test rows" in answer.err
+        assert "would use 3 of its 75 test rows" in answer.err
     assert bakeoff(*words, "audit=none").status == 0
     assert bakeoff.runs()[0].data.tags["audit"] == "off"
 
@@ -293,7 +293,7 @@ def test_a_leak_in_the_loop_fails_the_run_and_marks_it(bakeoff: Bakeoff, monkeyp
     monkeypatch.setattr(loop, "prune_learner", prune_on_test)
     answer = bakeoff("dataset=wine", "learner=decision_tree", "pruning=best_first")
     assert answer.status == 1
-    assert "LeakError: fold 0: pruning has seen 36 of the 36 rows" in answer.err
+    assert "LeakError: fold 0: pruning has used 36 of the 36 test rows" in answer.err
     (run,) = bakeoff.runs()
     assert (run.info.status, run.data.tags["audit"]) == ("FAILED", "leak")
 

@@ -58,11 +58,11 @@ def knn(k: object = 5) -> KNeighborsClassifier:
 REFUSED: dict[str, tuple[Experiment, str]] = {
     "one class": (
         experiment(numbered(10, "a")),
-        "dataset.target='y' has one class only, 'a'; there is nothing to distinguish",
+        "dataset.target='y' has only one class, 'a'; a classifier needs at least two",
     ),
     "infinite target": (
         experiment(replace(DIABETES, y=np.where(DIABETES.y > 300, np.inf, DIABETES.y)), Ridge()),
-        "dataset.target='target' holds infinite values; remove those rows",
+        "dataset.target='target' contains infinite values; remove those rows",
     ),
     "negative seed": (experiment(seed=-1), "seed=-1 must be an integer from 0"),
     "classifier for numbers": (
@@ -75,7 +75,7 @@ REFUSED: dict[str, tuple[Experiment, str]] = {
         "choose one of learner=.*majority",
     ),
     "transformer": (experiment(IRIS, StandardScaler()), "learner StandardScaler is not a classifier"),
-    "no estimator": (experiment(IRIS, NoTuning()), "learner: NoTuning is not an estimator"),
+    "no estimator": (experiment(IRIS, NoTuning()), "learner: NoTuning is not a scikit-learn estimator"),
     "parameter out of range": (
         experiment(IRIS, knn(0)),
         r"learner.n_neighbors: The 'n_neighbors' parameter .* Got 0 instead",
@@ -94,11 +94,11 @@ REFUSED: dict[str, tuple[Experiment, str]] = {
     ),
     "pessimistic pruning for regression": (
         experiment(DIABETES, DecisionTreeRegressor(), pruning=Pruning("pessimistic")),
-        "pruning=pessimistic counts errors of classes; for regression use pruning=best_first",
+        "pruning=pessimistic counts misclassified rows; for regression use pruning=best_first",
     ),
     "confidence of a method without it": (
         experiment(IRIS, PrunableTree(), pruning=Pruning("best_first", confidence=0.1)),
-        "pruning.confidence=0.1 belongs to pruning=pessimistic, but pruning.method=best_first; leave it out",
+        "pruning.confidence=0.1 applies to pruning=pessimistic only, but pruning.method=best_first; remove it",
     ),
     "confidence out of range": (
         experiment(IRIS, PrunableTree(), pruning=Pruning("pessimistic", confidence=0.6)),
@@ -229,7 +229,7 @@ REFUSED: dict[str, tuple[Experiment, str]] = {
     ),
     "infinite cells": (
         experiment(infinite(IRIS), LogisticRegression()),
-        r"dataset: column 'sepal width \(cm\)' holds infinite values; make them missing, or drop the column",
+        r"dataset: column 'sepal width \(cm\)' contains infinite values; mark them as missing, or drop the column",
     ),
 }
 

@@ -94,9 +94,9 @@ def test_test_rows_with_values_that_no_training_row_has_are_counted_per_fold_and
     assert (dict(affected.unseen), affected.n_unseen_rows) == ({"colour": 1}, 1)
     unseen, undefined = describe_run_lines(built, folds, None)
     assert unseen == (
-        "unseen values: 1 of 12 test rows hold nominal values that no training row of their fold has (colour 1)"
+        "unseen values: 1 of 12 test rows have nominal values that occur in no training row of their fold (colour 1)"
     )
-    assert undefined == "undefined on test rows, and so in the mean: precision in 1 of 3 folds"
+    assert undefined == "undefined on test rows, and therefore in the mean: precision in 1 of 3 folds"
     assert tabulate_unseen_values(folds).to_numpy().tolist() == [[affected.number, "colour", 1]]
 
 

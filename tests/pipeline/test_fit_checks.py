@@ -43,7 +43,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "new rows have no weights": (
         {"dataset": WEIGHTED, "learner": GaussianNB(), "balance": Resampling(SMOTE())},
-        "balance=resample makes new rows, which have no weights",
+        "balance=resample creates new rows, which have no weights",
     ),
     "classes of a regression": (
         {"dataset": load_bundled("diabetes"), "learner": Ridge(), "balance": Oversampling()},
@@ -51,7 +51,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "numbers of classes": (
         {"learner": GaussianNB(), "target": LOG},
-        "target transforms numbers, but dataset=numbered is classification; use target=none",
+        "target transforms a numeric target, but dataset=numbered is classification; use target=none",
     ),
     "probabilities of a regression": (
         {"dataset": load_bundled("diabetes"), "learner": Ridge(), "calibration": Calibration("platt")},
@@ -91,15 +91,15 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a threshold between three classes": (
         {"dataset": load_bundled("iris"), "learner": GaussianNB(), "threshold": TunedThreshold()},
-        "threshold=tuned divides two classes, but dataset=iris has 3 classes",
+        "threshold=tuned separates two classes, but dataset=iris has 3 classes",
     ),
     "a threshold of a regression": (
         {"dataset": load_bundled("diabetes"), "learner": Ridge(), "threshold": GivenThreshold(0.5)},
-        "threshold=fixed divides two classes, but dataset=diabetes is regression",
+        "threshold=fixed separates two classes, but dataset=diabetes is regression",
     ),
     "a probability of a learner without any": (
         {"learner": RidgeClassifier(), "threshold": GivenThreshold(0.5)},
-        "threshold=fixed is a probability, and RidgeClassifier gives none; add calibration=platt",
+        "threshold=fixed is a probability, but RidgeClassifier has no predict_proba; add calibration=platt",
     ),
     "a metric that no threshold changes": (
         {
@@ -107,7 +107,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
             "threshold": TunedThreshold("roc_auc"),
             "threshold_metric": CLASSIFICATION["roc_auc"],
         },
-        r"would be chosen by roc_auc, .* does not depend on a threshold; set threshold\.metric",
+        r"would maximize roc_auc, .* does not depend on a threshold; set threshold\.metric",
     ),
     "tuning by probabilities that come later": (
         {
@@ -116,7 +116,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
             "tuning": GridTuning({"C": [1, 2]}),
             "headline": "log_loss",
         },
-        r"tuning chooses by log_loss, .* before probabilities are calibrated, and SVC gives none",
+        r"tuning selects by log_loss, .* before calibration, but SVC has no predict_proba",
     ),
 }
 
@@ -144,7 +144,9 @@ def test_rows_to_learn_on_that_lack_a_class_are_refused() -> None:
     learnt_on_validation = experiment(
         rare, GaussianNB(), calibration=Calibration("platt"), splitter=Holdout(stratify=False)
     )
-    with pytest.raises(UserError, match=r"the validation part of fold 0 leaves class 'a' out; use calibration.folds=5"):
+    with pytest.raises(
+        UserError, match=r"the validation part of fold 0 has no rows of class 'a'; use calibration.folds=5"
+    ):
         check_and_split(learnt_on_validation)
     check_and_split(replace(learnt_on_validation, calibration=Calibration("platt", 3)))
 
@@ -157,7 +159,7 @@ def test_a_class_of_one_training_row_cannot_be_learnt_on_inner_folds() -> None:
     built = experiment(
         replace(data, y=y), GaussianNB(), threshold=TunedThreshold(folds=4), splitter=Holdout(stratify=False)
     )
-    with pytest.raises(UserError, match=r"an inner fold of the training rows of fold 0 leaves class 'a' out"):
+    with pytest.raises(UserError, match=r"an inner fold of the training rows of fold 0 has no rows of class 'a'"):
         check_and_split(built)
 
 

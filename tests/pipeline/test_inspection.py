@@ -73,8 +73,8 @@ def test_associations_of_left_out_columns_are_measured_too(titanic: TableProfile
 
 def test_suspicions_name_boat_and_body(titanic: TableProfile) -> None:
     boat, body = titanic.suspicions
-    assert "column 'boat' tells the target by where it has cells" in boat
-    assert "column 'body' tells the target by where it has cells" in body
+    assert "column 'boat' reveals the target through its missing cells" in boat
+    assert "column 'body' reveals the target through its missing cells" in body
 
 
 def test_without_a_target_kinds_and_histograms_are_the_same(titanic: TableProfile) -> None:

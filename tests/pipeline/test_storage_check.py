@@ -142,7 +142,7 @@ def test_nothing_is_fitted_for_known_parts(name: str, monkeypatch: pytest.Monkey
             r"lock.*tracking\.models",
         ),
         (HoldsFraction(), r"the model needs code that runs .*: fractions\.Fraction\. .*trust=\[tests,fractions\]"),
-        (Forgets(), r"loses a part of what it learnt when it is stored and loaded: predict gives other values"),
+        (Forgets(), r"loses part of its fitted state when it is stored and loaded: predict returns different values"),
         (
             KNeighborsClassifier(metric="canberra", algorithm="ball_tree"),
             r"Canberra.*trust=\[tests,sklearn\]",

@@ -173,5 +173,5 @@ def test_the_sentence_says_what_was_chosen_and_what_the_learner_itself_would_hav
     assert chosen is not None
     assert sentence == (
         f"threshold: malignant from the probability {chosen.value:.4g} on, chosen by accuracy on 3 inner folds "
-        f"({chosen.score:.4f}; the learner's own has {chosen.default_score:.4f})"
+        f"({chosen.score:.4f}; the learner's default has {chosen.default_score:.4f})"
     )
