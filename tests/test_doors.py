@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from bakeoff.learners import BUILT_ON, trees
-from bakeoff.pipeline.identity.own_code import BASE, SHARED_PLACES
+from bakeoff.pipeline.identity.source_code import BASE, SHARED_PLACES
 
 ROOT = Path(__file__).parents[1]
 LEARNERS = sorted((ROOT / "learners").rglob("*.py"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from class_sections import format_class
 from markdown_text import escape_text, format_table, join_parts
 
-from bakeoff.pipeline.config.named_parts import FIGURES, list_figures
+from bakeoff.pipeline.config.options import FIGURES, list_figures
 
 
 def make_figures_page() -> str:

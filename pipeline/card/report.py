@@ -16,8 +16,8 @@ from bakeoff.pipeline.stages.dataset.table import COLUMNS_FILE, format_columns
 from bakeoff.pipeline.stages.pruning import PruningPath
 from bakeoff.pipeline.stages.scoring import count_confusions
 from bakeoff.pipeline.stages.tuning import find_best_candidate
+from bakeoff.pipeline.tables.output_file import describe_escaped_names, write_csv
 from bakeoff.pipeline.tables.table import Table, make_table
-from bakeoff.pipeline.tables.table_formats import describe_escaped_names, write_csv
 from bakeoff.pipeline.text import wording
 
 PARTS = ("train", "validation", "test")

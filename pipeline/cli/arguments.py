@@ -108,8 +108,7 @@ def show(arguments: Namespace, source: ConfigSource) -> None:
     UserError
         The configuration is invalid.
     """
-    from bakeoff.pipeline.config.engine import make_flag_parser, open_engine
-    from bakeoff.pipeline.config.messages import explain_error
+    from bakeoff.pipeline.config.engine import explain_error, make_flag_parser, open_engine
 
     words = arguments.overrides
     os.environ[RAISING_VARIABLE] = "1"

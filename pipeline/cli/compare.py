@@ -78,9 +78,8 @@ def split_words(words: Sequence[str]) -> tuple[list[str], list[str] | None]:
 def _compare(request: CompareRequest, command: str) -> bool:
     """Compare runs, write the report, and return whether the gate found a configuration that is worse."""
     # NumPy is loaded here, after the sweep has set the number of threads, on which the last bits of scores may depend.
-    from bakeoff.pipeline.comparison.stored_comparison import keep_reports, make_comparison
+    from bakeoff.pipeline.comparison.stored_comparison import SUFFIX, keep_reports, make_comparison
     from bakeoff.pipeline.comparison.verdict import check_gate
-    from bakeoff.pipeline.tracking.comparison_run import SUFFIX
 
     made = make_comparison(request, command)
     _write_report(request, made)

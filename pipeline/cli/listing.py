@@ -6,14 +6,14 @@ import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from bakeoff.pipeline.config.named_parts import LISTED, METRIC_LIST, read_listing
+from bakeoff.pipeline.config.options import LISTED, METRIC_LIST, read_listing
 from bakeoff.pipeline.config.requests import MODELS, ListRequest
 from bakeoff.pipeline.tables.table import align_lines, make_table
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.text.wording import format_score
 
 if TYPE_CHECKING:
-    from bakeoff.pipeline.tracking.registry import RegisteredVersion
+    from bakeoff.pipeline.tracking.names import RegisteredVersion
 
 OWN_MARK = "(own)"
 MODEL_COLUMNS = ("model", "version", "alias", "rows", "score of its run", "run")
@@ -76,7 +76,7 @@ def iterate_metric_lines() -> Iterator[str]:
 
 def _iterate_models(request: ListRequest) -> Iterator[str]:
     """Yield a line for each version of all registered models of a store, the newest of each first."""
-    from bakeoff.pipeline.tracking.registry import list_versions
+    from bakeoff.pipeline.tracking.names import list_versions
     from bakeoff.pipeline.tracking.store import open_store
 
     store = open_store(request.tracking__uri, request.tracking__experiment, create=False)

@@ -16,8 +16,8 @@ from bakeoff.pipeline.comparison.run_grid import CellKey, RunGrid
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.scoring import describe_definition, is_bounded
 from bakeoff.pipeline.text.wording import count_nouns
-from bakeoff.pipeline.tracking.find_run import find_headline, is_greater_better, read_metric_entries
 from bakeoff.pipeline.tracking.history import count_looks
+from bakeoff.pipeline.tracking.names import find_headline, is_greater_better, read_metric_entries
 from bakeoff.pipeline.tracking.store import Store
 
 TEST_PREFIX = "test_"

@@ -20,8 +20,8 @@ from bakeoff.pipeline.comparison.comparison import Comparison, MetricResult
 from bakeoff.pipeline.comparison.report_tables import iterate_result, iterate_sections, tabulate_datasets
 from bakeoff.pipeline.tables.markup import escape_markdown, render_section, render_template
 from bakeoff.pipeline.tables.markup import render_latex as render_latex_table
+from bakeoff.pipeline.tables.output_file import render_csv as render_csv_table
 from bakeoff.pipeline.tables.table import make_table, print_table
-from bakeoff.pipeline.tables.table_formats import render_csv as render_csv_table
 from bakeoff.pipeline.text.wording import PIPE_WIDTH, escape, make_console
 
 if TYPE_CHECKING:

@@ -33,11 +33,16 @@ from bakeoff.pipeline.comparison.run_facts import (
 from bakeoff.pipeline.comparison.run_grid import CellKey
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.text.wording import count_nouns, join_words
-from bakeoff.pipeline.tracking.find_run import find_run_id
-from bakeoff.pipeline.tracking.registry import LATEST
+from bakeoff.pipeline.tracking.names import LATEST, find_run_id
 from bakeoff.pipeline.tracking.store import Store
-from bakeoff.pipeline.tracking.stored_runs import find_runs_of_jobs, read_stored_runs, search_stored_runs
-from bakeoff.pipeline.tracking.sweep_record import RecordedJob, read_latest_sweep, read_sweep_record
+from bakeoff.pipeline.tracking.stored_runs import (
+    RecordedJob,
+    find_runs_of_jobs,
+    read_latest_sweep,
+    read_stored_runs,
+    read_sweep_record,
+    search_stored_runs,
+)
 
 MAX_SHOWN_IDS = 6
 """Ids in the description of a selection; the report lists all runs."""

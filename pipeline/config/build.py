@@ -216,7 +216,7 @@ def _require_installed(package: str, key_and_value: str, trust: Sequence[str]) -
     if package in EXTRAS and find_spec(package) is None:
         raise MissingPackage(f'{key_and_value} needs {package}; install it with pip install ".[{EXTRAS[package]}]".')
     # The imports of this module would delay every command.
-    from bakeoff.pipeline.identity.user_code import find_source, is_of_user
+    from bakeoff.pipeline.identity.source_code import find_source, is_of_user
 
     is_listed = package in (*KNOWN_PACKAGES, *EXTRAS)
     if is_listed and package not in trust and is_of_user(package):

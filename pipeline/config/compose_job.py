@@ -63,8 +63,7 @@ def compose_job(words: Sequence[str], source: ConfigSource | None = None) -> Com
     from hydra.types import RunMode
     from omegaconf import open_dict, read_write
 
-    from bakeoff.pipeline.config.engine import SHIPPED_FILES, open_engine
-    from bakeoff.pipeline.config.messages import explain_error
+    from bakeoff.pipeline.config.engine import SHIPPED_FILES, explain_error, open_engine
     from bakeoff.pipeline.config.references import resolve_config
     from bakeoff.pipeline.config.settle import settle_choices, settle_config
     from bakeoff.pipeline.config.words import read_invocation, reject_sweep_values, reject_unread_space
@@ -111,8 +110,7 @@ def compose_parts(words: Sequence[str], keys: Iterable[str]) -> dict[str, Any]:
     from hydra.types import RunMode
     from omegaconf import OmegaConf
 
-    from bakeoff.pipeline.config.engine import ROOT_NAME, open_engine
-    from bakeoff.pipeline.config.messages import explain_error
+    from bakeoff.pipeline.config.engine import ROOT_NAME, explain_error, open_engine
 
     try:
         with open_engine() as engine:

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, TypeVar, get_args, get_type_hints
 
-from bakeoff.pipeline.config.named_parts import LISTED
+from bakeoff.pipeline.config.options import LISTED
 from bakeoff.pipeline.config.trust import TRUST_KEY, read_trust
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.text.wording import expand_home

@@ -14,8 +14,7 @@ from typing import Any
 import yaml
 
 from bakeoff.pipeline.config.build import import_target
-from bakeoff.pipeline.config.named_parts import settle_figures, settle_metrics
-from bakeoff.pipeline.config.options import read_option
+from bakeoff.pipeline.config.options import read_option, settle_figures, settle_metrics
 from bakeoff.pipeline.config.targets import TARGET_KEY, Path, name_key, require_names, walk
 from bakeoff.pipeline.config.words import SWEEP_KEYS
 from bakeoff.pipeline.errors import UserError

@@ -13,8 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from bakeoff.pipeline.config.named_parts import DRAW_TREE, FIGURES
-from bakeoff.pipeline.config.options import CONF, GROUPS
+from bakeoff.pipeline.config.options import CONF, DRAW_TREE, FIGURES, GROUPS
 from bakeoff.pipeline.errors import UserError
 
 Path = tuple[Any, ...]

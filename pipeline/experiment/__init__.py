@@ -5,10 +5,9 @@ loop has no modes. It yields the result of each fold to its caller: a tracker, a
 """
 
 from bakeoff.pipeline.experiment.decision import list_decision_rows, list_inner_splits
-from bakeoff.pipeline.experiment.experiment import Experiment
+from bakeoff.pipeline.experiment.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.experiment.fitting import make_pipeline, prepare_rows, score_headline
 from bakeoff.pipeline.experiment.loop import evaluate_split, evaluate_splits, fit_final_model, fit_model
-from bakeoff.pipeline.experiment.results import FittedModel, FoldResult
 
 __all__ = [
     "Experiment",

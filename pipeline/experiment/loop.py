@@ -13,7 +13,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from bakeoff.pipeline.errors import InvalidPredictions
 from bakeoff.pipeline.experiment import stage_log
 from bakeoff.pipeline.experiment.decision import decide
-from bakeoff.pipeline.experiment.experiment import Experiment
+from bakeoff.pipeline.experiment.experiment import Experiment, FittedModel, FoldResult, find_unseen_values
 from bakeoff.pipeline.experiment.fitting import (
     fit_pipeline,
     make_pipeline,
@@ -21,7 +21,6 @@ from bakeoff.pipeline.experiment.fitting import (
     predict_part,
     prune_learner,
 )
-from bakeoff.pipeline.experiment.results import FittedModel, FoldResult, find_unseen_values
 from bakeoff.pipeline.experiment.stage_log import RowLog, Stopwatch, unique_messages
 from bakeoff.pipeline.stages.pruning import NoPruning
 from bakeoff.pipeline.stages.scoring import Predictions, compute_score, compute_scores

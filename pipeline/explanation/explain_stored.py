@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from bakeoff.pipeline.experiment.results import ShowProgress
+from bakeoff.pipeline.experiment.experiment import ShowProgress
 from bakeoff.pipeline.explanation.effects import ScoredPart, list_scored_parts
 from bakeoff.pipeline.explanation.explain_model import Explanation, Subject, explain_model, require_columns
 from bakeoff.pipeline.explanation.report import render_page
@@ -21,9 +21,8 @@ from bakeoff.pipeline.replay.refit import LoadedRun, load_run, refit_run
 from bakeoff.pipeline.stages.dataset import ColumnRules, convert_like, require_file
 from bakeoff.pipeline.tables.output_file import name_file, replace_file, require_output
 from bakeoff.pipeline.text.wording import count_nouns, expand_home
-from bakeoff.pipeline.tracking.find_run import find_run_id
 from bakeoff.pipeline.tracking.loading import load_model
-from bakeoff.pipeline.tracking.registry import find_version
+from bakeoff.pipeline.tracking.names import find_run_id, find_version
 from bakeoff.pipeline.tracking.store import list_store_paths, open_store
 
 SHOWN_LETTERS = 8

@@ -1,7 +1,7 @@
 """Every picture: figures of a finished run, and the pictures of comparisons and explanations.
 
 Figures of a run are asked for by ``figures: [NAME]`` or ``figures: [{_target_: bakeoff.pipeline.figures.X, ...}]``; the
-names are in `bakeoff.pipeline.config.named_parts`. `run_figure` holds their base classes and the data that they are
+names are in `bakeoff.pipeline.config.options`. `run_figure` holds their base classes and the data that they are
 drawn from. `comparison`, and the functions of `importances` for explanations, draw plain arrays. All are drawn with
 `panels`, which also writes the SVG of pages.
 

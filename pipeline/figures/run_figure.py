@@ -26,7 +26,7 @@ from bakeoff.pipeline.figures.panels import in_style
 from bakeoff.pipeline.stages.pruning import NoPruning
 from bakeoff.pipeline.stages.splitting import Split, Splits
 from bakeoff.pipeline.stages.tuning import NoTuning, fit_candidates, preprocess_tables
-from bakeoff.pipeline.tables.table_formats import write_csv
+from bakeoff.pipeline.tables.output_file import write_csv
 from bakeoff.pipeline.text.wording import count_nouns
 
 Parameters = Mapping[str, Any]

@@ -18,16 +18,20 @@ from pathlib import Path
 from typing import Any
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.identity.own_code import OWN_PACKAGE, hash_bytes, hash_own_code, hash_text, list_families
-from bakeoff.pipeline.identity.user_code import (
+from bakeoff.pipeline.identity.source_code import (
     MAIN,
+    OWN_PACKAGE,
     UserModule,
     find_module,
     find_modules,
     find_source,
     forget_code,
     get_package,
+    hash_bytes,
+    hash_own_code,
+    hash_text,
     is_of_user,
+    list_families,
     names_file,
     trace_targets,
 )

@@ -20,7 +20,7 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from sklearn.exceptions import InconsistentVersionWarning
 
-from bakeoff.pipeline.identity.user_code import MAIN, follow_imports, list_modules
+from bakeoff.pipeline.identity.source_code import MAIN, follow_imports, list_modules
 from bakeoff.pipeline.model.allowed_types import UntrustedType, list_own_packages, trusted_types
 
 CODE_FOLDER = "code"

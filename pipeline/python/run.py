@@ -21,8 +21,15 @@ from bakeoff.pipeline.experiment import Experiment, FoldResult
 from bakeoff.pipeline.identity.config_hash import describe_unidentified
 from bakeoff.pipeline.model.pyfunc import Model
 from bakeoff.pipeline.model.training_record import make_training_record
-from bakeoff.pipeline.python.call import find_source, own_process_state, read_words, show_html, warn_of, write_command
-from bakeoff.pipeline.python.data import describe_data
+from bakeoff.pipeline.python.call import (
+    describe_data,
+    find_source,
+    own_process_state,
+    read_words,
+    show_html,
+    warn_of,
+    write_command,
+)
 from bakeoff.pipeline.sweep.job import JobResult
 from bakeoff.pipeline.sweep.request import RunFailed, RunRequest, run_experiment
 from bakeoff.pipeline.tracking.provenance import read_versions

@@ -14,13 +14,20 @@ import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.python.call import find_source, own_process_state, read_words, show_html, warn_of, write_command
-from bakeoff.pipeline.python.data import describe_data
+from bakeoff.pipeline.python.call import (
+    describe_data,
+    find_source,
+    own_process_state,
+    read_words,
+    show_html,
+    warn_of,
+    write_command,
+)
 from bakeoff.pipeline.python.run import RunResult
+from bakeoff.pipeline.sweep.display import ResultTable
 from bakeoff.pipeline.sweep.engine import SweepReport
 from bakeoff.pipeline.sweep.jobs import FINISHED, REFUSED, SKIPPED, STOPPED, Job, JobOutcome
 from bakeoff.pipeline.sweep.request import THREAD_VARIABLES, SweepRequest, run_requested_sweep, set_single_threads
-from bakeoff.pipeline.sweep.result_table import ResultTable
 from bakeoff.pipeline.tracking.stored_runs import SERIES_PREFIXES
 
 

@@ -18,17 +18,16 @@ import yaml
 
 from bakeoff.pipeline.card.report import SCORE_PREFIXES, summarize_folds
 from bakeoff.pipeline.checks import FigureChoice, choose_figures
-from bakeoff.pipeline.config.named_parts import ALL, settle_figures
-from bakeoff.pipeline.config.options import read_option
+from bakeoff.pipeline.config.options import ALL, read_option, settle_figures
 from bakeoff.pipeline.config.targets import require_names
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, evaluate_splits, fit_final_model
 from bakeoff.pipeline.experiment.builder import PartCache, build_experiment, leave_out_candidates
-from bakeoff.pipeline.experiment.results import ShowProgress
+from bakeoff.pipeline.experiment.experiment import ShowProgress
 from bakeoff.pipeline.replay.request import FiguresRequest
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.tables.output_file import replace_whole, require_apart_from_store
-from bakeoff.pipeline.tracking.find_run import find_run_id
+from bakeoff.pipeline.tracking.names import find_run_id
 from bakeoff.pipeline.tracking.store import Store, list_store_paths, open_store
 from bakeoff.pipeline.tracking.stored_config import restore_config
 from bakeoff.pipeline.tracking.stored_runs import StoredRun, read_stored_runs

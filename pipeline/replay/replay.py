@@ -32,9 +32,9 @@ from bakeoff.pipeline.sweep.job import ContinueRule, PreparedJob, always_continu
 from bakeoff.pipeline.tables.output_file import require_output
 from bakeoff.pipeline.text.wording import expand_home
 from bakeoff.pipeline.tracking import NoTracker
-from bakeoff.pipeline.tracking.find_run import find_run_id
 from bakeoff.pipeline.tracking.history import STOPPED_TAG
 from bakeoff.pipeline.tracking.loading import FoundModel, open_model
+from bakeoff.pipeline.tracking.names import find_run_id
 from bakeoff.pipeline.tracking.provenance import find_thread_pools, list_tags
 from bakeoff.pipeline.tracking.store import MAX_TAG_LETTERS, Store, list_store_paths, open_store
 from bakeoff.pipeline.tracking.stored_config import read_stored_config, restore_config

@@ -20,7 +20,7 @@ from bakeoff.pipeline.model.further_rows import convert_rows, hiding_groups, mak
 from bakeoff.pipeline.model.pyfunc import Model, predict_table
 from bakeoff.pipeline.model.row_report import collect_data, compare_rows, describe_unknown_columns
 from bakeoff.pipeline.model.training_record import TrainingRecord
-from bakeoff.pipeline.tables.table_formats import format_json, make_records, write_csv
+from bakeoff.pipeline.tables.output_file import format_json, make_records, write_csv
 
 BAD_REQUEST = 400
 TOO_LARGE = 413

@@ -24,7 +24,7 @@ from bakeoff.pipeline.serving.answer import (
     read_request,
 )
 from bakeoff.pipeline.serving.request import ServeRequest
-from bakeoff.pipeline.tables.table_formats import format_json
+from bakeoff.pipeline.tables.output_file import format_json
 from bakeoff.pipeline.tracking.loading import load_model
 
 if TYPE_CHECKING:

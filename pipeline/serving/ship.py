@@ -20,11 +20,10 @@ from bakeoff.pipeline.serving.request import ShipRequest
 from bakeoff.pipeline.stages.calibration import Calibration
 from bakeoff.pipeline.stages.splitting import Split, Splits
 from bakeoff.pipeline.stages.tuning import NoTuning
-from bakeoff.pipeline.tracking.find_run import find_headline, find_run_id
 from bakeoff.pipeline.tracking.history import count_looks
 from bakeoff.pipeline.tracking.models import store_version
+from bakeoff.pipeline.tracking.names import ModelName, find_alias, find_headline, find_run_id, parse_model_name
 from bakeoff.pipeline.tracking.provenance import read_versions
-from bakeoff.pipeline.tracking.registry import ModelName, find_alias, parse_model_name
 from bakeoff.pipeline.tracking.store import Store, open_store
 from bakeoff.pipeline.tracking.stored_runs import StoredRun
 

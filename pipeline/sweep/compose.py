@@ -16,8 +16,7 @@ from hydra.core.override_parser.types import Override, Quote, QuotedString, Rang
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
 from bakeoff.pipeline.config.compose_job import PRIVATE_MODE
-from bakeoff.pipeline.config.engine import ConfigFiles, set_values
-from bakeoff.pipeline.config.messages import explain_error
+from bakeoff.pipeline.config.engine import ConfigFiles, explain_error, set_values
 from bakeoff.pipeline.config.references import resolve_config
 from bakeoff.pipeline.config.settle import settle_choices, settle_config
 from bakeoff.pipeline.config.words import Invocation

@@ -13,7 +13,7 @@ from typing import Any, final
 from bakeoff.pipeline.experiment.loop import describe_limit, limit_processes
 from bakeoff.pipeline.identity.config_hash import describe_unidentified
 from bakeoff.pipeline.sweep.compose import SweepCommand
-from bakeoff.pipeline.sweep.display import SweepDisplay
+from bakeoff.pipeline.sweep.display import ResultTable, SweepDisplay, add_stored_scores, make_tables
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import (
     BUSY,
@@ -29,7 +29,6 @@ from bakeoff.pipeline.sweep.jobs import (
     JobOutcome,
 )
 from bakeoff.pipeline.sweep.planning import Plan, add_estimates, find_store, make_plan, record_sweep
-from bakeoff.pipeline.sweep.result_table import ResultTable, add_stored_scores, make_tables
 from bakeoff.pipeline.sweep.workers import Workers, prepare_server
 from bakeoff.pipeline.text.wording import count_nouns
 from bakeoff.pipeline.tracking.run import get_tracker

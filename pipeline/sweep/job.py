@@ -20,7 +20,7 @@ from bakeoff.pipeline.experiment import (
     fit_final_model,
 )
 from bakeoff.pipeline.experiment.builder import PartCache, build_experiment, leave_out_candidates
-from bakeoff.pipeline.experiment.results import ShowProgress
+from bakeoff.pipeline.experiment.experiment import ShowProgress
 from bakeoff.pipeline.identity.config_hash import hash_config
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.text.secrets import hide_secrets

@@ -15,7 +15,7 @@ from bakeoff.pipeline.sweep.jobs import DONE, DUPLICATE, INVALID, TO_DO, Job
 from bakeoff.pipeline.text.wording import count_nouns
 from bakeoff.pipeline.tracking.history import read_durations
 from bakeoff.pipeline.tracking.store import Store, store_uri
-from bakeoff.pipeline.tracking.sweep_record import (
+from bakeoff.pipeline.tracking.stored_runs import (
     RecordedJob,
     SweepRecord,
     write_sweep_record,

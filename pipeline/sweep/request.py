@@ -77,8 +77,7 @@ def run_requested_sweep(request: SweepRequest) -> SweepReport:
     from hydra.types import RunMode
     from hydra.utils import instantiate
 
-    from bakeoff.pipeline.config.engine import make_context, open_engine
-    from bakeoff.pipeline.config.messages import explain_error
+    from bakeoff.pipeline.config.engine import explain_error, make_context, open_engine
     from bakeoff.pipeline.config.words import split_sweep_words
 
     sweep_words, job_words = split_sweep_words(request.words)

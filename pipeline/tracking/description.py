@@ -13,7 +13,7 @@ from bakeoff.pipeline.config.targets import Path, walk
 from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.identity.config_hash import DECISIVE_KEYS, hash_config_code
-from bakeoff.pipeline.identity.own_code import hash_text
+from bakeoff.pipeline.identity.source_code import hash_text
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.dataset.table import GUESSED_TAG
 from bakeoff.pipeline.stages.splitting import Splits

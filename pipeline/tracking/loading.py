@@ -19,9 +19,8 @@ from bakeoff.pipeline.model.estimator_file import (
 from bakeoff.pipeline.model.pyfunc import Model
 from bakeoff.pipeline.model.training_record import TRAINING_FILE, TrainingRecord, UnreadableRecord, parse_record
 from bakeoff.pipeline.tracking import provenance
-from bakeoff.pipeline.tracking.find_run import find_run_id
 from bakeoff.pipeline.tracking.mlflow_tables import DEFAULT_EXPERIMENT
-from bakeoff.pipeline.tracking.registry import find_version, names_run
+from bakeoff.pipeline.tracking.names import find_run_id, find_version, names_run
 from bakeoff.pipeline.tracking.run_content import fetch_folder
 from bakeoff.pipeline.tracking.store import Store, open_store
 from bakeoff.pipeline.tracking.stored_runs import read_stored_runs

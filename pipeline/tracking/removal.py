@@ -20,7 +20,6 @@ from pathlib import Path
 from bakeoff.pipeline.config.requests import ExperimentRequest, StoreRequest
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.wording import show_in_line
-from bakeoff.pipeline.tracking.find_run import find_run_id
 from bakeoff.pipeline.tracking.heartbeat import has_lost_process
 from bakeoff.pipeline.tracking.limited_calls import is_server
 from bakeoff.pipeline.tracking.mlflow_tables import (
@@ -33,7 +32,7 @@ from bakeoff.pipeline.tracking.mlflow_tables import (
     read_items,
     shrink_file,
 )
-from bakeoff.pipeline.tracking.registry import list_versions
+from bakeoff.pipeline.tracking.names import find_run_id, list_versions
 from bakeoff.pipeline.tracking.sqlite_file import find_file, local_path
 from bakeoff.pipeline.tracking.store import Store, find_fault, open_store, tidy_name
 from bakeoff.pipeline.tracking.stored_runs import find_sweep_runs, search_stored_runs

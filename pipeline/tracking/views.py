@@ -25,9 +25,9 @@ from typing import Any, NoReturn
 from bakeoff.pipeline.config.requests import ExperimentRequest
 from bakeoff.pipeline.errors import StoreError, UserError
 from bakeoff.pipeline.text.secrets import strip_secrets
-from bakeoff.pipeline.tracking.find_run import find_headline, is_greater_better
 from bakeoff.pipeline.tracking.limited_calls import is_server
 from bakeoff.pipeline.tracking.mlflow_tables import read_server_version
+from bakeoff.pipeline.tracking.names import find_headline, is_greater_better
 from bakeoff.pipeline.tracking.store import Store, open_store, search_runs, store_uri
 from bakeoff.pipeline.tracking.stored_runs import find_runs_of_sweep
 

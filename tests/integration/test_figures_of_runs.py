@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from command import Bakeoff, command_in
 
-from bakeoff.pipeline.config.named_parts import FIGURES
+from bakeoff.pipeline.config.options import FIGURES
 
 PAGE = Path(__file__).parents[2] / "docs" / "figures.md"
 

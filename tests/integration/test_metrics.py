@@ -18,7 +18,7 @@ from sklearn.metrics import get_scorer_names
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.scoring import CLASSIFICATION, REGRESSION
 from bakeoff.pipeline.study.study_key import Objective, choose_objectives
-from bakeoff.pipeline.tracking.find_run import find_headline, find_run_id, is_greater_better
+from bakeoff.pipeline.tracking.names import find_headline, find_run_id, is_greater_better
 from bakeoff.pipeline.tracking.store import open_store
 
 MODULE = """

@@ -17,8 +17,7 @@ from command import command_in
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.python.inspect import inspect as inspect_in_notebook
-from bakeoff.pipeline.tables.output_file import write_table
-from bakeoff.pipeline.tables.table_formats import WRITERS
+from bakeoff.pipeline.tables.output_file import WRITERS, write_table
 
 TABLE = "x,z,y\n" + "".join(f"{row % 7},{row % 5}.5,{'ab'[row % 3 == 0]}\n" for row in range(40))
 KEPT = "an earlier file"

@@ -154,7 +154,7 @@ def test_lists_take_metrics_and_figures_of_the_user_by_name(listing: Bakeoff) ->
 def test_all_figures_are_those_of_the_user_too_if_their_package_is_trusted(listing: Bakeoff) -> None:
     words = ["learner=majority", "dataset=iris", "figures=all", "--cfg", "job"]
     assert listing(*words).status == 0
-    from bakeoff.pipeline.config.named_parts import settle_figures
+    from bakeoff.pipeline.config.options import settle_figures
 
     targets = [[node["_target_"] for node in settle_figures("all", None, trust)] for trust in ([], ["own_figures"])]
     assert set(targets[1]) - set(targets[0]) == {"own_figures.ScoresByFold"}

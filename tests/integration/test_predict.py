@@ -9,7 +9,7 @@ import pytest
 from command import Bakeoff
 
 from bakeoff.pipeline.stages.dataset import FileLayout, read_file
-from bakeoff.pipeline.tables.table_formats import WRITERS
+from bakeoff.pipeline.tables.output_file import WRITERS
 
 ROWS = [("true", "1", f"{number}.5", "red", "a") for number in range(20)]
 ROWS += [("false", "2", f"{number}.25", "blue", "b") for number in range(20)]

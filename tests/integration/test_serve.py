@@ -22,7 +22,7 @@ from warm_process import OUTPUT, Start
 from bakeoff.pipeline.model.pyfunc import Model, predict_table
 from bakeoff.pipeline.serving import answer as answers
 from bakeoff.pipeline.serving import server as app
-from bakeoff.pipeline.tables.table_formats import format_json, make_records
+from bakeoff.pipeline.tables.output_file import format_json, make_records
 from bakeoff.pipeline.tracking.loading import load_model
 
 TITANIC = Path(__file__).parents[2] / "examples" / "titanic" / "titanic.csv"

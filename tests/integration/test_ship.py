@@ -16,7 +16,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from bakeoff.pipeline.experiment.experiment import derive_seed
 from bakeoff.pipeline.tracking import models
-from bakeoff.pipeline.tracking.registry import RegisteredVersion, list_versions
+from bakeoff.pipeline.tracking.names import RegisteredVersion, list_versions
 from bakeoff.pipeline.tracking.store import open_store
 
 N_ROWS = 60

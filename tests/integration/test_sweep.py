@@ -16,8 +16,7 @@ from bakeoff.pipeline.sweep.done_jobs import Claims
 from bakeoff.pipeline.tracking import history
 from bakeoff.pipeline.tracking.heartbeat import identify_process
 from bakeoff.pipeline.tracking.store import open_store
-from bakeoff.pipeline.tracking.stored_runs import find_runs_of_sweep, find_sweep_runs
-from bakeoff.pipeline.tracking.sweep_record import read_latest_sweep
+from bakeoff.pipeline.tracking.stored_runs import find_runs_of_sweep, find_sweep_runs, read_latest_sweep
 
 IRIS = ("-m", "dataset=iris", "learner=majority", "tracking.models=false")
 TRUST = ("learner=majority", "dataset=iris", "trust=[failing]", "tracking.models=false")

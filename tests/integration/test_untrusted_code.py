@@ -176,7 +176,7 @@ def test_a_folder_with_the_name_of_a_package_does_not_take_its_place(tmp_path: P
 def test_a_file_with_the_name_of_a_package_of_an_extra_is_not_imported(
     bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from bakeoff.pipeline.identity.user_code import forget_code
+    from bakeoff.pipeline.identity.source_code import forget_code
 
     theirs = bakeoff.folder / "theirs"
     (theirs / "imblearn").mkdir(parents=True)

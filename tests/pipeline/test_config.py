@@ -14,7 +14,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from bakeoff.learners import MajorityClassifier
 from bakeoff.pipeline.config.build import build_object
-from bakeoff.pipeline.config.messages import explain_error
+from bakeoff.pipeline.config.engine import explain_error
 from bakeoff.pipeline.config.options import CONF
 from bakeoff.pipeline.config.references import resolve_config
 from bakeoff.pipeline.config.settle import settle_choices, settle_config, to_yaml

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bakeoff.pipeline.tables.table_formats import (
+from bakeoff.pipeline.tables.output_file import (
     NUMBER,
     describe_escaped_names,
     describe_escapes,

@@ -15,8 +15,7 @@ from bakeoff.learners import REGISTRY
 from bakeoff.pipeline import figures
 from bakeoff.pipeline.checks import FigureChoice, choose_figures
 from bakeoff.pipeline.config.build import build_object
-from bakeoff.pipeline.config.named_parts import FIGURES, settle_figures
-from bakeoff.pipeline.config.options import read_option
+from bakeoff.pipeline.config.options import FIGURES, read_option, settle_figures
 from bakeoff.pipeline.config.settle import settle_config
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.tracking.find_run import find_headline, find_run_id, is_greater_better
+from bakeoff.pipeline.tracking.names import find_headline, find_run_id, is_greater_better
 from bakeoff.pipeline.tracking.store import Store, open_store
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from bakeoff import learners
-from bakeoff.pipeline.identity import own_code
+from bakeoff.pipeline.identity import source_code
 from bakeoff.pipeline.identity.config_hash import DECISIVE_KEYS, hash_config
-from bakeoff.pipeline.identity.own_code import hash_own_code, list_families
+from bakeoff.pipeline.identity.source_code import hash_own_code, list_families
 from bakeoff.pipeline.stages.dataset import load_bundled
 
 SPEC: dict[str, Any] = {
@@ -100,9 +100,9 @@ def test_every_part_is_decisive_or_stands_apart_on_purpose() -> None:
 @pytest.fixture
 def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a copy of the code, whose digests are kept beside it."""
-    monkeypatch.setattr(own_code, "KEPT_FILE", tmp_path / "kept" / "digests.json")
+    monkeypatch.setattr(source_code, "KEPT_FILE", tmp_path / "kept" / "digests.json")
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
-    monkeypatch.setattr(own_code, "hash_own_code", hash_own_code.__wrapped__)
+    monkeypatch.setattr(source_code, "hash_own_code", hash_own_code.__wrapped__)
     for name in ("learners", "pipeline"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     return tmp_path
@@ -111,7 +111,7 @@ def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def hash_learners(folder: Path) -> dict[str, str]:
     """Return the digest of bakeoff's own part of a job of each learner, ours and one of scikit-learn."""
     classes = {name: learner.__module__ for name, learner in learners.REGISTRY.items()} | {"sklearn": "sklearn.svm"}
-    return {name: own_code.hash_own_code(list_families([module]), folder) for name, module in classes.items()}
+    return {name: source_code.hash_own_code(list_families([module]), folder) for name, module in classes.items()}
 
 
 def find_changed(folder: Path, file: str, old: str, new: str) -> set[str]:
@@ -156,20 +156,20 @@ def test_comments_docstrings_formatting_and_words_of_errors_do_not_count(copy: P
 def test_what_was_parsed_is_kept_and_a_file_that_cannot_be_read_is_replaced(
     copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expected = own_code.hash_own_code(frozenset({"base"}), copy)
+    expected = source_code.hash_own_code(frozenset({"base"}), copy)
     for content in ("", "[1]", '{"pipeline/stages": 1}', '{"pipeline/stages": ["old", "other"]}'):
-        own_code.KEPT_FILE.write_text(content)
-        assert own_code.hash_own_code(frozenset({"base"}), copy) == expected
-    monkeypatch.setattr(own_code, "parse_source", None)
-    assert own_code.hash_own_code(frozenset({"base"}), copy) == expected
-    assert [path.name for path in own_code.KEPT_FILE.parent.iterdir()] == ["digests.json"]
+        source_code.KEPT_FILE.write_text(content)
+        assert source_code.hash_own_code(frozenset({"base"}), copy) == expected
+    monkeypatch.setattr(source_code, "parse_source", None)
+    assert source_code.hash_own_code(frozenset({"base"}), copy) == expected
+    assert [path.name for path in source_code.KEPT_FILE.parent.iterdir()] == ["digests.json"]
 
 
 def test_nothing_is_kept_where_python_keeps_no_bytecode(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    own_code.hash_own_code(frozenset({"base"}), copy)
+    source_code.hash_own_code(frozenset({"base"}), copy)
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     (copy / "file").touch()
-    monkeypatch.setattr(own_code, "KEPT_FILE", copy / "file" / "digests.json")
-    own_code.hash_own_code(frozenset({"base"}), copy)
+    monkeypatch.setattr(source_code, "KEPT_FILE", copy / "file" / "digests.json")
+    source_code.hash_own_code(frozenset({"base"}), copy)
     assert not (copy / "kept").exists()

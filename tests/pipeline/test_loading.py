@@ -27,7 +27,7 @@ from bakeoff.pipeline.stages.dataset import load_bundled
 from bakeoff.pipeline.tracking import provenance
 from bakeoff.pipeline.tracking.loading import load_model
 from bakeoff.pipeline.tracking.models import add_run_model, save_model
-from bakeoff.pipeline.tracking.registry import parse_model_name, register_version
+from bakeoff.pipeline.tracking.names import parse_model_name, register_version
 from bakeoff.pipeline.tracking.store import Store, open_store
 
 IRIS = load_bundled("iris")

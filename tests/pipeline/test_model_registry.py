@@ -9,9 +9,9 @@ from mlflow import MlflowClient
 from mlflow.exceptions import MlflowException
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.tracking.find_run import find_run_id
-from bakeoff.pipeline.tracking.registry import (
+from bakeoff.pipeline.tracking.names import (
     RegisteredVersion,
+    find_run_id,
     find_version,
     list_versions,
     parse_model_name,

@@ -12,8 +12,14 @@ import pytest
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset import FileLayout, read_file
-from bakeoff.pipeline.tables.output_file import replace_file, require_output, require_table_output, write_table
-from bakeoff.pipeline.tables.table_formats import ESCAPED_FORMATS, WRITERS
+from bakeoff.pipeline.tables.output_file import (
+    ESCAPED_FORMATS,
+    WRITERS,
+    replace_file,
+    require_output,
+    require_table_output,
+    write_table,
+)
 
 TABLE = pd.DataFrame(
     {

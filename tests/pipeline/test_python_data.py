@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.python.data import describe_data, write_frame
+from bakeoff.pipeline.python.call import describe_data, write_frame
 from bakeoff.pipeline.stages.dataset import load_frame, read_table
 
 N = 24

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bakeoff.pipeline.sweep.display import MAX_ROWS, SweepDisplay
+from bakeoff.pipeline.sweep.display import MAX_ROWS, ResultTable, SweepDisplay, make_tables, tabulate_results
 from bakeoff.pipeline.sweep.jobs import FAILED, FINISHED, NOT_RUN, REFUSED, SKIPPED, STOPPED, JobCell, JobOutcome
-from bakeoff.pipeline.sweep.result_table import ResultTable, make_tables, tabulate_results
 from bakeoff.pipeline.tables.table import BEST_SIGN, render_text
 
 

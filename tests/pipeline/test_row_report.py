@@ -15,7 +15,7 @@ from bakeoff.pipeline.model.row_report import Difference, collect_data, compare_
 from bakeoff.pipeline.model.training_record import TrainingRecord, profile_column
 from bakeoff.pipeline.stages.dataset import ColumnRules, convert_columns
 from bakeoff.pipeline.stages.preprocessing import list_kinds
-from bakeoff.pipeline.tables.table_formats import format_json
+from bakeoff.pipeline.tables.output_file import format_json
 from bakeoff.pipeline.text.wording import format_statistic
 
 

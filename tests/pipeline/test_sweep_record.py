@@ -11,12 +11,14 @@ from written_runs import write_run
 from bakeoff.pipeline.comparison import selection as select
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.store import Store, open_store
-from bakeoff.pipeline.tracking.stored_runs import find_runs_of_jobs, read_series, search_stored_runs
-from bakeoff.pipeline.tracking.sweep_record import (
+from bakeoff.pipeline.tracking.stored_runs import (
     RecordedJob,
     SweepRecord,
+    find_runs_of_jobs,
     read_latest_sweep,
+    read_series,
     read_sweep_record,
+    search_stored_runs,
     write_sweep_record,
 )
 

@@ -20,8 +20,7 @@ from sklearn.utils.discovery import all_displays, all_estimators, all_functions
 from bakeoff.learners import REGISTRY
 from bakeoff.pipeline.config.build import TRUE_VALUES, find_target
 from bakeoff.pipeline.config.engine import Schema
-from bakeoff.pipeline.config.named_parts import DRAW_TREE, FIGURES
-from bakeoff.pipeline.config.options import CONF
+from bakeoff.pipeline.config.options import CONF, DRAW_TREE, FIGURES
 from bakeoff.pipeline.config.settle import NULL_PARTS
 from bakeoff.pipeline.config.targets import OWN_MODULES, PLACED_KEYS, is_known, require_name, require_names
 from bakeoff.pipeline.config.trust import OWN_PLUGINS

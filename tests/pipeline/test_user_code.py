@@ -14,7 +14,7 @@ import pytest
 
 from bakeoff.pipeline.config.compose_job import compose_job, own_hydra_state
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.identity import config_hash, user_code
+from bakeoff.pipeline.identity import config_hash, source_code
 from bakeoff.pipeline.identity.config_hash import (
     DECISIVE_KEYS,
     describe_unidentified,
@@ -53,7 +53,7 @@ def _forget() -> None:
     for name in [name for name in sys.modules if name.split(".")[0] in {"ours", "beside", "plugin"}]:
         del sys.modules[name]
     importlib.invalidate_caches()
-    user_code.forget_code()
+    source_code.forget_code()
     config_hash.get_package_version.cache_clear()
 
 
@@ -259,8 +259,8 @@ def test_compiled_code_and_code_in_another_encoding_count(folder: Path) -> None:
     digests = set()
     for content in (b"\x7fELF one", b"\x7fELF two"):
         (folder / "ours" / "fast.abi3.so").write_bytes(content)
-        user_code.forget_code()
-        digests.add(user_code.follow_imports({"ours.fast"})["ours.fast"].digest)
+        source_code.forget_code()
+        digests.add(source_code.follow_imports({"ours.fast"})["ours.fast"].digest)
     assert len(digests) == 2
     (folder / "ours" / "inner.py").write_bytes("# -*- coding: latin-1 -*-\nNAME = 'é'\n".encode("latin-1"))
     write(folder, "ours/floor.py", f"from . import inner\n{LEARNER}")
