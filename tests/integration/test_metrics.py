@@ -245,4 +245,4 @@ def test_weights_of_a_column_count_in_every_score(bakeoff: Bakeoff) -> None:
         "evaluation.metrics=[rand_score]",
     )  # fmt: skip
     assert refused.status == 2
-    assert "it cannot weight rows, and dataset.weights is given" in refused.err
+    assert "unexpected keyword argument 'sample_weight'" in refused.err

@@ -217,18 +217,6 @@ def test_scores_of_numbers_are_scikit_learns(m: int, seed: int) -> None:
         assert value(name, Predictions(truth, predicted)) == pytest.approx(formula(truth, predicted), rel=1e-12)
 
 
-@pytest.mark.parametrize("name", ["log_loss", "brier", "roc_auc", "average_precision"])
-def test_probabilities_that_are_no_numbers_are_an_error(name: str) -> None:
-    with pytest.raises(ValueError, match="contains NaN"):
-        value(name, of("ab", "ab", probabilities=np.array([[0.5, 0.5], [np.nan, np.nan]])))
-
-
-@pytest.mark.parametrize("name", list(REGRESSION))
-def test_predictions_that_are_no_numbers_are_an_error(name: str) -> None:
-    with pytest.raises(ValueError, match="contains NaN"):
-        value(name, Predictions(np.array([1.0, 2.0]), np.array([1.0, np.nan])))
-
-
 def test_confusion_counts_truth_in_rows_for_all_classes() -> None:
     predictions = of("aabb", "abbb", classes="abc")
     assert count_confusions(predictions.truth, predictions.predicted, THREE).tolist() == [

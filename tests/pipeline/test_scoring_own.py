@@ -179,7 +179,7 @@ def test_weights_reach_a_function_that_takes_them_and_others_are_refused() -> No
     entry = {"_target_": "mine.weighted_error", "greater_is_better": False}
     weights = np.array([0, 0, 3.0, 0, 1, 0, 0, 0])
     assert value(entry, weighted, weights=weights) == 3 / 4
-    with pytest.raises(UserError, match=r"mine.profit takes no sample_weight, and dataset.weights is given"):
+    with pytest.raises(UserError, match=r"mine.profit fails on .* unexpected keyword argument 'sample_weight'"):
         choose({"_target_": "mine.profit", "greater_is_better": True}, target=weighted)
 
 
@@ -194,15 +194,15 @@ def test_metrics_reach_other_processes() -> None:
     ("entry", "message"),
     [
         ({"name": "x"}, "has no _target_"),
-        ({"_target_": "mine.profit"}, "does not say whether greater values are better; write"),
-        ({"_target_": "mine.profit", "greater_is_better": "yes"}, "greater_is_better='yes' of profit must be true or"),
+        ({"_target_": "mine.profit"}, "does not say whether greater values are better"),
+        ({"_target_": "mine.profit", "greater_is_better": "yes"}, "does not say whether greater values are better"),
         (
             {"_target_": "mine.profit", "greater_is_better": True, "gian": 3},
             "mine.profit fails on .* got an unexpected keyword argument 'gian'",
         ),
         (
             {"_target_": "mine.profit", "greater_is_better": True, "needs": "predict_log_proba"},
-            "needs='predict_log_proba' of profit must be predict, predict_proba",
+            "mine.profit fails on made-up .* 'response_method' parameter .* Got 'predict_log_proba'",
         ),
         ({"_target_": "mine.profit", "greater_is_better": True, "name": "f1"}, "'f1', which is the name of another"),
         (
@@ -213,13 +213,13 @@ def test_metrics_reach_other_processes() -> None:
         ({"_target_": "mine.profit", "greater_is_better": True, "name": "a b"}, "must be letters, digits and"),
         ({"_target_": "mine.profit", "greater_is_better": True, "name": "x_std"}, "must not end with _std"),
         ({"_target_": "mine.f2", "greater_is_better": False}, "is a scorer, which was made with its own greater_is_b"),
-        ({"_target_": "mine.f2", "beta": 3}, "is a scorer, which was made with its own beta; remove beta"),
+        ({"_target_": "mine.f2", "beta": 3}, "is a scorer, which was made with its own beta; remove it"),
         (
             {"_target_": "mine.needs_model", "greater_is_better": True},
             "mine.needs_model fails on made-up .* missing 1 required positional argument",
         ),
         ({"_target_": "mine.Estimator", "greater_is_better": True}, "fails on made-up .* takes from 1 to 2 positional"),
-        ({"_target_": "mine.number"}, "is neither a scorer"),
+        ({"_target_": "mine.number", "greater_is_better": True}, "mine.number fails on made-up .* TypeError"),
         ({"_target_": "mine.returns_array", "greater_is_better": True}, "fails on made-up predictions .*TypeError"),
         ({"_target_": "mine.divides", "greater_is_better": True}, "fails on made-up .* ZeroDivisionError: division by"),
     ],
@@ -313,7 +313,7 @@ def test_labels_are_those_of_yaml_however_the_dataset_spells_them(classes: list[
         ({"ill": {"wel": 1}, "well": {"ill": 5}}, r"evaluation.costs.ill names 'wel'"),
         ({"ill": {"well": "much"}, "well": {"ill": 5}}, "evaluation.costs.ill.well='much' must be a number"),
         ({"ill": {"well": math.inf}, "well": {"ill": 5}}, "evaluation.costs.ill.well=inf must be a number"),
-        ({"ill": 5, "well": {"ill": 5}}, "evaluation.costs.ill=5 must map each predicted class to its cost"),
+        ({"ill": 5, "well": {"ill": 5}}, "evaluation.costs.ill=5 must map each true class"),
     ],
 )
 def test_costs_that_are_not_those_of_the_classes_are_refused(costs: Any, message: str) -> None:
@@ -328,9 +328,3 @@ def test_the_metric_without_costs_and_costs_of_numbers_are_refused() -> None:
         choose_metrics(["cost"], "classification", LogisticRegression(), Target(labels, labels))
     with pytest.raises(UserError, match="the task is regression; remove it"):
         choose_metrics(None, "regression", Ridge(), Target(np.array([1.0, 2.0])), {"a": {"b": 1}})
-
-
-@pytest.mark.parametrize("key", ["response_method", "score_func"])
-def test_an_argument_of_make_scorer_is_refused_with_its_cure(key: str) -> None:
-    with pytest.raises(UserError, match=rf"evaluation.metrics: {key}='predict_proba' of profit .* by needs"):
-        choose({"_target_": "mine.profit", "greater_is_better": True, key: "predict_proba"})

@@ -5,16 +5,17 @@ The formulas are scikit-learn's. A score that is not defined on some rows (ROC A
 """
 
 from bakeoff.pipeline.stages.scoring.choice import (
+    COST_SENTENCE,
     SCORING_KEYS,
     TRAIN_METRICS_KEY,
     TrainMetrics,
     choose_metrics,
     choose_train_metrics,
 )
-from bakeoff.pipeline.stages.scoring.costs import COST, COST_SENTENCE
 from bakeoff.pipeline.stages.scoring.entries import describe_definition, is_bounded, is_greater_better, name_entry
 from bakeoff.pipeline.stages.scoring.metrics import (
     CLASSIFICATION,
+    COST,
     DEFAULTS,
     REGRESSION,
     Metric,
@@ -30,7 +31,7 @@ from bakeoff.pipeline.stages.scoring.outputs import (
     predict_probabilities,
     predict_values,
 )
-from bakeoff.pipeline.stages.scoring.predictions import Predictions, count_confusions, encode_labels, predict_rows
+from bakeoff.pipeline.stages.scoring.predictions import Predictions, count_confusions, predict_rows
 from bakeoff.pipeline.stages.scoring.scorers import Target, list_scorer_names
 
 __all__ = [
@@ -52,7 +53,6 @@ __all__ = [
     "compute_scores",
     "count_confusions",
     "describe_definition",
-    "encode_labels",
     "get_classes",
     "get_task_metrics",
     "is_bounded",

@@ -1,15 +1,21 @@
-"""The choice of the metrics of a run and of its training rows, and the checks of each before anything is fitted."""
+"""The choice of the metrics of a run and of its training rows, and the checks of each before anything is fitted.
+
+``evaluation.costs`` adds a metric: the mean cost of a row, from the cost of each mistake.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Literal, get_args
 
+import numpy as np
+
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.stages.scoring.costs import COST, explain_costs, make_cost_metric
 from bakeoff.pipeline.stages.scoring.entries import KEY, FindFunction, make_own_metric, name_entry
-from bakeoff.pipeline.stages.scoring.metrics import DEFAULTS, Metric, get_task_metrics, is_available
-from bakeoff.pipeline.stages.scoring.scorers import Target, list_scorer_names, make_named_metric, try_metric
+from bakeoff.pipeline.stages.scoring.metrics import COST, DEFAULTS, Metric, get_task_metrics, is_available
+from bakeoff.pipeline.stages.scoring.predictions import Predictions
+from bakeoff.pipeline.stages.scoring.scorers import Target, find_metric, list_scorer_names, try_metric
 
 TrainMetrics = Literal["headline", "all"]
 TRAIN_METRICS_KEY = "train_metrics"
@@ -40,6 +46,8 @@ def choose_train_metrics(given: Any) -> TrainMetrics:
     )
 
 
+COSTS_KEY = "evaluation.costs"
+COST_SENTENCE = "Mean cost of a row, by evaluation.costs."
 LISTING = "`bakeoff list metrics` shows them."
 
 
@@ -80,23 +88,24 @@ def choose_metrics(
     if target is not None and not target.can_be_tried:
         # Preflight rejects such a dataset, whatever the metrics are.
         return _choose_defaults(task, learner)
-    chosen: dict[str, Metric] = {}
     if entries is None:
         chosen = _choose_defaults(task, learner)
     else:
         _require_list(entries, task)
+        chosen = {}
         for entry in entries:
             name = name_entry(entry)
             if isinstance(entry, Mapping):
                 _require_new(name, chosen)
                 assert target is not None
                 assert find_function is not None
-                chosen[name] = make_own_metric(entry, target, find_function)
+                metric = make_own_metric(entry, target, find_function)
             else:
-                chosen[name] = _make_cost(costs, target) if name == COST else _find_named(name, task, further_names)
-            _require_methods(name, chosen[name], learner)
+                metric = _make_cost(costs, target) if name == COST else _find_named(name, task, further_names)
+            _require_methods(name, metric, learner)
             if target is not None and not isinstance(entry, Mapping):
-                try_metric(name, chosen[name], target, learner)
+                try_metric(name, metric, target, learner)
+            chosen[name] = metric
     if costs is not None and COST not in chosen:
         chosen[COST] = _make_cost(costs, target)
     return chosen
@@ -109,20 +118,105 @@ def _choose_defaults(task: str, learner: object) -> dict[str, Metric]:
 
 
 def _make_cost(costs: Any, target: Target | None) -> Metric:
-    classes = None if target is None else target.classes
+    """Return the metric of a cost matrix, whose classes must be those of the target."""
+    names = None if target is None or target.classes is None else [spell_label(label) for label in target.classes]
+    if names is None:
+        raise UserError(
+            f"{COSTS_KEY} is given, and the task is regression; remove it, or set dataset.task=classification."
+        )
     if costs is None:
-        raise UserError(f"{KEY} names {COST!r}, which needs evaluation.costs. {explain_costs(classes)}")
-    return make_cost_metric(costs, classes)
+        raise UserError(
+            f"{KEY} names {COST!r}, which needs {COSTS_KEY}. Write the cost of each mistake by its true and its "
+            f"predicted class: {COSTS_KEY}={_write(names)}."
+        )
+    formula = partial(compute_cost, read_costs(costs, names))
+    return Metric(formula, greater_is_better=False, is_bounded=False, sentence=COST_SENTENCE)
+
+
+def compute_cost(costs: np.ndarray, predictions: Predictions) -> float:
+    """Return the mean cost of a row.
+
+    Parameters
+    ----------
+    costs : ndarray of shape (c, c)
+        The cost of a row of a class (rows) that is predicted as another (columns).
+    predictions : Predictions
+        With positions among the classes as labels.
+
+    References
+    ----------
+    Elkan, C. (2001). The foundations of cost-sensitive learning. Proceedings of the 17th International Joint Conference
+    on Artificial Intelligence, 973-978.
+    """
+    row_costs = costs[predictions.truth, predictions.predicted]  # (m,)
+    return float(np.average(row_costs, weights=predictions.weights))
+
+
+def read_costs(given: Any, names: Sequence[str]) -> np.ndarray:
+    """Return the cost matrix of classes with these names, shape (c, c).
+
+    A right prediction costs 0 unless the mapping says otherwise; a negative cost is a gain.
+
+    Raises
+    ------
+    UserError
+        The costs are not those of the classes, or one is missing.
+    """
+    rows = _read_mapping(given, names, COSTS_KEY)
+    costs = np.zeros((len(names), len(names)))  # (c, c)
+    for true_code, true_name in enumerate(names):
+        row_key = f"{COSTS_KEY}.{true_name}"
+        cells = {true_name: 0, **_read_mapping(rows.get(true_name) or {}, names, row_key)}
+        for code, name in enumerate(names):
+            if name not in cells:
+                raise UserError(
+                    f"{COSTS_KEY} does not say what a row of {true_name} that is predicted as {name} costs; write all "
+                    f"mistakes: {_write(names)}."
+                )
+            cost = cells[name]
+            if isinstance(cost, bool) or not isinstance(cost, int | float) or not np.isfinite(cost):
+                raise UserError(f"{row_key}.{name}={cost!r} must be a number.")
+            costs[true_code, code] = cost
+    return costs
+
+
+def _read_mapping(given: Any, names: Sequence[str], key: str) -> dict[str, Any]:
+    """Return a mapping from classes with their names as keys."""
+    if not isinstance(given, Mapping):
+        raise UserError(f"{key}={given!r} must map each true class to the costs of its mistakes: {_write(names)}.")
+    values = {spell_label(label): value for label, value in given.items()}
+    for name in values:
+        if name not in names:
+            raise UserError(f"{key} names {name!r}, which is not a class of the dataset. {did_you_mean(name, names)}")
+    return values
+
+
+def spell_label(label: Any) -> str:
+    """Return a class label as text that is the same however YAML or a file spells it.
+
+    Examples
+    --------
+    >>> spell_label(True), spell_label("True"), spell_label(1.0), spell_label("ill")
+    ('true', 'true', '1', 'ill')
+    """
+    if isinstance(label, float | np.floating) and float(label).is_integer():
+        return str(int(label))
+    text = str(label)
+    return text.lower() if text in ("True", "False") else text
+
+
+def _write(names: Sequence[str]) -> str:
+    """Write a mapping for the classes in which each mistake costs 1."""
+    rows = {name: {other: 1 for other in names if other != name} for name in names}
+    return str(rows).replace("'", "")
 
 
 def _find_named(name: str, task: str, further_names: Sequence[str]) -> Metric:
     """Return bakeoff's metric of a name, or else scikit-learn's; the further names are suggested only."""
     known = get_task_metrics(task)
-    if name in known:
-        return known[name]
     scorers = list_scorer_names(task)
-    if name in scorers:
-        return make_named_metric(name)
+    if name in known or name in scorers:
+        return find_metric(name)
     suggestion = did_you_mean(name, (*known, *scorers, *further_names))
     if suggestion.startswith("Allowed"):
         suggestion = f"{did_you_mean(name, (*known, *further_names))[:-1]}, and scikit-learn's scorers; {LISTING}"

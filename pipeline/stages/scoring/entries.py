@@ -9,56 +9,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from inspect import Parameter, signature
+from inspect import signature
 from typing import Any
 
 from sklearn.metrics import get_scorer, make_scorer
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.scoring.costs import COST
-from bakeoff.pipeline.stages.scoring.metrics import CLASSIFICATION, REGRESSION, RESPONSES, Metric
+from bakeoff.pipeline.stages.scoring.metrics import COST, Metric
 from bakeoff.pipeline.stages.scoring.scorers import (
     ScorerFormula,
     Target,
-    is_bounded_scorer,
-    is_scorer_name,
+    find_metric,
+    is_metric_name,
     make_scorer_metric,
-    split_sign,
 )
 
 KEY = "evaluation.metrics"
-OWN_KEYS = ("_target_", "name", "greater_is_better", "needs")
-SCORER_KEYS = ("response_method", "score_func")
-"""Arguments of scikit-learn's ``make_scorer`` that are set here."""
 PREDICT = "predict"
 NAME_PATTERN = r"[A-Za-z][A-Za-z0-9_]*"
 RESERVED_ENDS = ("_std", "_before", "_after")
 """Ends of the names of other numbers that a run stores."""
+POSITIVE = "pos_label"
+"""The name of an argument of scikit-learn's functions."""
 
-
-@dataclass(frozen=True)
-class OwnMetric:
-    """A metric of the user, as the configuration describes it.
-
-    Attributes
-    ----------
-    target : str
-        The dotted name of a scorer or of a function (y_true, y_pred).
-    name : str
-    greater_is_better : bool or None
-        None for a scorer, whose greater values are the better ones.
-    needs : tuple of str
-        The methods of a model, one of which gives ``y_pred``.
-    arguments : mapping
-        Further arguments of the function.
-    """
-
-    target: str
-    name: str
-    greater_is_better: bool | None = None
-    needs: tuple[str, ...] = (PREDICT,)
-    arguments: Mapping[str, Any] = field(default_factory=dict)
+FindFunction = Callable[[str], Any]
+"""Returns the object with a dotted name, if it is trusted."""
 
 
 def name_entry(entry: Any) -> str:
@@ -73,34 +48,6 @@ def name_entry(entry: Any) -> str:
         return str(entry)
     default = str(entry.get("_target_", "")).rpartition(".")[2]
     return str(entry.get("name") or default)
-
-
-def parse_entry(entry: Mapping[str, Any]) -> OwnMetric:
-    """Return the metric of the user that a mapping describes.
-
-    Raises
-    ------
-    UserError
-        A key is missing or has a value that is not allowed.
-    """
-    target = str(entry.get("_target_") or "")
-    if not target:
-        raise UserError(
-            f"{KEY} holds {dict(entry)!r}, which has no _target_: it must name a scorer or a function (y_true, y_pred)."
-        )
-    name = name_entry(entry)
-    _require_name(name, target)
-    greater_is_better = entry.get("greater_is_better")
-    if greater_is_better is not None and not isinstance(greater_is_better, bool):
-        raise UserError(f"{KEY}: greater_is_better={greater_is_better!r} of {name} must be true or false.")
-    arguments = {key: value for key, value in entry.items() if key not in OWN_KEYS}
-    for key in SCORER_KEYS:
-        if key in arguments:
-            raise UserError(
-                f"{KEY}: {key}={arguments[key]!r} of {name} is not an argument of a metric; name the methods of the "
-                f"learner by needs, which is {PREDICT}, {' or '.join(RESPONSES)}."
-            )
-    return OwnMetric(target, name, greater_is_better, _parse_needs(entry, name), arguments)
 
 
 def is_greater_better(score: str, entries: Sequence[Any] = ()) -> bool:
@@ -129,13 +76,7 @@ def is_greater_better(score: str, entries: Sequence[Any] = ()) -> bool:
     own = _find_own(score, entries)
     if own is not None:
         return own.get("greater_is_better") is not False
-    known = _find_known(score)
-    if known is not None:
-        return known.greater_is_better
-    if score == COST:
-        return False
-    _, sign = split_sign(score)
-    return sign > 0
+    return score != COST and find_metric(score).greater_is_better
 
 
 def is_bounded(score: str, entries: Sequence[Any] = ()) -> bool:
@@ -143,12 +84,8 @@ def is_bounded(score: str, entries: Sequence[Any] = ()) -> bool:
 
     The parameters are those of `is_greater_better`; the values of a metric of the user may have any scale.
     """
-    if _find_own(score, entries) is not None:
-        return False
-    known = _find_known(score)
-    if known is not None:
-        return known.is_bounded
-    return is_scorer_name(score) and is_bounded_scorer(score)
+    is_own = _find_own(score, entries) is not None
+    return not is_own and is_metric_name(score) and find_metric(score).is_bounded
 
 
 def describe_definition(score: str, entries: Sequence[Any], costs: Any) -> str:
@@ -162,44 +99,6 @@ def describe_definition(score: str, entries: Sequence[Any], costs: Any) -> str:
 def _find_own(score: str, entries: Sequence[Any]) -> Mapping[str, Any] | None:
     mappings = (entry for entry in entries if isinstance(entry, Mapping))
     return next((entry for entry in mappings if name_entry(entry) == score), None)
-
-
-def _find_known(score: str) -> Metric | None:
-    return CLASSIFICATION.get(score) or REGRESSION.get(score)
-
-
-def _require_name(name: str, target: str) -> None:
-    if not re.fullmatch(NAME_PATTERN, name) or name.endswith(RESERVED_ENDS):
-        raise UserError(
-            f"{KEY}: name={name!r} of {target} must be letters, digits and underscores, and must not end with "
-            f"{', '.join(RESERVED_ENDS)}."
-        )
-    if _find_known(name) is not None or name == COST or is_scorer_name(name):
-        raise UserError(
-            f"{KEY}: {target} is to be called {name!r}, which is the name of another metric; add name: to its mapping, "
-            f"such as {{_target_: {target}, name: my_{name}}}."
-        )
-
-
-def _parse_needs(entry: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    given = entry.get("needs", PREDICT)
-    if given == PREDICT:
-        return (PREDICT,)
-    methods = [given] if isinstance(given, str) else given
-    is_list = isinstance(methods, Sequence) and bool(methods)
-    if not is_list or any(method not in RESPONSES for method in methods):
-        raise UserError(
-            f"{KEY}: needs={given!r} of {name} must be {PREDICT}, {', '.join(RESPONSES)}, or a list of the last two."
-        )
-    return tuple(methods)
-
-
-WEIGHTS = "sample_weight"
-POSITIVE = "pos_label"
-"""Names of arguments of scikit-learn's functions."""
-
-FindFunction = Callable[[str], Any]
-"""Returns the object with a dotted name, if it is trusted."""
 
 
 def make_own_metric(entry: Mapping[str, Any], target: Target, find_function: FindFunction) -> Metric:
@@ -220,64 +119,58 @@ def make_own_metric(entry: Mapping[str, Any], target: Target, find_function: Fin
     UserError
         A key is not valid, the target is neither a scorer nor a function of two values, or it fails on a trial.
     """
-    own = parse_entry(entry)
-    found = find_function(own.target)
+    _require_name(entry)
+    dotted_name = str(entry["_target_"])
+    found = find_function(dotted_name)
+    given = {key: value for key, value in entry.items() if key not in ("_target_", "name")}
     # All scorers returned by make_scorer have the same class, which is not public.
-    if isinstance(found, type(get_scorer("accuracy"))):
-        _require_bare(own, entry)
-        return _make_metric(own, ScorerFormula(found, labels=target.classes), target)
-    parameters = _read_parameters(found, own)
-    if own.greater_is_better is None:
+    is_scorer = isinstance(found, type(get_scorer("accuracy")))
+    if is_scorer and given:
         raise UserError(
-            f"{KEY}: {own.target} is a function, which does not say whether greater values are better; write "
-            f"{{_target_: {own.target}, greater_is_better: true}} or false."
+            f"{KEY}: {dotted_name} is a scorer, which was made with its own {next(iter(given))}; remove it, or name "
+            "the function instead of the scorer."
         )
-    arguments = dict(own.arguments)
-    if POSITIVE in parameters and POSITIVE not in arguments and target.positive is not None:
-        arguments[POSITIVE] = target.positive
-    if target.has_weights and not _takes(parameters, WEIGHTS):
+    greater_is_better = given.pop("greater_is_better", True if is_scorer else None)
+    if not isinstance(greater_is_better, bool):
         raise UserError(
-            f"{KEY}: {own.target} takes no {WEIGHTS}, and dataset.weights is given; add that argument to the function, "
-            "or remove one of the two keys."
+            f"{KEY}: {dotted_name} is a function, which does not say whether greater values are better; write "
+            f"{{_target_: {dotted_name}, greater_is_better: true}} or false."
         )
-    scorer = make_scorer(found, response_method=own.needs, **arguments)
-    return _make_metric(own, ScorerFormula(scorer, labels=target.classes), target)
-
-
-def _make_metric(own: OwnMetric, formula: ScorerFormula, target: Target) -> Metric:
-    """Return the metric of a formula that works on a trial."""
-    greater_is_better = own.greater_is_better is not False
     try:
+        scorer = found if is_scorer else _make_scorer(found, given, target)
+        formula = ScorerFormula(scorer, labels=target.classes)
         return make_scorer_metric(formula, greater_is_better, False, target)
     except Exception as error:  # the code is the user's, and any error in it is one of the metric
         reason = (str(error).splitlines() or [""])[0]
         raise UserError(
-            f"{KEY}: {own.target} fails on made-up predictions of this dataset: {type(error).__name__}: {reason}"
+            f"{KEY}: {dotted_name} fails on made-up predictions of this dataset: {type(error).__name__}: {reason}"
         ) from error
 
 
-def _require_bare(own: OwnMetric, entry: Mapping[str, Any]) -> None:
-    """Reject keys that a scorer sets itself."""
-    settled = ("greater_is_better", "needs", *own.arguments)
-    for key in settled:
-        if key in entry:
-            raise UserError(
-                f"{KEY}: {own.target} is a scorer, which was made with its own {key}; remove {key}, or name the "
-                "function instead of the scorer."
-            )
+def _make_scorer(function: Callable[..., Any], given: Mapping[str, Any], target: Target) -> Any:
+    """Return the scorer of a function with the given arguments, and the positive class if it takes one."""
+    arguments = dict(given)
+    needs = arguments.pop("needs", PREDICT)
+    if target.positive is not None and POSITIVE in signature(function).parameters:
+        arguments.setdefault(POSITIVE, target.positive)
+    return make_scorer(function, response_method=needs, **arguments)
 
 
-def _read_parameters(found: Any, own: OwnMetric) -> Mapping[str, Parameter]:
-    """Return the parameters of a function; whether it accepts two values is determined by a trial."""
-    try:
-        return signature(found).parameters
-    except (TypeError, ValueError) as error:
+def _require_name(entry: Mapping[str, Any]) -> None:
+    """Reject a mapping without a target, and a name that is not that of a metric or is that of another one."""
+    target = entry.get("_target_")
+    if not target:
         raise UserError(
-            f"{KEY}: {own.target} is neither a scorer made by sklearn.metrics.make_scorer nor a function "
-            "(y_true, y_pred)."
-        ) from error
-
-
-def _takes(parameters: Mapping[str, Parameter], name: str) -> bool:
-    has_any = any(each.kind is Parameter.VAR_KEYWORD for each in parameters.values())
-    return has_any or name in parameters
+            f"{KEY} holds {dict(entry)!r}, which has no _target_: it must name a scorer or a function (y_true, y_pred)."
+        )
+    name = name_entry(entry)
+    if not re.fullmatch(NAME_PATTERN, name) or name.endswith(RESERVED_ENDS):
+        raise UserError(
+            f"{KEY}: name={name!r} of {target} must be letters, digits and underscores, and must not end with "
+            f"{', '.join(RESERVED_ENDS)}."
+        )
+    if name == COST or is_metric_name(name):
+        raise UserError(
+            f"{KEY}: {target} is to be called {name!r}, which is the name of another metric; add name: to its mapping, "
+            f"such as {{_target_: {target}, name: my_{name}}}."
+        )

@@ -15,24 +15,13 @@ import numpy as np
 from sklearn import config_context, metrics
 from sklearn.exceptions import UndefinedMetricWarning
 
-from bakeoff.pipeline.stages.scoring.predictions import Predictions, encode_labels, select_counted_rows
-
-
-def compute_cross_entropy(truth: np.ndarray, probabilities: np.ndarray, weights: np.ndarray | None) -> float:
-    """Return the mean negative log-probability of the true class, in nats.
-
-    Parameters
-    ----------
-    truth : ndarray of int of shape (m,)
-        Positions of classes.
-    probabilities : ndarray of shape (m, c)
-        Clipped by the resolution of their type, so that the result is finite.
-    weights : ndarray of shape (m,) or None
-    """
-    resolution = np.finfo(probabilities.dtype).eps
-    of_true_class = probabilities[np.arange(len(truth)), truth]  # (m,)
-    loss = -np.log(np.clip(of_true_class, resolution, 1 - resolution))  # (m,)
-    return float(np.average(loss, weights=weights))
+from bakeoff.pipeline.stages.scoring.predictions import (
+    Predictions,
+    count_pairs,
+    divide_counts,
+    encode_labels,
+    select_counted_rows,
+)
 
 
 def compute_roc_area(is_positive: np.ndarray, ranking: np.ndarray, weights: np.ndarray | None) -> float:
@@ -55,13 +44,9 @@ def compute_roc_area(is_positive: np.ndarray, ranking: np.ndarray, weights: np.n
     positive = is_positive[order].astype(np.float64)  # (m,)
     # A point of the curve represents all rows of one rank.
     last_of_rank = np.append(np.flatnonzero(np.diff(ranking)), len(ranking) - 1)
-    if weights is None:
-        hits = np.cumsum(positive)[last_of_rank]
-        false_alarms = 1 + last_of_rank - hits
-    else:
-        ordered_weights = weights[order]  # (m,)
-        hits = np.cumsum(positive * ordered_weights)[last_of_rank]
-        false_alarms = np.cumsum((1 - positive) * ordered_weights)[last_of_rank]
+    row_weights = np.ones(len(order)) if weights is None else weights[order]  # (m,)
+    hits = np.cumsum(positive * row_weights)[last_of_rank]
+    false_alarms = np.cumsum((1 - positive) * row_weights)[last_of_rank]
     if len(hits) > 2:
         is_corner = (np.diff(false_alarms, 2) != 0) | (np.diff(hits, 2) != 0)
         corners = np.flatnonzero(np.concatenate([[True], is_corner, [True]]))
@@ -85,33 +70,31 @@ def compute_error(predictions: Predictions) -> float:
 
 def compute_balanced_accuracy(predictions: Predictions) -> float:
     """Return the mean recall of the classes that occur."""
-    return predictions.class_counts.compute_balanced_accuracy()
+    assert predictions.classes is not None
+    pairs = count_pairs(predictions.truth, predictions.predicted, len(predictions.classes), predictions.weights)
+    # As scikit-learn adds them: absent classes in the sums of weights would change the last bit.
+    occurs = np.flatnonzero(pairs.any(axis=0) | pairs.any(axis=1))
+    pairs = np.ascontiguousarray(pairs[np.ix_(occurs, occurs)])
+    recall = divide_counts(np.diagonal(pairs), pairs.sum(axis=1))  # (c,)
+    return float(np.mean(recall[~np.isnan(recall)]))
 
 
-def compute_precision(predictions: Predictions) -> float:
-    """Return the precision of the positive class, or the mean over classes."""
-    precision, _, _ = predictions.class_scores
-    return _select_positive(predictions, precision)
-
-
-def compute_recall(predictions: Predictions) -> float:
-    """Return the recall of the positive class, or the mean over classes."""
-    _, recall, _ = predictions.class_scores
-    return _select_positive(predictions, recall)
-
-
-def compute_f1(predictions: Predictions) -> float:
-    """Return F1 of the positive class, or the mean over classes."""
-    _, _, f1 = predictions.class_scores
-    return _select_positive(predictions, f1)
+def compute_class_score(position: int, predictions: Predictions) -> float:
+    """Return precision (position 0), recall (1) or F1 (2) of the positive class, else the mean; NaN if one is 0/0."""
+    scores = predictions.class_scores[position]  # (c,)
+    if predictions.positive is None:
+        return float(np.mean(scores))
+    return float(scores[predictions.classes == predictions.positive][0])
 
 
 def compute_log_loss(predictions: Predictions) -> float:
     """Return the mean negative log-probability of the true class, in nats (scikit-learn's clipping keeps it finite)."""
     assert predictions.probabilities is not None
     probabilities = np.clip(predictions.probabilities, 0, 1)  # (m, c), where a sum may be rounded to above 1
-    _require_finite(probabilities)
-    return compute_cross_entropy(predictions.truth, probabilities, predictions.weights)
+    resolution = np.finfo(probabilities.dtype).eps
+    of_true_class = probabilities[np.arange(len(predictions.truth)), predictions.truth]  # (m,)
+    loss = -np.log(np.clip(of_true_class, resolution, 1 - resolution))  # (m,)
+    return float(np.average(loss, weights=predictions.weights))
 
 
 def compute_roc_auc(predictions: Predictions) -> float:
@@ -120,19 +103,7 @@ def compute_roc_auc(predictions: Predictions) -> float:
     assert classes is not None
     if len(np.unique(predictions.truth)) < len(classes):
         return float("nan")
-    probabilities = predictions.probabilities
-    truth = predictions.truth
-    weights = predictions.weights
-    if len(classes) == 2:
-        ranking = predictions.decision if probabilities is None else probabilities[:, 1]  # (m,)
-        assert ranking is not None
-        _require_finite(ranking)
-        return compute_roc_area(truth == classes[1], ranking, weights)
-    if probabilities is None:
-        return float("nan")
-    _require_finite(probabilities)
-    areas = [compute_roc_area(truth == label, probabilities[:, label], weights) for label in classes]
-    return float(np.mean(areas))
+    return _average_areas(compute_roc_area, predictions, classes[-1:] if len(classes) == 2 else classes)
 
 
 def compute_mcc(predictions: Predictions) -> float:
@@ -146,7 +117,7 @@ def compute_mcc(predictions: Predictions) -> float:
     # scikit-learn returns 0 here, so that the mean over folds of one row each would be 0 for any model.
     if not _has_two_classes(predictions):
         return float("nan")
-    return predictions.class_counts.compute_mcc()
+    return _compare_values(metrics.matthews_corrcoef, predictions)
 
 
 def compute_kappa(predictions: Predictions) -> float:
@@ -159,7 +130,7 @@ def compute_kappa(predictions: Predictions) -> float:
     """
     if not _has_two_classes(predictions):
         return float("nan")
-    return predictions.class_counts.compute_kappa()
+    return _compare_values(metrics.cohen_kappa_score, predictions, labels=predictions.classes)
 
 
 def compute_average_precision(predictions: Predictions) -> float:
@@ -170,19 +141,10 @@ def compute_average_precision(predictions: Predictions) -> float:
     """
     classes = predictions.classes
     assert classes is not None
-    ranking = _rank_rows(predictions)  # (m, c)
     counted = classes[-1:] if len(classes) == 2 else classes
     if predictions.positive is not None:
         counted = np.array([predictions.positive])
-    if ranking is None or not np.isin(counted, predictions.truth).all():
-        return float("nan")
-    areas = [
-        metrics.average_precision_score(
-            predictions.truth == label, ranking[:, classes == label].ravel(), sample_weight=predictions.weights
-        )
-        for label in counted
-    ]
-    return float(np.mean(areas))
+    return _average_areas(_compute_precision_area, predictions, counted)
 
 
 def compute_brier(predictions: Predictions) -> float:
@@ -221,38 +183,32 @@ def compute_max_error(predictions: Predictions) -> float:
     return float(metrics.max_error(predictions.truth, predictions.predicted))
 
 
-def _compare_values(formula: Callable[..., Any], predictions: Predictions) -> float:
+def _compare_values(formula: Callable[..., Any], predictions: Predictions, **options: Any) -> float:
     """Return the score of predicted values by one of scikit-learn's functions, each row with its weight."""
-    return float(formula(predictions.truth, predictions.predicted, sample_weight=predictions.weights))
+    return float(formula(predictions.truth, predictions.predicted, sample_weight=predictions.weights, **options))
 
 
-def _require_finite(values: np.ndarray) -> None:
-    """Reject values that would make a score NaN, which would look like an undefined score."""
-    if not np.isfinite(values).all():
-        raise ValueError("an array of probabilities or decision values contains NaN or infinity")
+def _compute_precision_area(is_positive: np.ndarray, ranking: np.ndarray, weights: np.ndarray | None) -> float:
+    return float(metrics.average_precision_score(is_positive, ranking, sample_weight=weights))
 
 
-def _rank_rows(predictions: Predictions) -> np.ndarray | None:
-    """Return, for each class, values by which the rows are ranked, shape (m, c); None if there are none for each."""
-    if predictions.probabilities is not None:
-        return predictions.probabilities
-    decision = predictions.decision
-    if decision is None or decision.ndim > 1:
-        return None
-    return np.column_stack([-decision, decision])
+def _average_areas(compute_area: Callable[..., float], predictions: Predictions, counted: np.ndarray) -> float:
+    """Return the mean area over some classes against the rest; NaN if one does not occur or its rows have no ranks."""
+    ranking = predictions.probabilities  # (m, c)
+    if ranking is None:
+        decision = predictions.decision
+        if decision is None or decision.ndim > 1:
+            return float("nan")
+        ranking = np.column_stack([-decision, decision])
+    if not np.isin(counted, predictions.truth).all():
+        return float("nan")
+    areas = [compute_area(predictions.truth == code, ranking[:, code], predictions.weights) for code in counted]
+    return float(np.mean(areas))
 
 
 def _has_two_classes(predictions: Predictions) -> bool:
     """Return whether there are rows of at least two classes; chance gets all rows right where there is one only."""
     return len(np.unique(predictions.truth)) > 1
-
-
-def _select_positive(predictions: Predictions, scores: np.ndarray) -> float:
-    """Return the score of the positive class, else the mean, of scores of shape (c,); NaN if one of them is 0/0."""
-    if predictions.positive is None:
-        return float(np.mean(scores))
-    assert predictions.classes is not None
-    return float(scores[predictions.classes == predictions.positive][0])
 
 
 RESPONSES = ("predict_proba", "decision_function")
@@ -289,9 +245,13 @@ CLASSIFICATION: Mapping[str, Metric] = {
     "accuracy": Metric(compute_accuracy, sentence="Fraction of rows whose class is predicted."),
     "error": Metric(compute_error, greater_is_better=False, sentence="Fraction of rows whose class is not predicted."),
     "balanced_accuracy": Metric(compute_balanced_accuracy, sentence="Mean recall of the classes that occur."),
-    "precision": Metric(compute_precision, sentence="Precision of the positive class, or the mean over classes."),
-    "recall": Metric(compute_recall, sentence="Recall of the positive class, or the mean over classes."),
-    "f1": Metric(compute_f1, sentence="F1 of the positive class, or the mean over classes."),
+    "precision": Metric(
+        partial(compute_class_score, 0), sentence="Precision of the positive class, or the mean over classes."
+    ),
+    "recall": Metric(
+        partial(compute_class_score, 1), sentence="Recall of the positive class, or the mean over classes."
+    ),
+    "f1": Metric(partial(compute_class_score, 2), sentence="F1 of the positive class, or the mean over classes."),
     "mcc": Metric(compute_mcc, sentence="Matthews's correlation of true and predicted classes, from -1 to 1."),
     "kappa": Metric(compute_kappa, sentence="Cohen's kappa: agreement beyond chance, at most 1."),
     "log_loss": Metric(
@@ -345,6 +305,8 @@ DEFAULTS = {
     "regression": ("r2", "rmse", "mse", "mae"),
 }
 """The metrics of each task, the headline first, if the configuration names none."""
+COST = "cost"
+"""The name of the metric of ``evaluation.costs``."""
 
 
 def get_task_metrics(task: str) -> Mapping[str, Metric]:

@@ -1,4 +1,4 @@
-"""The predictions of a model for some rows, their true values, and the rows of each class, counted for all scores."""
+"""The predictions of a model for some rows, their true values, and the counts of rows of each class."""
 
 from __future__ import annotations
 
@@ -18,98 +18,29 @@ from bakeoff.pipeline.stages.scoring.outputs import (
     predict_values,
 )
 
+ROW_FIELDS = ("truth", "predicted", "probabilities", "decision", "weights")
+"""The attributes of predictions that hold a value, or several, for each row."""
 
-@dataclass(frozen=True)
-class ClassCounts:
-    """The rows of each class, or the sums of their weights.
 
-    Attributes
+def count_pairs(truth: np.ndarray, predicted: np.ndarray, n_classes: int, weights: np.ndarray | None) -> np.ndarray:
+    """Count the rows of each pair of a true class (rows) and a predicted class (columns), or add up their weights.
+
+    Parameters
     ----------
-    pairs : ndarray of shape (c, c)
-        By true class (rows) and predicted class (columns).
-    true, predicted : ndarray of shape (c,)
-        By true class, and by predicted class. They are not the sums of `pairs`: with weights, another order of the
-        same additions has another last bit.
+    truth, predicted : ndarray of int of shape (m,)
+        Positions of classes.
+    n_classes : int
+    weights : ndarray of shape (m,) or None
+
+    Returns
+    -------
+    ndarray of shape (c, c)
     """
-
-    pairs: np.ndarray
-    true: np.ndarray
-    predicted: np.ndarray
-
-    @classmethod
-    def count(cls, truth: np.ndarray, predicted: np.ndarray, n_classes: int, weights: np.ndarray | None) -> ClassCounts:
-        """Count the rows.
-
-        Parameters
-        ----------
-        truth, predicted : ndarray of int of shape (m,)
-            Positions of classes.
-        n_classes : int
-        weights : ndarray of shape (m,) or None
-        """
-        codes = truth * n_classes + predicted  # (m,)
-        pairs = np.bincount(codes, weights, n_classes * n_classes)  # (c * c,)
-        return cls(
-            pairs.reshape(n_classes, n_classes),
-            np.bincount(truth, weights, n_classes),
-            np.bincount(predicted, weights, n_classes),
-        )
-
-    @property
-    def correct(self) -> np.ndarray:
-        """The rows of each class that are predicted as such, shape (c,)."""
-        return np.diagonal(self.pairs)
-
-    @property
-    def occurring_pairs(self) -> np.ndarray:
-        """`pairs` of the classes that are true or predicted for a row, shape (at most c, the same)."""
-        occurs = np.flatnonzero((self.true > 0) | (self.predicted > 0))
-        return np.ascontiguousarray(self.pairs[np.ix_(occurs, occurs)])
-
-    def score_classes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return precision, recall and F1 of each class, each of shape (c,), NaN where one is 0/0."""
-        correct = self.correct
-        # As scikit-learn adds them: with weights, the differences are rounded.
-        predicted = correct + (self.predicted - correct)  # (c,)
-        true = correct + (self.true - correct)  # (c,)
-        f1 = _divide(2.0 * correct, true + predicted)
-        return _divide(correct, predicted), _divide(correct, true), f1
-
-    def compute_balanced_accuracy(self) -> float:
-        """Return the mean recall of the classes that occur in the truth."""
-        pairs = self.occurring_pairs
-        recall = _divide(np.diagonal(pairs), pairs.sum(axis=1))
-        return float(np.mean(recall[~np.isnan(recall)]))
-
-    def compute_mcc(self) -> float:
-        """Return the correlation of true and predicted classes; 0 if all rows are of one class on either side."""
-        pairs = self.occurring_pairs
-        true = pairs.sum(axis=1, dtype=np.float64)
-        predicted = pairs.sum(axis=0, dtype=np.float64)
-        n_correct = np.trace(pairs, dtype=np.float64)
-        n_rows = predicted.sum()
-        covariance = n_correct * n_rows - np.dot(true, predicted)
-        predicted_variance = n_rows**2 - np.dot(predicted, predicted)
-        true_variance = n_rows**2 - np.dot(true, true)
-        variances = predicted_variance * true_variance
-        if variances == 0:
-            return 0.0
-        return float(covariance / np.sqrt(variances))
-
-    def compute_kappa(self) -> float:
-        """Return the agreement beyond chance; NaN if chance cannot disagree."""
-        observed = self.pairs.astype(np.float64)
-        predicted = observed.sum(axis=0)  # (c,)
-        true = observed.sum(axis=1)  # (c,)
-        expected = np.outer(predicted, true) / predicted.sum()  # (c, c)
-        differs = 1 - np.eye(len(observed))
-        disagreement_by_chance = np.sum(differs * expected)
-        if disagreement_by_chance == 0:
-            return float("nan")
-        return float(1 - np.sum(differs * observed) / disagreement_by_chance)
+    codes = truth * n_classes + predicted  # (m,)
+    return np.bincount(codes, weights, n_classes * n_classes).reshape(n_classes, n_classes)
 
 
-def _divide(counts: np.ndarray, totals: np.ndarray) -> np.ndarray:
+def divide_counts(counts: np.ndarray, totals: np.ndarray) -> np.ndarray:
     """Return the ratios, shape (c,), NaN where the total is 0."""
     ratios = np.full(len(counts), np.nan)
     np.divide(counts, totals, out=ratios, where=totals != 0)
@@ -147,15 +78,16 @@ class Predictions:
     weights: np.ndarray | None = None
 
     @cached_property
-    def class_counts(self) -> ClassCounts:
-        """The rows of each class, counted once for all scores that depend on them; labels must be encoded."""
-        assert self.classes is not None
-        return ClassCounts.count(self.truth, self.predicted, len(self.classes), self.weights)
-
-    @cached_property
     def class_scores(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Precision, recall and F1 of each class, each of shape (c,), computed once for the three metrics."""
-        return self.class_counts.score_classes()
+        """Precision, recall and F1 of each class, each of shape (c,), NaN where one is 0/0; labels must be encoded."""
+        assert self.classes is not None
+        n_classes = len(self.classes)
+        correct = np.diagonal(count_pairs(self.truth, self.predicted, n_classes, self.weights))  # (c,)
+        # As scikit-learn adds them: with weights, sums in another order and differences are rounded.
+        true = correct + (np.bincount(self.truth, self.weights, n_classes) - correct)  # (c,)
+        predicted = correct + (np.bincount(self.predicted, self.weights, n_classes) - correct)  # (c,)
+        f1 = divide_counts(2.0 * correct, true + predicted)
+        return divide_counts(correct, predicted), divide_counts(correct, true), f1
 
 
 def predict_rows(
@@ -213,17 +145,9 @@ def select_counted_rows(predictions: Predictions) -> Predictions:
     weights = predictions.weights
     if weights is None or weights.all():
         return predictions
-    counts = weights > 0  # (m,)
-    probabilities = predictions.probabilities
-    decision = predictions.decision
-    return replace(
-        predictions,
-        truth=predictions.truth[counts],
-        predicted=predictions.predicted[counts],
-        probabilities=None if probabilities is None else probabilities[counts],
-        decision=None if decision is None else decision[counts],
-        weights=weights[counts],
-    )
+    of_rows = {name: getattr(predictions, name) for name in ROW_FIELDS}
+    counted = {name: values[weights > 0] for name, values in of_rows.items() if values is not None}
+    return replace(predictions, **counted)
 
 
 def encode_labels(predictions: Predictions) -> Predictions:
@@ -261,7 +185,7 @@ def count_confusions(truth: np.ndarray, predicted: np.ndarray, classes: np.ndarr
     """
     true_codes = locate_labels(truth, classes)  # (m,)
     predicted_codes = locate_labels(predicted, classes)  # (m,)
-    return ClassCounts.count(true_codes, predicted_codes, len(classes), None).pairs
+    return count_pairs(true_codes, predicted_codes, len(classes), None)
 
 
 def _place_columns(by_training_class: np.ndarray, model: Any, classes: np.ndarray) -> np.ndarray:

@@ -12,45 +12,29 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import get_scorer, get_scorer_names
-from sklearn.utils import assert_all_finite
 from sklearn.utils.metaestimators import available_if
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.scoring.metrics import CLASSIFICATION, REGRESSION, RESPONSES, Metric
-from bakeoff.pipeline.stages.scoring.predictions import Predictions
+from bakeoff.pipeline.stages.scoring.predictions import Predictions, encode_labels
 
 
-class StoredRegressor(RegressorMixin, BaseEstimator):
-    """A regressor that returns given predictions."""
-
-    def __init__(self, predictions: Predictions) -> None:
-        self.predictions = predictions
-
-    def predict(self, X: np.ndarray) -> np.ndarray:
-        """Return the predictions, shape (m,)."""
-        return self.predictions.predicted
-
-
-class StoredClassifier(ClassifierMixin, BaseEstimator):
-    """A classifier that returns given predictions."""
+class StoredModel(BaseEstimator):
+    """A model that returns given predictions; it lacks the methods for which there are none."""
 
     def __init__(self, predictions: Predictions) -> None:
         self.predictions = predictions
-
-    @property
-    def classes_(self) -> np.ndarray | None:
-        """The class labels, shape (c,)."""
-        return self.predictions.classes
+        self.classes_ = predictions.classes
 
     def predict(self, X: np.ndarray) -> np.ndarray:
-        """Return the predicted labels, shape (m,)."""
+        """Return the predicted labels or numbers, shape (m,)."""
         return self.predictions.predicted
 
     @available_if(lambda model: model.predictions.probabilities is not None)
@@ -62,6 +46,14 @@ class StoredClassifier(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: np.ndarray) -> np.ndarray | None:
         """Return the decision values, shape (m,) or (m, c)."""
         return self.predictions.decision
+
+
+class StoredClassifier(ClassifierMixin, StoredModel):
+    """A classifier that returns given predictions."""
+
+
+class StoredRegressor(RegressorMixin, StoredModel):
+    """A regressor that returns given predictions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,15 +85,11 @@ class ScorerFormula:
 
     def __call__(self, predictions: Predictions) -> float:
         """Return the score of predictions whose labels are positions among the classes; NaN if it is not defined."""
-        # NaN in predictions is an error of the model and not of the score.
-        for values in (predictions.predicted, predictions.probabilities, predictions.decision):
-            if values is not None:
-                assert_all_finite(values)
-        if not self.name:
-            return self.compute(predictions)
         try:
             return self.compute(predictions)
         except ValueError as error:
+            if not self.name:
+                raise
             reason = str(error).splitlines()[0]
             warnings.warn(f"{self.name} is not defined on some rows: {reason}", stacklevel=2)
             return float("nan")
@@ -149,7 +137,6 @@ def _swap_classes(predictions: Predictions) -> Predictions:
 
 MAX_TRIAL_ROWS = 100
 ROWS_PER_CLASS = 2
-NO_WEIGHTS = "it cannot weight rows, and dataset.weights is given"
 PROBABILITY = "predict_proba"
 PROBABILITY_OF_PREDICTED = 0.6
 
@@ -191,10 +178,13 @@ def make_trial(target: Target, methods: Sequence[str] = RESPONSES) -> Prediction
     methods : sequence of str
         ``predict_proba`` and ``decision_function``, if the predictions are to have their values.
     """
-    trial = _make_number_trial(target.y) if target.classes is None else _make_class_trial(target, methods)
-    if not target.has_weights:
-        return trial
-    return replace(trial, weights=np.ones(len(trial.truth)))
+    trial = _make_number_trial(target.y) if target.classes is None else _make_class_trial(target)
+    return replace(
+        trial,
+        probabilities=trial.probabilities if PROBABILITY in methods else None,
+        decision=trial.decision if "decision_function" in methods else None,
+        weights=np.ones(len(trial.truth)) if target.has_weights else None,
+    )
 
 
 def make_scorer_metric(formula: ScorerFormula, greater_is_better: bool, is_bounded: bool, target: Target) -> Metric:
@@ -232,11 +222,10 @@ def try_metric(name: str, metric: Metric, target: Target, learner: object) -> No
     reason = _explain(metric, target, methods)
     try:
         # A scorer that is tolerant of errors on some rows is not tolerant of errors here.
-        compute = metric.formula.compute if isinstance(metric.formula, ScorerFormula) else metric.formula
+        compute = getattr(metric.formula, "compute", metric.formula)
         score = compute(make_trial(target, methods))
     except (ValueError, TypeError) as error:
-        is_of_weights = target.has_weights and isinstance(error, TypeError)
-        reason = NO_WEIGHTS if is_of_weights else str(error).splitlines()[0]
+        reason = str(error).splitlines()[0]
         score = np.nan
     if np.isnan(score):
         raise UserError(
@@ -245,26 +234,19 @@ def try_metric(name: str, metric: Metric, target: Target, learner: object) -> No
         )
 
 
-def _make_class_trial(target: Target, methods: Sequence[str]) -> Predictions:
+def _make_class_trial(target: Target) -> Predictions:
+    """Return two rows of each class, one of which is predicted as the class before, with all responses of a model."""
     assert target.classes is not None
     n_classes = len(target.classes)
-    truth = np.repeat(np.arange(n_classes), ROWS_PER_CLASS)  # (m,)
-    predicted = np.roll(truth, 1)  # (m,)
-    rest = (1 - PROBABILITY_OF_PREDICTED) / max(n_classes - 1, 1)
-    probabilities = np.full((len(truth), n_classes), rest)  # (m, c)
-    probabilities[np.arange(len(truth)), predicted] = PROBABILITY_OF_PREDICTED
+    codes = np.repeat(np.arange(n_classes), ROWS_PER_CLASS)  # (m,)
+    predicted = np.roll(codes, 1)  # (m,)
+    rest = (1 - PROBABILITY_OF_PREDICTED) / (n_classes - 1)
+    probabilities = np.full((len(codes), n_classes), rest)  # (m, c)
+    probabilities[np.arange(len(codes)), predicted] = PROBABILITY_OF_PREDICTED
     decision = probabilities[:, 1] - 0.5 if n_classes == 2 else probabilities
-    positive = None
-    if target.positive is not None:
-        positive = int(np.flatnonzero(target.classes == target.positive)[0])
-    return Predictions(
-        truth,
-        predicted,
-        probabilities=probabilities if "predict_proba" in methods else None,
-        decision=decision if "decision_function" in methods else None,
-        classes=np.arange(n_classes),
-        positive=positive,
-    )
+    truth = target.classes[codes]
+    labelled = Predictions(truth, target.classes[predicted], probabilities, decision, target.classes, target.positive)
+    return encode_labels(labelled)
 
 
 def _make_number_trial(y: np.ndarray) -> Predictions:
@@ -302,7 +284,7 @@ MULTILABEL_END = "_samples"
 """The end of the names of scorers for several labels in each row, which a dataset does not have."""
 UNBOUNDED = ("mutual_info_score", "positive_likelihood_ratio")
 """Scorers without ``neg_`` whose values are not at most 1."""
-BOUNDED_ERRORS = ("brier_score",)
+BOUNDED_ERRORS = ("neg_brier_score",)
 """Scorers with ``neg_`` whose values are on a fixed scale."""
 TWO_CLASSES = Target(np.arange(2), np.arange(2))
 BETTER_DEFINED = {
@@ -318,82 +300,59 @@ NUMBERS = Target(np.array([0.5, 1.25, 2.75]))
 """Targets for which every scorer of a task can be computed."""
 
 
-@dataclass(frozen=True)
-class Negative:
-    """Minus the value of a formula."""
-
-    formula: Callable[[Predictions], float]
-
-    def __call__(self, predictions: Predictions) -> float:
-        """Return the value for predictions."""
-        return -self.formula(predictions)
+def list_scorer_names(task: str) -> tuple[str, ...]:
+    """Return the names of scikit-learn's scorers of a task, and the natural names of those of errors."""
+    names = [name for name in list_scorers() if not name.endswith(MULTILABEL_END)]
+    return tuple(sorted(name for name in names if _get_task(list_scorers()[name][0]) == task))
 
 
 @cache
-def list_scorer_names(task: str) -> tuple[str, ...]:
-    """Return the names of scikit-learn's scorers of a task, and the natural names of those of errors."""
-    names = [name for name in get_scorer_names() if not name.endswith(MULTILABEL_END) and _get_task(name) == task]
-    natural = [name.removeprefix(NEGATIVE) for name in names if name.startswith(NEGATIVE)]
-    return tuple(sorted({*names, *natural}))
-
-
-def is_scorer_name(name: str) -> bool:
-    """Return whether a name is that of a scorer of scikit-learn, with or without ``neg_``."""
-    known = _list_all()
-    return name in known or f"{NEGATIVE}{name}" in known
-
-
-def split_sign(name: str) -> tuple[str, int]:
-    """Return the name of the scorer of a score, and the sign by which its values are multiplied.
-
-    Raises
-    ------
-    KeyError
-        There is no such scorer.
+def list_scorers() -> dict[str, tuple[str, int]]:
+    """Return the scorer of each name of a score, and the sign by which its values are multiplied.
 
     Examples
     --------
-    >>> split_sign("neg_max_error"), split_sign("max_error"), split_sign("explained_variance")
-    (('neg_max_error', 1), ('neg_max_error', -1), ('explained_variance', 1))
+    >>> list_scorers()["neg_max_error"], list_scorers()["max_error"]
+    (('neg_max_error', 1), ('neg_max_error', -1))
     """
-    known = _list_all()
-    if name in known:
-        return name, 1
-    if f"{NEGATIVE}{name}" in known:
-        return f"{NEGATIVE}{name}", -1
-    raise KeyError(name)
+    names = get_scorer_names()
+    errors = {name.removeprefix(NEGATIVE): (name, -1) for name in names if name.startswith(NEGATIVE)}
+    return errors | {name: (name, 1) for name in names}
 
 
-def is_bounded_scorer(name: str) -> bool:
-    """Return whether the values of a scorer, or of the error of that name, are on a fixed scale."""
-    scorer_name, _ = split_sign(name)
-    if scorer_name.startswith(NEGATIVE):
-        return scorer_name.removeprefix(NEGATIVE) in BOUNDED_ERRORS
-    return scorer_name not in UNBOUNDED
+def is_metric_name(name: str) -> bool:
+    """Return whether a name is that of a metric of bakeoff, or of a scorer of scikit-learn with or without ``neg_``."""
+    return name in CLASSIFICATION or name in REGRESSION or name in list_scorers()
 
 
 @cache
-def make_named_metric(name: str) -> Metric:
-    """Return the metric of a scorer of scikit-learn.
+def find_metric(name: str) -> Metric:
+    """Return the metric of bakeoff of a name, or else that of a scorer of scikit-learn.
 
     Raises
     ------
     KeyError
-        There is no such scorer.
+        There is no such metric.
     """
-    scorer_name, sign = split_sign(name)
+    known = {**CLASSIFICATION, **REGRESSION}
+    if name in known:
+        return known[name]
+    scorer_name, sign = list_scorers()[name]
     if scorer_name in BETTER_DEFINED:
-        known = {**CLASSIFICATION, **REGRESSION}[BETTER_DEFINED[scorer_name]]
+        metric = known[BETTER_DEFINED[scorer_name]]
         is_negative = scorer_name.startswith(NEGATIVE) and sign > 0
-        return replace(known, formula=Negative(known.formula), greater_is_better=True) if is_negative else known
+        return (
+            replace(metric, formula=partial(_negate, metric.formula), greater_is_better=True) if is_negative else metric
+        )
+    is_error = scorer_name.startswith(NEGATIVE)
+    is_bounded = scorer_name in BOUNDED_ERRORS if is_error else scorer_name not in UNBOUNDED
     formula = ScorerFormula(get_scorer(scorer_name), sign, name=name)
     target = TWO_CLASSES if _get_task(scorer_name) == "classification" else NUMBERS
-    return make_scorer_metric(formula, sign > 0, is_bounded_scorer(name), target)
+    return make_scorer_metric(formula, sign > 0, is_bounded, target)
 
 
-@cache
-def _list_all() -> frozenset[str]:
-    return frozenset(get_scorer_names())
+def _negate(formula: Callable[[Predictions], float], predictions: Predictions) -> float:
+    return -formula(predictions)
 
 
 @cache
