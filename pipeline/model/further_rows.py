@@ -20,10 +20,9 @@ from bakeoff.pipeline.stages.dataset import (
     ColumnRules,
     FileLayout,
     Source,
-    convert_like,
     read_file,
 )
-from bakeoff.pipeline.stages.dataset.convert import ConvertedTable
+from bakeoff.pipeline.stages.dataset.convert import ConvertedTable, convert_like
 from bakeoff.pipeline.stages.dataset.files import find_format
 from bakeoff.pipeline.stages.dataset.spelling import spell_cell
 from bakeoff.pipeline.stages.dataset.table import TARGET

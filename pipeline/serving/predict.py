@@ -13,8 +13,7 @@ from bakeoff.pipeline.model.further_rows import hiding_groups, read_rows
 from bakeoff.pipeline.model.pyfunc import Model, list_outputs
 from bakeoff.pipeline.serving.answer import answer_rows
 from bakeoff.pipeline.serving.request import PredictRequest
-from bakeoff.pipeline.stages.dataset import require_file
-from bakeoff.pipeline.stages.dataset.files import list_dataset_files
+from bakeoff.pipeline.stages.dataset.files import list_dataset_files, require_file
 from bakeoff.pipeline.stages.dataset.table import DROPPED, IDENTIFIER, LEFT_OUT
 from bakeoff.pipeline.tables.output_file import describe_escaped_text, require_table_output, write_table
 from bakeoff.pipeline.tracking.loading import load_model

@@ -74,9 +74,9 @@ def test_a_table_below_a_title_is_read_with_skip_rows(tmp_path: Path) -> None:
     assert read(tmp_path, rows, skip_rows=2).frame.equals(read(tmp_path, PEOPLE).frame)
 
 
-def test_empty_rows_within_the_table_are_left_out_and_counted(tmp_path: Path) -> None:
+def test_empty_rows_within_the_table_are_left_out(tmp_path: Path) -> None:
     raw = read(tmp_path, [["x", "y"], [1, 2], [], [3, 4], [], []])
-    assert (raw.frame["x"].tolist(), raw.notes) == ([1, 3], ("Empty rows that are left out: 1.",))
+    assert raw.frame["x"].tolist() == [1, 3]
 
 
 def test_errors_are_missing_and_counted(tmp_path: Path) -> None:

@@ -21,7 +21,6 @@ def test_types_are_those_of_json(tmp_path: Path) -> None:
     assert [str(dtype) for dtype in raw.frame.dtypes] == ["Int64", "string", "boolean", "float64"]
     assert raw.frame["zip"].tolist() == ["007", pd.NA]
     assert raw.frame["size"].tolist() == [1.7, 2.0]
-    assert raw.notes == ("1 of 2 objects do not have all 4 keys; those cells are missing.",)
 
 
 def test_a_column_of_numbers_and_text_is_text_as_spelled(tmp_path: Path) -> None:

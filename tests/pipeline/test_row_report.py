@@ -13,7 +13,8 @@ import pytest
 from bakeoff.pipeline.model.further_rows import convert_rows
 from bakeoff.pipeline.model.row_report import Difference, collect_data, compare_rows, describe_unknown_columns
 from bakeoff.pipeline.model.training_record import TrainingRecord, profile_column
-from bakeoff.pipeline.stages.dataset import ColumnRules, convert_columns
+from bakeoff.pipeline.stages.dataset import ColumnRules
+from bakeoff.pipeline.stages.dataset.convert import convert_columns
 from bakeoff.pipeline.stages.preprocessing import list_kinds
 from bakeoff.pipeline.tables.output_file import format_json
 from bakeoff.pipeline.text.wording import format_statistic

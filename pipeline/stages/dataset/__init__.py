@@ -14,8 +14,7 @@ from bakeoff.pipeline.stages.dataset.table import Column, Dataset
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.stages.dataset.catalogue import load_bundled, make_points
-    from bakeoff.pipeline.stages.dataset.convert import convert_columns, convert_like
-    from bakeoff.pipeline.stages.dataset.files import read_file, require_file
+    from bakeoff.pipeline.stages.dataset.files import read_file
     from bakeoff.pipeline.stages.dataset.keys import ColumnRules, FileLayout, Roles
     from bakeoff.pipeline.stages.dataset.loaders import (
         load_frame,
@@ -32,8 +31,6 @@ MODULES: Mapping[str, str] = {
     "FileLayout": "keys",
     "Source": "source",
     "Roles": "keys",
-    "convert_columns": "convert",
-    "convert_like": "convert",
     "load_bundled": "catalogue",
     "load_frame": "loaders",
     "load_lecture_table": "loaders",
@@ -43,7 +40,6 @@ MODULES: Mapping[str, str] = {
     "make_points": "catalogue",
     "read_file": "files",
     "read_table": "loaders",
-    "require_file": "files",
 }
 """Name -> the module that defines it, imported on demand: most runs need few."""
 
@@ -54,8 +50,6 @@ __all__ = [
     "FileLayout",
     "Roles",
     "Source",
-    "convert_columns",
-    "convert_like",
     "load_bundled",
     "load_frame",
     "load_lecture_table",
@@ -65,7 +59,6 @@ __all__ = [
     "make_points",
     "read_file",
     "read_table",
-    "require_file",
 ]
 
 

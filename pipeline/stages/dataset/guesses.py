@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset.keys import COMMA, POINT, name_sign, read_sign
+from bakeoff.pipeline.stages.dataset.keys import COMMA, POINT, FileLayout, name_sign, read_sign
 from bakeoff.pipeline.stages.dataset.parser import Text
 from bakeoff.pipeline.stages.dataset.spelling import AMONG_NUMBERS, EVERYWHERE
 
@@ -59,9 +59,9 @@ ENGLISH = NumberSigns(POINT, COMMA)
 GERMAN = NumberSigns(COMMA, POINT)
 
 
-def choose_signs(keys: Mapping[str, str | None]) -> NumberSigns | None:
-    """Return the signs that the keys ``decimal`` and ``thousands`` of a layout give; None if both are missing."""
-    decimal, thousands = read_sign(keys.get("decimal")), read_sign(keys.get("thousands"))
+def choose_signs(layout: FileLayout) -> NumberSigns | None:
+    """Return the signs that a layout gives; None if it gives neither."""
+    decimal, thousands = read_sign(layout.decimal), read_sign(layout.thousands)
     if decimal is None and thousands is None:
         return None
     # Points between groups of digits imply a decimal comma.

@@ -149,15 +149,9 @@ def is_mostly_numbers(cells: Cells) -> bool:
 
 def is_row_number(values: np.ndarray) -> bool:
     """Return whether numbers of shape (n,) are whole, distinct, sorted, and sufficiently many."""
-    if values.size < MIN_JUDGED_CELLS:
-        return False
-    # The first cells exclude most columns, at a small part of the cost.
-    for part in (values[:MIN_JUDGED_CELLS], values):
-        steps = part[1:] - part[:-1]
-        is_sorted = (steps > 0).all() or (steps < 0).all()
-        if not is_sorted or not (part // 1 == part).all():
-            return False
-    return True
+    steps = np.diff(values)
+    is_sorted = bool((steps > 0).all() or (steps < 0).all())
+    return values.size >= MIN_JUDGED_CELLS and is_sorted and bool((values // 1 == values).all())
 
 
 def shorten(cell: str) -> str:
@@ -279,7 +273,7 @@ def find_suspicions(cells: Cells, kind: str, is_chosen: bool = False) -> tuple[s
     """
     found: list[str] = []
     if kind == NUMERIC:
-        found = [*_suspect_numbers(cells, is_chosen)]
+        found = [*_suspect_numbers(cells)]
     elif kind == NOMINAL and cells.text is not None:
         # A column of numbers that is declared nominal needs no note that it looks like numbers.
         strays = [] if is_chosen else [*_suspect_stray_cells(cells)]
@@ -312,7 +306,7 @@ def list_cells(counts: Mapping[str, int]) -> str:
     return join_words(shown)
 
 
-def _suspect_numbers(cells: Cells, is_chosen: bool) -> Iterator[str]:
+def _suspect_numbers(cells: Cells) -> Iterator[str]:
     reading = cells.reading
     nominal = format_list_key("nominal", [cells.name])
     if reading.missing_spellings:
@@ -330,16 +324,6 @@ def _suspect_numbers(cells: Cells, is_chosen: bool) -> Iterator[str]:
         yield f"cells such as {cells.leading_zero!r} lose their zeros as numbers. {keeps}"
     if (np.abs(present) >= MAX_EXACT_INTEGER).any():
         yield f"numbers beyond 2**53 lose their last digits. {keeps}"
-    if not is_chosen and _is_shuffled_row_number(present, reading.values.size):
-        yield (
-            f"each number from {present.min():.0f} to {present.max():.0f} occurs once, like row numbers. "
-            f"{format_list_key('drop', [cells.name])} leaves it out."
-        )
-
-
-def _is_shuffled_row_number(present: np.ndarray, n: int) -> bool:
-    is_judged = present.size == n >= MIN_JUDGED_CELLS
-    return is_judged and present.max() - present.min() == n - 1 and np.unique(present).size == n
 
 
 def _suspect_stray_cells(cells: Cells) -> Iterator[str]:

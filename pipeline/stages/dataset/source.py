@@ -184,11 +184,8 @@ def _is_long_integer(cell: Any) -> bool:
 
 def _spell_categories(column: pd.Series) -> pd.Series:
     """Return a nominal column whose values are text, in the same order."""
-    values = column.cat.categories
-    spelled = [spell_cell(value) for value in values]
-    if len(set(spelled)) == len(spelled):
-        return column.cat.rename_categories(spelled)
+    spelled = column.cat.categories.map(spell_cell)
     # Values such as 1 and "1" are one value.
-    cells = column.astype(object).map(spell_cell, na_action="ignore")
-    merged = pd.CategoricalDtype(list(dict.fromkeys(spelled)), ordered=column.cat.ordered)
-    return cells.astype(merged)
+    dtype = pd.CategoricalDtype(spelled.unique(), ordered=column.cat.ordered)
+    places = np.append(dtype.categories.get_indexer(spelled), -1)  # the last one is that of a missing cell
+    return pd.Series(pd.Categorical.from_codes(places[column.cat.codes], dtype=dtype), column.index, name=column.name)

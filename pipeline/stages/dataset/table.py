@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -70,7 +70,7 @@ class Column:
 
 COLUMNS_FILE = "columns.json"
 """The artifact of a run that contains them."""
-LIST_FIELDS = {"values", "suspicions"}
+LIST_FIELDS = ("values", "suspicions")
 GUESSED_TAG = "dataset_guessed"
 """The tag of a run with the guessed keys of its file, as JSON."""
 
@@ -89,12 +89,8 @@ def format_columns(dataset: Dataset) -> str:
 
 
 def make_column(record: Mapping[str, Any]) -> Column:
-    """Return the column with the given fields; fields written by another version are ignored."""
-    known = {field.name for field in fields(Column)}
-    values = {key: record[key] for key in known & set(record)}
-    for key in LIST_FIELDS & set(values):
-        values[key] = tuple(values[key])
-    return Column(**values)
+    """Return the column with the given fields."""
+    return Column(**{**record, **{key: tuple(record[key]) for key in LIST_FIELDS}})
 
 
 def select_features(columns: Sequence[Column], names: Sequence[str]) -> list[Column]:

@@ -45,8 +45,7 @@ def read_text(file: Path, layout: FileLayout) -> Source:
     text, notes = _open_text(file, layout)
     parsed = text.parse()
     notes += _answer_ragged_rows(text, parsed, file.name)
-    table, name_notes = _name_columns(parsed.table, text.layout, file)
-    notes += name_notes
+    table = _name_columns(parsed.table, text.layout, file)
     if text.has_quotes:
         notes += _find_swallowed_rows(table, text.layout.character)
     may_hold_commas = b"," in text.content and (text.has_quotes or text.layout.character != COMMA)
@@ -76,14 +75,17 @@ def spell_table(
     UserError
         A comma, or a point, may have two meanings.
     """
-    signs = choose_signs({"decimal": layout.decimal, "thousands": layout.thousands})
+    signs = choose_signs(layout)
     guess = None
     if signs is None:
         guess = guess_signs(table, source) if may_hold_commas else None
         guess = guess or doubt_points(table)
-    keys = guess.keys if guess is not None else {}
-    spelled, notes = spell_numbers(table, signs or choose_signs(keys) or NumberSigns(), source)
-    return spelled, keys, [*([guess.sentence] if guess is not None else []), *notes]
+    if guess is None:
+        spelled, notes = spell_numbers(table, signs or NumberSigns(), source)
+        return spelled, {}, notes
+    signs = choose_signs(FileLayout(decimal=guess.keys.get("decimal"), thousands=guess.keys.get("thousands")))
+    spelled, notes = spell_numbers(table, signs or NumberSigns(), source)
+    return spelled, guess.keys, [guess.sentence, *notes]
 
 
 def require_several_columns(source: Source, file: Path, layout: FileLayout) -> None:
@@ -145,8 +147,8 @@ def _shorten(text: str) -> str:
     return repr(text if len(text) <= MAX_SHOWN_LETTERS else f"{text[:MAX_SHOWN_LETTERS]}…")
 
 
-def _name_columns(table: pa.Table, layout: FileLayout, file: Path) -> tuple[pa.Table, list[str]]:
-    """Return the rows with names, without columns that have neither a name nor cells, and a sentence for each."""
+def _name_columns(table: pa.Table, layout: FileLayout, file: Path) -> pa.Table:
+    """Return the rows with the names of the columns; one without a name is named by its number."""
     names = [""] * table.num_columns
     if layout.has_names:
         names = [str(column[0]) for column in table.columns]
@@ -156,17 +158,9 @@ def _name_columns(table: pa.Table, layout: FileLayout, file: Path) -> tuple[pa.T
                 f"the first row of dataset.path={str(file)!r} looks like data; add dataset.header=false to read it as "
                 "data, or dataset.header=true if it holds the names of the columns."
             )
-    kept, notes = {}, []
-    for number, (name, column) in enumerate(zip(names, table.columns, strict=True), start=1):
-        if name.strip() or not layout.has_names:
-            kept[number - 1] = name if layout.has_names else f"column_{number}"
-        elif pc.any(pc.not_equal(column, "")).as_py():
-            kept[number - 1] = f"column_{number}"
-            notes.append(f"Column {number} has no name; it is called 'column_{number}'.")
-        else:
-            notes.append(f"Column {number} has no name and no cells; it is left out.")
-    require_different_names(list(kept.values()), f"{file.name} has", "rename them in the file")
-    return table.select(list(kept)).rename_columns(list(kept.values())), notes
+    names = [name if name.strip() else f"column_{number}" for number, name in enumerate(names, start=1)]
+    require_different_names(names, f"{file.name} has", "rename them in the file")
+    return table.rename_columns(names)
 
 
 def _find_swallowed_rows(table: pa.Table, separator: str) -> list[str]:

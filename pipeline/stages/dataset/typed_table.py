@@ -59,7 +59,7 @@ def read_frame(table: Any, name: str = "frame") -> Source:
     Returns
     -------
     Source
-        Names of columns are text. The index of a DataFrame is left out, and a named one is mentioned in a note.
+        Names of columns are text. The index of a DataFrame is left out.
 
     Raises
     ------
@@ -73,9 +73,7 @@ def read_frame(table: Any, name: str = "frame") -> Source:
     if isinstance(frame, pa.Table):
         return _make_arrow_source(frame, name, "Python")
     require_different_names([str(column) for column in frame.columns], f"the table {name!r} has")
-    levels = [repr(str(level)) for level in frame.index.names if level is not None]
-    notes = [f"The index {', '.join(levels)} is left out; frame.reset_index() makes it a column."] if levels else []
-    return make_source(frame, name, "Python", notes)
+    return make_source(frame, name, "Python")
 
 
 def require_table(table: Any) -> None:
@@ -112,10 +110,8 @@ def read_json(file: Path, layout: FileLayout) -> Source:
     """
     rows = _parse_rows(read_characters(file, layout))
     names = list(dict.fromkeys(name for row in rows for name in row))
-    frame = pd.DataFrame({name: pd.Series([row.get(name) for row in rows], dtype=object) for name in names})
-    n_short = sum(len(row) < len(names) for row in rows)
-    note = f"{n_short} of {len(rows)} objects do not have all {len(names)} keys; those cells are missing."
-    return make_source(frame, notes=[note] if n_short else [])
+    cells = {name: pd.Series([row.get(name) for row in rows], dtype=object) for name in names}
+    return make_source(pd.DataFrame(cells))
 
 
 def _parse_rows(text: str) -> list[dict[str, Any]]:
@@ -181,10 +177,7 @@ def read_excel(file: Path, layout: FileLayout) -> Source:
         notes.append(f"Cells with errors such as #N/A, which are missing: {n_errors}.")
     # An error is missing like None, but the cell is filled.
     values = [[np.nan if cell.data_type == ERROR else cell.value for cell in row] for row in rows]
-    frame, n_empty = _name_cells(pd.DataFrame(values, dtype=object), layout)
-    if n_empty:
-        notes.append(f"Empty rows that are left out: {n_empty}.")
-    return make_source(frame, notes=notes)
+    return make_source(_name_cells(pd.DataFrame(values, dtype=object), layout), notes=notes)
 
 
 def _open_workbook(file: Path, has_values: bool) -> Any:
@@ -216,22 +209,18 @@ def _choose_sheet(workbook: Any, layout: FileLayout, file: Path) -> tuple[Any, l
     return chosen, [note] if others else []
 
 
-def _name_cells(cells: pd.DataFrame, layout: FileLayout) -> tuple[pd.DataFrame, int]:
-    """Return the filled rows below the row of names, and the number of empty rows among them."""
-    is_filled = cells.map(lambda cell: cell is not None).to_numpy(dtype=bool)  # (n + 1, d)
-    if not is_filled.any():
+def _name_cells(cells: pd.DataFrame, layout: FileLayout) -> pd.DataFrame:
+    """Return the filled rows and columns below the row of names."""
+    is_filled = cells.map(lambda cell: cell is not None)  # (n + 1, d)
+    used = np.flatnonzero(is_filled.any()).tolist()
+    if not used:
         raise ValueError("the sheet is empty")
-    n_rows = int(np.flatnonzero(is_filled.any(axis=1))[-1]) + 1
-    used = np.flatnonzero(is_filled.any(axis=0)).tolist()
     names = [f"column_{number + 1}" for number in used]
-    first = 0
+    is_row = is_filled.any(axis=1)
     if layout.has_names:
-        first = 1
-        names = _read_names(cells.iloc[0, used].tolist(), layout)
-    is_row = is_filled[first:n_rows].any(axis=1)
-    kept = cells.iloc[first + np.flatnonzero(is_row), used]
-    frame = kept.set_axis(names, axis=1).reset_index(drop=True)
-    return frame, int((~is_row).sum())
+        names = _read_names(cells[used].iloc[0].tolist(), layout)
+        is_row[0] = False
+    return cells.loc[is_row, used].set_axis(names, axis=1).reset_index(drop=True)
 
 
 def _read_names(cells: Sequence[Any], layout: FileLayout) -> list[str]:
