@@ -1,9 +1,196 @@
 """The audit: whether scores come from rows on which nothing was fitted or chosen.
 
-`audit` decides between refusal and warning; `parts` examines the splits and duplicate rows, and `columns` the columns
-that reveal the target.
+Its checks lead to a refusal before the first fit, a warning, or an internal error. `parts` examines the splits and
+duplicate rows, and `columns` the columns that reveal the target.
 """
 
-from bakeoff.pipeline.audit.audit import LEAK, Audit, AuditVerdict, LeakError, NoAudit, describe_audit, make_audit_tags
+from __future__ import annotations
 
-__all__ = ["LEAK", "Audit", "AuditVerdict", "LeakError", "NoAudit", "describe_audit", "make_audit_tags"]
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from bakeoff.pipeline.audit.columns import find_identifiers, find_suspect_columns
+from bakeoff.pipeline.audit.parts import count_copies, count_divided_groups, find_shared_rows
+from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.experiment import Experiment, FoldResult
+from bakeoff.pipeline.experiment.stage_log import find_leaks
+from bakeoff.pipeline.stages.dataset.table import DATE
+from bakeoff.pipeline.stages.splitting import Splits
+from bakeoff.pipeline.text.wording import count_nouns
+
+REFUSE = "refuse"
+WARN = "warn"
+IGNORE = "ignore"
+ACTIONS = (REFUSE, WARN, IGNORE)
+LEAK = "leak"
+
+
+class LeakError(RuntimeError):
+    """A stage has seen rows that are scored as test rows: an error of the code, not of the user."""
+
+
+@dataclass(frozen=True)
+class AuditVerdict:
+    """The result of the checks before the first fit.
+
+    Attributes
+    ----------
+    warnings : tuple of str
+        A sentence each.
+    is_on : bool
+        Whether anything was checked.
+    """
+
+    warnings: tuple[str, ...] = ()
+    is_on: bool = True
+
+    @property
+    def state(self) -> str:
+        """A word or two: ``passed``, ``1 warning``, ``2 warnings``, or ``off``."""
+        if not self.is_on:
+            return "off"
+        return count_nouns(len(self.warnings), "warning") if self.warnings else "passed"
+
+
+@dataclass(frozen=True)
+class NoAudit:
+    """Check nothing."""
+
+    def check(self, experiment: Experiment, splits: Splits) -> AuditVerdict:
+        """Return a verdict without warnings."""
+        return AuditVerdict(is_on=False)
+
+    def check_fold(self, fold: FoldResult) -> None:
+        """Do nothing."""
+
+
+@dataclass(frozen=True)
+class Audit:
+    """Refuse test rows that a fit would see, and report other reasons for optimistic scores.
+
+    Parameters
+    ----------
+    groups : {"refuse", "warn", "ignore"}
+        What follows from rows of one group in several parts.
+    duplicates : {"refuse", "warn", "ignore"}
+        What follows from test rows that are copies of training or validation rows.
+    columns : {"refuse", "warn", "ignore"}
+        What follows from a column that gives the target away, looks like the identifier of a group, or holds dates
+        by which an evaluation in the order of time does not order the rows.
+    """
+
+    groups: str = WARN
+    duplicates: str = WARN
+    columns: str = WARN
+    # By the digest of a dataset, because the jobs of a sweep share datasets.
+    _columns_found: dict[str, tuple[str, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for key in ("groups", "duplicates", "columns"):
+            action = getattr(self, key)
+            if action not in ACTIONS:
+                raise UserError(f"audit.{key}={action!r} is not an action. {did_you_mean(str(action), ACTIONS)}")
+
+    def check(self, experiment: Experiment, splits: Splits) -> AuditVerdict:
+        """Check the data and the splits of an experiment; nothing is fitted.
+
+        Parameters
+        ----------
+        experiment : Experiment
+        splits : Splits
+
+        Returns
+        -------
+        AuditVerdict
+
+        Raises
+        ------
+        UserError
+            A row would be both fitted on and tested, or something was found that is to be refused.
+        """
+        dataset = experiment.dataset
+        # This check has no key: a score on rows that were fitted on is wrong, while other findings may be harmless.
+        shared = find_shared_rows(dataset, splits)
+        if shared:
+            raise UserError(f"{shared} Correct the splitter; audit=none accepts it.")
+        warnings: list[str] = []
+        for key, sentences in self._iter_findings(experiment, splits):
+            for sentence in sentences:
+                if getattr(self, key) == REFUSE:
+                    raise UserError(f"{sentence} audit.{key}=warn accepts it.")
+                warnings.append(sentence)
+        return AuditVerdict(tuple(warnings))
+
+    def check_fold(self, fold: FoldResult) -> None:
+        """Require that no stage of an evaluated fold has seen the rows that were scored as test rows.
+
+        Raises
+        ------
+        LeakError
+        """
+        for stage, count in find_leaks(fold.seen).items():
+            raise LeakError(
+                f"fold {fold.number}: {stage} has used {count} of the {len(fold.split.test)} test rows, so the "
+                "score is not measured on new rows"
+            )
+
+    def _iter_findings(self, experiment: Experiment, splits: Splits) -> Iterator[tuple[str, Iterable[str]]]:
+        """Yield the sentences of each check that is not ignored, with the key that determines the consequence."""
+        dataset = experiment.dataset
+        if self.groups != IGNORE:
+            yield "groups", count_divided_groups(dataset, splits)
+        if self.duplicates != IGNORE:
+            yield "duplicates", count_copies(dataset, splits)
+        if self.columns != IGNORE:
+            own = [*find_identifiers(dataset, splits), *find_unread_dates(experiment)]
+            key = dataset.digest()
+            if key not in self._columns_found:
+                self._columns_found[key] = tuple(find_suspect_columns(dataset))
+            yield "columns", [*self._columns_found[key], *own]
+
+
+def find_unread_dates(experiment: Experiment) -> Iterator[str]:
+    """Yield a sentence if rows are taken in the order of the source, although a column has dates that order them."""
+    dataset = experiment.dataset
+    if not experiment.splitter.keeps_order or dataset.times is not None:
+        return
+    names = [column.name for column in dataset.columns if column.kind == DATE]
+    if names:
+        yield (
+            f"dataset={dataset.name}: the evaluation uses the rows in the order of the source, but column "
+            f"{names[0]!r} contains dates; order the rows by this column with dataset.time={names[0]}."
+        )
+
+
+def make_audit_tags(verdict: AuditVerdict) -> dict[str, str]:
+    """Return the tag ``audit``, such as ``2 warnings``, and ``audit_warnings``, a JSON list, if there are any."""
+    tags = {"audit": verdict.state}
+    if verdict.warnings:
+        tags["audit_warnings"] = json.dumps(verdict.warnings, ensure_ascii=False)
+    return tags
+
+
+def describe_audit(tags: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the verdict of the audit of a run, and the number of looks at its test rows, as sentences.
+
+    Parameters
+    ----------
+    tags : mapping of str to str
+        Those of the run: ``audit``, ``audit_warnings`` and ``looks``, of which each may be missing.
+
+    Examples
+    --------
+    >>> describe_audit({"audit": "passed", "looks": "41"})
+    ('Audit: passed.', 'At its end, 41 configurations had been scored on these test rows, this one included.')
+    """
+    sentences = []
+    if "audit" in tags:
+        warnings = json.loads(tags.get("audit_warnings", "[]"))
+        sentences.append(" ".join([f"Audit: {tags['audit']}.", *warnings]))
+    looks = int(tags.get("looks", 0))
+    if looks > 1:
+        sentences.append(
+            f"When the run ended, {looks} configurations, including this one, had been scored on these test rows."
+        )
+    return tuple(sentences)

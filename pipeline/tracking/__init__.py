@@ -2,8 +2,8 @@
 
 A tracker starts runs, and a run records folds and a model; here are their descriptions, and those that keep nothing.
 `run` creates and writes runs, `run_content` has their metrics and files, and `models` their models, which `loading`
-reads; `registry` names models; `store` creates the store, and `history` queries it for earlier runs. MLflow is imported
-when the first run starts, so that an invalid command is rejected immediately.
+reads; `names` finds runs and models; `store` creates the store, and `history` queries it for earlier runs. MLflow is
+imported when the first run starts, so that an invalid command is rejected immediately.
 """
 
 from __future__ import annotations

@@ -227,7 +227,7 @@ def test_columns_are_examined_once_for_each_dataset(monkeypatch: pytest.MonkeyPa
         examined.append(dataset.name)
         return []
 
-    monkeypatch.setattr("bakeoff.pipeline.audit.audit.find_suspect_columns", find_none)
+    monkeypatch.setattr("bakeoff.pipeline.audit.find_suspect_columns", find_none)
     audit = Audit()
     for splitter in (Holdout(), KFold(folds=2)):
         warnings_of(numbered(), audit, splitter=splitter)
