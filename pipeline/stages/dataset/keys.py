@@ -24,14 +24,13 @@ def build_from_keys(keys: Mapping[str, Any], *classes: Any) -> list[Any]:
     UserError
         A key is a field of none of them.
     """
-    names = [[field.name for field in fields(each)] for each in classes]
-    known = [name for own_names in names for name in own_names]
+    known = [field.name for each in classes for field in fields(each)]
     for key in keys:
         if key not in known:
             raise UserError(f"dataset.{key} is not a key of this dataset. {did_you_mean(key, known)}")
     built = []
-    for each, own_names in zip(classes, names, strict=True):
-        own_keys = {name: keys[name] for name in own_names if name in keys}
+    for each in classes:
+        own_keys = {field.name: keys[field.name] for field in fields(each) if field.name in keys}
         built.append(each(**own_keys))
     return built
 

@@ -44,7 +44,7 @@ from bakeoff.pipeline.stages.dataset.target import (
     to_targets,
 )
 from bakeoff.pipeline.stages.dataset.typed_table import read_frame
-from bakeoff.pipeline.text.wording import count_nouns
+from bakeoff.pipeline.text.wording import count_nouns, name_first
 
 Collected = tuple[Source, Roles, ColumnRules]
 """The arguments of `make_dataset`: the cells of a source, and the configuration of their columns."""
@@ -297,12 +297,10 @@ def describe_left_out(columns: Sequence[Column]) -> tuple[str, ...]:
         found = [column for column in columns if column.kind == kind and column.role == LEFT_OUT]
         if not found:
             continue
-        shown = found[:MAX_SHOWN_COLUMNS]
-        listed = ", ".join(f"{column.name} ({column.reason})" for column in shown)
-        further = f" and {len(found) - len(shown)} more" if len(found) > len(shown) else ""
+        listed = name_first([f"{column.name} ({column.reason})" for column in found], MAX_SHOWN_COLUMNS)
         pronoun = "it" if len(found) == 1 else "them"
-        cure = format_list_key(key, [column.name for column in shown])
-        sentences.append(f"Left out as {noun}: {listed}{further}. {cure} takes {pronoun} in.")
+        cure = format_list_key(key, [column.name for column in found[:MAX_SHOWN_COLUMNS]])
+        sentences.append(f"Left out as {noun}: {listed}. {cure} takes {pronoun} in.")
     return tuple(sentences)
 
 

@@ -14,7 +14,7 @@ import pandas as pd
 from pandas.api.types import is_datetime64_any_dtype
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.text.wording import join_words
+from bakeoff.pipeline.text.wording import join_words, name_first
 
 NUMERIC = "numeric"
 NOMINAL = "nominal"
@@ -253,12 +253,7 @@ class Dataset:
         """Return a line for each kind with the names of its columns; none if the kinds were not inferred."""
         if not self.columns:
             return []
-        lines = []
-        for kind, names in self.names_by_kind.items():
-            n_further = len(names) - MAX_SHOWN_COLUMNS
-            further = f" and {n_further} more" if n_further > 0 else ""
-            lines.append(f"{kind}: {', '.join(names[:MAX_SHOWN_COLUMNS])}{further}")
-        return lines
+        return [f"{kind}: {name_first(names, MAX_SHOWN_COLUMNS)}" for kind, names in self.names_by_kind.items()]
 
 
 def find_positive_class(name: str | None, y: np.ndarray, task: str) -> object | None:

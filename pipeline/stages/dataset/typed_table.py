@@ -120,9 +120,10 @@ def _parse_rows(text: str) -> list[dict[str, Any]]:
         where = [f"item {number} of the list" for number in range(1, len(rows) + 1)]
     else:
         # Not splitlines(), which splits lines at characters within cells.
-        lines = {f"line {number}": line for number, line in enumerate(StringIO(text, newline=None), start=1)}
-        where = [line for line, content in lines.items() if content.strip()]
-        rows = [_parse(lines[line], line) for line in where]
+        lines = enumerate(StringIO(text, newline=None), start=1)
+        filled = {f"line {number}": line for number, line in lines if line.strip()}
+        rows = [_parse(line, place) for place, line in filled.items()]
+        where = list(filled)
     for place, row in zip(where, rows, strict=True):
         if not isinstance(row, dict):
             raise ValueError(f'{place} is not an object such as {{"age": 29}}')
