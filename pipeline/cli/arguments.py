@@ -173,7 +173,7 @@ VERBS: Mapping[str, Verb] = {
     "init": Verb("parts.start_project", "parts.project.ProjectRequest"),
     "inspect": Verb("parts.inspect_data", "inspection.request.InspectRequest"),
     "list": Verb("listing.list_options", "config.requests.ListRequest"),
-    "plan": Verb("run.plan_sweep", words="KEY=VALUE,VALUE ..., as for the sweep, with or without -m"),
+    "plan": Verb("run.plan_sweep", words="KEY=VALUE,VALUE ..., as in a sweep, with or without -m"),
     "predict": Verb("models.predict_rows", "serving.request.PredictRequest"),
     "replay": Verb("stored_runs.replay_stored_runs", "replay.request.ReplayRequest"),
     "rerun": Verb("run.rerun_failed_jobs", words="--failed [sweep=NAME] [tracking.uri=URI] [KEY=VALUE ...]"),

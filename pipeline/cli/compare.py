@@ -117,6 +117,6 @@ def _require_sweep_alone(words: Sequence[str]) -> None:
     for word in words:
         key, _, value = word.partition("=")
         if (key, value) in (("tracking", "none"), ("dry_run", "true"), ("hydra/sweeper", "optuna")):
-            raise UserError(f"{word} leaves no comparable runs in a store; leave it out.")
+            raise UserError(f"{word} stores no runs that could be compared; leave it out.")
         if key == "hydra.sweep.dir":
-            raise UserError("the name of the sweep is set by compare; leave out hydra.sweep.dir.")
+            raise UserError("compare sets the name of the sweep; leave out hydra.sweep.dir.")

@@ -71,7 +71,7 @@ def iterate_metric_lines() -> Iterator[str]:
         others = [name for name in scoring.list_scorer_names(task) if name not in known]
         yield f"{INDENT}and scikit-learn's scorers, of which neg_NAME is minus NAME:"
         yield textwrap.indent(textwrap.fill(", ".join(others), LINE_LETTERS), INDENT * 2)
-    yield f"{INDENT}and your own, by dotted names: docs/evaluation.md"
+    yield f"{INDENT}and user-defined ones, by dotted names: docs/evaluation.md"
 
 
 def _iterate_models(request: ListRequest) -> Iterator[str]:

@@ -85,7 +85,9 @@ def _search_current_folder_last() -> None:
     try:
         folder = os.getcwd()
     except FileNotFoundError:
-        raise UserError("the current folder was deleted; change to one that exists, such as with cd ~.") from None
+        raise UserError(
+            "the current folder was deleted; change to an existing folder, for example with cd ~."
+        ) from None
     if sys.path and sys.path[0] == folder:
         del sys.path[0]
     sys.path.append(folder)
@@ -124,7 +126,7 @@ def run_words(words: Sequence[str]) -> int:
     except Exception as error:
         if shows_tracebacks:
             raise
-        reason = show_controls(hide_secrets(" ".join(str(error).split()))) or "no reason is given"
+        reason = show_controls(hide_secrets(" ".join(str(error).split()))) or "no reason was given"
         print(
             f"failed: {type(error).__name__}: {reason} ({TRACEBACK_VARIABLE}=1 in the environment shows where)",
             file=sys.stderr,

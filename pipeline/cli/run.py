@@ -119,7 +119,7 @@ def rerun_failed_jobs(words: Sequence[str]) -> int:
     own = [word for word in words if "=" in word and word.partition("=")[0].lstrip("+") in RERUN_KEYS]
     failed = find_failed_jobs(read_request("rerun", RerunRequest, [word.lstrip("+") for word in own]))
     if not failed.overrides:
-        print("nothing failed that is not finished by now")
+        print("no failed job remains to be run again")
         return 0
     for note in failed.notes:
         print(show_in_line(f"note: {note}"), file=sys.stderr)

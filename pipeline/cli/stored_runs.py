@@ -99,7 +99,7 @@ def serve_ui(request: PagesRequest) -> int:
 
     print("\n".join(open_pages(request)), flush=True)
     if not is_server(store_uri(request.tracking__uri)):
-        print("Ctrl-C ends the pages", flush=True)
+        print("Press Ctrl-C to stop the server", flush=True)
         serve_pages(request)
     return 0
 
@@ -173,5 +173,8 @@ def _describe_removal(removal: Removal) -> list[str]:
         f"deleting {counted}: {size} of files, and their rows in the database",
         *(f"  {describe_item(run)}" for run in removal.runs[:MAX_SHOWN_RUNS]),
         *([f"  and {n_hidden} more"] if n_hidden > 0 else []),
-        *(["Looks at test rows count them no longer, although their scores may have been seen."] * bool(removal.runs)),
+        *(
+            ["They no longer count as looks at the test rows, although their scores may have been seen."]
+            * bool(removal.runs)
+        ),
     ]

@@ -55,8 +55,8 @@ def _find_shared_headline(runs: Sequence[RunFacts]) -> str:
     if first is None or others:
         counts = ", ".join(f"{name or 'none'} ({count_nouns(len(own), 'run')})" for name, own in headlines.items())
         raise UserError(
-            f"compare: the runs have different headline scores: {counts}. Name one that all have by metrics=NAME, or "
-            "select runs of one task by filter=."
+            f"compare: the runs have different headline scores: {counts}. Choose a metric that all runs have with "
+            "metrics=NAME, or select the runs of one task with filter=."
         )
     return first
 
@@ -86,7 +86,7 @@ def _require_metric(metric: str, runs: Sequence[RunFacts]) -> None:
         learners = ", ".join(dict.fromkeys(each.learner for each in without))
         raise UserError(
             f"compare: {len(without)} of {len(runs)} runs ({list_ids(without)}; {learners}) have no {metric}: "
-            "name other metrics by metrics=, or leave these runs out by filter=."
+            "choose other metrics with metrics=, or exclude these runs with filter=."
         )
 
 
@@ -98,8 +98,8 @@ def _require_one_definition(metric: str, runs: Sequence[RunFacts]) -> None:
         if _read_definition(metric, each) != _read_definition(metric, first):
             raise UserError(
                 f"compare: on {each.dataset}, run {first.short_id} and run {each.short_id} computed {metric} in "
-                "different ways (evaluation.metrics or evaluation.costs differ), so that it cannot be compared; select "
-                "runs of one way by filter=, or name another metric by metrics=."
+                "different ways (evaluation.metrics or evaluation.costs differ), so it cannot be compared; "
+                "select runs with the same settings with filter=, or choose another metric with metrics=."
             )
 
 

@@ -103,7 +103,7 @@ def _drop_empty_rows(chosen: ChosenRows) -> list[Configuration]:
     # A row without any scores would leave no dataset complete.
     full = {name for (name, _), cell in chosen.cells.items() if not cell.reason}
     kept = [row for row in chosen.rows if row.name in full]
-    chosen.notes += [f"{row.name} has no scores, and is left out." for row in chosen.rows if row.name not in full]
+    chosen.notes += [f"{row.name} has no scores and is left out." for row in chosen.rows if row.name not in full]
     if len(kept) < 2:
         empty = [cell for cell in chosen.cells.values() if cell.reason]
         reasons = [f"{cell.configuration} on {cell.dataset}: {cell.reason}" for cell in empty[:MAX_REASONS]]
@@ -157,8 +157,9 @@ def _write_cell_notes(cells: Sequence[Cell], datasets: Sequence[ComparedDataset]
         sizes = sorted({cell.n_train for cell in cells if cell.dataset == dataset.name and not cell.reason})
         if len(sizes) > 1:
             notes.append(
-                f"On {dataset.name}, training parts have from {sizes[0]:.0f} to {sizes[-1]:.0f} rows, because some "
-                "configurations set validation rows aside; each pair is corrected by its larger n_test / n_train."
+                f"On {dataset.name}, training parts have from {sizes[0]:.0f} to {sizes[-1]:.0f} rows, because "
+                "some configurations reserve validation rows; each pair is corrected by its larger n_test / "
+                "n_train."
             )
     return notes
 
@@ -173,7 +174,7 @@ def _write_notes(
     if looks:
         notes.append(
             f"This store has scored more configurations on the same test rows than the {n_compared} here: "
-            f"{', '.join(looks)}. The more looks, the more the best score is optimistic."
+            f"{', '.join(looks)}. The more configurations were scored, the more optimistic the best score is."
         )
     relative = [metric.label for metric in metrics if metric.is_rope_relative]
     if relative:
@@ -190,7 +191,7 @@ def _write_notes(
 def _write_question(rows: Sequence[Configuration], datasets: Sequence[ComparedDataset], metric: ComparedMetric) -> str:
     what = join_words(sorted(row.name for row in rows)) if len(rows) <= 3 else f"{len(rows)} configurations"
     where = datasets[0].name if len(datasets) == 1 else f"{len(datasets)} datasets"
-    return f"Which of {what} is best on {where} by {metric.label}, and how sure is that?"
+    return f"Which of {what} is best on {where} by {metric.label}, and how certain is the result?"
 
 
 def _write_verdict(result: MetricResult) -> tuple[str, ...]:

@@ -92,7 +92,7 @@ def _tabulate_means(results: Sequence[DatasetResult], names: Sequence[str]) -> n
 def _explain_too_few(n_datasets: int) -> str:
     if n_datasets >= MIN_DATASETS:
         return ""
-    counted = f"{count_nouns(n_datasets, 'dataset')} with scores of all configurations"
+    counted = f"{count_nouns(n_datasets, 'dataset')} with scores for all configurations"
     return f"Too few datasets for tests over datasets, which need at least {MIN_DATASETS}: {counted}."
 
 

@@ -139,7 +139,7 @@ def _tabulate_costs(comparison: Comparison, result: MetricResult) -> Table:
         ]
         for point in result.pareto
     ]
-    footnote = "Mean times per fold over the datasets that count. Front: nothing else is as good and faster."
+    footnote = "Mean times per fold over the datasets included. Front: no other configuration is as good and faster."
     return make_table("score and cost", columns, rows, footnote)
 
 
@@ -158,7 +158,7 @@ def _tabulate_pairs(comparison: Comparison, result: DatasetResult) -> Table:
     ]
     columns = ("pair", "difference", "p", "p Holm", "first better", "equivalent", "second better")
     # Lower errors are better, so that the sign needs an explanation.
-    footnote = f"A positive difference: the first is better. {hidden}".strip()
+    footnote = f"If the difference is positive, the first is better. {hidden}".strip()
     return make_table(f"pairs on {result.dataset}", columns, rows, footnote)
 
 
@@ -219,7 +219,9 @@ def tabulate_datasets(comparison: Comparison) -> Table:
 
 def _describe_overall(overall: OverallResult) -> list[str]:
     """Return the tests over datasets, or the reason for their absence, and a sentence for each ignored dataset."""
-    left_out = [f"{dataset} does not count over datasets: {reason}." for dataset, reason in overall.left_out.items()]
+    left_out = [
+        f"{dataset} is excluded from the tests over datasets: {reason}." for dataset, reason in overall.left_out.items()
+    ]
     return [line for line in (_describe_tests(overall), overall.too_few, *left_out) if line]
 
 

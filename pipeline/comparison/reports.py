@@ -105,7 +105,7 @@ def draw_ranks(comparison: Comparison, result: MetricResult) -> Picture | None:
         note=f"Nemenyi, α = {comparison.settings.alpha:g}",
     )
     caption = f"Mean ranks by {comparison.find_metric(result.metric).label} over {len(overall.datasets)} datasets."
-    return figure, f"{caption} Configurations joined by a bar are not told apart."
+    return figure, f"{caption} Configurations joined by a bar do not differ significantly."
 
 
 def draw_folds(comparison: Comparison, result: MetricResult) -> Picture | None:
@@ -152,7 +152,7 @@ def draw_costs(comparison: Comparison, result: MetricResult) -> Picture | None:
         seconds_label="time to fit and predict one fold",
         greater_is_better=metric.greater_is_better,
     )
-    front = "The line joins the Pareto front: nothing else is as good and faster."
+    front = "The line joins the Pareto front: no other configuration is as good and faster."
     return figure, f"{metric.label.capitalize()} against time. {front}"
 
 

@@ -73,9 +73,9 @@ class CompareRequest(ExperimentRequest):
         if not 0 < self.alpha < 1:
             raise UserError(f"alpha={self.alpha:g} must be a number between 0 and 1, such as 0.05.")
         if not 0 <= self.rope < 1:
-            raise UserError(f"rope={self.rope:g} must be a number from 0 to below 1, such as 0.01.")
+            raise UserError(f"rope={self.rope:g} must be at least 0 and below 1, such as 0.01.")
         if self.fail_if == "worse" and not self.base:
-            raise UserError("fail_if=worse needs base=, the run, model or configuration that is the standard.")
+            raise UserError("fail_if=worse needs base=, the run, model or configuration to compare with.")
 
     def require_one_selection(self) -> None:
         """Reject a request with no selection of runs, or with several.
@@ -87,7 +87,9 @@ class CompareRequest(ExperimentRequest):
         selections = {"sweep": self.sweep, "filter": self.filter}
         given = [*self.runs[:1], *(key for key, value in selections.items() if value is not None)]
         if not given:
-            raise UserError('say which runs: sweep=latest, "filter=...", ids of runs, or -m KEY=VALUE,VALUE.')
+            raise UserError(
+                'select the runs to compare: sweep=latest, "filter=...", ids of runs, or -m KEY=VALUE,VALUE.'
+            )
         if len(given) > 1:
             raise UserError(f"{' and '.join(given)} select runs in several ways; give one of them.")
 

@@ -128,8 +128,8 @@ def describe_run(run: StoredRun) -> RunFacts:
         return RunFacts(run, run.params.get("learner", run.name), run.params.get("dataset", "?"), reason)
     if missing:
         raise UserError(
-            f"compare: run {run.run_id} ({run.name or 'without a name'}) has no param {missing[0]!r}: other code than "
-            "bakeoff wrote it; leave it out, for example by filter=\"params.learner != ''\"."
+            f"compare: run {run.run_id} ({run.name or 'without a name'}) has no param {missing[0]!r}: it was not "
+            "written by bakeoff; exclude it, for example with filter=\"params.learner != ''\"."
         )
     evaluation = {key: value for key, value in run.params.items() if _part_of(key) == "evaluation"}
     return RunFacts(

@@ -102,7 +102,8 @@ def _require_comparable(finished: Sequence[RunFacts], unfinished: Sequence[RunFa
     if without:
         raise UserError(
             f"compare: {len(without)} of {len(finished)} runs do not record their splits ({list_ids(without)}): "
-            "another program wrote them. They cannot be paired fold by fold; run their jobs again with resume=false."
+            "they were not written by bakeoff. They cannot be paired fold by fold; run their jobs again with "
+            "resume=false."
         )
 
 
@@ -113,8 +114,8 @@ def _list_datasets(finished: Sequence[RunFacts]) -> dict[str, str]:
         seen = list(dict.fromkeys(digests))
         if len(seen) > 1:
             raise UserError(
-                f"compare: the runs on {name} saw {len(seen)} versions of its rows (dataset_digest "
-                f"{' and '.join(seen[:2])}), so they cannot be paired; select one, for example by "
+                f"compare: the runs on {name} used {len(seen)} versions of its rows (dataset_digest "
+                f"{' and '.join(seen[:2])}), so they cannot be paired; select one, for example with "
                 f"filter=\"tags.dataset_digest = '{seen[0]}'\"."
             )
     return {name: versions[name][0] for name in sorted(versions)}
@@ -139,8 +140,8 @@ def _take_newest(finished: Sequence[RunFacts]) -> tuple[list[RunFacts], list[str
             differences = _describe_differences(first, each)
             if differences:
                 raise UserError(
-                    f"compare: {first.learner} was evaluated on {first.dataset} in several ways (runs {first.short_id} "
-                    f"and {each.short_id} differ in {differences}); select one, for example by "
+                    f"compare: {first.learner} was evaluated on {first.dataset} in several ways (runs "
+                    f"{first.short_id} and {each.short_id} differ in {differences}); select one, for example with "
                     f"filter=\"params.evaluation = '{first.run.params['evaluation']}'\"."
                 )
         newest.append(first)
@@ -148,7 +149,7 @@ def _take_newest(finished: Sequence[RunFacts]) -> tuple[list[RunFacts], list[str
     if not n_older:
         return newest, []
     return newest, [
-        f"Passed over: {count_nouns(n_older, 'older run')} of the same jobs; the newest run of each counts."
+        f"Ignored: {count_nouns(n_older, 'older run')} of the same jobs; only the newest run of each job is compared."
     ]
 
 
@@ -190,7 +191,9 @@ def _explain_absence(
         if len(rows) == 1 and each.dataset in datasets:
             reasons.setdefault((rows[0], each.dataset), each.reason)
         else:
-            outside.append(f"Left out, because nothing of it finished: {each.learner} on {each.dataset}: {each.reason}")
+            outside.append(
+                f"Left out, because none of its runs finished: {each.learner} on {each.dataset}: {each.reason}"
+            )
     lines = list(dict.fromkeys(outside))
     n_hidden = len(lines) - MAX_LEFT_OUT
     hidden = [f"Left out as well: {n_hidden} more that did not finish."] if n_hidden > 0 else []
@@ -220,9 +223,9 @@ def _take_complete(
             complete[name, dataset] = runs
         elif (name, dataset) not in reasons:
             raise UserError(
-                f"compare: on {dataset}, {name} has no run of seed {', '.join(absent)}, which others have; other seeds "
-                "are other splits. Run what is missing, or select one seed, for example by "
-                f"filter=\"params.seed = '{runs[0].seed}'\"."
+                f"compare: on {dataset}, {name} has no run of seed {', '.join(absent)}, which other "
+                "configurations have; different seeds give different splits. Run the missing jobs, or select one "
+                f"seed, for example with filter=\"params.seed = '{runs[0].seed}'\"."
             )
     return complete
 
@@ -237,6 +240,6 @@ def _require_same_splits(runs: Sequence[RunFacts]) -> None:
             cause = _describe_differences(first, each) or "the code that makes the splits"
             raise UserError(
                 f"compare: on {each.dataset}, run {first.short_id} ({first.run.name}) and run {each.short_id} "
-                f"({each.run.name}) were scored on other splits, so they cannot be paired fold by fold: they differ in "
-                f"{cause}."
+                f"({each.run.name}) were scored on different splits, so they cannot be paired fold by fold: they "
+                f"differ in {cause}."
             )

@@ -85,7 +85,7 @@ def select_sweep(store: Store, word: str) -> Selection:
     record = read_latest_sweep(store) if word == LATEST else read_sweep_record(store, word)
     if record is None:
         hint = "Start one with -m." if word == LATEST else "`bakeoff ui` lists the runs with their sweeps."
-        raise UserError(f"compare: sweep={word}: there is no such sweep in {store.uri}. {hint}")
+        raise UserError(f"compare: sweep={word} does not exist in {store.uri}. {hint}")
     if not record.jobs:
         runs = search_stored_runs(store, f"tags.sweep = '{record.name}'")
         description = f"{count_nouns(len(runs), 'run')} with the tag sweep={record.name}"
@@ -107,8 +107,8 @@ def select_by_filter(store: Store, query: str) -> Selection:
     runs = search_stored_runs(store, query)
     if not runs:
         raise UserError(
-            f"compare: filter={query!r} selects no run in {store.uri}. Values of params are text in quotation marks, "
-            "and names are compared as they are written; `bakeoff ui` shows the runs."
+            f"compare: filter={query!r} selects no run in {store.uri}. Values of params must be quoted, and names "
+            "are case-sensitive; `bakeoff ui` shows the runs."
         )
     facts = tuple(map(describe_run, runs))
     return Selection(facts, f"{count_nouns(len(runs), 'run')} selected by the filter {query}")
@@ -140,7 +140,7 @@ def add_base_run(store: Store, selection: Selection, run_id: str) -> Selection:
     """
     facts = describe_run(read_stored_runs(store, [run_id])[0])
     if facts.reason:
-        raise UserError(f"compare: base={run_id} cannot be the base: its run has {facts.reason}.")
+        raise UserError(f"compare: base={run_id} cannot be the base: the run has {facts.reason}.")
     others = tuple(each for each in selection.facts if each.run.run_id != run_id)
     if not others:
         raise UserError(f"compare: the base, run {run_id}, is the only run that was selected; name another one.")
@@ -239,16 +239,22 @@ def _add_learner(chosen: ChosenRows, own: Sequence[Configuration], may_choose: b
     # The scores of a tuned configuration include its choice of hyperparameters, so it comes first.
     if may_choose and len(tuned) == 1:
         chosen.rows += tuned
-        chosen.notes.append(f"{count}: the tuned one, whose choices never saw the test rows, represents the learner.")
+        chosen.notes.append(
+            f"{count}: the tuned one represents the learner, because its choices did not use the test rows."
+        )
     elif may_choose and _have_validation_scores(chosen, own):
         chosen.notes.append(f"{count}: in each fold, the one with the best validation score represents the learner.")
         _add_chosen_row(chosen, own)
     else:
         chosen.rows += own
-        cure = " Tuning (tuning=default, tuning=grid) or unused validation rows would choose one without the test rows."
+        cure = (
+            " Tuning (tuning=default, tuning=grid) or unused validation rows would allow a choice without the "
+            "test rows."
+        )
         chosen.notes.append(
-            f"{count}, which are all rows, and Holm's correction counts them all: the best of the {len(own)} was "
-            f"chosen on the scores shown here, and its mean is optimistic.{cure if may_choose else ''}"
+            f"{count}, each with a row of its own, and Holm's correction counts them all: the best of the "
+            f"{len(own)} was chosen by the scores shown here, so its mean is "
+            f"optimistic.{cure if may_choose else ''}"
         )
 
 

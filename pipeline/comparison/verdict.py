@@ -90,7 +90,7 @@ def write_dataset_verdict(
         best = summaries[0]
         return (
             f"{best.configuration} has the best {metric.label} ({format_score(best.mean)}), but a single split "
-            "says nothing about how sure that is: evaluation=repeated_kfold gives more scores.",
+            "does not show whether the difference is significant; use evaluation=repeated_kfold for more scores.",
         )
     tests = {frozenset((pair.first, pair.second)): (pair.is_told_apart, pair.p_holm) for pair in pairs}
     standing = Standing(tuple(summary.configuration for summary in summaries), tests)
@@ -118,12 +118,12 @@ def write_overall_verdict(result: OverallResult, metric: ComparedMetric, setting
     ranks = f"mean rank by {metric.label} ({format_statistic(result.mean_ranks[order[0]])} of {len(order)})"
     n_datasets = count_nouns(len(result.datasets), "dataset")
     if result.too_few:
-        return (f"{order[0]} has the best {ranks} over {n_datasets}, which are too few for a test.",)
+        return (f"{order[0]} has the best {ranks} over {n_datasets}, too few for a test.",)
     if has_ranks_test and result.iman_davenport_p > settings.alpha:
         p = equate_p(result.iman_davenport_p)
         return (
-            f"Over {n_datasets}, no configuration is shown to be better than another (Iman and Davenport's test, {p}); "
-            f"{order[0]} has the best {ranks}.",
+            f"Over {n_datasets}, no configuration is significantly better than another (Iman and Davenport's "
+            f"test, {p}); {order[0]} has the best {ranks}.",
         )
     tests = {
         frozenset((pair.first, pair.second)): (
@@ -149,8 +149,9 @@ def _add_dataset_requirement(standing: Standing, result: OverallResult, settings
         return []
     critical = format_statistic(result.critical_difference)
     return [
-        f"Mean ranks are told apart from a difference of {critical}; that of {leaders[0]} and {leaders[1]}, "
-        f"{format_statistic(difference)}, would take about {count_nouns(n_needed, 'dataset')}."
+        f"Mean ranks differ significantly if they are at least {critical} apart; the difference between "
+        f"{leaders[0]} and {leaders[1]}, {format_statistic(difference)}, would need about "
+        f"{count_nouns(n_needed, 'dataset')}."
     ]
 
 
@@ -205,7 +206,7 @@ def _write_beaten(standing: Standing, leaders: Sequence[str], others: Sequence[s
     if partly:
         verb = "also beats" if beaten_by_all else "beats"
         p = _bound_p(standing.list_p([best], partly), max)
-        clauses.append(f"{best} {verb} {_enumerate(partly)}, {p}, which is not shown of all others")
+        clauses.append(f"{best} {verb} {_enumerate(partly)}, {p}, which is not significant for all others")
     return "; ".join(clauses)
 
 
@@ -224,9 +225,9 @@ def _write_requirement(pair: PairResult, settings: Settings) -> str:
         return f"{power}; the means of {names} are equal."
     rows = f"about {count_nouns(pair.rows_needed, 'row')}" if pair.rows_needed is not None else "no number of rows"
     if pair.repeats_needed is None:
-        cure = f"no number of repeats would show that, but {rows} would"
+        cure = f"no number of repeats would show this, but {rows} would"
     else:
-        cure = f"that would take {count_nouns(pair.repeats_needed, 'repeat')} of the folds or {rows}"
+        cure = f"this would need {count_nouns(pair.repeats_needed, 'repeat')} of the folds or {rows}"
     observed = format_score(abs(pair.difference))
     return f"{power} (power {settings.power:g}); {names} differ by {observed}: {cure}."
 
@@ -285,8 +286,8 @@ def check_gate(comparison: Comparison) -> GateResult:
                 sentences.append(_describe_worse(pair, result, comparison.metrics[0]))
     if not n_tests:
         raise UserError(
-            f"compare: fail_if=worse needs a dataset with several scores of the base {settings.base} and of another "
-            "configuration; a single split gives one score, evaluation=repeated_kfold more."
+            f"compare: fail_if=worse needs a dataset with several scores of the base {settings.base} and of "
+            "another configuration; a single split gives one score; use evaluation=repeated_kfold for more."
         )
     if sentences:
         return GateResult(True, tuple(sentences))

@@ -59,7 +59,7 @@ def build_object(node: Mapping[str, Any], key: str, trust: Sequence[str]) -> Any
         invalid.
     """
     if node.get(TARGET_KEY) is None:
-        raise UserError(f"{key} has no _target_: it must name the class or function to call.")
+        raise UserError(f"{key} has no _target_: set it to the class or function to call.")
     with hiding_values(json.dumps(node, default=str)):
         valued = put_values(node, key)
         require_names(valued, key, trust)
@@ -174,8 +174,8 @@ def import_target(target: Any, key: str, trust: Sequence[str]) -> Any:
     # The table lists every name of bakeoff, but only the form of the names of other packages.
     elif package != OWN_PACKAGE and not _is_public_part(found, home, target):
         raise UserError(
-            f"{key_and_value} is not an estimator, transformer, splitter, kernel or metric; if you trust all code of "
-            f"{package}, add trust=[{package}]."
+            f"{key_and_value} is not an estimator, transformer, splitter, kernel or metric; if you trust all code "
+            f"in {package}, add trust=[{package}]."
         )
     return found
 
@@ -206,8 +206,8 @@ def _require_home(found: Any, key_and_value: str, trust: Sequence[str]) -> None:
     package = home.split(".")[0]
     if package not in trust:
         raise UserError(
-            f"{key_and_value} is outside the trusted packages: it is code of {package}; if you trust all of it, add "
-            f"trust=[{package}]."
+            f"{key_and_value} is outside the trusted packages: it belongs to {package}; if you trust all of its "
+            f"code, add trust=[{package}]."
         )
 
 
@@ -221,8 +221,8 @@ def _require_installed(package: str, key_and_value: str, trust: Sequence[str]) -
     is_listed = package in (*KNOWN_PACKAGES, *EXTRAS)
     if is_listed and package not in trust and is_of_user(package):
         raise UserError(
-            f"{key_and_value} needs the installed package {package}, and {find_source(package)} has its name; rename "
-            f"that file or folder, or add trust=[{package}] if it is what you mean."
+            f"{key_and_value} needs the installed package {package}, but {find_source(package)} has the same "
+            f"name; rename that file or folder, or add trust=[{package}] if you mean it."
         )
 
 

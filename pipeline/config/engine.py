@@ -198,7 +198,7 @@ class GuardedLoader(ConfigLoaderImpl):
         """
         for word in overrides:
             if SEARCH_PATH_KEY in word:
-                raise UserError(f"{word}: {SEARCH_PATH_KEY} is not read; name the folder by --config-dir=FOLDER.")
+                raise UserError(f"{word}: {SEARCH_PATH_KEY} is not supported; set the folder with --config-dir=FOLDER.")
         if config_name is None:  # as for --hydra-help: Hydra runs nothing
             return super().load_configuration(None, overrides, run_mode, from_shell, validate_sweep_overrides)
         require_allowed_files(self.read_files(config_name, overrides, run_mode), overrides)
@@ -301,7 +301,9 @@ def explain_error(error: Exception, words: Sequence[str] = ()) -> UserError:
     reason = " ".join(FURTHER_LINES.sub("", str(error)).split()).rstrip(".")
     if isinstance(error, OverrideParseException):
         word = show(error.override)
-        return UserError(f"{word!r}: {reason}; write KEY=VALUE, and put a text with signs or spaces in quotes.")
+        return UserError(
+            f"{word!r}: {reason}; write KEY=VALUE, and quote text that contains spaces or special characters."
+        )
     # Hydra wraps OmegaConf's exceptions, and only the wrapped one contains the key.
     cause = error.__cause__ if isinstance(error.__cause__, OmegaConfBaseException) else error
     if isinstance(cause, ConfigKeyError | ConfigAttributeError) and isinstance(cause.parent_node, DictConfig):
@@ -325,7 +327,7 @@ def _explain_missing_option(error: MissingConfigException) -> str:
     given = str(error.missing_cfg_file)
     path = given.removeprefix(DATASET_PREFIX)
     if path != given and Path(path).suffix:
-        return f"dataset={path} is not an option; a file is given by dataset=file dataset.path={path}."
+        return f"dataset={path} is not an option; to read a file, use dataset=file dataset.path={path}."
     group, _, option = given.rpartition("/")
     cure = did_you_mean(option, error.options or [*read_options(group), *list_own_names(group)])
     place = re.match(r"In '(.*?)': ", str(error))

@@ -100,7 +100,7 @@ def require_own_names(folder: Path) -> None:
     for file in sorted(folder.rglob(f"*{SUFFIX}")):
         inner = file.relative_to(folder)
         if len(inner.parts) > 1 and (CONF / inner).is_file():
-            raise UserError(f"{_show(file)} has the name of an option of bakeoff; give the file another name.")
+            raise UserError(f"{_show(file)} has the name of a built-in option; rename the file.")
 
 
 def list_own_files(group: str) -> list[Path]:
@@ -146,9 +146,9 @@ def read_own_node(group: str, name: str) -> dict[str, Any] | None:
     keys = read_option(group, name)
     file = f"{OWN_FOLDER}/{group}/{name}{SUFFIX}"
     if "_target_" not in keys:
-        raise UserError(f"{file} has no _target_: it must name the class or function of the {group}.")
+        raise UserError(f"{file} has no _target_: set it to the class or function of the {group}.")
     if "defaults" in keys or "${" in str(keys):
-        raise UserError(f"{file} must hold plain values: a {group} can refer neither to files nor to keys.")
+        raise UserError(f"{file} must contain plain values: a {group} can refer neither to files nor to other keys.")
     return keys
 
 
@@ -171,7 +171,9 @@ def load_own_file(file: Path) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{_show(file)} cannot be read: {error}") from error
     if not isinstance(keys, dict):
-        raise UserError(f"{_show(file)} must hold keys with values, one on each line, such as _target_: mine.MyClass.")
+        raise UserError(
+            f"{_show(file)} must contain keys with values, one on each line, such as _target_: mine.MyClass."
+        )
     return keys
 
 
@@ -253,9 +255,9 @@ DRAW_TREE = {"_target_": "bakeoff.learners.decision_tree.export.TreeDrawer"}
 
 FIGURES: Mapping[str, NamedFigure] = {
     "confusion_matrix": NamedFigure("ConfusionMatrix", "Test rows by true and predicted class."),
-    "roc": NamedFigure("RocCurves", "ROC curves of each class against the rest, over folds."),
-    "precision_recall": NamedFigure("PrecisionRecallCurves", "Precision against recall of each class, over folds."),
-    "calibration": NamedFigure("Reliability", "Observed frequency against predicted probability of each class."),
+    "roc": NamedFigure("RocCurves", "ROC curves of each class against the rest, for all folds."),
+    "precision_recall": NamedFigure("PrecisionRecallCurves", "Precision against recall of each class, for all folds."),
+    "calibration": NamedFigure("Reliability", "Observed frequency against predicted probability for each class."),
     "residuals": NamedFigure("Residuals", "Regression: predicted against true targets, and the residuals."),
     "decision_regions": NamedFigure("DecisionRegions", "Predicted classes in the plane of two numeric columns."),
     "margins": NamedFigure("Margins", "The line between two classes of a linear or support vector classifier."),
@@ -265,11 +267,11 @@ FIGURES: Mapping[str, NamedFigure] = {
     "information_gains": NamedFigure("InformationGains", "Information gain of each column at the root of a tree."),
     "probabilities": NamedFigure("ProbabilityTables", "P(value | class) of naive Bayes on nominal columns."),
     "importances": NamedFigure("Importances", "Importance of each column, by permutation of test rows."),
-    "learning_curve": NamedFigure("LearningCurve", "The score against the number of training rows (fits again)."),
+    "learning_curve": NamedFigure("LearningCurve", "The score by the number of training rows (refits the model)."),
     "validation_curve": NamedFigure(
-        "ValidationCurve", "The score against one hyperparameter (fits again).", reads_space=True
+        "ValidationCurve", "The score by one hyperparameter (refits the model).", reads_space=True
     ),
-    "candidates": NamedFigure("Candidates", "Tuning: the score of each candidate, and the one that was chosen."),
+    "candidates": NamedFigure("Candidates", "The score of each candidate of tuning, with the chosen one marked."),
 }
 """The names that ``figures=[NAME]`` and ``bakeoff figures RUN NAME`` accept."""
 
@@ -329,8 +331,8 @@ def _make_nodes(item: Any, space: Any, trust: Sequence[str]) -> list[Any]:
         if arguments is None or isinstance(arguments, Mapping):
             return [_make_node(str(name), arguments or {}, space)]
     raise UserError(
-        f"figures names {item!r}, which is neither a name, nor {{NAME: {{ARGUMENT: VALUE}}}}, nor a mapping with a "
-        "_target_."
+        f"figures contains {item!r}, which is neither a name, nor {{NAME: {{ARGUMENT: VALUE}}}}, nor a mapping "
+        "with a _target_."
     )
 
 
@@ -341,7 +343,7 @@ def _make_node(name: str, arguments: Mapping[str, Any], space: Any) -> dict[str,
     if name not in FIGURES:
         suggestion = did_you_mean(name, (*FIGURES, *list_own_names(FIGURE_GROUP), ALL))
         raise UserError(
-            f"figures names {name!r}, which is not a figure. {suggestion} `bakeoff list figures` shows them."
+            f"figures contains {name!r}, which is not a figure. {suggestion} `bakeoff list figures` shows them."
         )
     figure = FIGURES[name]
     node: dict[str, Any] = {"_target_": f"bakeoff.pipeline.figures.{figure.class_name}", **figure.arguments}

@@ -77,7 +77,7 @@ def _resolve_values(composed: DictConfig) -> dict[str, Any]:
     for path, value in walk(values):
         if isinstance(value, str) and find_secrets(value):
             raise UserError(
-                f"{name_key(path)} holds a password or a signature, which would be stored with the run; write "
+                f"{name_key(path)} contains a password or a signature, which would be stored with the run; write "
                 "${oc.env:NAME} in its place, and export the environment variable NAME."
             )
     return values
@@ -108,8 +108,8 @@ def _keep_text(text: str, composed: DictConfig, path: Path) -> str:
         kept = None
     if not isinstance(kept, str) or expand_references(kept) != text:
         raise UserError(
-            f"{key} is made of the value of an environment variable, which would be stored with the run; write "
-            "${oc.env:NAME} where the value is to stand, and export the variable NAME with this value."
+            f"{key} contains the value of an environment variable, which would be stored with the run; write "
+            "${oc.env:NAME} in place of the value, and export the variable NAME with this value."
         )
     return kept
 

@@ -144,7 +144,9 @@ class ListRequest(ExperimentRequest):
     def __post_init__(self) -> None:
         for group in self.groups:
             if group not in (*LISTED, MODELS):
-                raise UserError(f"list {group}: there is no such group. {did_you_mean(group, (*LISTED, MODELS))}")
+                raise UserError(
+                    f"list {group}: there is no group of this name. {did_you_mean(group, (*LISTED, MODELS))}"
+                )
 
 
 @dataclass(frozen=True)

@@ -199,10 +199,10 @@ def _require_parts(spec: Mapping[str, Any]) -> None:
     """Reject a configuration without a mandatory part or with an invalid number of processes."""
     for part in REQUIRED_PARTS:
         if not isinstance(spec.get(part), Mapping):
-            raise UserError(f"{part} must name an option: add {part}=NAME; `bakeoff list {part}` shows them.")
+            raise UserError(f"{part} must be set to an option: add {part}=NAME; `bakeoff list {part}` shows them.")
     n_jobs = spec.get("n_jobs", 1)
     if n_jobs == 0 or n_jobs < -1:
-        raise UserError(f"n_jobs={n_jobs} must be a number of processes, or -1 for as many as there are cores.")
+        raise UserError(f"n_jobs={n_jobs} must be a number of processes, or -1 for one per core.")
 
 
 def _require_few_candidates(tuning: Mapping[str, Any], max_candidates: int) -> None:
@@ -218,8 +218,8 @@ def _require_few_candidates(tuning: Mapping[str, Any], max_candidates: int) -> N
     n_candidates = min(n_points, n_drawn) if isinstance(n_drawn, int) else n_points
     if n_candidates > max_candidates:
         raise UserError(
-            f"space: tuning would try {n_candidates:,} candidates, but max_candidates={max_candidates}; leave out "
-            "values, draw some of them by tuning=default tuning.n=20, or set a larger max_candidates."
+            f"space: tuning would try {n_candidates:,} candidates, but max_candidates={max_candidates}; remove "
+            "values, sample candidates with tuning=default tuning.n=20, or increase max_candidates."
         )
 
 

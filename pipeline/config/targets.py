@@ -216,15 +216,15 @@ def require_name(target: Any, key: str, trust: Sequence[str]) -> None:
         return
     if package not in KNOWN_PACKAGES:
         raise UserError(
-            f"{key}={target!r} is outside the trusted packages; if you trust all code of {package}, add "
+            f"{key}={target!r} is outside the trusted packages; if you trust all code in {package}, add "
             f"trust=[{package}]."
         )
     places = list_places(target)
     if places:
-        raise UserError(f"{key}={target!r} does not belong here, but to {', '.join(places)}.")
+        raise UserError(f"{key}={target!r} is not allowed here, but in {', '.join(places)}.")
     raise UserError(
-        f"{key}={target!r} is not one of the public parts that may be named. If you trust all code of {package}, add "
-        f"trust=[{package}]."
+        f"{key}={target!r} is not one of the allowed public classes and functions. If you trust all code in "
+        f"{package}, add trust=[{package}]."
     )
 
 
@@ -280,6 +280,6 @@ def _require_no_cache(key: str, name: Any, value: Any, is_parameter: bool) -> No
     is_cache = parameter.replace("__", ".").split(".")[-1] == CACHE_PARAMETER
     if is_cache and (is_name or (is_parameter and any(isinstance(each, str) for _, each in walk(value)))):
         raise UserError(
-            f"{key}={value!r} would load Python objects from a folder, which may run any code; remove it, or add "
-            f"trust=[{SCIKIT_LEARN}] if the folder is yours."
+            f"{key}={value!r} would load Python objects from a folder, which may run arbitrary code; remove it, "
+            f"or add trust=[{SCIKIT_LEARN}] if the folder is yours."
         )

@@ -203,8 +203,8 @@ def require_allowed_files(files: Sequence[ComposedFile], words: Sequence[str]) -
                 else f"{refused}=VALUE"
             )
             raise UserError(
-                f"{refused} is set by {file.name}, and not by the command: leave it out of the file, and if it is "
-                f"meant, add {word} to the command."
+                f"{refused} is set in {file.name}, but may only be set on the command line: remove it from the "
+                f"file and, if it is intended, add {word} to the command."
             )
 
 
@@ -221,11 +221,11 @@ def require_own_classes(hydra: Mapping[str, Any]) -> None:
     UserError
     """
     if hydra.get("callbacks"):
-        raise UserError("hydra.callbacks is not read: bakeoff has none, and Hydra would call them; leave the key out.")
+        raise UserError("hydra.callbacks is not supported, because Hydra would call arbitrary code; remove the key.")
     for part in ("sweeper", "launcher"):
         target = str(hydra[part]["_target_"])
         if not target.startswith(OWN_PLUGINS) and target != BASIC_LAUNCHER:
-            raise UserError(f"hydra.{part}._target_={target} is not one that bakeoff ships; leave the key out.")
+            raise UserError(f"hydra.{part}._target_={target} is not part of bakeoff; remove the key.")
 
 
 def require_trusted_folder(key: str, folder: str, trust: Sequence[str]) -> None:
@@ -253,8 +253,8 @@ def require_trusted_folder(key: str, folder: str, trust: Sequence[str]) -> None:
     package = folder.removeprefix(PACKAGE_SCHEME).replace("/", ".").split(".")[0]
     if package not in trust:
         raise UserError(
-            f"{key}: {folder} would import {package}; name a folder, as file:///path, or, if you trust the package, "
-            f"add trust=[{package}] to the command."
+            f"{key}: {folder} would import {package}; use a folder, such as file:///path, or, if you trust the "
+            f"package, add trust=[{package}] to the command."
         )
 
 
@@ -267,8 +267,8 @@ def _require_given_trust(file: ComposedFile, given: Sequence[str]) -> None:
     # An interpolation would hide the name of the package from readers of the file.
     packages = ",".join(names) or "PACKAGE"
     raise UserError(
-        f"{TRUST_KEY} is set by {file.name}, and only the command may say what is trusted: leave the key out of the "
-        f"file, and if you trust {packages}, add trust=[{packages}] to the command."
+        f"{TRUST_KEY} is set in {file.name}, but trust may only be set on the command line: remove the key from "
+        f"the file and, if you trust {packages}, add trust=[{packages}] to the command."
     )
 
 

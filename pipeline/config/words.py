@@ -50,8 +50,8 @@ def check_overrides(words: Iterable[str]) -> None:
         if given := NO_NAME.fullmatch(word):
             group = given[1]
             raise UserError(
-                f"{word}: {group} takes the name of one option, which `bakeoff list {group}` shows; with -m, "
-                f"{group}=A,B runs a job for each."
+                f"{word}: {group} takes the name of one option (see `bakeoff list {group}`); with -m, {group}=A,B "
+                "runs one job for each."
             )
 
 
@@ -66,8 +66,8 @@ def conceal_passwords(words: Sequence[str]) -> list[str]:
     if names:
         variables = join_words(names)
         print(
-            f"note: the command holds a password, which is not stored; {variables} stands in its place: export it to "
-            "repeat the commands that are shown.",
+            f"note: the command contains a password, which is not stored; {variables} replaces it: export it to "
+            "repeat the commands shown.",
             file=sys.stderr,
         )
     return concealed
@@ -155,7 +155,7 @@ def reject_sweep_values(own: Any) -> None:
 
     params = own.sweeper.get("params")
     if own.mode == RunMode.MULTIRUN or params:
-        raise UserError(f"hydra.mode or hydra.sweeper.params describes a sweep ({', '.join(params or ())}); add -m.")
+        raise UserError(f"hydra.mode or hydra.sweeper.params defines a sweep ({', '.join(params or ())}); add -m.")
 
 
 def reject_unread_space(words: Iterable[str], settled: Iterable[Mapping[str, Any]]) -> None:

@@ -111,8 +111,9 @@ def _collect_outputs(experiment: Experiment, pipeline: Pipeline, split: Split, l
     truth = experiment.dataset.y[rows]
     if not np.array_equal(np.unique(truth), pipeline.classes_):
         raise UserError(
-            f"calibration and threshold are learnt on {len(rows)} rows, which hold the classes "
-            f"{', '.join(map(str, np.unique(truth)))}, and the model knows {', '.join(map(str, pipeline.classes_))}."
+            f"calibration and threshold are fitted on {len(rows)} rows with the classes "
+            f"{', '.join(map(str, np.unique(truth)))}, but the model was fitted on "
+            f"{', '.join(map(str, pipeline.classes_))}."
         )
     return Outputs(scores, method, pipeline.classes_, truth, select_weights(experiment, rows))
 
@@ -132,8 +133,8 @@ def _predict_inner_folds(
         if not np.array_equal(copy.classes_, pipeline.classes_):
             missing = next(iter(set(pipeline.classes_) - set(copy.classes_)))
             raise UserError(
-                f"an inner fold of the training rows leaves {len(inner.train)} rows without the class {missing}; set "
-                "calibration.folds=0 or threshold.folds=0, which use the validation part."
+                f"an inner fold of the training rows has {len(inner.train)} rows, none of the class {missing}; "
+                "set calibration.folds=0 or threshold.folds=0, to use the validation part."
             )
         outputs.append(RESPOND[method](copy, experiment.dataset.X.iloc[inner.test], "inner validation"))
     return np.concatenate(outputs)

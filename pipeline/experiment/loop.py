@@ -99,7 +99,7 @@ def fit_final_model(experiment: Experiment, splits: Splits, last: FoldResult) ->
     """Return the run's model: under holdout the scored one, otherwise one fitted in the same way on all rows."""
     if splits.refit is None:
         return last.model
-    with InvalidPredictions.placed("the model of all rows"):
+    with InvalidPredictions.placed("the model fitted on all rows"):
         return fit_model(experiment, splits.refit)
 
 
@@ -201,6 +201,6 @@ def describe_limit(key: str, n_asked: int) -> tuple[str, ...]:
         return ()
     n_cores = n_most // MAX_PROCESSES_PER_CORE
     return (
-        f"{key}={n_asked}: at most {n_most} processes are started, {MAX_PROCESSES_PER_CORE} for each of the {n_cores} "
-        "cores, and no more than there is work for.",
+        f"{key}={n_asked}: at most {n_most} processes are started, {MAX_PROCESSES_PER_CORE} for each of the "
+        f"{n_cores} cores, and no more than there are tasks.",
     )

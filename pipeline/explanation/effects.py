@@ -155,13 +155,13 @@ def list_scored_parts(experiment: Experiment, folds: Sequence[FoldResult]) -> tu
     for fold in folds:
         rows = fold.split.test
         if len(rows) < MIN_ROWS:
-            return [], "the folds of the run test a single row, in which no cells can be permuted"
+            return [], "each fold tests a single row, so nothing can be permuted"
         weights = None if dataset.weights is None else dataset.weights[rows]
         parts.append(ScoredPart(fold.model.predictor, dataset.X.iloc[rows], dataset.y[rows], weights))
     n_rows = sum(len(part.X) for part in parts)
     if len(parts) == 1:
         return parts, f"the {n_rows:,} test rows of the run"
-    return parts, f"the {n_rows:,} test rows of {len(parts)} folds, each with the model that was fitted without them"
+    return parts, f"the {n_rows:,} test rows of {len(parts)} folds, each predicted by a model fitted without it"
 
 
 @dataclass(frozen=True)
@@ -386,4 +386,4 @@ def _divide_numbers(present: np.ndarray) -> tuple[list[Point], str]:
         Point(value, format_number(value), value, count)
         for value, count in zip(values.tolist(), counts.tolist(), strict=True)
     ]
-    return points, f"{n_beyond} rows lie beyond the ends" if n_beyond else ""
+    return points, f"{n_beyond} rows lie outside this range" if n_beyond else ""

@@ -75,13 +75,16 @@ def describe_learner(model: Any, X: pd.DataFrame, target: str) -> LearnerParts:
     while not isinstance(model, Pipeline):
         if isinstance(model, TransformedTargetRegressor):
             restore = partial(_restore_target, model.transformer_)
-            notes.append("The learner is fitted on the transformed target; its numbers are shown in the target's unit.")
+            notes.append(
+                "The learner is fitted on the transformed target; its values are shown in the units of the "
+                "original target."
+            )
             model = model.regressor_
         elif hasattr(model, "calibrated_classifiers_"):
-            notes.append("What follows is the learner before its probabilities are calibrated.")
+            notes.append("The following describes the learner before its probabilities are calibrated.")
             model = model.calibrated_classifiers_[0].estimator
         elif hasattr(model, "threshold"):
-            notes.append("What follows is the learner before the run's threshold is applied.")
+            notes.append("The following describes the learner before the run's threshold is applied.")
             model = model.estimator_
         elif hasattr(model, "estimator"):  # scikit-learn's FrozenEstimator
             model = model.estimator
@@ -240,9 +243,9 @@ def explain_model(subject: Subject, columns: Sequence[str] = ()) -> Explanation:
     )
     drawn = f"{MAX_ROWS:,} rows, drawn from " if len(subject.rows) > MAX_ROWS else ""
     parts = describe_learner(subject.model, experiment.dataset.X, record.target)
-    explained = f"Explained is the {outputs.words}."
+    explained = f"The explanation is of the {outputs.words}."
     if outputs.method == DECISION:
-        explained += f" {parts.learner} gives no probabilities; with calibration=platt, a run has them."
+        explained += f" {parts.learner} has no predict_proba; use calibration=platt for probabilities."
     return Explanation(
         name=subject.name,
         facts=(f"{parts.learner} on {record.dataset}, {record.describe_rows()}.", explained, *subject.facts),
@@ -265,7 +268,7 @@ def _compute_dependences(
     for position, name in enumerate(columns):
         if len(shown) == most:
             left = count_nouns(len(columns) - position, "less important column is", "less important columns are")
-            return tuple(shown), f"{left} not shown; columns=[…] names others"
+            return tuple(shown), f"{left} not shown; choose columns with columns=[…]"
         found = compute_dependence(outputs, rows, name, row_seed)
         if found is not None:
             shown.append(found)

@@ -102,8 +102,8 @@ def _make_subject(run: LoadedRun, shipped: Model | None, show_progress: ShowProg
         rows=X,
         rows_words=f"the {len(X):,} rows of the dataset",
         facts=(
-            f"The model has no test rows: importances are those of run {run_id}, whose procedure it was fitted by. "
-            "Everything else is of the model itself.",
+            f"The model has no test rows: the importances are those of run {run_id}, which used the same "
+            "procedure. Everything else describes the model itself.",
         ),
         file_stem=shipped.name.replace(", version ", "-"),
     )
@@ -168,4 +168,4 @@ def _compare_with_dataset(X: pd.DataFrame, run: LoadedRun) -> list[str]:
     if not n_copies:
         return []
     copies = count_nouns(n_copies, "row of the file is equal to a row", "rows of the file are equal to rows")
-    return [f"{copies} of {dataset.name}; on those, importances are those of what the model remembers."]
+    return [f"{copies} of {dataset.name}; on these, the importances reflect memorized training rows."]

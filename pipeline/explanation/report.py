@@ -89,7 +89,7 @@ def _describe_importances(explanation: Explanation) -> Section:
     )
     cells = [[str(name), format_score(mean), format_score(std)] for name, mean, std in importances.columns.itertuples()]
     table = make_table("Importance of the columns", ["column", importances.change, "±"], cells)
-    note = "Columns that carry the same information replace one another: permuting one of them alone changes little."
+    note = "Columns with the same information can replace each other, so permuting only one of them changes little."
     return Section(IMPORTANCE, text, table, notes=(note,))
 
 
@@ -118,13 +118,13 @@ def _describe_dependences(explanation: Explanation) -> Section:
 def _describe_parts(parts: LearnerParts) -> list[Section]:
     """Return the rules of a tree or the coefficients of a linear model; nothing of other learners."""
     if parts.rules:
-        text = f"{count_nouns(len(parts.rules), 'leaf', 'leaves')} with their training rows, the largest first."
+        text = f"{count_nouns(len(parts.rules), 'leaf', 'leaves')} with their training rows, largest first."
         return [Section("Rules", text, lines=tuple(rule.words for rule in parts.rules), notes=parts.notes)]
     if parts.coefficients is None:
         return []
     rows = [[str(name), *map(format_change, values)] for name, *values in parts.coefficients.itertuples()]
     table = make_table("Coefficients", ["column", *parts.coefficients.columns], rows)
-    return [Section("Coefficients", "for one unit after preprocessing, the largest first.", table, notes=parts.notes)]
+    return [Section("Coefficients", "for one unit after preprocessing, largest first.", table, notes=parts.notes)]
 
 
 def _draw_importances(importances: Importances | None) -> str:
@@ -137,7 +137,7 @@ def _draw_importances(importances: Importances | None) -> str:
     names = [str(name) for name in importances.columns.index]
     means, deviations = importances.columns.to_numpy().T.tolist()
     figure = draw_importances(names, means, deviations, importances.change)
-    return render_svg(figure, "importances", f"{importances.change} if the cells of a column are permuted")
+    return render_svg(figure, "importances", f"{importances.change} if the values of a column are permuted")
 
 
 def _draw_dependences(explanation: Explanation) -> str:

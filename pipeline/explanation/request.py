@@ -33,7 +33,7 @@ class ExplainRequest(RefitRequest, RowsRequest):
 
     def __post_init__(self) -> None:
         if self.layout and self.file is None:
-            raise UserError(f"{next(iter(self.layout))} is a key of a file, and no file was named.")
+            raise UserError(f"{next(iter(self.layout))} applies to files, but no file was given.")
         is_page = self.output in (None, NO_PAGE) or expand_home(str(self.output)).suffix.lower() in PAGE_SUFFIXES
         if not is_page:
-            raise UserError(f"output={self.output!r} must end in .html, or be none, which writes no page.")
+            raise UserError(f"output={self.output!r} must end in .html, or be none to write no page.")

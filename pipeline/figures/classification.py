@@ -108,7 +108,7 @@ class ClassFigure(RunFigure):
         super().check(experiment, splits)
         n_classes = len(experiment.dataset.classes)
         if n_classes > MAX_CLASSES:
-            raise self.refuse(f"has panels for {MAX_CLASSES} classes, and {experiment.dataset.name} has {n_classes}")
+            raise self.refuse(f"supports at most {MAX_CLASSES} classes, but {experiment.dataset.name} has {n_classes}")
 
     def draw(self, run: FinishedRun) -> Figure:
         """Draw a panel for each class."""
@@ -158,7 +158,7 @@ class Reliability(ClassFigure):
         super().check(experiment, splits)
         if not hasattr(experiment.scored_learner, "predict_proba"):
             raise self.refuse(
-                f"shows probabilities, and {type(experiment.learner).__name__} has none",
+                f"shows probabilities, but {type(experiment.learner).__name__} has none",
                 "add calibration=platt, choose another learner, or remove the figure",
             )
 
@@ -210,13 +210,13 @@ class ThresholdCurves(ClassFigure):
             return
         if not hasattr(learner, "decision_function"):
             raise self.refuse(
-                f"ranks rows by probabilities or decision values, and {type(learner).__name__} has neither",
+                f"ranks rows by probabilities or decision values, but {type(learner).__name__} has neither",
                 "choose another learner, or remove the figure",
             )
         is_of_pairs = learner.get_params().get("decision_function_shape") == "ovo"
         if is_of_pairs and len(experiment.dataset.classes) > 2:
             raise self.refuse(
-                "needs a score for each class, and learner.decision_function_shape=ovo gives one for each pair",
+                "needs a score for each class, but learner.decision_function_shape=ovo gives one for each pair",
                 "set learner.decision_function_shape=ovr",
             )
 

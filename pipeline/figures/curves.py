@@ -41,7 +41,7 @@ from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import GridTuning, find_best_candidate
 from bakeoff.pipeline.text.wording import cut_text
 
-WARNING = "a value chosen from this curve makes its test score optimistic"
+WARNING = "the test score of a value chosen from this curve is optimistic"
 DEFAULT_SIZES = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 MIN_LOG_RATIO = 20.0
 """Positive numbers whose greatest is at least this many times the least are drawn on a logarithmic axis."""
@@ -298,10 +298,10 @@ class Candidates(RunFigure):
         """Check before a run that it is tuned; UserError if it is not."""
         super().check(experiment, splits)
         if not isinstance(experiment.tuning, GridTuning):
-            raise self.refuse("shows what tuning does, and tuning=none", "add tuning=grid")
+            raise self.refuse("shows the results of tuning, but tuning=none", "add tuning=grid")
         if not experiment.tuning.candidates:
             learner_name = type(experiment.learner).__name__
-            raise self.refuse(f"shows what tuning does, and {learner_name} has no candidates", "give a space")
+            raise self.refuse(f"shows the results of tuning, but {learner_name} has no candidates", "give a space")
 
     def draw(self, run: FinishedRun) -> Figure:
         """Draw a panel for each parameter: all candidates, and the one that was chosen."""
@@ -346,7 +346,7 @@ class PruningPaths(RunFigure):
         """Check before a run that it prunes; UserError if it does not."""
         super().check(experiment, splits)
         if isinstance(experiment.pruning, NoPruning):
-            raise self.refuse("shows pruning, and pruning=none", "add pruning=best_first")
+            raise self.refuse("shows pruning, but pruning=none", "add pruning=best_first")
 
     def draw(self, run: FinishedRun) -> Figure:
         """Draw the paths of the folds, and above them that of the run's model with its end."""
@@ -361,7 +361,7 @@ class PruningPaths(RunFigure):
         scale_values(axes)
         # Pruning removes leaves, so that its path is read from left to right.
         axes.invert_xaxis()
-        axes.set(xlabel="leaves (pruning goes to the right)", ylabel=_describe_pruning_score(run.experiment))
+        axes.set(xlabel="leaves (fewer to the right)", ylabel=_describe_pruning_score(run.experiment))
         axes.grid()
         axes.legend(loc="best")
         method = run.experiment.pruning.method.replace("_", "-")

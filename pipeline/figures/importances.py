@@ -65,7 +65,7 @@ class Importances(TabulatedFigure):
             raise UserError(f"figures: Importances.repeats={self.repeats!r} must be an integer of at least 1.")
         if min(len(split.test) for split in splits.folds) < 2:
             raise self.refuse(
-                "permutes the test rows of a fold, and a fold tests one row only",
+                "permutes the test rows of a fold, but each fold tests a single row",
                 "use evaluation=kfold, or remove the figure",
             )
 

@@ -75,12 +75,12 @@ class PlaneFigure(RunFigure):
         known = [str(column) for column in dataset.X.columns]
         for column in self.columns:
             if column not in known:
-                raise UserError(f"figures: {name}.columns names {column!r}. {did_you_mean(str(column), known)}")
+                raise UserError(f"figures: {name}.columns contains {column!r}. {did_you_mean(str(column), known)}")
         chosen = list(self.columns) or known
         if len(chosen) != 2 or set(chosen) & set(dataset.nominal):
             held = f"{dataset.name} has {len(known)} columns ({len(dataset.nominal)} nominal)"
             cure = f"name two numeric columns in {name}.columns"
-            raise self.refuse(f"draws a plane of two numeric columns, and {held}", cure)
+            raise self.refuse(f"draws a plane of two numeric columns, but {held}", cure)
         check_colours(self, experiment)
         check_variants(experiment, splits, self.variants.values())
 
@@ -109,7 +109,7 @@ def check_colours(figure: RunFigure, experiment: Experiment) -> None:
     n_classes = len(experiment.dataset.classes)
     if n_classes > len(CLASS_COLOURS):
         name = experiment.dataset.name
-        raise figure.refuse(f"has colours for {len(CLASS_COLOURS)} classes, and {name} has {n_classes}")
+        raise figure.refuse(f"supports at most {len(CLASS_COLOURS)} classes, but {name} has {n_classes}")
 
 
 @final
@@ -151,10 +151,10 @@ class Margins(PlaneFigure):
         """Check before a run that there are two classes in a plane; UserError if not."""
         super().check(experiment, splits)
         if len(experiment.dataset.classes) != 2:
-            raise self.refuse(f"are between two classes, and {experiment.dataset.name} has more")
+            raise self.refuse(f"separate two classes, but {experiment.dataset.name} has more")
         if not self.variants and not hasattr(experiment.learner, "decision_function"):
             raise self.refuse(
-                f"needs decision values, and {type(experiment.learner).__name__} has none",
+                f"needs decision values, but {type(experiment.learner).__name__} has none",
                 "choose a linear learner or learner=svm, or remove the figure",
             )
 

@@ -65,8 +65,8 @@ class ProbabilityTables(RunFigure):
         # Learners are identified by their parameters, not by class: only naive Bayes can smooth its prior.
         if "smooth_prior" not in experiment.learner.get_params() or n_numeric:
             raise UserError(
-                "figures: ProbabilityTables are for learner=naive_bayes on nominal columns, without preprocessing; "
-                f"{dataset.name} has {n_numeric} numeric columns, and the learner is "
+                "figures: ProbabilityTables supports only learner=naive_bayes on nominal columns, without "
+                f"preprocessing; {dataset.name} has {n_numeric} numeric columns, and the learner is "
                 f"{type(experiment.learner).__name__}."
             )
         check_variants(experiment, splits, self.variants.values())
@@ -74,7 +74,7 @@ class ProbabilityTables(RunFigure):
             for name in dataset.X.columns:
                 if name not in query:
                     raise UserError(
-                        f"figures: a query of ProbabilityTables has no {name!r}; give a value for each column."
+                        f"figures: a query of ProbabilityTables lacks {name!r}; give a value for each column."
                     )
 
     def draw(self, run: FinishedRun) -> Figure:

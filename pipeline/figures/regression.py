@@ -81,7 +81,7 @@ class RegressionCurves(RunFigure):
         d = dataset.X.shape[1]
         if d != 1 or dataset.nominal:
             columns = f"{dataset.name} has {d} columns, {len(dataset.nominal)} of them nominal"
-            raise self.refuse(f"are drawn over one numeric column, and {columns}")
+            raise self.refuse(f"are drawn over one numeric column, but {columns}")
         check_variants(experiment, splits, self.variants.values())
 
     def draw(self, run: FinishedRun) -> Figure:

@@ -62,8 +62,9 @@ def check_variants(experiment: Experiment, splits: Splits, variants: Iterable[Pa
     needs = experiment.headline_metric.needs
     if needs and not any(hasattr(experiment.learner, method) for method in needs):
         raise UserError(
-            f"figures: {experiment.headline}, the first of evaluation.metrics, needs calibrated probabilities, and the "
-            "variants of a figure are not calibrated; put another metric first, or remove the figure."
+            f"figures: {experiment.headline}, the first of evaluation.metrics, needs calibrated probabilities, "
+            "but the models fitted for a figure are not calibrated; list another metric first, or remove the "
+            "figure."
         )
 
 
@@ -278,7 +279,7 @@ class RunFigure(ABC):
         """
         if self.task not in (None, experiment.dataset.task):
             dataset = experiment.dataset
-            raise self.refuse(f"is for {self.task}, but dataset={dataset.name} is {dataset.task}")
+            raise self.refuse(f"supports {self.task} only, but dataset={dataset.name} is {dataset.task}")
 
     def refuse(self, reason: str, cure: str = "choose another dataset, or remove the figure") -> UserError:
         """Return the error for an experiment that the figure cannot show."""

@@ -99,7 +99,7 @@ class Trees(TreeFigure):
             check_colours(self, experiment)
         needs_validation = bool(set(self.pruning.values()) - {PESSIMISTIC})
         if needs_validation and not experiment.has_validation_rows:
-            raise self.refuse("prunes on validation rows, and there are none", "set evaluation.validation=0.2")
+            raise self.refuse("needs validation rows for pruning, but there are none", "set evaluation.validation=0.2")
         check_variants(experiment, splits, self.variants.values())
 
     def draw(self, run: FinishedRun) -> Figure:

@@ -115,8 +115,8 @@ def require_current_code(spec: Mapping[str, Any]) -> None:
     stale = [old for old, new in changed if old.loaded_spec is not None and old.loaded_spec is new.loaded_spec]
     if stale:
         raise UserError(
-            f"{stale[0].file} was changed after this process had imported it; start the process again (restart "
-            "the kernel of a notebook), so that the code that runs is the code that is recorded."
+            f"{stale[0].file} was changed after this process imported it; restart the process (or the kernel of "
+            "the notebook), so that the recorded code is the code that runs."
         )
     if changed:
         forget_code()
@@ -131,8 +131,8 @@ def describe_unidentified(spec: Mapping[str, Any]) -> list[str]:
         The settled configuration.
     """
     return [
-        f"{target.removeprefix(f'{MAIN}.')} is defined in a notebook, and code of a notebook has no identity: its "
-        "jobs always run, even if they are done."
+        f"{target.removeprefix(f'{MAIN}.')} is defined in a notebook, so changes to its code cannot be detected: "
+        "its jobs always run again."
         for target in _list_of_notebook(_list_targets(spec))
     ]
 

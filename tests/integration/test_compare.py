@@ -229,14 +229,14 @@ def test_the_gate_fails_against_a_registered_model_that_is_better(compared: Bake
 
 
 REFUSALS = {
-    ("sweep=yesterday",): "sweep=yesterday: there is no such sweep",
+    ("sweep=yesterday",): "sweep=yesterday does not exist",
     ("filter=params.learner = 'svm'",): "selects no run",
     ("filter=learner knn",): "cannot be read",
     ("lates",): "there is no run 'lates'",
     ("best",): "best: the runs are on 2 datasets or versions of their rows (iris, wine), whose scores cannot be",
     ("latest",): "one run only",
     ("sweep=latest", "latest"): "select runs in several ways",
-    ("base=knn",): "say which runs",
+    ("base=knn",): "select the runs to compare",
     ("sweep=latest", "metrics=acuracy"): "Did you mean 'accuracy'",
     ("sweep=latest", "base=svm"): "base=svm is not among the configurations",
     ("sweep=latest", "alpha=5"): "alpha=5 must be a number between 0 and 1",
@@ -246,7 +246,7 @@ REFUSALS = {
     ("sweep=latest", "output=nowhere/report.txt"): "cannot be written",
     ("sweep=latest", "learner=knn"): "learner is not a key",
     ("sweep=latest", "tracking.uri=other.db"): "there is no store",
-    ("-m", "learner=knn", "tracking=none"): "leaves no comparable runs",
+    ("-m", "learner=knn", "tracking=none"): "stores no runs that could be compared",
     ("-m", "learner=knn", "filter=x"): "give one of the two",
 }
 

@@ -78,7 +78,7 @@ def test_a_regression_over_folds_has_coefficients_and_importances_of_its_folds(s
     run = find_run(store, "diabetes")
     answer = explain(store, run.info.run_id, "output=none", "columns=[bmi,s5]")
     assert "fitted on all 442 rows" in answer.out
-    assert "the 442 test rows of 2 folds, each with the model that was fitted without them" in answer.out
+    assert "the 442 test rows of 2 folds, each predicted by a model fitted without it" in answer.out
     assert f"{run.data.metrics['test_r2']:.4f} before" in answer.out
     dependence = answer.out.partition("Partial dependence")[2].partition("Coefficients")[0]
     named = [line.split()[0] for line in dependence.splitlines() if line.split()[:1]]
@@ -93,8 +93,8 @@ def test_a_regression_over_folds_has_coefficients_and_importances_of_its_folds(s
 def test_a_learner_without_probabilities_says_what_is_explained_instead(store: Bakeoff) -> None:
     answer = explain(store, "latest")
     assert "Explained is the decision value of" in answer.out
-    assert "SVC gives no probabilities" in answer.out
-    assert "test a single row" in answer.out
+    assert "SVC has no predict_proba" in answer.out
+    assert "tests a single row" in answer.out
     run_id = find_run(store, "outlier").info.run_id
     assert (store.folder / f"{run_id[:8]}.explanation.html").is_file()
 

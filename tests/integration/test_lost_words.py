@@ -42,7 +42,7 @@ def test_an_experiment_that_asks_for_a_sweep_needs_the_flag(bakeoff: Bakeoff, fo
     write_experiment(bakeoff, "three", THREE_SEEDS, folder)
     flag = () if folder == "conf" else ("--config-dir", folder)
     refused = bakeoff(*flag, "experiment=three", *IRIS)
-    assert (refused.status, "describes a sweep (seed); add -m" in refused.err) == (2, True)
+    assert (refused.status, "defines a sweep (seed); add -m" in refused.err) == (2, True)
     answer = bakeoff(*flag, "-m", "experiment=three", *IRIS)
     assert (answer.status, seeds(answer)) == (0, ["seed=1", "seed=2", "seed=3"])
     assert all("majority" in job for job in jobs(answer))
@@ -57,7 +57,7 @@ def test_words_of_the_command_line_take_precedence_over_values_of_the_file(bakeo
 
 def test_a_single_run_in_python_refuses_an_experiment_that_is_a_sweep(bakeoff: Bakeoff) -> None:
     write_experiment(bakeoff, "three", THREE_SEEDS)
-    with pytest.raises(UserError, match=r"describes a sweep \(seed\)"):
+    with pytest.raises(UserError, match=r"defines a sweep \(seed\)"):
         package.run("experiment=three", *IRIS)
     assert len(package.sweep("experiment=three", *IRIS).runs) == 3
 
@@ -76,7 +76,7 @@ def test_keys_of_sweeps_need_a_sweep(bakeoff: Bakeoff, word: str) -> None:
 def test_values_of_a_sweep_in_a_file_need_a_sweep(bakeoff: Bakeoff) -> None:
     write_experiment(bakeoff, "two", f"# @package _global_\nhydra:\n{PARAMS}")
     answer = bakeoff("experiment=two", *IRIS)
-    assert (answer.status, "describes a sweep (seed); add -m" in answer.err) == (2, True)
+    assert (answer.status, "defines a sweep (seed); add -m" in answer.err) == (2, True)
     assert seeds(bakeoff("-m", "experiment=two", *IRIS)) == ["seed=1", "seed=2"]
 
 

@@ -466,7 +466,7 @@ def test_a_trial_and_its_run_are_stopped_after_the_first_fold(bakeoff: Bakeoff, 
 
 def test_a_stopped_run_is_neither_finished_nor_failed(bakeoff: Bakeoff) -> None:
     bakeoff(*PRUNED)
-    assert "nothing failed" in bakeoff("rerun", "--failed").out
+    assert "no failed job remains" in bakeoff("rerun", "--failed").out
     assert bakeoff("-m", "dataset=iris", "learner=majority", *FOLDS).status == 0
     assert Counter(run.info.status for run in bakeoff.runs()) == {"FINISHED": 2, "KILLED": 1}
 

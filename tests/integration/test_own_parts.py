@@ -86,7 +86,11 @@ def test_patterns_spaces_and_workers_take_the_users_learners(command: Bakeoff) -
     [
         ("learner/broken.yaml", "_target_: [mine\nb: 1\n", "conf/learner/broken.yaml, line 2: this is not YAML: "),
         ("learner/broken.yaml", "defaults:\n  - nowhere\n", "In 'learner/broken': learner=nowhere is not an option. "),
-        ("learner/knn.yaml", "_target_: own_parts.NearestMean\n", "conf/learner/knn.yaml has the name of an option"),
+        (
+            "learner/knn.yaml",
+            "_target_: own_parts.NearestMean\n",
+            "conf/learner/knn.yaml has the name of a built-in option",
+        ),
     ],
 )
 @pytest.mark.parametrize("words", [["learner=broken"], ["learner=broken", "--cfg", "job"]], ids=["run", "flag"])
@@ -178,12 +182,12 @@ def test_own_options_are_listed_with_a_mark(listing: Bakeoff) -> None:
     ("name", "text", "words", "said"),
     [
         ("metric/profit.yaml", "gain: 2\n", ["evaluation.metrics=[profit]"], "conf/metric/profit.yaml has no _target_"),
-        ("metric/profit.yaml", "- 1\n", ["evaluation.metrics=[profit]"], "conf/metric/profit.yaml must hold keys"),
+        ("metric/profit.yaml", "- 1\n", ["evaluation.metrics=[profit]"], "conf/metric/profit.yaml must contain keys"),
         (
             "metric/profit.yaml",
             "_target_: own_parts.profit\ngain: ${seed}\n",
             ["evaluation.metrics=[profit]"],
-            "conf/metric/profit.yaml must hold plain values",
+            "conf/metric/profit.yaml must contain plain values",
         ),
         ("metric/f1.yaml", "_target_: own_parts.profit\n", ["evaluation.metrics=[f1]"], "the name of another metric"),
         (

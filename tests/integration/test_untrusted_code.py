@@ -189,5 +189,5 @@ def test_a_file_with_the_name_of_a_package_of_an_extra_is_not_imported(
     answer = bakeoff("learner=majority", *IRIS, "balance=smote")
     forget_code()
     assert answer.status == 2
-    assert "has its name; rename that file or folder" in answer.err
+    assert "has the same name; rename that file or folder" in answer.err
     assert not (bakeoff.folder / LEAK).exists()

@@ -103,7 +103,7 @@ def test_over_few_datasets_there_are_no_tests_and_this_is_said(store: Store) -> 
     assert "Too few datasets" in overall.too_few
     assert np.isnan(overall.friedman_p)
     assert list(overall.mean_ranks) == ["svm", "mlp", "knn"]
-    assert "which are too few for a test" in comparison.verdict[0]
+    assert "too few for a test" in comparison.verdict[0]
 
 
 def test_only_complete_datasets_count_over_datasets_and_the_others_are_named(store: Store) -> None:
@@ -119,7 +119,7 @@ def test_only_complete_datasets_count_over_datasets_and_the_others_are_named(sto
     assert overall.mean_ranks == {"svm": 1, "mlp": 2, "knn": 3}
     assert comparison.find_cell("mlp", "g").reason == "failed: ValueError: no"
     told = "svm and mlp are the best and not told apart, p = .19; svm beats knn, p = .0015"
-    rest = ", which is not shown of all others"
+    rest = ", which is not significant for all others"
     assert comparison.verdict[0] == f"Over 6 datasets, {told}{rest} (Nemenyi's test of mean ranks)."
 
 
@@ -195,7 +195,7 @@ def test_a_single_split_gives_means_and_no_test(store: Store) -> None:
     for learner, score in (("knn", 0.8), ("svm", 0.9)):
         write_run(store, learner, "iris", [score])
     comparison = compare(store)
-    assert "a single split says nothing about how sure that is" in comparison.verdict[0]
+    assert "a single split does not show whether the difference is significant" in comparison.verdict[0]
     with pytest.raises(UserError, match="single split"):
         check_gate(comparison)
 
@@ -260,7 +260,7 @@ def test_validation_rows_that_pruned_the_learner_do_not_choose(store: Store) -> 
     write_knn_and_svm(store, {"params": {"pruning": "best_first"}})
     comparison = compare(store)
     assert len(comparison.configurations) == 3
-    assert "unused validation rows would choose" in comparison.notes[0]
+    assert "unused validation rows would allow a choice" in comparison.notes[0]
 
 
 def test_without_tuning_or_validation_scores_all_configurations_are_rows_and_holm_counts_them(store: Store) -> None:
@@ -270,7 +270,7 @@ def test_without_tuning_or_validation_scores_all_configurations_are_rows_and_hol
     comparison = compare(store)
     assert len(comparison.configurations) == 4
     assert len(comparison.results[0].datasets[0].pairs) == 6
-    assert any("the best of the 3 was chosen on the scores shown here" in note for note in comparison.notes)
+    assert any("the best of the 3 was chosen by the scores shown here" in note for note in comparison.notes)
 
 
 def test_the_tuned_configuration_stands_for_its_learner(store: Store) -> None:
@@ -280,7 +280,7 @@ def test_the_tuned_configuration_stands_for_its_learner(store: Store) -> None:
     write_run(store, "svm", "iris", scores(0.85, 3))
     comparison = compare(store)
     assert {row.name for row in comparison.configurations} == {"knn grid", "svm"}
-    assert "the tuned one, whose choices never saw the test rows, represents the learner" in comparison.notes[0]
+    assert "the tuned one represents the learner, because its choices did not use the test rows" in comparison.notes[0]
     assert comparison.find_cell("knn grid", "iris").n_fits == 10 * 16
     assert len(compare(store, choice="none").configurations) == 3
 

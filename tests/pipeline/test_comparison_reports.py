@@ -65,7 +65,7 @@ def test_of_one_dataset_the_report_says_what_is_better_and_what_a_sign_means() -
         assert "accuracy, higher is better" in text
         assert "log loss, lower is better" in text
         assert "v, * significantly better, worse than the base svm" in text
-        assert text.count("A positive difference: the first is better.") == 2
+        assert text.count("If the difference is positive, the first is better.") == 2
 
 
 def test_json_is_the_comparison_without_nan(comparison: Comparison) -> None:

@@ -121,7 +121,7 @@ def test_of_runs_of_one_job_the_newest_counts_and_this_is_said() -> None:
     new = make_run(started=2, tags={"config_hash": "a"})
     grid = arrange_runs([new, old, make_run("svm")])
     assert grid.runs["knn", "iris"] == (new,)
-    assert grid.notes == ("Passed over: 1 older run of the same jobs; the newest run of each counts.",)
+    assert grid.notes == ("Ignored: 1 older run of the same jobs; only the newest run of each job is compared.",)
 
 
 def test_runs_of_one_configuration_that_are_named_one_by_one_are_rows_of_their_own() -> None:
@@ -132,7 +132,7 @@ def test_runs_of_one_configuration_that_are_named_one_by_one_are_rows_of_their_o
 
 def test_runs_on_other_splits_are_refused_with_what_differs() -> None:
     other = make_run("svm", params={"evaluation.folds": "5"}, tags={"splits_digest": "other"})
-    refuse([make_run(), other], r"on iris.*scored on other splits.*differ in evaluation\.folds \(10 and 5\)")
+    refuse([make_run(), other], r"on iris.*scored on different splits.*differ in evaluation\.folds \(10 and 5\)")
 
 
 def test_validation_rows_do_not_make_other_splits() -> None:
@@ -143,9 +143,9 @@ def test_validation_rows_do_not_make_other_splits() -> None:
 def test_other_seeds_are_refused_with_the_seeds() -> None:
     refuse(
         [make_run(seed="0"), make_run("svm", seed="0"), make_run("svm", seed="1")],
-        "knn has no run of seed 1, which others have",
+        "knn has no run of seed 1, which other configurations have",
     )
-    refuse([make_run(seed="0"), make_run("svm", seed="1")], "other seeds are other splits")
+    refuse([make_run(seed="0"), make_run("svm", seed="1")], "different seeds give different splits")
 
 
 def test_runs_without_a_digest_of_their_splits_are_refused_with_the_cure() -> None:
@@ -215,7 +215,7 @@ def test_a_job_that_was_refused_is_an_empty_cell() -> None:
 def test_what_never_finished_is_left_out_and_this_is_said() -> None:
     failed = make_run("mlp", status="FAILED", tags={"error": "MemoryError"})
     grid = arrange_runs([make_run(), make_run("svm"), failed])
-    assert grid.notes == ("Left out, because nothing of it finished: mlp on iris: failed: MemoryError",)
+    assert grid.notes == ("Left out, because none of its runs finished: mlp on iris: failed: MemoryError",)
 
 
 @pytest.mark.parametrize(

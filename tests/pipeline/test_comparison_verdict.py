@@ -32,7 +32,7 @@ def judge(*p_values: float, order: tuple[str, ...] = ABC) -> str:
         ((0.3, 0.2, 0.9), "No two of the 3 configurations are told apart, p ≥ .20."),
         (
             (0.41, 0.04, 0.07),
-            "a and b are the best and not told apart, p = .41; a beats c, p = .040, which is not shown",
+            "a and b are the best and not told apart, p = .41; a beats c, p = .040, which is not significant",
         ),
         ((0.41, 0.2, 0.04), "a has the best mean; b and c are not told apart from it, p ≥ .20."),
     ],

@@ -117,7 +117,7 @@ def test_what_is_given_is_kept_and_the_argument_too() -> None:
 
 @pytest.mark.parametrize("part", PARTS)
 def test_a_part_that_is_not_there_is_refused(part: str) -> None:
-    with pytest.raises(UserError, match=f"{part} must name an option: add {part}=NAME"):
+    with pytest.raises(UserError, match=f"{part} must be set to an option: add {part}=NAME"):
         settle_config(spec() | {part: None})
 
 
@@ -137,24 +137,24 @@ def test_build_gives_what_is_described_with_plain_lists() -> None:
 @pytest.mark.parametrize(
     ("node", "message"),
     [
-        ({}, "learner has no _target_: it must name the class or function to call"),
+        ({}, "learner has no _target_: set it to the class or function to call"),
         ({"_target_": "os.system", "command": "true"}, r"learner._target_='os.system' is outside .* add trust=\[os\]"),
-        ({"_target_": "sklearn.os.getcwd"}, r"learner._target_='sklearn.os.getcwd' is not one of the public"),
+        ({"_target_": "sklearn.os.getcwd"}, r"learner._target_='sklearn.os.getcwd' is not one of the allowed public"),
         (
             {"_target_": "bakeoff.pipeline.tracking.provenance.subprocess.run", "args": "true"},
-            "provenance.subprocess.run' is not one of the public parts that may be named",
+            "provenance.subprocess.run' is not one of the allowed public classes and functions",
         ),
         (
             {"_target_": "bakeoff.learners.MajorityClasifier"},
-            r"_target_='bakeoff.learners.MajorityClasifier' is not one .* named",
+            r"_target_='bakeoff.learners.MajorityClasifier' is not one of the allowed public classes",
         ),
-        ({"_target_": "sklearn.svn.SVC"}, r"_target_='sklearn.svn.SVC' is not one of the public parts"),
-        ({"_target_": "bakeoff.learners"}, "learner._target_='bakeoff.learners' is not one of the public parts"),
+        ({"_target_": "sklearn.svn.SVC"}, r"_target_='sklearn.svn.SVC' is not one of the allowed public"),
+        ({"_target_": "bakeoff.learners"}, "learner._target_='bakeoff.learners' is not one of the allowed public"),
         (
             {"_target_": "bakeoff.learners.MajorityClassifier", "foo": 1},
             r"learner.foo is not a key of bakeoff.learners.Maj",
         ),
-        ({"_target_": "sklearn.svm"}, "learner._target_='sklearn.svm' is not one of the public parts"),
+        ({"_target_": "sklearn.svm"}, "learner._target_='sklearn.svm' is not one of the allowed public"),
         (
             {
                 "_target_": "bakeoff.learners.MajorityClassifier",

@@ -86,7 +86,7 @@ def test_importances_of_folds_are_means_over_folds_on_rows_that_each_model_has_n
     splits = experiment.make_splits()
     folds = list(evaluate_splits(experiment, splits.folds))
     parts, words = list_scored_parts(experiment, folds)
-    assert words == "the 150 test rows of 3 folds, each with the model that was fitted without them"
+    assert words == "the 150 test rows of 3 folds, each predicted by a model fitted without it"
     for part, fold in zip(parts, folds, strict=True):
         assert part.X.index.tolist() == fold.split.test.tolist()
         assert part.model is fold.model.predictor
@@ -119,7 +119,7 @@ def test_folds_of_one_row_have_no_importances() -> None:
     folds = list(evaluate_splits(experiment, experiment.make_splits().folds))
     parts, words = list_scored_parts(experiment, folds)
     assert parts == []
-    assert "test a single row" in words
+    assert "tests a single row" in words
 
 
 def test_of_many_rows_some_are_drawn() -> None:

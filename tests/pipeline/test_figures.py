@@ -74,7 +74,7 @@ REJECTED: dict[str, tuple[RunFigure, Experiment, str]] = {
     "margins between three classes": (
         figures.Margins(variants={}),
         make_experiment(make_points("blobs", 60, 1.0, 0), KNN),
-        "between two classes",
+        "separate two classes",
     ),
     "curves over four columns": (
         figures.RegressionCurves(variants={}),
@@ -109,7 +109,7 @@ REJECTED: dict[str, tuple[RunFigure, Experiment, str]] = {
     "a tree of ten classes": (
         figures.Trees(variants={}, draw_tree=draw),
         make_experiment(load_bundled("digits"), TREE),
-        "and digits has 10",
+        "but digits has 10",
     ),
     "a tree pruned without validation rows": (
         figures.Trees(variants={"b": {}}, draw_tree=draw, pruning={"b": "bottom_up"}),

@@ -106,6 +106,6 @@ def test_figures_that_would_show_other_numbers_are_refused() -> None:
     uncalibrated = experiment(load_bundled("breast_cancer"), SVC(), calibration=Calibration("platt"))
     by_log_loss = replace(uncalibrated, metrics={"log_loss": CLASSIFICATION["log_loss"]})
     splits = by_log_loss.make_splits()
-    with pytest.raises(UserError, match=r"log_loss, .* variants of a figure are not calibrated"):
+    with pytest.raises(UserError, match=r"log_loss, .* models fitted for a figure are not calibrated"):
         ValidationCurve(parameter="C", values=[1, 2]).check(by_log_loss, splits)
     check_variants(uncalibrated, splits, [{"learner__C": 2}])

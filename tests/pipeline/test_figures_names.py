@@ -115,7 +115,7 @@ def test_what_is_asked_for_by_name_is_refused_where_it_does_not_apply() -> None:
     with pytest.raises(UserError, match="SVC has none"):
         choose(experiment, ["calibration"])
     choice = choose(experiment, "all")
-    assert choice.left_out["calibration"] == "Reliability shows probabilities, and SVC has none"
+    assert choice.left_out["calibration"] == "Reliability shows probabilities, but SVC has none"
     assert "residuals" not in choice.left_out  # of another task
 
 

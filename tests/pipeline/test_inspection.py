@@ -210,7 +210,7 @@ def test_the_command_writes_a_page_beside_the_table(bakeoff: Bakeoff) -> None:
         (("a.csv", "--verbose"), "--verbose was given; usage"),
         (("dataset=file",), "dataset.path must be given"),
         (("a.csv", "output=no/such/folder.html"), "cannot be written"),
-        (("dataset=sql", "dataset.url=postgresql://me:secret@host/x"), "holds a password"),
+        (("dataset=sql", "dataset.url=postgresql://me:secret@host/x"), "contains a password"),
     ],
 )
 def test_what_cannot_be_inspected_is_refused_and_leaves_nothing(

@@ -49,7 +49,7 @@ def test_the_first_comment_describes_an_option(project: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "answer"),
     [
-        ("learner/knn.yaml", r"^conf/learner/knn\.yaml has the name of an option of bakeoff"),
+        ("learner/knn.yaml", r"^conf/learner/knn\.yaml has the name of a built-in option"),
         ("dataset/shared/columns.yaml", r"^conf/dataset/shared/columns\.yaml has the name"),
     ],
 )

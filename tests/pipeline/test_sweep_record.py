@@ -92,7 +92,7 @@ def test_jobs_are_selected_whatever_sweep_their_runs_belong_to(store: Store) -> 
 def test_an_unknown_sweep_is_refused(store: Store) -> None:
     with pytest.raises(UserError, match="Start one with -m"):
         select.select_sweep(store, "latest")
-    with pytest.raises(UserError, match="sweep=mondy: there is no such sweep"):
+    with pytest.raises(UserError, match="sweep=mondy does not exist"):
         select.select_sweep(store, "mondy")
 
 

@@ -163,7 +163,7 @@ def test_metrics_of_scikit_learn_need_no_trust_as_metrics_alone() -> None:
     for name in set(scores) - unlike:
         target = f"sklearn.metrics.{name}"
         assert find_target(target, "evaluation.metrics[0]._target_", []) is getattr(metrics, name)
-        with pytest.raises(UserError, match="does not belong here"):
+        with pytest.raises(UserError, match="is not allowed here"):
             require_name(target, "learner._target_", [])
 
 
@@ -192,13 +192,13 @@ def test_what_is_no_dotted_name_is_refused_whatever_is_trusted(target: Any) -> N
 
 
 def test_a_part_stands_where_it_belongs() -> None:
-    with pytest.raises(UserError, match="does not belong here, but to dataset"):
+    with pytest.raises(UserError, match="is not allowed here, but in dataset"):
         require_name("bakeoff.pipeline.stages.dataset.read_table", "learner._target_", [])
-    with pytest.raises(UserError, match="does not belong here, but to dataset"):
+    with pytest.raises(UserError, match="is not allowed here, but in dataset"):
         require_name("bakeoff.pipeline.stages.dataset.load_query", "learner.estimator._target_", [])
-    with pytest.raises(UserError, match="does not belong here"):
+    with pytest.raises(UserError, match="is not allowed here"):
         require_name("sklearn.model_selection.KFold", "evaluation._target_", [])
-    with pytest.raises(UserError, match="does not belong here"):
+    with pytest.raises(UserError, match="is not allowed here"):
         require_name("bakeoff.learners.SVC", "tracking._target_", [])
 
 
@@ -264,7 +264,7 @@ def test_samplers_and_pruners_of_optuna_need_no_trust_in_their_place() -> None:
         classes = [each for each in module.__all__ if re.fullmatch(r"[A-Z]\w+(Sampler|Pruner)", each)]
         assert len(classes) > 5
         assert all(find_target(f"optuna.{name}.{each}", f"{key}._target_", []) for each in classes)
-        with pytest.raises(UserError, match="does not belong here"):
+        with pytest.raises(UserError, match="is not allowed here"):
             require_name(f"optuna.{name}.{classes[0]}", "learner._target_", [])
 
 

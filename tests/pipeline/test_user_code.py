@@ -195,7 +195,7 @@ def test_code_of_a_notebook_has_no_identity_which_a_line_says(folder: Path, monk
     assert digest_of("__main__.Floor") != digest_of("__main__.Floor")
     assert hash_config(spec, DIGEST) != hash_config(spec, DIGEST)
     (sentence,) = describe_unidentified(spec)
-    assert sentence.startswith("Floor is defined in a notebook, and code of a notebook has no identity")
+    assert sentence.startswith("Floor is defined in a notebook, so changes to its code cannot be detected")
 
 
 @pytest.mark.parametrize(
@@ -286,7 +286,7 @@ def test_code_that_was_changed_after_it_was_loaded_is_refused_until_it_is_loaded
     os.utime(folder / "ours" / "floor.py", ns=(1, 1))
     # A job that runs meanwhile has the code that was loaded.
     assert hash_config(spec, DIGEST) == before
-    with pytest.raises(UserError, match=r"floor\.py was changed after this process had imported it"):
+    with pytest.raises(UserError, match=r"floor\.py was changed after this process imported it"):
         require_current_code(spec)
     importlib.reload(sys.modules["ours.floor"])
     require_current_code(spec)
