@@ -85,7 +85,7 @@ def test_a_run_that_fails_says_what_failed_and_how_to_repeat_it(bakeoff: Bakeoff
     assert card.startswith("iris: 150 rows")
     assert "**The run did not finish; no fold was scored.**" in card
     assert "RuntimeError: the cure is unknown" in card
-    assert read_code(card) == ["bakeoff learner=failing 'trust=[failing]' dataset=iris tracking.models=false"]
+    assert read_code(card) == ["bakeoff 'trust=[failing]' learner=failing dataset=iris tracking.models=false"]
 
 
 @pytest.fixture

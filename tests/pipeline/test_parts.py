@@ -93,7 +93,7 @@ def name_part(value: object) -> str:
         ),
         (make_part("dataset", "load_infinite"), "classes", "column 'x' contains infinite values"),
         (make_part("dataset", "load_other_rows"), "classes", "differs when it is loaded again"),
-        (make_part("dataset", "load_table"), "file", "must be a Dataset"),
+        (make_part("dataset", "load_table"), "file", "the DataFrame that it returns has no digest"),
         (make_part("dataset", "load_fine", n="???"), "file", "add dataset.n=VALUE"),
         (make_part("figure", "Breaking", file="mine.png"), "numbers", "ValueError: substring not found"),
     ],
