@@ -21,12 +21,11 @@ from bakeoff.pipeline.stages.dataset import (
     Dataset,
     Roles,
     Source,
-    convert_columns,
-    convert_like,
     load_frame,
     make_dataset,
     read_table,
 )
+from bakeoff.pipeline.stages.dataset.convert import convert_columns, convert_like
 from bakeoff.pipeline.stages.dataset.table import TARGET, format_columns, make_column
 
 
