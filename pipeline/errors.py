@@ -38,7 +38,7 @@ class StoreError(Exception):
 
 
 class InvalidPredictions(UserError):
-    """A fitted learner gives predictions that cannot be scored, such as a label that is no class of the dataset."""
+    """A fitted learner returns predictions that cannot be scored, such as a label that the dataset lacks."""
 
     @classmethod
     @contextmanager

@@ -191,7 +191,7 @@ def _fit_hyperplane(
 
 
 def _take_primal_rows(space: TrainingSpace, C: np.ndarray, problem: BinaryProblem) -> np.ndarray | None:
-    """Return the rows (n, d) of the problem if the linear primal may be solved for them, else None."""
+    """Return the rows (n, d) of the problem if the linear primal may be solved for them, otherwise None."""
     if space.rows is None:
         return None
     d = space.rows.shape[1]

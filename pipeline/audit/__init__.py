@@ -27,7 +27,7 @@ LEAK = "leak"
 
 
 class LeakError(RuntimeError):
-    """A stage has seen rows that are scored as test rows: an error of the code, not of the user."""
+    """A stage has used test rows, which is an error in the code, not a mistake of the user."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class NoAudit:
 
 @dataclass(frozen=True)
 class Audit:
-    """Refuse test rows that a fit would see, and report other reasons for optimistic scores.
+    """Refuse splits whose test rows are also used for fitting, and report other causes of optimistic scores.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class Audit:
         return AuditVerdict(tuple(warnings))
 
     def check_fold(self, fold: FoldResult) -> None:
-        """Require that no stage of an evaluated fold has seen the rows that were scored as test rows.
+        """Check that no stage of an evaluated fold has used its test rows.
 
         Raises
         ------

@@ -66,7 +66,7 @@ def find_telling_classes(X: pd.DataFrame, y: np.ndarray) -> dict[str, str]:
 
 
 def find_telling_numbers(X: pd.DataFrame, y: np.ndarray) -> dict[str, str]:
-    """Return the columns whose ranks are those of the numbers in y, or whose values explain these, and why.
+    """Return the columns that have the same ranks as y or whose values determine y, with the reason.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def _count_errors_of_ranges(counts: np.ndarray) -> float:
 
 
 def _separates_by_value(counts: np.ndarray) -> bool:
-    """Return whether the values of a nominal column tell the class of the rows that share their value with others."""
+    """Return whether the values of a nominal column determine the class of rows that share a value."""
     shared = counts[counts.sum(axis=1) > 1]
     n_rows = int(shared.sum())
     # Values that occur once, such as names, tell the class of every row, but of no other.
@@ -218,7 +218,7 @@ MAX_NUMBERS_CHANCE = 1e-6
 
 @dataclass(frozen=True)
 class Finding:
-    """What is suspect about a column, or about several columns that say the same.
+    """A suspicion about a column, or about several columns with the same information.
 
     Attributes
     ----------
@@ -235,7 +235,7 @@ class Finding:
 
 
 def find_suspect_columns(dataset: Dataset) -> Iterator[str]:
-    """Yield a sentence for each column that gives the target away, numbers the rows, or says the same as another.
+    """Yield a sentence for each column that reveals the target, numbers the rows, or duplicates another column.
 
     Parameters
     ----------
@@ -325,7 +325,7 @@ def _encode_cells(X: pd.DataFrame) -> pd.DataFrame:
 
 
 def find_row_numbers(X: pd.DataFrame) -> Iterator[tuple[str, str]]:
-    """Yield the name of each column that seems to number the rows, in any order, and a clause that says why.
+    """Yield the name of each column that seems to number the rows, in any order, with the reason.
 
     Integers that are counted or measured repeat: of n integers between a and b, two are equal with a probability of at
     least 1 - exp(-n (n - 1) / (2 (b - a + 1))). If all are different although this is nearly certain, they were given
@@ -359,7 +359,7 @@ def _are_given_numbers(values: np.ndarray) -> bool:
 
 
 def find_same_columns(X: pd.DataFrame) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield the names of each group of columns of X (n, d) that duplicate each other, and a clause that says how.
+    """Yield the names of each group of duplicate columns of X (n, d), and a clause that describes their relation.
 
     Numeric columns duplicate each other if their cells are equal; nominal ones, if their values correspond one to one,
     where a missing cell counts as a value. Columns with a single value are not compared.

@@ -27,7 +27,7 @@ WIDE_SPACE = "&emsp;"
 
 @dataclass(frozen=True)
 class CardContent:
-    """What the card of a run shows.
+    """The contents of the card of a run.
 
     Attributes
     ----------

@@ -159,7 +159,7 @@ def check_decision_splits(experiment: Experiment, splits: Splits) -> None:
 
 
 def _find_missing_class(experiment: Experiment, split: Split) -> object | None:
-    """Return a class missing from the rows to learn on, or unknown to a model fitted for them; None if none."""
+    """Return a class that is missing from the rows to fit on or unknown to a model fitted for them, or None."""
     y = experiment.dataset.y
     known = np.unique(y[split.train])
     fitted = [inner.train for inner in list_inner_splits(experiment, split)] if experiment.decision_folds else []

@@ -59,7 +59,7 @@ def compare_stored_runs(words: Sequence[str]) -> int:
 
 
 def split_words(words: Sequence[str]) -> tuple[list[str], list[str] | None]:
-    """Return the words of the comparison, and those of the sweep after ``-m``; None without it.
+    """Return the arguments of the comparison and those of the sweep after ``-m``, or None if there is no ``-m``.
 
     Raises
     ------

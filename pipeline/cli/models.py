@@ -86,7 +86,7 @@ def ship_model(request: ShipRequest) -> int:
 
 
 def explain_model(request: ExplainRequest) -> int:
-    """Print why a model predicts what it does, and write a page of it.
+    """Print an explanation of a model and write it to a page.
 
     Raises
     ------

@@ -130,7 +130,7 @@ def rerun_failed_jobs(words: Sequence[str]) -> int:
 
 
 def _read_experiments(words: Sequence[str]) -> Experiments | None:
-    """Return the experiments that a command line describes; None if it asks for something to be shown, which it is."""
+    """Return the experiments that a command line describes; if it only requests output, show it and return None."""
     _require_option(words)
     arguments = read_flags(words)
     check_overrides(arguments.overrides)

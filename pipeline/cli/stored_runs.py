@@ -140,7 +140,7 @@ def collect_garbage(request: CollectionRequest) -> int:
 
 
 def _carry_out(store: Store, removal: Removal, *, is_dry: bool) -> None:
-    """Print what is deleted, delete it unless this is a dry run, and give the space of the database back."""
+    """Print what is deleted, delete it unless this is a dry run, and free the space of the database."""
     from bakeoff.pipeline.tracking.removal import remove, shrink_database
 
     for sentence in removal.kept:

@@ -72,7 +72,7 @@ def _find_metric(name: str, runs: Sequence[RunFacts]) -> str:
 
 
 def _is_comparable(metric: str, facts: RunFacts) -> bool:
-    """Whether the direction of a stored metric is known, and it is the mean of a series rather than the series."""
+    """Whether a stored metric has a known direction and is the mean of a series rather than the series itself."""
     try:
         is_greater_better(metric, facts.run.params)
     except KeyError:
@@ -216,7 +216,7 @@ def _join_seeds(runs: Sequence[RunFacts], series: Series, metric: str) -> tuple[
 
 
 def _read_validation(runs: Sequence[RunFacts], series: Series, metric: str, n_folds: int) -> tuple[float, ...]:
-    """Return the validation score of each fold, greater being better; none if a choice has used the validation rows."""
+    """Return the validation scores of the folds (greater is better), or none if they were used for a choice."""
     values = _join_seeds(runs, series, metric)
     is_usable = all(each.has_free_validation_rows for each in runs) and not _find_gap(metric, values, n_folds)
     if not is_usable:

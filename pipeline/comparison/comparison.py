@@ -257,7 +257,7 @@ class DatasetResult:
     verdict: tuple[str, ...]
 
     def find_summary(self, configuration: str) -> Summary | None:
-        """Return the summary of a configuration; None if it has no scores on this dataset."""
+        """Return the summary of a configuration, or None if it has no scores on this dataset."""
         return next((summary for summary in self.summaries if summary.configuration == configuration), None)
 
 

@@ -90,7 +90,7 @@ def _draw_svg(comparison: Comparison, result: MetricResult, number: int) -> dict
 
 
 def draw_ranks(comparison: Comparison, result: MetricResult) -> Picture | None:
-    """Return the critical-difference diagram; None if mean ranks were not tested."""
+    """Return the critical-difference diagram, or None if mean ranks were not tested."""
     from bakeoff.pipeline.figures.comparison import draw_critical_difference
 
     overall = result.overall
@@ -109,7 +109,7 @@ def draw_ranks(comparison: Comparison, result: MetricResult) -> Picture | None:
 
 
 def draw_folds(comparison: Comparison, result: MetricResult) -> Picture | None:
-    """Return the scores of folds; None if there are no scores."""
+    """Return the scores of folds, or None if there are no scores."""
     from bakeoff.pipeline.figures.comparison import draw_fold_scores
 
     shown = [dataset for dataset in result.datasets if dataset.summaries]
@@ -157,7 +157,7 @@ def draw_costs(comparison: Comparison, result: MetricResult) -> Picture | None:
 
 
 def draw_posterior_bars(comparison: Comparison, result: MetricResult) -> Picture | None:
-    """Return the posteriors in comparison with the base; None if there are none."""
+    """Return the posteriors in comparison with the base, or None if there are none."""
     from bakeoff.pipeline.figures.comparison import draw_posteriors
 
     base = comparison.settings.base

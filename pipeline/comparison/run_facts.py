@@ -184,7 +184,7 @@ def _list_own_params(run: StoredRun) -> dict[str, str]:
 
 
 def _list_target_words(overrides: str) -> dict[str, str]:
-    """Return the overrides that replaced a class: params hold the name of the chosen option instead."""
+    """Return the overrides that replaced a class; the params record the name of the chosen option instead."""
     try:
         words: Any = json.loads(overrides)
     except ValueError:  # a long tag is cut

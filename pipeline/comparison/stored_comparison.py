@@ -206,7 +206,7 @@ def keep_reports(made: MadeComparison) -> str:
 
 
 def _find_base_run(store: Store, word: str, selection: Selection) -> str | None:
-    """Return the run that ``base`` names; None if it names a configuration, a learner, or nothing."""
+    """Return the run that ``base`` names, or None if it names a configuration, a learner, or nothing."""
     learners = {each.learner for each in selection.facts}
     is_configuration = not word or word == BEST or word.split()[0] in learners
     return None if is_configuration else find_standard_run(store, word)

@@ -133,7 +133,7 @@ def job_environment(run: ComposedRun) -> Iterator[None]:
 
 @contextmanager
 def run_folder(run: ComposedRun) -> Iterator[None]:
-    """Write the folder of a run as Hydra does, and give the block the log and the current folder that Hydra would.
+    """Write the folder of a run as Hydra does, and set up the log and the current folder for the block.
 
     The recorded composition is readable by the current user only.
 

@@ -208,7 +208,7 @@ class GuardedLoader(ConfigLoaderImpl):
         return composed
 
     def read_files(self, root: str, words: list[str], run_mode: RunMode) -> list[ComposedFile]:
-        """Return the files that words compose, in order; none if all of them are shipped with bakeoff or Hydra."""
+        """Return the user's files that the overrides compose, in order, without those of bakeoff and Hydra."""
         path = self.get_search_path().get_path()
         if all(_is_shipped(str(each.provider), str(each.path)) for each in path):
             return []

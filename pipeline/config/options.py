@@ -80,7 +80,7 @@ def read_option(group: str, name: str) -> dict[str, Any]:
 
 
 def find_own_folder() -> Path | None:
-    """Return the folder with user-defined options; None if the current folder has none."""
+    """Return the folder with user-defined options, or None if the current folder has none."""
     folder = Path.cwd() / OWN_FOLDER
     return folder if _has_groups(folder) and not (folder / ROOT_FILE).is_file() else None
 

@@ -131,7 +131,7 @@ class RowsRequest(RunRequest):
 
 @dataclass(frozen=True, kw_only=True)
 class ListRequest(ExperimentRequest):
-    """What is to be listed.
+    """The kind of items to list.
 
     Attributes
     ----------

@@ -224,7 +224,7 @@ def _require_few_candidates(tuning: Mapping[str, Any], max_candidates: int) -> N
 
 
 def require_booleans(node: Any, path: Path, trust: Sequence[str]) -> None:
-    """Require true or false for each Boolean parameter: another text would count as true.
+    """Require true or false for each Boolean parameter, because any other text would be treated as true.
 
     Parameters
     ----------

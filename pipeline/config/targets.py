@@ -243,7 +243,7 @@ def is_known(target: str, key: str) -> bool:
 
 
 def list_places(target: str) -> tuple[str, ...]:
-    """Return the keys at or below which a name is allowed without trust; none if it needs trust everywhere.
+    """Return the keys at or below which a name is allowed without trust; they are empty if it always needs trust.
 
     Examples
     --------

@@ -51,7 +51,7 @@ PACKAGE_SCHEME = "pkg://"
 
 
 def read_trust(given: str | Sequence[str] = "") -> tuple[str, ...]:
-    """Return the packages that the user trusts: the given ones, and those of the environment.
+    """Return the packages that the user trusts: the given packages and those named by the environment.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def read_trust(given: str | Sequence[str] = "") -> tuple[str, ...]:
 
 
 def read_trust_of_words(words: Sequence[str]) -> tuple[str, ...]:
-    """Return the packages that the words of a command trust, and those of the environment.
+    """Return the packages trusted by the arguments of a command or by the environment.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def add_trust_of_environment(words: Sequence[str]) -> list[str]:
 
 
 def is_trust_word(word: str) -> bool:
-    """Whether an override sets what is trusted.
+    """Whether an override sets the trusted packages.
 
     Examples
     --------
@@ -273,7 +273,7 @@ def _require_given_trust(file: ComposedFile, given: Sequence[str]) -> None:
 
 
 def _find_refused(content: Mapping[Any, Any]) -> str | None:
-    """Return the first key of Hydra that a file must not set; None if all its keys are allowed."""
+    """Return the first key of Hydra that a file must not set, or None if all its keys are allowed."""
     for path, value in walk(content):
         is_part = isinstance(value, Mapping | list | tuple)
         if path[:1] == ("hydra",) and not is_part and not _is_allowed(name_key(path), value):

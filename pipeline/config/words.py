@@ -31,7 +31,7 @@ NO_NAME = re.compile(
 
 
 def check_overrides(words: Iterable[str]) -> None:
-    """Reject words that give a group something other than the name of an option.
+    """Reject arguments that set a group to something other than the name of an option.
 
     Parameters
     ----------

@@ -117,7 +117,7 @@ def make_tuning_splits(experiment: Experiment, split: Split) -> list[tuple[np.nd
 
 
 def select_weights(experiment: Experiment, rows: np.ndarray) -> np.ndarray | None:
-    """Return the weights of rows; None if the dataset has no weights."""
+    """Return the weights of rows, or None if the dataset has no weights."""
     weights = experiment.dataset.weights
     return None if weights is None else weights[rows]
 

@@ -1,4 +1,4 @@
-"""The loop over splits: fit, prune and score; preprocessing, tuning and the learner only see training rows."""
+"""The loop over splits: fit, prune and score; preprocessing, tuning and the learner use training rows only."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ WORDS = {PROBABILITY: "probability of", DECISION: "decision value of", PREDICTIO
 @final
 @dataclass(frozen=True)
 class ModelOutputs:
-    """k numbers that a model gives for each row.
+    """The k numbers that a model predicts for each row.
 
     Attributes
     ----------
@@ -370,7 +370,7 @@ def _list_values(present: pd.Series) -> tuple[list[Point], str]:
 
 
 def _divide_numbers(present: np.ndarray) -> tuple[list[Point], str]:
-    """Return all numbers if they are few, else points at equal distances between the percentiles."""
+    """Return all numbers if there are few, otherwise equidistant points between the percentiles."""
     values, counts = np.unique(present, return_counts=True)
     n_beyond = 0
     if len(values) > MAX_DISTINCT:

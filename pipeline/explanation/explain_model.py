@@ -38,7 +38,7 @@ INTERCEPT = "(intercept)"
 
 @dataclass(frozen=True)
 class LearnerParts:
-    """What can be read from a learner.
+    """The interpretable parts of a fitted learner.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ def _restore_target(transformer: Any, number: float) -> float:
 
 
 def _list_coefficients(learner: Any, features: Sequence[Feature], target: str) -> pd.DataFrame | None:
-    """Return the coefficients of a linear model with the names of its features; None if they are not of these."""
+    """Return the coefficients of a linear model with the names of its features, or None if the names do not match."""
     coefficients = np.atleast_2d(np.asarray(learner.coef_, dtype=np.float64))  # (outputs, k)
     if coefficients.shape[1] != len(features):
         return None

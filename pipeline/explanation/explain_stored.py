@@ -140,7 +140,7 @@ def _make_file_subject(
 
 
 def _read_truth(model: Model, frame: pd.DataFrame, rules: ColumnRules) -> np.ndarray:
-    """Return the targets of the rows of a file, missing where there are none or the model knows no such class."""
+    """Return the targets of the rows of a file; targets that are absent or unknown to the model are missing."""
     target = model.record.target
     truth = np.full(len(frame), None, dtype=object)
     if target not in frame.columns:

@@ -1,4 +1,4 @@
-"""What the user asks of a model that is explained."""
+"""The options of an explanation that the user requests."""
 
 from __future__ import annotations
 

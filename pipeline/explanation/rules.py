@@ -1,4 +1,4 @@
-"""The rules of a tree: each leaf as conditions on the columns of the dataset, in their own units.
+"""The rules of a tree: each leaf as conditions on the columns of the dataset, in their original units.
 
 A feature belongs to the column whose name it has, alone or before an underscore, as those of scalers, codes and one-hot
 encoding do. What the feature is at each cell of the column is read from the rows, so that thresholds and codes are
@@ -27,7 +27,7 @@ RELATIVE_NOISE = 1e-12
 
 @dataclass(frozen=True)
 class Feature:
-    """What is known of a feature that a learner receives.
+    """The origin of a feature that a learner receives.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ def trace_features(pipeline: Pipeline, X: pd.DataFrame, number_type: Any = np.fl
 
 
 def _trace_feature(label: str, feature: pd.Series, X: pd.DataFrame, number_type: Any) -> Feature:
-    """Return a feature by the cells of its column if they decide it, else by its numbers or values."""
+    """Describe a feature by the cells of its column if they determine it, otherwise by its numbers or values."""
     is_number = is_numeric_dtype(feature)
     if is_number:
         feature = feature.astype(number_type).astype(np.float64)
@@ -180,7 +180,7 @@ def find_number_type(learner: Any) -> Any:
 
 
 def list_rules(learner: Any, features: Sequence[Feature], restore_target: Callable[[float], float]) -> list[Rule]:
-    """Return a rule for each leaf of a fitted tree, those of most rows first.
+    """Return a rule for each leaf of a fitted tree, sorted by decreasing number of rows.
 
     Parameters
     ----------

@@ -179,14 +179,14 @@ class Reliability(ClassFigure):
 
 
 class Ranking(NamedTuple):
-    """Whether each of m test rows is of a class, and its score: the greater it is, the more the class is preferred."""
+    """Whether each of m test rows belongs to a class, and its score, which grows with the confidence."""
 
     is_class: np.ndarray
     score: np.ndarray
 
     @property
     def has_both(self) -> bool:
-        """Whether there are rows of the class and rows of others, without which a curve is not defined."""
+        """Whether there are both rows of the class and rows of other classes, as a curve requires."""
         return 0 < int(self.is_class.sum()) < len(self.is_class)
 
 
@@ -200,7 +200,7 @@ class ThresholdCurves(ClassFigure):
 
     @abstractmethod
     def draw_chance(self, axes: Axes, prevalence: float) -> None:
-        """Draw the line of a score that knows nothing."""
+        """Draw the line of an uninformative score."""
 
     def check(self, experiment: Experiment, splits: Splits) -> None:
         """Check before a run that the learner scores each class; UserError if not."""
@@ -306,7 +306,7 @@ def _join_rankings(rankings: Sequence[Ranking]) -> Ranking:
 
 
 def _rank_rows(fold: FoldResult, label: object) -> Ranking | None:
-    """Return the ranking of a fold's test rows for a class; None if its learner has seen too few classes for one."""
+    """Return the ranking of a fold's test rows for a class, or None if its learner was fitted on too few classes."""
     predictions = fold.predictions
     is_class = predictions.truth == label  # (m,)
     if predictions.probabilities is not None and predictions.classes is not None:

@@ -195,7 +195,7 @@ class ValidationCurve(ScoreCurves):
         check_variants(experiment, splits, [{f"learner__{parameter}": value} for value in values])
 
     def choose_values(self, experiment: Experiment) -> tuple[str, list[Any]]:
-        """Return the parameter and its values: those given, else those of the space.
+        """Return the parameter and its values, which default to those of the space.
 
         Raises
         ------
@@ -216,7 +216,7 @@ class ValidationCurve(ScoreCurves):
         return parameter, list(values)
 
     def _read_space(self, experiment: Experiment) -> dict[str, list[Any]]:
-        """Return the values of each parameter of the learner in the space, those of the first grid that has it."""
+        """Return the values of each parameter of the learner in the space, from the first grid that contains it."""
         space = self.space
         if space is None and isinstance(experiment.tuning, GridTuning):
             space = experiment.tuning.space
@@ -259,7 +259,7 @@ def is_number(value: Any) -> bool:
 
 
 def place_values(values: Sequence[Any]) -> list[Any]:
-    """Return where values stand on an axis: numbers at their values, and texts side by side if some are not numbers.
+    """Return the positions of values on an axis: numbers to scale, or all values side by side if some are texts.
 
     Examples
     --------

@@ -195,7 +195,7 @@ def _draw_curve(axes: Axes, curve: Curve, outputs: Sequence[str]) -> None:
 
 
 def _place_values(curve: Curve) -> np.ndarray:
-    """Return where values stand: numbers at their distances, others side by side, missing cells after the numbers."""
+    """Return the positions of values: numbers to scale, others side by side, and missing cells last."""
     numbers = np.array([np.nan if position is None else position for position in curve.positions])  # (v,)
     if np.isnan(numbers).all():
         return np.arange(len(numbers), dtype=float)

@@ -83,7 +83,7 @@ def in_style() -> Iterator[None]:
 def make_panels(
     n: int = 1, max_columns: int = 4, *, width: float, height: float, frame: float = 0.0, **shared: Any
 ) -> tuple[Figure, list[Axes]]:
-    """Make a figure of panels, in as many rows as they need.
+    """Create a figure of panels, with as many rows as necessary.
 
     Parameters
     ----------

@@ -190,7 +190,7 @@ class FinishedRun:
         return pipeline, given.complete(pipeline)
 
     def select_weights(self, rows: np.ndarray) -> np.ndarray | None:
-        """Return the weights of some rows; None if all rows count alike."""
+        """Return the weights of some rows, or None if all rows have equal weight."""
         weights = self.experiment.dataset.weights
         return None if weights is None else weights[rows]
 
@@ -267,7 +267,7 @@ class RunFigure(ABC):
     if_applicable: bool = False
 
     task: ClassVar[str | None] = None
-    """The only task for which the figure can be drawn; None if it can be drawn for every task."""
+    """The only task for which the figure can be drawn, or None if it can be drawn for every task."""
 
     def check(self, experiment: Experiment, splits: Splits) -> None:
         """Check before a run that the figure can be drawn.

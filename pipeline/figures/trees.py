@@ -243,7 +243,7 @@ class InformationGains(TreeFigure):
     task: ClassVar[str | None] = "classification"
 
     def compute_gains(self, run: FinishedRun) -> dict[str, tuple[float, float]]:
-        """Return the gain in bits and the gain ratio of each column, those of a tree with this column and one split."""
+        """Return the gain in bits and the gain ratio of a single split on each column."""
         stump: dict[str, Any] = {"learner__criterion": "entropy", "learner__max_depth": 1}
         names = [str(name) for name in run.experiment.dataset.X.columns]
         trees = {name: run.fit_variant(stump, run.split.train, [name])[-1].fitted_tree_ for name in names}

@@ -65,7 +65,7 @@ def parse_source(source: bytes) -> ast.Module:
 
 
 def list_families(modules: Iterable[str]) -> frozenset[str]:
-    """Return the folders of ``learners/`` that hold some modules, with those that they are built on.
+    """Return the folders of ``learners/`` that contain the given modules, and the folders they depend on.
 
     Parameters
     ----------
@@ -290,7 +290,7 @@ def is_of_user(module: str) -> bool:
 
 
 def find_source(module: str) -> Path | None:
-    """Return the file of a module, of Python or compiled; None if it has none, as a folder."""
+    """Return the file of a module, of Python or compiled, or None if it has none, as a folder."""
     spec = _find_spec(module)
     return Path(spec.origin) if spec is not None and spec.has_location and spec.origin else None
 

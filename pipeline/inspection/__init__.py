@@ -1,1 +1,1 @@
-"""Inspection: what each column of a table is taken for and why, what it says about the target, and what looks wrong."""
+"""Inspection of a table: the kind of each column, its association with the target, and possible problems."""

@@ -211,7 +211,7 @@ def measure_association(column: pd.Series, y: np.ndarray) -> float:
 
 
 def _pool_single_rows(groups: np.ndarray) -> np.ndarray:
-    """Return groups (n,) in which those of one row are one group: each explains its row, and says nothing of others."""
+    """Return groups (n,) in which groups of a single row, which are not informative, are merged."""
     sizes = np.bincount(groups)
     pooled = np.where(sizes[groups] == 1, len(sizes), groups)
     return np.unique(pooled, return_inverse=True)[1]

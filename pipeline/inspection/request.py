@@ -1,4 +1,4 @@
-"""What the user asks of a table that is inspected."""
+"""The options of an inspection that the user requests."""
 
 from __future__ import annotations
 

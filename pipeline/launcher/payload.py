@@ -1,4 +1,4 @@
-"""What launchers send and get back: jobs with everything another machine needs, and their outcomes."""
+"""The data exchanged by launchers: jobs with everything another machine needs, and their outcomes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class SweepOrigin:
         return cls(socket.gethostname(), os.getcwd(), os.environ.get(STORE_VARIABLE), secrets)
 
     def restore(self) -> None:
-        """Set the folder, the import path and the store of this process to those of the origin."""
+        """Use the folder, the import path and the store of the process that sent the jobs."""
         if Path(self.folder).is_dir():
             os.chdir(self.folder)
         # Learners of the user are modules in that folder.
@@ -118,7 +118,7 @@ def run_payload(payload: JobPayload) -> JobOutcome:
 
 
 class Launcher(ABC):
-    """Runs jobs in processes that another program starts; a process that is lost affects its own job only."""
+    """Run jobs in processes that another program starts; a lost process affects only its job."""
 
     def launch(self, jobs: Sequence[Job], options: SweepOptions) -> Iterator[JobOutcome]:
         """Submit all jobs, and yield their outcomes in order; cancel the others at Ctrl-C.

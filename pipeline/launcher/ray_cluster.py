@@ -16,7 +16,7 @@ CONNECT_TIMEOUT_SECONDS = 10.0
 
 
 class RayLauncher(Launcher):
-    """Runs jobs on a Ray cluster, as many at a time as it has room for.
+    """Run jobs on a Ray cluster, in parallel as far as its resources allow.
 
     Parameters
     ----------

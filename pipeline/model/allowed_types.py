@@ -115,7 +115,7 @@ def trusted_types(dumped: bytes, trust: Sequence[str] = ()) -> list[str]:
 
 
 def find_untrusted(types: Sequence[str], trust: Sequence[str]) -> list[str]:
-    """Return those of some types that were not reviewed and belong to no trusted package.
+    """Return the given types that were not reviewed and belong to no trusted package.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def is_reviewed(name: str) -> bool:
 
 
 def _is_class_of(name: str, package: str) -> bool:
-    """Return whether a name in a package is that of a class of it, and not of something that its module imports."""
+    """Return whether a name refers to a class defined in a package, not to something that its module imports."""
     module, _, attribute = name.rpartition(".")
     try:
         # Modules of bakeoff and scikit-learn do nothing when they are imported.

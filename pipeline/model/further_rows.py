@@ -145,7 +145,7 @@ def convert_rows(record: TrainingRecord, rows: pd.DataFrame, rules: ColumnRules 
 
 
 def make_rules(record: TrainingRecord, layout: Mapping[str, Any]) -> ColumnRules:
-    """Return which spellings count as missing cells: those that are given with a file, else those of training."""
+    """Return the spellings of missing cells, which default to those of the training rows."""
     return ColumnRules(na_values=layout.get(NA_VALUES, record.dataset_config.get(NA_VALUES)))
 
 

@@ -162,7 +162,7 @@ MLMODEL_FILE = "MLmodel"
 @final
 @dataclass(frozen=True)
 class PythonFunction:
-    """What `mlflow.pyfunc.load_model` wraps.
+    """The Python model that `mlflow.pyfunc.load_model` wraps.
 
     Attributes
     ----------

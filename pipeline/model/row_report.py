@@ -228,7 +228,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Difference(NamedTuple):
-    """One way in which the further cells of a column differ from those of training.
+    """A difference between the new cells of a column and its training cells.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What is known of the rows that a model was fitted on: stored beside the model, so that it needs no store.
+"""A record of the rows that a model was fitted on, stored with the model, so that the model needs no store.
 
 The cells of each column are counted, for the comparison with later rows.
 """

@@ -1,4 +1,4 @@
-"""What is right and wrong with a user-defined part: the refusals and errors of its trials, as findings."""
+"""Checks of a user-defined part; refusals and errors in its trials become findings."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ BATCH_ROWS = 7
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check reports.
+    """The result of a check.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ def _judge_runs(part: PartFile, name: str, first: TrialRun, second: TrialRun) ->
 
 
 def _judge_metric(name: str, run: TrialRun) -> Finding:
-    """Compare the score of the predictions of a run with that of the true values, which must be better."""
+    """Check that the true values score better than the predictions of a run."""
     (metric,) = run.prepared.experiment.metrics.values()
     predictions = run.result.folds[0].predictions
     changes: dict[str, Any] = {"predicted": predictions.truth}

@@ -164,7 +164,7 @@ class ProjectRequest:
 
 
 def name_package(folder: Path) -> str:
-    """Return the name of the package in a project, which is that of its folder.
+    """Return the name of the package in a project, which is the name of its folder.
 
     Raises
     ------

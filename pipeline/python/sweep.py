@@ -291,7 +291,7 @@ def list_run_ids(result: str | RunResult | SweepResult) -> list[str]:
 
 
 def find_store(results: Sequence[str | RunResult | SweepResult], keys: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keywords that select the store: the given ones, else those of the first result."""
+    """Return the keywords that select the store, which default to those of the first result."""
     found: dict[str, Any] = {}
     for result in results:
         if not isinstance(result, str) and not found:

@@ -1,4 +1,4 @@
-"""A finished run, fitted again from what the store holds, with the scores that it has stored, and figures of it.
+"""A finished run that is fitted again from the store, with its stored scores and its figures.
 
 A run is deterministic, so that its folds need not be kept: they can be made again. Whatever differs from the stored
 run (its rows, or any of its scores) is refused instead of being shown under its name.
@@ -241,7 +241,7 @@ def _keep_files(files: Sequence[Path], target: Path | None, store: Store, run_id
 
 
 def _find_space(run: LoadedRun) -> Any:
-    """Return the search space of the run's learner: the one that it was tuned in, else that of its option."""
+    """Return the search space of the run's learner: the space it was tuned in, or the default space of its option."""
     tuned: Any = run.spec["tuning"].get("space")
     if tuned:
         return tuned

@@ -53,7 +53,7 @@ NO_TRACKING = {"_target_": "bakeoff.pipeline.tracking.NoTracker"}
 
 @dataclass(frozen=True)
 class Repeat:
-    """What a job yields when it runs again.
+    """The result of a repeated job.
 
     Attributes
     ----------
@@ -161,7 +161,7 @@ def require_repeatable(run: StoredRun) -> None:
 
 
 def repeat_job(prepared: PreparedJob, run: StoredRun, values: Mapping[tuple[str, int], float]) -> Repeat:
-    """Run the job of a stored run again, as many folds of it as the run evaluated; nothing is stored.
+    """Run the job of a stored run again, for the same number of folds, without storing anything.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def limit_threads(tags: Mapping[str, str]) -> AbstractContextManager[Any]:
 
 
 def _make_continue_rule(values: Mapping[tuple[str, int], float]) -> ContinueRule:
-    """Return the rule that ends a run after as many folds as a study let it have."""
+    """Return the rule that ends a run after the number of folds that a study allowed."""
     # The store has no series of a single fold, because the mean is the same number.
     n_folds = max((step for name, step in values if name.startswith("fold/")), default=0) + 1
 

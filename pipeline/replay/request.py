@@ -1,4 +1,4 @@
-"""What the user asks of stored runs that are repeated: whether they give the same numbers, or figures."""
+"""The options for repeating stored runs: compare the numbers, or draw figures."""
 
 from __future__ import annotations
 

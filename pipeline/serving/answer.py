@@ -182,7 +182,7 @@ def format_answer(answer: Answer, content_type: str) -> str:
 
 
 def format_notes(notes: list[str]) -> str:
-    """Return notes as the value of a header: a list of JSON in ASCII, as many of them as fit.
+    """Return notes as the value of a header: an ASCII JSON list, truncated to the allowed length.
 
     Examples
     --------

@@ -73,7 +73,7 @@ def predict_file(request: PredictRequest) -> FilePredictions:
 
 
 def _choose_identifiers(frame: pd.DataFrame, model: Model, given: Sequence[str] | None) -> pd.DataFrame:
-    """Return the columns to copy: those that are named, else those that training left out as identifiers."""
+    """Return the columns to copy, which default to the identifiers that were left out in training."""
     columns = [str(name) for name in frame.columns]
     names = list(dict.fromkeys(given)) if given is not None else _find_identifiers(columns, model)
     outputs = list_outputs(model.estimator)

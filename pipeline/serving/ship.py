@@ -79,7 +79,7 @@ def _make_split(experiment: Experiment, *, with_validation: bool) -> Split:
 
 
 def _tune_and_fit(experiment: Experiment, tuning_split: Split, split: Split) -> FittedModel:
-    """Choose the candidate on one split, and fit it on another, whose training part holds all those rows."""
+    """Choose the candidate on one split, and fit it on another whose training part includes all of those rows."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         data = make_tuning_data(experiment, tuning_split)
@@ -280,7 +280,7 @@ def _describe_audit(run: LoadedRun) -> list[str]:
 
 
 def _describe_changes(run: LoadedRun) -> list[str]:
-    """Return that the code or the versions of packages are not those of the run, if they are not."""
+    """Return a sentence if the code or the package versions differ from those of the run."""
     stored_hash = run.stored.tags.get("config_hash")
     if stored_hash == hash_config(run.spec, run.experiment.dataset.digest()):
         return []

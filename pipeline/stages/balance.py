@@ -1,4 +1,4 @@
-"""Balance: training rows of rare classes count more, or as many rows of each class are fitted on.
+"""Class balance: weight rows of rare classes more, or resample the classes to equal size.
 
 It applies to the training rows of a fit alone, after preprocessing; validation and test rows keep the natural shares of
 the classes, so that scores are those on rows as they come. The probabilities of a balanced learner are those of

@@ -163,7 +163,7 @@ class Calibration:
 
 
 def _has(method: str) -> Any:
-    """Return a condition of recorded outputs: whether they are those of a method."""
+    """Return a predicate that checks whether recorded outputs come from a method."""
     return lambda recorded: recorded.method == method
 
 

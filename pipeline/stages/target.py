@@ -26,7 +26,7 @@ class FittedTarget:
     """A transformation of targets, fitted on n training rows: this one leaves them as they are."""
 
     def transform(self, y: np.ndarray) -> np.ndarray:
-        """Return targets (m,) as the learner is to see them, shape (m,)."""
+        """Return targets (m,) in the units that the learner is fitted on, shape (m,)."""
         return y
 
     def invert(self, model: Any) -> Any:

@@ -142,7 +142,7 @@ class TunedThreshold:
             )
 
     def choose(self, rows: BinaryScores) -> ChosenThreshold:
-        """Return the best threshold; of equal ones the one nearest to that of the learner.
+        """Return the best threshold; ties are broken by the distance to the default threshold of the learner.
 
         Raises
         ------

@@ -270,7 +270,7 @@ class TrialSearch(Search):
         return run if run is not None and run.is_finished else None
 
     def _read_stored_scores(self, trial: Trial, run_id: str | None) -> Mapping[str, float]:
-        """Return the scores of a run that was done before; report those of its folds if a pruner reads them."""
+        """Return the scores of an earlier run, and report the scores of its folds if a pruner uses them."""
         store = self._find_store()
         if store is None or run_id is None:
             return {}

@@ -68,7 +68,7 @@ class ResultTable:
 
 
 def make_tables(outcomes: Iterable[JobOutcome]) -> list[ResultTable]:
-    """Return a table for each headline score, the best configurations first; none if no job has a score.
+    """Return a table for each headline score that a job has, with the best configurations first.
 
     Parameters
     ----------

@@ -53,7 +53,7 @@ def find_done_jobs(store: Store, hashes: Collection[str]) -> dict[str, str]:
 
 
 def find_ended_job(job: Job, tracker: Tracker, claim_count: int) -> JobOutcome | None:
-    """Return the outcome of a job that is done, or that another process runs; None if it is to be run.
+    """Return the outcome of a job that is done or that another process runs, or None if it must be run.
 
     Parameters
     ----------

@@ -102,19 +102,19 @@ class SweepOptions:
 
     @property
     def max_failures(self) -> int | None:
-        """The number of failures that ends the sweep; None if it continues after any number."""
+        """The number of failures that stops the sweep, or None if it always continues."""
         if self.on_error == "continue":
             return None
         return int(self.on_error.removeprefix("stop").removeprefix("_after:") or 1)
 
     @property
     def skips_invalid(self) -> bool:
-        """Whether invalid jobs are left out, in place of refusing all."""
+        """Whether invalid jobs are skipped instead of refusing the whole sweep."""
         return self.on_invalid == "skip"
 
     @property
     def needs_workers(self) -> bool:
-        """Whether jobs run in processes of their own; one with a time limit does, because it may have to be killed."""
+        """Whether jobs run in separate processes, which allows jobs with a time limit to be killed."""
         return self.workers > 1 or self.timeout is not None
 
 

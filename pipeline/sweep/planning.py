@@ -117,7 +117,7 @@ def _mark_duplicates(jobs: Sequence[Job]) -> list[Job]:
 
 
 def _require_one_store(jobs: Sequence[Job]) -> None:
-    """Reject jobs of several stores: plan, scores and resume are those of one."""
+    """Reject jobs with several stores, because the plan, scores and resuming rely on a single store."""
     settings = [job.spec["tracking"] for job in jobs if job.hash]
     given = {
         (setting["_target_"], setting.get("uri"), setting.get("experiment", DEFAULT_EXPERIMENT)) for setting in settings

@@ -140,7 +140,7 @@ def _may_hold_text(column: pd.Series[Any]) -> bool:
 
 
 def make_records(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield each row of a table as a mapping of cells that JSON can hold; a missing or infinite cell is None.
+    """Yield each row of a table as a mapping of JSON values; missing or infinite cells become None.
 
     Parameters
     ----------
@@ -296,7 +296,7 @@ def require_apart_from_store(path: Path, store: Sequence[Path]) -> None:
 
 
 def name_file(name: str) -> str:
-    """Return the name of a dataset or model as that of a file, which may hold no slash and not be too long.
+    """Return the name of a dataset or model as a file name, without slashes and limited in length.
 
     Examples
     --------
@@ -401,5 +401,5 @@ def _require_writable(path: Path) -> None:
 
 
 def _is_same(path: Path, other: Path) -> bool:
-    """Whether two paths, which may be links or spelled in other ways, lead to one file that is there."""
+    """Whether two paths, which may be links or differ in spelling, refer to the same existing file."""
     return path.exists() and other.exists() and path.samefile(other)

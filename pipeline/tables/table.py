@@ -109,7 +109,7 @@ class Table:
 def make_table(
     title: str, columns: Iterable[str | Cell], rows: Iterable[Iterable[str | Cell]], footnote: str = ""
 ) -> Table:
-    """Return a table; the first column has names, the others numbers, unless a heading says otherwise.
+    """Return a table; the first column contains names and the others numbers, unless a heading declares otherwise.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def print_table(table: Table, console: Console) -> None:
 
 
 def split_columns(table: Table, width: int) -> list[list[int]]:
-    """Return which columns stand together in a part that fits into a width; each part begins with the names."""
+    """Divide the columns into parts that fit into a width; each part begins with the names."""
     widths = [_measure(table, position, width) for position in range(len(table.columns))]
     parts: list[list[int]] = []
     for position, needed in enumerate(widths[1:], start=1):
@@ -206,7 +206,7 @@ def _measure(table: Table, position: int, width: int) -> int:
 
 
 def _align_marks(table: Table) -> Table:
-    """Return a table in which numbers without a mark have a blank in its place, so that digits stand in columns."""
+    """Return a table in which numbers without a mark are padded with a blank, so that digits are aligned."""
     has_marks = [any(row[position].mark for row in table.rows) for position in range(len(table.columns))]
     rows = (
         tuple(

@@ -71,7 +71,7 @@ def hide_secrets(text: str, *sources: str) -> str:
 
 
 def hide_in_values(values: Mapping[str, str], *sources: str) -> dict[str, str]:
-    """Return a mapping whose values are texts without secrets; the sources are those of `hide_secrets`."""
+    """Return a mapping whose values are texts without secrets; for the sources see `hide_secrets`."""
     if not values:
         return {}
     # Most texts hold none, and the environment is searched once for all of them.
@@ -80,7 +80,7 @@ def hide_in_values(values: Mapping[str, str], *sources: str) -> dict[str, str]:
 
 
 def describe_error(error: BaseException, *sources: str) -> str:
-    """Return the type and the message of an error, without secrets; the sources are those of `hide_secrets`.
+    """Return the type and the message of an error, without secrets; for the sources see `hide_secrets`.
 
     The message of an error with ``is_sentence`` stands without the type. Notes follow.
     """
@@ -91,7 +91,7 @@ def describe_error(error: BaseException, *sources: str) -> str:
 
 
 def format_traceback(error: BaseException, *sources: str) -> str:
-    """Return the traceback of an error, without secrets; the sources are those of `hide_secrets`."""
+    """Return the traceback of an error, without secrets; for the sources see `hide_secrets`."""
     return hide_secrets("".join(traceback.format_exception(error)), *sources)
 
 

@@ -111,7 +111,7 @@ def name_run(choices: Mapping[str, str], spec: Mapping[str, Any], varying: Seque
 
 
 def name_configuration(choices: Mapping[str, str], spec: Mapping[str, Any], varying: Sequence[str]) -> str:
-    """Return the name of a run without its dataset; the arguments are those of `name_run`."""
+    """Return the name of a run without its dataset; for the arguments see `name_run`."""
     # An option "none" is written with its group, because "pruning=none" is clearer than "none".
     values = dict(walk({**spec, **{key: option for key, option in choices.items() if option == "none"}}))
     # The order in which a reader compares runs: the experiment, the learner, the learner's parameters, the rest.

@@ -110,7 +110,7 @@ def keep_result(folder: Path, run: KeptRun, results: RunResults) -> None:
 
 
 def read_kept_run(folder: Path) -> KeptRun | None:
-    """Return the values of a result; None if there is none that is complete."""
+    """Return the values of a result, or None if there is none that is complete."""
     try:
         content = json.loads((folder / RUN_FILE).read_text())
         return KeptRun(content.pop("run_id"), content.pop("ended"), RunValues(**content))

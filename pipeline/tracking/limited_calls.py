@@ -48,7 +48,7 @@ MAX_REASON_LETTERS = 300
 
 
 class LimitedCalls:
-    """The calls of a store in this process, those of MLflow's client among them.
+    """The calls to a store in this process, including those by MLflow's client.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ def _settle(future: Future[T], function: Callable[[], T]) -> None:
 
 
 def _identify(path: Path | None) -> tuple[int, int] | None:
-    """Return the device and the inode of a file; None if there is none."""
+    """Return the device and the inode of a file, or None if there is none."""
     try:
         found = None if path is None else path.stat()
     except OSError:

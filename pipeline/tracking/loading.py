@@ -49,7 +49,7 @@ class FoundModel:
 
 
 def find_model(store: Store, word: str, dataset: str = "") -> FoundModel:
-    """Return the model that a word names: that of a run, or a version of a registered model.
+    """Return the model that an argument selects: the model of a run, or a version of a registered model.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def load_model(word: str, uri: str | None, experiment: str, dataset: str = "", t
 
 
 def open_model(store: Store, found: FoundModel, trust: Sequence[str] = ()) -> Model:
-    """Load a stored model; the arguments and errors are those of `load_model`."""
+    """Load a stored model; for the arguments and errors see `load_model`."""
     from mlflow.exceptions import MlflowException
 
     title = f"the model {found.name}" if found.name else f"the model of run {found.run_id}"

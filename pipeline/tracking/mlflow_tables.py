@@ -104,7 +104,7 @@ def delete_rows(client: MlflowClient, runs: Collection[str], models: Collection[
 
 
 def shrink_file(path: Path) -> None:
-    """Give back the space of deleted rows of a SQLite file; raises OperationalError if another process uses it."""
+    """Free the space of deleted rows in a SQLite file; raise OperationalError if another process uses it."""
     with closing(sqlite3.connect(path)) as database:
         database.execute("VACUUM")
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -131,7 +131,7 @@ def list_expected_tables() -> set[str]:
 
 
 def read_server_version(client: MlflowClient) -> str:
-    """Return the version of MLflow that serves the pages of a store; empty if a server does not tell it."""
+    """Return the version of MLflow that serves the pages of a store; it is empty if a server does not report it."""
     from mlflow import version
 
     backend = get_backend(client)

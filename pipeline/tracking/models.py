@@ -147,7 +147,7 @@ def environment_files() -> Mapping[str, str]:
 
 
 def model_signature(estimator: Any, task: str) -> ModelSignature:
-    """Return the types of the predictions; those of the columns are in the record of the training.
+    """Return the types of the predictions; the types of the columns are in the training record.
 
     A column has no type in the signature. MLflow would refuse whole numbers where it says double, and numbers where it
     says string; where it says that any type is allowed, MLflow's server refuses CSV. So the rows arrive as they are,

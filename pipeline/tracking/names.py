@@ -205,7 +205,7 @@ def register_version(
 
 
 def find_alias(store: Store, name: ModelName) -> RegisteredVersion | None:
-    """Return the version that has an alias now; None if there is none."""
+    """Return the version that has an alias now, or None if there is none."""
     return next((each for each in list_versions(store, name.name) if name.alias in each.aliases), None)
 
 
@@ -284,7 +284,7 @@ def find_headline(params: Mapping[str, str], metrics: Mapping[str, float]) -> st
 
 
 def read_metric_entries(params: Mapping[str, str]) -> list[Any]:
-    """Return the items of ``evaluation.metrics`` of a stored run; none if the metrics were the defaults."""
+    """Return the items of ``evaluation.metrics`` of a stored run; they are empty if the defaults were used."""
     try:
         entries = json.loads(params.get("evaluation.metrics", "null"))
     except ValueError:  # written by another program, or truncated
@@ -398,7 +398,7 @@ def _require_one_dataset(runs: Sequence[Any]) -> None:
 
 
 def find_standard_run(store: Store, word: str) -> str | None:
-    """Return the id of the run that a word names as the standard; None if there is no such run or registered model.
+    """Return the id of the run that an argument selects as the base, or None if there is no such run.
 
     Parameters
     ----------

@@ -84,7 +84,7 @@ class CollectionRequest(StoreRequest):
 
 @dataclass(frozen=True)
 class Removal:
-    """What is to be deleted, and what is kept although it was asked for.
+    """The runs to delete, and the requested runs that are kept.
 
     Attributes
     ----------
@@ -228,7 +228,7 @@ def _ids(items: Sequence[StoredItem]) -> list[str]:
 
 
 def _is_running(store: Store, item: StoredItem) -> bool:
-    """Whether a process writes a run; none of ours would write one with a fault."""
+    """Whether a process is writing a run; a faulty run is never written by bakeoff."""
     if item.status != "RUNNING":
         return False
     run = store.client.get_run(item.item_id)

@@ -71,7 +71,7 @@ class RunResults:
 
 @contextmanager
 def artifact_folder(uri: str, upload: Callable[[str, str], None], owner_id: str) -> Iterator[Path]:
-    """Yield a folder for artifacts: their final one if that is on this machine, else a temporary one to upload.
+    """Yield a folder for artifacts: their final folder if it is local, otherwise a temporary folder to upload.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def artifact_folder(uri: str, upload: Callable[[str, str], None], owner_id: str)
 
 
 def fetch_folder(store: Store, uri: str, temporary: str) -> Path:
-    """Return a folder with the artifacts at a URI: where they are, if that is this machine, else copies of them.
+    """Return a local folder with the artifacts at a URI: the original folder if it is local, otherwise a copy.
 
     Parameters
     ----------

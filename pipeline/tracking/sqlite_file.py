@@ -249,7 +249,7 @@ def create_sqlite(path: Path) -> bool:
 
 
 def require_store(path: Path) -> None:
-    """Reject a file that does not hold the tables of the MLflow that is installed, or that names a server.
+    """Reject a file that lacks the tables of the installed version of MLflow, or that refers to a server.
 
     The file is read through SQLite. Opening and closing it directly would release the locks that this process holds on
     it through SQLite (a rule of POSIX), and the next process to end would then remove the log that is still in use.

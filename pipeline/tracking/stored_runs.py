@@ -88,7 +88,7 @@ def write_sweep_record(store: Store, record: SweepRecord) -> None:
 
 
 def read_sweep_record(store: Store, name: str) -> SweepRecord | None:
-    """Return the jobs of a sweep; None if there is no sweep of that name."""
+    """Return the jobs of a sweep, or None if there is no sweep of that name."""
     recorded = _load_record(store, name)
     if recorded is not None:
         return recorded
@@ -98,7 +98,7 @@ def read_sweep_record(store: Store, name: str) -> SweepRecord | None:
 
 
 def read_latest_sweep(store: Store) -> SweepRecord | None:
-    """Return the sweep that was started last; None if the experiment has none."""
+    """Return the sweep that was started last, or None if the experiment has none."""
     last = store.client.get_experiment(store.experiment_id).tags.get(LAST_SWEEP_TAG)
     newest = next(search_runs(store, "tags.sweep != ''", 1), None)
     tagged = None if newest is None else newest.data.tags["sweep"]
@@ -114,7 +114,7 @@ def find_earlier_runs(store: Store, record: SweepRecord, started: Iterable[Any])
 
 
 def _load_record(store: Store, name: str) -> SweepRecord | None:
-    """Return a list of jobs; None if there is none, or another program has written the file."""
+    """Return a list of jobs, or None if there is none or another program has written the file."""
     from mlflow.exceptions import MlflowException
 
     try:
@@ -227,7 +227,7 @@ def read_stored_runs(store: Store, run_ids: Sequence[str]) -> list[StoredRun]:
 
 
 def find_runs_of_jobs(store: Store, hashes: Collection[str]) -> dict[str, StoredRun]:
-    """Return the newest finished run of each job, else its newest run of another status: ``config_hash`` -> run."""
+    """Return the newest finished run of each job, or its newest run if none finished: ``config_hash`` -> run."""
     finished = find_newest_runs(store, hashes, IS_FINISHED)
     others = find_newest_runs(store, set(hashes) - finished.keys())
     return {job_hash: _to_stored_run(run) for job_hash, run in {**others, **finished}.items()}
@@ -338,7 +338,7 @@ def read_values(store: Store, run: StoredRun) -> dict[Place, float]:
 
 
 def read_tables(store: Store, run: StoredRun) -> dict[str, str]:
-    """Return the texts of the `TABLES` among the artifacts of a run; none if its folder is gone."""
+    """Return the texts of the `TABLES` among the artifacts of a run; they are empty if its folder was deleted."""
     from mlflow.exceptions import MlflowException
 
     with TemporaryDirectory(prefix="bakeoff-") as temporary:

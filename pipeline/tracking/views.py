@@ -171,7 +171,7 @@ def write_views(store: Store, sweep: str = "") -> str:
 
 
 def make_views(store: Store, sweep: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield the key, the name and the state of each view, in the order of the menu; none if no run has a score."""
+    """Yield the key, the name and the state of each view, in the order of the menu, if any run has a score."""
     query = _select_sweep(store, sweep)
     runs = list(search_runs(store, query, MAX_LOADED_RUNS))
     is_complete = len(runs) < MAX_LOADED_RUNS
@@ -213,7 +213,7 @@ def _select_sweep(store: Store, sweep: str) -> str:
 
 
 def _find_headlines(runs: Sequence[Any]) -> dict[str, bool]:
-    """Return the headline scores of runs, that of the newest run first, and whether greater values are better."""
+    """Return the headline scores of runs, newest run first, and whether greater values are better."""
     headlines: dict[str, bool] = {}
     for run in runs:
         name = find_headline(run.data.params, run.data.metrics)

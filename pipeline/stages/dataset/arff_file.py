@@ -82,7 +82,7 @@ def read_arff(file: Path, layout: FileLayout) -> Source:
 
 
 def _rewrite_declarations(text: str, attributes: list[Attribute]) -> Iterator[str]:
-    """Yield the lines of a file with declarations that liac-arff understands, and collect those of the file."""
+    """Yield the lines of a file with declarations that liac-arff supports, and collect the original declarations."""
     is_data = False
     for number, line in enumerate(StringIO(text, newline=None), start=1):
         words = line.strip().lower()

@@ -1,4 +1,4 @@
-"""Datasets by name: scikit-learn's, generated points, and those of openml.org."""
+"""Datasets by name: scikit-learn's datasets, generated points, and datasets from openml.org."""
 
 from __future__ import annotations
 

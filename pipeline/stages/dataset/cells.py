@@ -53,12 +53,12 @@ class NumberReading:
 
     @property
     def is_complete(self) -> bool:
-        """Whether there are numbers, and no cells that are neither numbers nor missing."""
+        """Whether the column has numbers, and all other cells are missing."""
         return not self.others and self.n_numbers > 0
 
     @property
     def is_pure(self) -> bool:
-        """Whether all cells are numbers, those aside that are missing in any column."""
+        """Whether all cells are numbers, except those that are missing."""
         return self.is_complete and not self.missing_spellings
 
     @property

@@ -142,7 +142,7 @@ def _count_cells(cells: Cells, kind: str) -> tuple[int, int]:
 
 
 def _order_values(cells: Cells) -> tuple[str, ...]:
-    """Return the values that occur: in the declared order if there is one, else sorted."""
+    """Return the values that occur: in the declared order if there is one, otherwise sorted."""
     occurring = cells.distinct.values
     if cells.is_ordered and cells.declared is not None:
         return tuple(value for value in cells.declared if value in occurring)

@@ -60,7 +60,7 @@ GERMAN = NumberSigns(COMMA, POINT)
 
 
 def choose_signs(layout: FileLayout) -> NumberSigns | None:
-    """Return the signs that a layout gives; None if it gives neither."""
+    """Return the signs that a layout gives, or None if it gives neither."""
     decimal, thousands = read_sign(layout.decimal), read_sign(layout.thousands)
     if decimal is None and thousands is None:
         return None

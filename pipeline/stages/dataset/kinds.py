@@ -235,7 +235,7 @@ def find_date_format(cells: Cells, given: str = "", claim: str = "") -> str:
 
 
 def _refuse_cells(cells: Cells, wrong: Sequence[str], claim: str, needed: str) -> None:
-    """Raise UserError if cells of a column are not what they must be."""
+    """Raise UserError if a column contains invalid cells."""
     if wrong:
         further = f" (nor are {len(wrong) - 1} other cells)" if len(wrong) > 1 else ""
         key = format_list_key("na_values", wrong[:MAX_SHOWN_CELLS])

@@ -34,7 +34,7 @@ class Record(NamedTuple):
 
 
 class ParsedText(NamedTuple):
-    """The rows of a text, that of names included.
+    """The rows of a text, including the header.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class Text:
             raise ValueError(f"line {line}: {error}") from error
 
     def find_open_quote(self) -> int | None:
-        """Return the line of a row with a quotation mark that is not closed; None if all are."""
+        """Return the line of a row with an unclosed quotation mark, or None if there is none."""
         # Of an even number, the last is closed. Marks inside of cells without quotation, such as 5", are no quotation.
         if not self.has_quotes or self.content.count(str(self.layout.quote).encode()) % 2 == 0:
             return None

@@ -106,7 +106,7 @@ AMONG_NUMBERS = frozenset(
 
 @dataclass(frozen=True)
 class MissingRule:
-    """Which cells of one column are missing.
+    """The missing cells of one column.
 
     Attributes
     ----------

@@ -250,7 +250,7 @@ class Dataset:
         return f"{self.name}: {n} rows, {join_words(counts)} {columns}, {goal} of {self.target}{positive}"
 
     def describe_columns(self) -> list[str]:
-        """Return a line for each kind with the names of its columns; none if the kinds were not inferred."""
+        """Return a line for each kind with the names of its columns, or no lines if the kinds were not inferred."""
         if not self.columns:
             return []
         return [f"{kind}: {name_first(names, MAX_SHOWN_COLUMNS)}" for kind, names in self.names_by_kind.items()]

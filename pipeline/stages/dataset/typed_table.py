@@ -225,7 +225,7 @@ def _name_cells(cells: pd.DataFrame, layout: FileLayout) -> pd.DataFrame:
 
 
 def _read_names(cells: Sequence[Any], layout: FileLayout) -> list[str]:
-    """Return the names of the columns; raises ValueError or UserError if the first row does not hold them."""
+    """Return the names of the columns; raise ValueError or UserError if the first row does not contain them."""
     row = layout.skip_rows + 1
     if layout.header is None and not any(isinstance(cell, str) for cell in cells):
         raise ValueError(

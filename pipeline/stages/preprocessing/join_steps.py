@@ -197,7 +197,7 @@ def _join_parts(parts: list[tuple[str, Pipeline, Any]], then: Sequence[Any]) -> 
 
 
 def _read_column_steps(columns: Sequence[Mapping[str, Any]]) -> dict[tuple[str, ...], Sequence[Any]]:
-    """Return the steps for named columns, which receive them together, instead of those of their kinds."""
+    """Return the steps for named columns, which receive them together, in place of the steps of their kinds."""
     named: dict[tuple[str, ...], Sequence[Any]] = {}
     taken: set[str] = set()
     for position, node in enumerate(columns):

@@ -297,5 +297,5 @@ SCORES: Mapping[str, Callable[..., Any]] = {"f_test": score_f_test, "mutual_info
 
 
 def _is_numeric(y: np.ndarray) -> bool:
-    """Whether a target is of numbers; classes are text or integers."""
+    """Whether a target is numeric; classes are text or integers."""
     return np.asarray(y).dtype.kind == "f"

@@ -143,7 +143,7 @@ PROBABILITY_OF_PREDICTED = 0.6
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """What is to be predicted.
+    """The kind of prediction task.
 
     Attributes
     ----------
@@ -163,7 +163,7 @@ class Target:
 
     @property
     def can_be_tried(self) -> bool:
-        """Whether there are predictions to make up: of at least two classes, or of finite numbers."""
+        """Whether predictions can be simulated: there are at least two classes, or finite numbers."""
         if self.classes is not None:
             return len(self.classes) > 1
         return bool(np.isfinite(self.y).all())

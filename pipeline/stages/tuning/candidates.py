@@ -68,7 +68,7 @@ def keep_model(model: Any) -> Any:
 
 @dataclass(frozen=True)
 class FitRows:
-    """What a learner is fitted on: prepared rows of its training part, which may be balanced.
+    """The data that a learner is fitted on: preprocessed rows of its training part, which may be balanced.
 
     Attributes
     ----------
@@ -179,7 +179,7 @@ def _group_candidates(grid: Grid, parameter: str | None, positions: Sequence[int
 
 @dataclass(frozen=True)
 class TuningData:
-    """The rows that tuning may see, and the score to optimize.
+    """The rows that tuning may use, and the score to optimize.
 
     Attributes
     ----------
