@@ -86,8 +86,7 @@ class ConfusionMatrix(RunFigure):
         axes.set(xlabel="predicted", ylabel="true")
         axes.spines[:].set_visible(False)
         accuracy = f"accuracy {format_score(float(np.mean(run.truth == run.predicted)))}"
-        dataset = cut_text(run.experiment.dataset.name, CLASS_LETTERS)
-        add_title(axes, dataset, f"{run.learner_name}\n{run.describe_test_rows()}, {accuracy}")
+        add_title(axes, run.experiment.dataset.name, f"{run.learner_name}\n{run.describe_test_rows()}, {accuracy}")
         return figure
 
 
@@ -126,7 +125,7 @@ class ClassFigure(RunFigure):
             axes.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
             axes.set_yticks([0, 0.5, 1], ["0", "0.5", "1"])
             axes.grid()
-            add_title(axes, cut_text(str(label), CLASS_LETTERS), note)
+            add_title(axes, str(label), note)
         add_heading(figure, run.title)
         label_axes(panels, self.xlabel, self.ylabel)
         add_legend(figure, run.describe_test_rows(), collect_marks(panels))

@@ -34,6 +34,7 @@ LINE_INCHES = 0.16
 ROW_GAP_INCHES = 0.08
 FRAME_INCHES = 1.0
 TITLE_LETTERS = 14
+"""Of a line of a title, if there are as many panels side by side as possible."""
 MAX_POINTS = 4000
 """With more scores in all, the means alone are drawn, because a page with all points would be large."""
 PARTS = {
@@ -187,11 +188,12 @@ def draw_posteriors(datasets: Sequence[str], configurations: Sequence[str], post
 def _make_rows(titles: Sequence[str], rows: Sequence[str]) -> tuple[Figure, list[Axes]]:
     """Return a figure with a panel per title, and the same rows at 0, 1, 2, … in each, named on the left."""
     texts = [wrap_name(row) for row in rows]
-    width = WIDTH_INCHES / min(len(titles), MAX_COLUMNS)
-    height = FRAME_INCHES + _measure_row(texts) * len(rows)
-    figure, panels = make_panels(len(titles), MAX_COLUMNS, width=width, height=height, sharey=True)
-    for axes, title in zip(panels, titles, strict=True):
-        add_title(axes, wrap_name(title, TITLE_LETTERS))
+    columns = min(len(titles), MAX_COLUMNS)
+    headings = [wrap_name(title, TITLE_LETTERS * MAX_COLUMNS // columns) for title in titles]
+    height = FRAME_INCHES + _measure_row(headings) + _measure_row(texts) * len(rows)
+    figure, panels = make_panels(len(titles), columns, width=WIDTH_INCHES / columns, height=height, sharey=True)
+    for axes, heading in zip(panels, headings, strict=True):
+        add_title(axes, heading)
         axes.set_yticks(range(len(rows)), texts)
         axes.tick_params(axis="y", length=0, labelcolor=TEXT_COLOUR)
         axes.grid(axis="x")
@@ -235,16 +237,19 @@ def draw_pareto(
     figure, (axes,) = make_panels(width=WIDTH_INCHES, height=max(4.0, _measure_row([*texts, ""]) * len(texts)))
     front = [position for position in order[np.argsort(seconds[order])] if is_efficient[position]]
     axes.plot(seconds[front], scores[front], color=MUTED_COLOUR, drawstyle="steps-post", linewidth=1, zorder=1)
-    for number, (position, text) in enumerate(zip(order, texts, strict=True)):
+    marks = []
+    for number, position in enumerate(order):
         # Of more configurations than colours, those of one colour differ by their markers.
         repetition, code = divmod(number, len(CLASS_COLOURS))
         marker = CLASS_MARKERS[(code + repetition) % len(CLASS_MARKERS)]
-        style: Any = {"color": CLASS_COLOURS[code], "markersize": 8, "linestyle": "", "label": text}
-        axes.plot(seconds[position], scores[position], marker, **style)
+        style: Any = {"color": CLASS_COLOURS[code], "markersize": 8, "linestyle": ""}
+        marks += axes.plot(seconds[position], scores[position], marker, **style)
     axes.margins(0.08)
     axes.set(xlabel=seconds_label, ylabel=score_label)
     axes.yaxis.set_inverted(not greater_is_better)
     axes.grid()
     set_log_scale(axes, EngFormatter("s"))
-    figure.legend(loc="outside right upper", title="best first", alignment="left", fontsize=NOTE_POINTS)
+    place: Any = {"loc": "outside right upper", "alignment": "left"}
+    # Texts and not labels of the marks, of which Matplotlib leaves out those that begin with "_".
+    figure.legend(marks, texts, title="best first", fontsize=NOTE_POINTS, **place)
     return figure

@@ -74,7 +74,7 @@ class ScoreCurves(TabulatedFigure):
         axes.set_ylabel(self.get_label(run.experiment.headline))
         axes.grid(axis="y")
         axes.legend(loc="best")
-        add_title(axes, f"{self.get_label(run.learner_name)} on {run.experiment.dataset.name}", note)
+        add_title(axes, run.title, note)
         return figure, axes
 
 

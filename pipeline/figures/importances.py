@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from sklearn.inspection import permutation_importance
 
 from bakeoff.pipeline.errors import UserError
@@ -21,10 +22,8 @@ from bakeoff.pipeline.experiment.experiment import derive_seed
 from bakeoff.pipeline.figures.panels import (
     BAR_INCHES,
     GRID_COLOUR,
-    NAME_LETTERS,
     add_legend,
     add_title,
-    collect_marks,
     draw_bars,
     in_style,
     make_panels,
@@ -169,20 +168,21 @@ def draw_dependences(curves: Sequence[Curve], outputs: Sequence[str]) -> Figure:
         The names of the outputs.
     """
     figure, panels = make_panels(len(curves), 3, width=3.0, height=2.6, sharey=True)
+    lines: list[Line2D] = []
     for axes, curve in zip(panels, curves, strict=True):
-        _draw_curve(axes, curve, outputs)
-        add_title(axes, cut_text(curve.column, NAME_LETTERS))
+        lines = _draw_curve(axes, curve)
+        add_title(axes, curve.column)
     if len(outputs) > 1:
-        add_legend(figure, "output", collect_marks(panels))
+        add_legend(figure, "output", dict(zip(outputs, lines, strict=True)))
     _draw_counts(panels, curves)
     return figure
 
 
-def _draw_curve(axes: Axes, curve: Curve, outputs: Sequence[str]) -> None:
-    """Draw each output over the values: numbers are joined, other values and missing cells are not."""
+def _draw_curve(axes: Axes, curve: Curve) -> list[Line2D]:
+    """Draw and return a line for each output: numbers are joined, other values and missing cells are dots."""
     places = _place_values(curve)
     is_number = np.array([position is not None for position in curve.positions])  # (v,)
-    axes.plot(places[is_number], curve.means[is_number], label=list(outputs))
+    lines = axes.plot(places[is_number], curve.means[is_number])
     axes.set_prop_cycle(None)
     axes.plot(places[~is_number], curve.means[~is_number], "o", markersize=5)
     # Of numbers, the first and the last have a label.
@@ -192,6 +192,7 @@ def _draw_curve(axes: Axes, curve: Curve, outputs: Sequence[str]) -> None:
     is_turned = len(labels) > MAX_LEVEL_LABELS
     axes.set_xticks(places[shown], labels, rotation="vertical" if is_turned else "horizontal")
     axes.grid(axis="y")
+    return lines
 
 
 def _place_values(curve: Curve) -> np.ndarray:

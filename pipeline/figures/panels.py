@@ -39,6 +39,7 @@ NOTE_POINTS = 8.5
 HEADING_POINTS = 11.5
 NOTE_LINE_POINTS = 12
 LETTERS_PER_INCH = 12.0
+TITLE_LETTERS_PER_INCH = 8.0
 HANDLE_LETTERS = 8
 """The width of the mark of a legend, in letters."""
 BAND_ALPHA = 0.15
@@ -126,9 +127,19 @@ def add_heading(figure: Figure, text: str) -> None:
 
 
 def add_title(axes: Axes, title: str, note: str = "") -> None:
-    """Write a title above the axes, and a note of one or more smaller lines between the title and the axes."""
+    """Write a title above the axes, and a note of one or more smaller lines between the title and the axes.
+
+    Parameters
+    ----------
+    axes : Axes
+    title : str
+        Broken into lines that fit the panel, and cut after the third.
+    note : str
+    """
     note_lines = note.count("\n") + 1 if note else 0
-    axes.set_title(title, loc="left", fontweight="bold", color=TEXT_COLOUR, pad=8 + NOTE_LINE_POINTS * note_lines)
+    panel_inches = axes.figure.get_figwidth() / axes.get_gridspec().ncols  # type: ignore[union-attr]
+    lines = wrap_name(title, int(TITLE_LETTERS_PER_INCH * panel_inches))
+    axes.set_title(lines, loc="left", fontweight="bold", color=TEXT_COLOUR, pad=8 + NOTE_LINE_POINTS * note_lines)
     place: Any = {"xycoords": "axes fraction", "xytext": (0, 5), "textcoords": "offset points"}
     annotation = axes.annotate(note, (0, 1), **place, color=MUTED_COLOUR, fontsize=NOTE_POINTS)
     # A long note may reach over the next panel's margin; it must not make its own panel wider.
@@ -137,14 +148,17 @@ def add_title(axes: Axes, title: str, note: str = "") -> None:
 
 def add_legend(figure: Figure, title: str, marks: Mapping[str, Any]) -> None:
     """Add a legend below the panels, in as many lines as its marks need; the title is above them."""
-    letters = max(map(len, marks), default=0) + HANDLE_LETTERS
-    columns = max(1, min(len(marks), int(figure.get_figwidth() * LETTERS_PER_INCH / letters)))
+    labels = [cut_text(label, NAME_LETTERS) for label in marks]
+    room = figure.get_figwidth() * LETTERS_PER_INCH
+    letters = max(map(len, labels), default=0) + HANDLE_LETTERS
+    columns = max(1, min(len(labels), int(room / letters)))
     place: Any = {"loc": "outside lower left", "ncols": columns, "alignment": "left"}
-    figure.legend([*marks.values()], [*marks], title=title, **place, columnspacing=1.4, handletextpad=0.5)
+    heading = cut_text(title, int(room))
+    figure.legend([*marks.values()], labels, title=heading, **place, columnspacing=1.4, handletextpad=0.5)
 
 
 def collect_marks(panels: Sequence[Axes]) -> dict[str, Any]:
-    """Return the labelled marks of all panels, by label, for one legend."""
+    """Return the marks of all panels by their labels, which are texts of the figure: Matplotlib drops "_name"."""
     marks: dict[str, Any] = {}
     for axes in panels:
         handles, labels = axes.get_legend_handles_labels()

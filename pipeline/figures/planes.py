@@ -20,6 +20,7 @@ from bakeoff.pipeline.figures.panels import (
     CLASS_COLOURS,
     CLASS_MARKERS,
     MUTED_COLOUR,
+    NAME_LETTERS,
     TEXT_COLOUR,
     add_legend,
     add_title,
@@ -30,7 +31,7 @@ from bakeoff.pipeline.figures.panels import (
 from bakeoff.pipeline.figures.run_figure import FinishedRun, Parameters, RunFigure, check_variants
 from bakeoff.pipeline.stages.scoring import get_classes, predict_values
 from bakeoff.pipeline.stages.splitting import Splits
-from bakeoff.pipeline.text.wording import count_nouns, format_score
+from bakeoff.pipeline.text.wording import count_nouns, cut_text, format_score
 
 GRID_POINTS = 300
 """Points along each axis at which a class is predicted."""
@@ -137,7 +138,7 @@ class DecisionRegions(PlaneFigure):
         star: Any = {"c": "white", "marker": "*", "edgecolors": TEXT_COLOUR, "zorder": 4, "label": "query"}
         axes.scatter(self.query[0], self.query[1], s=QUERY_MARKER_AREA, **star)
         (predicted,) = predict_values(model, pd.DataFrame([self.query], columns=X.columns), get_classes(model))
-        return f"({', '.join(f'{value:g}' for value in self.query)}) is {predicted}"
+        return f"({', '.join(f'{value:g}' for value in self.query)}) is {cut_text(str(predicted), NAME_LETTERS)}"
 
 
 @final

@@ -14,10 +14,10 @@ from matplotlib.figure import Figure
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
-from bakeoff.pipeline.figures.panels import TEXT_COLOUR, add_title, make_panels
+from bakeoff.pipeline.figures.panels import NAME_LETTERS, TEXT_COLOUR, add_title, make_panels, wrap_name
 from bakeoff.pipeline.figures.run_figure import FinishedRun, Parameters, RunFigure, check_variants
 from bakeoff.pipeline.stages.splitting import Splits
-from bakeoff.pipeline.text.wording import format_score
+from bakeoff.pipeline.text.wording import cut_text, format_score
 
 CLASS_LETTERS = 14
 """Characters in a line of the name of a class."""
@@ -80,7 +80,7 @@ class ProbabilityTables(RunFigure):
     def draw(self, run: FinishedRun) -> Figure:
         """Draw a table for each variant, side by side; the lines are named at the first."""
         X = run.experiment.dataset.X
-        classes = [fill(str(label), CLASS_LETTERS) for label in run.experiment.dataset.classes]
+        classes = [wrap_name(str(label), CLASS_LETTERS) for label in run.experiment.dataset.classes]
         variants = run.name_variants(self.variants)
         learners = [run.fit_variant(parameters, run.split.train)[-1] for parameters in variants.values()]
         tables = [self._tabulate(learner, X) for learner in learners]
@@ -103,7 +103,7 @@ class ProbabilityTables(RunFigure):
             counts = learner.category_count_[j] + learner.alpha  # (c, values)
             p = np.exp(learner.feature_log_prob_[j])  # (c, values)
             for v, value in enumerate(learner.categories_[j]):
-                name = f"{self.get_label(column)} = {value}"
+                name = f"{self.get_label(column)} = {cut_text(str(value), NAME_LETTERS)}"
                 lines.append(_make_line(name, counts[:, v], counts.sum(axis=1), p[:, v]))
         return lines
 
@@ -117,8 +117,10 @@ def _answer(learner: Any, query: Mapping[str, str], X: pd.DataFrame) -> str:
     """Return the probability of each class for a query, whose columns get the categories of a table."""
     cells = {name: pd.Categorical([query[name]], X[name].cat.categories) for name in X.columns}
     p = learner.predict_proba(pd.DataFrame(cells))[0]  # (c,)
-    texts = [f"{label} {format_score(value)}" for label, value in zip(learner.classes_, p, strict=True)]
-    return "\n".join(fill(", ".join(line), QUERY_LETTERS) for line in (query.values(), texts))
+    names = [cut_text(str(label), NAME_LETTERS) for label in learner.classes_]
+    texts = [f"{name} {format_score(value)}" for name, value in zip(names, p, strict=True)]
+    values = [cut_text(str(value), NAME_LETTERS) for value in query.values()]
+    return "\n".join(fill(", ".join(line), QUERY_LETTERS) for line in (values, texts))
 
 
 def _draw_table(axes: Axes, lines: Sequence[TableLine], class_labels: Sequence[str]) -> None:

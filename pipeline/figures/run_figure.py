@@ -22,12 +22,12 @@ from sklearn.pipeline import Pipeline
 from bakeoff.pipeline.checks.learner import check_parameters, check_row_bounds
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, prepare_rows, score_headline
-from bakeoff.pipeline.figures.panels import in_style
+from bakeoff.pipeline.figures.panels import NAME_LETTERS, in_style
 from bakeoff.pipeline.stages.pruning import NoPruning
 from bakeoff.pipeline.stages.splitting import Split, Splits
 from bakeoff.pipeline.stages.tuning import NoTuning, fit_candidates, preprocess_tables
 from bakeoff.pipeline.tables.output_file import write_csv
-from bakeoff.pipeline.text.wording import count_nouns
+from bakeoff.pipeline.text.wording import count_nouns, cut_text
 
 Parameters = Mapping[str, Any]
 """A variant of the run's pipeline, as parameters of its ``set_params``: ``{learner__max_depth: 2}``."""
@@ -136,7 +136,7 @@ class FinishedRun:
     @property
     def title(self) -> str:
         """The learner and the dataset."""
-        return f"{self.learner_name} on {self.experiment.dataset.name}"
+        return f"{self.learner_name} on {cut_text(self.experiment.dataset.name, NAME_LETTERS)}"
 
     @property
     def truth(self) -> np.ndarray:
@@ -299,8 +299,8 @@ class RunFigure(ABC):
         figure.savefig(folder / self.file, dpi=DOTS_PER_INCH, metadata={"Software": None})
 
     def get_label(self, name: str) -> str:
-        """Return the text to write for a column, the target or a score."""
-        return self.labels.get(name, name.replace("_", " "))
+        """Return the text to write for a column, the target or a score; a name without a label is cut if it is long."""
+        return self.labels.get(name) or cut_text(name.replace("_", " "), NAME_LETTERS)
 
     def describe_scores(self, run: FinishedRun, parameters: Parameters) -> str:
         """Return the headline score of a variant on training and test rows, as a note."""

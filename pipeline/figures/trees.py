@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from textwrap import fill
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -22,18 +21,20 @@ from bakeoff.pipeline.figures.panels import (
     BAR_INCHES,
     CLASS_COLOURS,
     MUTED_COLOUR,
+    NAME_LETTERS,
     OTHER_COLOUR,
     TEXT_COLOUR,
     add_legend,
     add_title,
     draw_bars,
     make_panels,
+    wrap_name,
 )
 from bakeoff.pipeline.figures.planes import check_colours
 from bakeoff.pipeline.figures.run_figure import FinishedRun, Parameters, RunFigure, check_variants
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import find_best_candidate, fit_candidates
-from bakeoff.pipeline.text.wording import format_score
+from bakeoff.pipeline.text.wording import cut_text, format_score
 
 COST_COMPLEXITY = "cost_complexity"
 PESSIMISTIC = "pessimistic"
@@ -189,13 +190,13 @@ def _draw_texts(axes: Axes, learner: Any, drawing: Any) -> None:
         colour = CLASS_COLOURS[drawing.value[node].argmax()]
         leaf: Any = {"color": "white", "bbox": {**BOX, "facecolor": colour, "edgecolor": colour}}
         inner: Any = {"color": TEXT_COLOUR, "bbox": {**BOX, "edgecolor": MUTED_COLOUR}}
-        lines = text.replace(" (", "\n(") if tree.is_leaf[node] else _wrap(text.replace("_", " "), QUESTION_LETTERS)
+        lines = _break_prediction(text) if tree.is_leaf[node] else _break_question(text, learner, node)
         axes.text(drawing.x[node], drawing.y[node], lines, **(leaf if tree.is_leaf[node] else inner), **TEXT)
     for parent, child, answer in drawing.edges:
         name = str(learner.feature_names_in_[tree.feature[parent]])
         x, y = ANSWER_WEIGHTS @ np.column_stack([drawing.x, drawing.y])[[parent, child]]
         # The box hides the branch behind the text.
-        lines = _wrap(_shorten_answer(answer.removeprefix(name)), ANSWER_LETTERS)
+        lines = wrap_name(_shorten_answer(answer.removeprefix(name)), ANSWER_LETTERS)
         axes.text(x, y, lines, color=MUTED_COLOUR, bbox={**BOX, "edgecolor": "none"}, **TEXT)
     axes.set(xlim=(-0.6, drawing.x.max() + 0.6), ylim=(drawing.y.min() - 0.4, 0.4))
 
@@ -217,8 +218,18 @@ def _draw_branches(axes: Axes, drawing: Any) -> None:
         axes.plot(drawing.x[ends], drawing.y[ends], color=OTHER_COLOUR, linewidth=0.9, zorder=1)
 
 
-def _wrap(text: str, letters: int) -> str:
-    return fill(text, letters, break_long_words=False)
+def _break_question(text: str, learner: Any, node: int) -> str:
+    """Return the question of a node in lines, in which a long name is cut, so that the threshold after it is shown."""
+    name = str(learner.feature_names_in_[learner.fitted_tree_.feature[node]])
+    if text.startswith(name):
+        text = cut_text(name, NAME_LETTERS) + text.removeprefix(name)
+    return wrap_name(text.replace("_", " "), QUESTION_LETTERS)
+
+
+def _break_prediction(text: str) -> str:
+    """Return the prediction of a leaf above the number of its rows, which is in brackets at the end."""
+    prediction, bracket, rows = text.rpartition(" (")
+    return f"{wrap_name(prediction, QUESTION_LETTERS)}\n({rows}" if bracket else wrap_name(text, QUESTION_LETTERS)
 
 
 def _shorten_answer(answer: str) -> str:

@@ -38,7 +38,7 @@ def long_names(n: int) -> list[str]:
 def draw_scores(n_datasets: int, n_configurations: int) -> Figure:
     scores = [list(RANDOM.uniform(0.5, 1, (n_configurations, 10))) for _ in range(n_datasets)]
     scores[0][0] = np.array([])
-    datasets = [f"dataset {number}" for number in range(n_datasets)]
+    datasets = [f"dataset {number} of a long name {'without' * 9} spaces" for number in range(n_datasets)]
     return draw_fold_scores(datasets, long_names(n_configurations), scores, [{1}] * n_datasets)
 
 
@@ -52,7 +52,7 @@ def draw_bars(n_datasets: int, n_configurations: int) -> Figure:
 def draw_costs(n: int) -> Figure:
     times = 10 ** RANDOM.uniform(-4, 2, n)
     scores = RANDOM.uniform(0.5, 1, n)
-    names = long_names(n)
+    names = ["_first", *long_names(n)[1:]]
     return draw_pareto(names, scores, times, np.arange(n) < 2, score_label="mean accuracy", seconds_label="time")
 
 

@@ -15,7 +15,10 @@ SEXES = Curve("sex", ["m", "f"], [None, None], [30, 28], np.array([[0.5, 7.0], [
 
 
 def test_numbers_are_joined_at_their_distances_and_other_values_stand_alone() -> None:
-    ages, sexes = draw_dependences([AGES, SEXES], ["no", "yes"]).axes
+    figure = draw_dependences([AGES, SEXES], ["_no", "yes"])
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["_no", "yes"]
+    ages, sexes = figure.axes
     lines: list[Any] = [line for line in ages.lines if line.get_linestyle() == "-"]
     assert [line.get_xdata().tolist() for line in lines] == [[1, 2, 5]] * 2
     assert [line.get_ydata().tolist() for line in lines] == [[0, 2, 4], [1, 3, 5]]

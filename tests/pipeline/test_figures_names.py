@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -184,38 +185,54 @@ def test_a_table_is_stored_beside_its_picture(tmp_path: Path) -> None:
     assert (tmp_path / "learning_curve.csv").read_text().startswith("size,rows,fold,train,test,reason\n")
 
 
-# Names that Matplotlib would interpret
+# Names that Matplotlib would interpret, or that have no room
 
 FORMULAS = ("$5 to $9", "_low", r"$\frac{$", "a^b$c$", r"\alpha", "<script>", "100%s", "{x}")
+LONG = "a name of many words " * 6
+UNBROKEN = "averyveryverylong" * 6
+LONG_NAMES = tuple(f"{number} {text}" for number, text in enumerate((LONG, UNBROKEN) * 4))
 
 
-def make_named_rows(folder: Path, n_classes: int, *, nominal: bool) -> Dataset:
-    """Return rows in as many bands as there are classes, whose columns and classes have the names of `FORMULAS`."""
+def make_named_rows(folder: Path, classes: Sequence[str], columns: Sequence[str], *, nominal: bool) -> Dataset:
+    """Return rows in as many bands as there are classes; the first two columns are numbers, and two are nominal."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=200)  # (n,)
-    band = np.clip(np.floor((x + 2) / 4 * n_classes), 0, n_classes - 1).astype(int)  # (n,)
-    frame = pd.DataFrame({r"$\frac{$": x, "_x$": rng.normal(size=200), "y_$z$": np.array(FORMULAS)[band]})
+    band = np.clip(np.floor((x + 2) / 4 * len(classes)), 0, len(classes) - 1).astype(int)  # (n,)
+    first, second, third, target = columns
+    frame = pd.DataFrame({first: x, second: rng.normal(size=200), target: np.array(classes)[band]})
     if nominal:
-        frame["n$m^$"] = np.where(rng.random(200) < 0.5, "$a$", r"$_{")
-    frame.to_parquet(folder / "$rows_1$.parquet")
-    return read_table(str(folder / "$rows_1$.parquet"), target="y_$z$")
+        frame[third] = np.where(rng.random(200) < 0.5, *classes[-2:])
+    file = folder / f"{columns[1][:80]}.parquet"
+    frame.to_parquet(file)
+    return read_table(str(file), target=target)
 
 
-@pytest.mark.parametrize("name", ["decision_tree", "logistic_regression"])
-def test_names_are_drawn_as_they_are_and_never_read_as_formulas(tmp_path: Path, name: str) -> None:
-    is_tree = name == "decision_tree"
-    dataset = make_named_rows(tmp_path, 3 if is_tree else 2, nominal=is_tree)
+NAMES = {
+    "formulas": (FORMULAS, (r"$\frac{$", "_x$", "n$m^$", "y_$z$")),
+    "long": (LONG_NAMES, tuple(f"column {name}" for name in LONG_NAMES[:4])),
+}
+
+
+@pytest.mark.filterwarnings("error:constrained_layout not applied")
+@pytest.mark.parametrize("names", NAMES)
+@pytest.mark.parametrize("learner", ["decision_tree", "logistic_regression", "naive_bayes"])
+def test_names_are_drawn_as_texts_that_fit(tmp_path: Path, learner: str, names: str) -> None:
+    classes, columns = NAMES[names]
+    is_tree = learner == "decision_tree"
+    n_classes = 2 if learner == "logistic_regression" else 3
+    dataset = make_named_rows(tmp_path, classes[:n_classes], columns, nominal=is_tree)
     parts = {"splitter": Holdout(), "pruning": Pruning("best_first")} if is_tree else {}
-    experiment = make_experiment(dataset, REGISTRY[name](), **parts)
+    experiment = make_experiment(dataset, REGISTRY[learner](), **parts)
     run = finish(experiment)
-    wanted = "all" if is_tree else ["importances", "margins"]
+    wanted = ["importances", "margins"] if learner == "logistic_regression" else "all"
     for figure in choose(experiment, wanted).figures:
         figure.save(tmp_path, experiment, run.folds, run.model)
         assert (tmp_path / figure.file).stat().st_size > 0
 
 
 def test_a_class_with_an_underscore_at_the_front_is_in_the_legend(tmp_path: Path) -> None:
-    experiment = make_experiment(make_named_rows(tmp_path, 3, nominal=False), REGISTRY["majority"]())
+    dataset = make_named_rows(tmp_path, FORMULAS[:3], NAMES["formulas"][1], nominal=False)
+    experiment = make_experiment(dataset, REGISTRY["majority"]())
     run = finish(experiment)
     with in_style():
         drawn = figures.DecisionRegions().draw(run)
