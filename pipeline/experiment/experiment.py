@@ -154,24 +154,16 @@ class Experiment:
         return self.splitter.make_splits(self.split_input, derive_seed(self.seed, "split"), self.max_folds)
 
 
-@dataclass(frozen=True)
-class UnseenValues:
-    """Numbers of test rows with values of nominal columns that are missing in the training rows.
+def find_unseen_values(dataset: Dataset, split: Split) -> tuple[dict[str, int], int]:
+    """Count the test rows of a split with nominal values that no training row has; missing cells do not count.
 
-    Attributes
-    ----------
+    Returns
+    -------
+    n_rows_by_column : dict of str to int
+        Only columns with such values.
     n_rows : int
         The rows with such a value in any column.
-    n_rows_by_column : mapping of str to int
-        Only columns with such values.
     """
-
-    n_rows: int
-    n_rows_by_column: Mapping[str, int]
-
-
-def find_unseen_values(dataset: Dataset, split: Split) -> UnseenValues:
-    """Count the test rows of a split with nominal values that no training row has; missing cells do not count."""
     is_affected = np.zeros(len(split.test), dtype=bool)  # (m,)
     counts: dict[str, int] = {}
     for name in dataset.nominal:
@@ -185,7 +177,7 @@ def find_unseen_values(dataset: Dataset, split: Split) -> UnseenValues:
         if is_unseen.any():
             counts[name] = int(is_unseen.sum())
             is_affected |= is_unseen
-    return UnseenValues(int(is_affected.sum()), counts)
+    return counts, int(is_affected.sum())
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,7 @@ def evaluate_split(experiment: Experiment, number: int, split: Split) -> FoldRes
                     by_name = compute_scores(experiment.select_metrics(part), predictions[part])
                     scores |= {f"{part}_{name}": value for name, value in by_name.items()}
     model = replace(model, warnings=unique_messages(caught, model.warnings))
-    unseen = find_unseen_values(experiment.dataset, split)
+    unseen, n_unseen_rows = find_unseen_values(experiment.dataset, split)
     return FoldResult(
         number=number,
         split=split,
@@ -90,8 +90,8 @@ def evaluate_split(experiment: Experiment, number: int, split: Split) -> FoldRes
         scores=scores,
         predictions=predictions["test"],
         seen=log.seen,
-        unseen=unseen.n_rows_by_column,
-        n_unseen_rows=unseen.n_rows,
+        unseen=unseen,
+        n_unseen_rows=n_unseen_rows,
     )
 
 

@@ -142,7 +142,9 @@ def test_values_beyond_the_limit_of_a_learner_share_one_and_are_refused_without_
     y = np.where(np.arange(1200) % 2, "yes", "no")
     data = Dataset("zips", X, y, "classification", "y")
     assert check_and_split(experiment(data, learner, preprocessing=chosen.transformer)).folds
-    with pytest.raises(UserError, match=r"column 'zip' has 300 values, and HistGradientBoostingClassifier accepts 255"):
+    with pytest.raises(
+        UserError, match=r"column 'zip' has 300 values, but HistGradientBoostingClassifier accepts at most 255"
+    ):
         check_and_split(experiment(data, learner))
     few = X[:100].assign(zip=X["zip"][:100].cat.remove_unused_categories())
     assert AUTO.choose([learner], few).transformer is None

@@ -133,7 +133,7 @@ def test_missing_cells_stay_missing_and_columns_without_cells_stay_whole() -> No
 
 def test_intervals_contain_their_lower_bound_and_have_an_order() -> None:
     step = AsIntervals(QUANTILES).fit(pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0]}))
-    bound = float(step.edges_[0][1])
+    bound = float(step.learned_[0][1])
     intervals = step.transform(pd.DataFrame({"x": [bound - 0.01, bound, 99.0, -99.0]}))
     assert intervals["x"].cat.codes.tolist() == [0, 1, 1, 0]
     assert intervals["x"].cat.ordered
@@ -143,9 +143,9 @@ def test_intervals_contain_their_lower_bound_and_have_an_order() -> None:
 def test_bounds_have_as_many_digits_as_show_where_they_are() -> None:
     X = pd.DataFrame({"narrow": [1.00001, 1.00003, 1.00005] * 9, "wide": [0.0, 1 / 3, 100.0] * 9})
     y = np.array([0, 1, 2] * 9)
-    narrow, wide = AsIntervals(EntropyDiscretizer()).fit(X, y).names_
-    assert narrow == ["< 1.00002", "1.00002 to < 1.00004", "≥ 1.00004"]
-    assert wide == ["< 0.166667", "0.166667 to < 50.1667", "≥ 50.1667"]
+    intervals = AsIntervals(EntropyDiscretizer()).fit(X, y).transform(X)
+    assert intervals["narrow"].cat.categories.tolist() == ["< 1.00002", "1.00002 to < 1.00004", "≥ 1.00004"]
+    assert intervals["wide"].cat.categories.tolist() == ["< 0.166667", "0.166667 to < 50.1667", "≥ 50.1667"]
 
 
 # Nominal and ordered columns
@@ -160,7 +160,7 @@ def test_rare_values_and_unseen_ones_are_joined_and_missing_cells_stay() -> None
     assert new["port"].tolist()[:2] == ["other", "C"]
     assert new["port"].isna().tolist() == [False, False, True]
     by_share = GroupRareValues(min_frequency=0.5).fit(X)
-    assert by_share.values_ == [["S"]]
+    assert by_share.learned_ == [["S"]]
 
 
 def test_ordered_values_become_their_positions_whatever_the_alphabet_says() -> None:

@@ -27,6 +27,8 @@ import pandas as pd
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.utils.validation import validate_data
 
+from bakeoff.pipeline.stages.preprocessing.transformers import EachColumn
+
 SHOWN_DIGITS = (4, 6, 9, 17)
 """Significant digits of the bounds in the name of an interval: the first number that suffices."""
 MAX_ROUNDING = 0.001
@@ -77,7 +79,7 @@ class EntropyDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return np.column_stack(columns)
 
 
-class AsIntervals(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class AsIntervals(EachColumn):
     """Replace each number by the name of its interval: the columns become nominal, with their intervals in order.
 
     scikit-learn's discretizers number the intervals, and reject missing cells. Here a missing cell stays missing. An
@@ -90,34 +92,17 @@ class AsIntervals(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Attributes
     ----------
-    edges_ : list of ndarray
+    learned_ : list of ndarray
         The bounds of the intervals of each column in ascending order; the first and the last interval are open, so that
         the first and the last bound are only the extreme values of the training rows.
-    names_ : list of list of str
-        The intervals of each column.
     """
 
     def __init__(self, discretizer: Any) -> None:
         self.discretizer = discretizer
 
-    def fit(self, X: pd.DataFrame, y: Any = None) -> Self:
-        """Find the intervals of each column of X, of shape (n, d), for a target y of shape (n,)."""
-        validate_data(self, X, skip_check_array=True)
-        self.edges_ = [self._find_edges(X[name].to_numpy(dtype=np.float64), y) for name in X.columns]
-        self.names_ = [name_intervals(edges) for edges in self.edges_]
-        return self
-
-    def transform(self, X: pd.DataFrame) -> pd.DataFrame:
-        """Return a categorical column for each numeric one."""
-        columns = {}
-        for name, edges, names in zip(self.feature_names_in_, self.edges_, self.names_, strict=True):
-            numbers = number_intervals(X[name].to_numpy(dtype=np.float64), edges[1:-1])  # (m,)
-            codes = np.where(np.isnan(numbers), -1, numbers).astype(int)
-            columns[name] = pd.Categorical.from_codes(codes, dtype=pd.CategoricalDtype(names, ordered=True))
-        return pd.DataFrame(columns, index=X.index)
-
-    def _find_edges(self, cells: np.ndarray, y: Any) -> np.ndarray:
+    def _learn(self, column: pd.Series, y: Any) -> np.ndarray:
         """Return minimum, cuts and maximum of one column (n,), of its present cells only."""
+        cells = column.to_numpy(dtype=np.float64)
         is_present = ~np.isnan(cells)
         if not is_present.any():
             return np.array([-np.inf, np.inf])
@@ -128,6 +113,11 @@ class AsIntervals(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             warnings.filterwarnings("ignore", category=UserWarning, module="sklearn")
             fitted.fit(cells[is_present, None], present_targets)
         return np.asarray(fitted.bin_edges_[0], dtype=np.float64)
+
+    def _replace(self, column: pd.Series, learned: np.ndarray) -> Any:
+        numbers = number_intervals(column.to_numpy(dtype=np.float64), learned[1:-1])  # (m,)
+        codes = np.where(np.isnan(numbers), -1, numbers).astype(int)
+        return pd.Categorical.from_codes(codes, dtype=pd.CategoricalDtype(name_intervals(learned), ordered=True))
 
 
 def number_intervals(cells: np.ndarray, cuts: np.ndarray) -> np.ndarray:

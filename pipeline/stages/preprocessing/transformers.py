@@ -14,59 +14,64 @@ from sklearn.utils.validation import validate_data
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
 
-class AsNominal(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class EachColumn(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """A transformer that learns something of each column of a table, and replaces its cells by it.
+
+    Attributes
+    ----------
+    learned_ : list
+        What was learned of each column.
+    """
+
+    def fit(self, X: pd.DataFrame, y: Any = None) -> Self:
+        """Learn from the columns of X, of shape (n, d), and a target y of shape (n,)."""
+        validate_data(self, X, skip_check_array=True)
+        self.learned_ = [self._learn(X[name], y) for name in X.columns]
+        return self
+
+    def transform(self, X: pd.DataFrame) -> pd.DataFrame:
+        """Return a column for each column of X, of shape (m, d)."""
+        pairs = zip(self.feature_names_in_, self.learned_, strict=True)
+        return pd.DataFrame({name: self._replace(X[name], learned) for name, learned in pairs}, index=X.index)
+
+    def _learn(self, column: pd.Series, y: Any) -> Any:
+        """Return what is learned of a column (n,)."""
+        raise NotImplementedError
+
+    def _replace(self, column: pd.Series, learned: Any) -> Any:
+        """Return the new cells of a column (m,)."""
+        raise NotImplementedError
+
+
+class AsNominal(EachColumn):
     """Make every column categorical, with the values of the training rows; it follows an imputer of nominal columns.
 
-    Attributes
-    ----------
-    categories_ : list of list of str
-        The values of each column.
+    A value that the training rows lack becomes a missing cell.
     """
 
-    def fit(self, X: pd.DataFrame, y: Any = None) -> Self:
-        """Learn the values of each column of X, of shape (n, d)."""
-        validate_data(self, X, skip_check_array=True)
-        self.categories_ = [sorted(map(str, X[name].dropna().unique())) for name in X.columns]
-        return self
+    def _learn(self, column: pd.Series, y: Any) -> list[str]:
+        return sorted(map(str, column.dropna().unique()))
 
-    def transform(self, X: pd.DataFrame) -> pd.DataFrame:
-        """Return X with categorical columns; a value that the training rows lack becomes a missing cell."""
-        columns = {}
-        for name, values in zip(X.columns, self.categories_, strict=True):
-            cells = X[name].astype(object)
-            known_cells = cells.where(cells.isin(values))
-            columns[name] = pd.Categorical(known_cells, categories=values)
-        return pd.DataFrame(columns, index=X.index)
+    def _replace(self, column: pd.Series, learned: list[str]) -> Any:
+        cells = column.astype(object)
+        return pd.Categorical(cells.where(cells.isin(learned)), categories=learned)
 
 
-class OrderCodes(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class OrderCodes(EachColumn):
     """Replace each value of an ordered column by its position in the order: 0, 1, 2, ….
 
-    scikit-learn's OrdinalEncoder would number the values of a table in alphabetical order.
-
-    Attributes
-    ----------
-    values_ : list of list
-        The values of each column in their order: all that the column declares, those that the training rows lack
-        included.
+    scikit-learn's OrdinalEncoder would number the values of a table in alphabetical order. The order is of all values
+    that the column declares, those that the training rows lack included; any other value becomes a missing cell.
     """
 
-    def fit(self, X: pd.DataFrame, y: Any = None) -> Self:
-        """Read the order of the values of each categorical column of X, of shape (n, d)."""
-        validate_data(self, X, skip_check_array=True)
-        self.values_ = [list(X[name].cat.categories) for name in X.columns]
-        return self
+    def _learn(self, column: pd.Series, y: Any) -> dict[Any, float]:
+        return {value: float(position) for position, value in enumerate(column.cat.categories)}
 
-    def transform(self, X: pd.DataFrame) -> pd.DataFrame:
-        """Return the positions as float64; a value that is not in the order becomes a missing cell."""
-        columns = {}
-        for name, values in zip(self.feature_names_in_, self.values_, strict=True):
-            position_of = {value: float(position) for position, value in enumerate(values)}
-            columns[name] = X[name].astype(object).map(position_of).astype("float64")
-        return pd.DataFrame(columns, index=X.index)
+    def _replace(self, column: pd.Series, learned: dict[Any, float]) -> pd.Series:
+        return column.astype(object).map(learned).astype("float64")
 
 
-class GroupRareValues(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class GroupRareValues(EachColumn):
     """Replace the rare values of each nominal column by one value; the columns stay nominal.
 
     scikit-learn's encoders can group rare values too, but only while they encode them. A value that the training rows
@@ -80,11 +85,6 @@ class GroupRareValues(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         The value that replaces them.
     max_values : int or None
         The largest number of values that are left, this one included: the others are rare, too; None for no limit.
-
-    Attributes
-    ----------
-    values_ : list of list of str
-        The values of each column that are not rare, sorted.
     """
 
     def __init__(self, min_frequency: float = 10, name: str = "other", max_values: int | None = None) -> None:
@@ -96,20 +96,16 @@ class GroupRareValues(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """Count the values of each column of X, of shape (n, d)."""
         if not self.min_frequency > 0:
             raise ValueError(f"min_frequency={self.min_frequency} must be a number of rows, or a fraction below 1.")
-        validate_data(self, X, skip_check_array=True)
-        min_rows = self.min_frequency * len(X) if self.min_frequency < 1 else self.min_frequency
-        self.values_ = [_list_frequent_values(X[name], min_rows, self.max_values) for name in X.columns]
-        return self
+        return super().fit(X, y)
 
-    def transform(self, X: pd.DataFrame) -> pd.DataFrame:
-        """Return categorical columns with the frequent values, and the one that replaces the rare ones."""
-        columns = {}
-        for name, values in zip(self.feature_names_in_, self.values_, strict=True):
-            cells = X[name].astype(object)
-            is_rare = cells.notna() & ~cells.isin(values)
-            categories = sorted({*values, self.name})
-            columns[name] = pd.Categorical(np.where(is_rare, self.name, cells), categories=categories)
-        return pd.DataFrame(columns, index=X.index)
+    def _learn(self, column: pd.Series, y: Any) -> list[str]:
+        min_rows = self.min_frequency * len(column) if self.min_frequency < 1 else self.min_frequency
+        return _list_frequent_values(column, min_rows, self.max_values)
+
+    def _replace(self, column: pd.Series, learned: list[str]) -> Any:
+        cells = column.astype(object)
+        is_rare = cells.notna() & ~cells.isin(learned)
+        return pd.Categorical(np.where(is_rare, self.name, cells), categories=sorted({*learned, self.name}))
 
 
 def _list_frequent_values(column: pd.Series, min_rows: float, max_values: int | None) -> list[str]:

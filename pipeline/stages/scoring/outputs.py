@@ -72,14 +72,10 @@ def explain_foreign_label(label: Any, classes: np.ndarray) -> str:
 
 
 def _look_up(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Return the positions of labels of any types, shape (m,): 1 and '1' differ."""
-    code_of_label = {label: code for code, label in enumerate(classes.tolist())}
-    codes = [code_of_label.get(label, FOREIGN) if _is_hashable(label) else FOREIGN for label in labels.tolist()]
+    """Return the positions of labels of any types, hashable or not, shape (m,): 1 and '1' differ."""
+    known = classes.tolist()
+    codes = [known.index(label) if label in known else FOREIGN for label in labels.tolist()]
     return np.array(codes, dtype=np.intp)
-
-
-def _is_hashable(label: Any) -> bool:
-    return getattr(type(label), "__hash__", None) is not None
 
 
 def _quote(label: Any) -> str:

@@ -22,17 +22,16 @@ Grid = Mapping[str, Sequence[Any]]
 """Parameter -> values; its candidates are all combinations."""
 
 
-def list_allowed_grids(grids: Sequence[Grid], largest: Mapping[str, int]) -> list[Grid]:
+def list_allowed_grids(grids: Sequence[Grid], largest: Mapping[str, int]) -> Sequence[Grid]:
     """Return the grids without the integers that are above the largest value of their parameter."""
-    allowed: list[Grid] = []
-    for grid in grids:
-        kept = {}
-        for name, values in grid.items():
-            bound = largest.get(name, math.inf)
-            kept[name] = [value for value in values if not (isinstance(value, int) and value > bound)]
-        if all(kept.values()):
-            allowed.append(kept)
-    return allowed
+    allowed = [
+        {
+            name: [value for value in values if not isinstance(value, int) or value <= largest.get(name, math.inf)]
+            for name, values in grid.items()
+        }
+        for grid in grids
+    ]
+    return [grid for grid in allowed if all(grid.values())]
 
 
 def draw_positions(n_points: int, n: int | None, seed: int) -> Sequence[int]:

@@ -132,7 +132,7 @@ class GridTuning:
         return self.folds == 0
 
     @cached_property
-    def allowed_grids(self) -> list[Grid]:
+    def allowed_grids(self) -> Sequence[Grid]:
         """The grids without the values that the rows do not allow."""
         return list_allowed_grids(self.grids, self.largest)
 
