@@ -237,7 +237,8 @@ def read_request(verb: str, request: type[R], words: Sequence[str]) -> R:
     placed: list[str] = []
     for word in words:
         key, sign, text = word.partition("=")
-        if not sign:
+        # A path such as ./a=b.csv is no pair of key and value.
+        if not sign or "/" in key:
             placed.append(word)
             continue
         argument = by_key.get(key) or others
