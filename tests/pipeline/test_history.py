@@ -65,7 +65,7 @@ def test_a_run_that_finishes_while_its_process_is_looked_up_stays_finished(
 ) -> None:
     run_id = str(store.client.create_run(store.experiment_id, tags={"heartbeat": "1"}).info.run_id)
 
-    def look_up(store: Store, run: Any) -> bool:
+    def look_up(run: Any) -> bool:
         if finishes:
             store.client.set_terminated(run_id)
         return True

@@ -86,8 +86,8 @@ def test_names_of_datasets_that_are_no_file_names_are_refused(name: Any, tmp_pat
     ("dataset", "said"),
     [
         (["iris", make_frame("text")], "a list was given"),
-        (np.zeros((2, 2)), r"a ndarray was given; pandas.DataFrame\(table, columns="),
-        (pd.Series([1, 2]), r"a Series was given; table.to_frame\(\)"),
+        (np.zeros((2, 2)), r"a ndarray was given; pandas.DataFrame\(table\)"),
+        (pd.Series([1, 2]), r"a Series was given; pandas.DataFrame\(table\)"),
         ({"a": [1, 2]}, r"a dict was given; pandas.DataFrame\(table\)"),
         (make_frame("floats").set_axis(["x", "x", "y"], axis=1), "2 columns of the name 'x'"),
     ],
