@@ -13,7 +13,7 @@ import pickle
 import re
 import secrets
 from argparse import ArgumentParser
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -21,6 +21,7 @@ from typing import Any, final
 
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra._internal.config_repository import CachingConfigRepository, IConfigRepository
+from hydra.conf import HydraConf
 from hydra.core.config_store import ConfigStore
 from hydra.core.default_element import ResultDefault
 from hydra.core.override_parser.types import Override
@@ -30,7 +31,15 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, MissingMandatoryValue, OmegaConfBaseException
 from yaml import YAMLError
 
-from bakeoff.pipeline.config.options import CONF, explain_yaml_error, list_own_names, read_options
+from bakeoff.pipeline.config.options import (
+    CONF,
+    SUFFIX,
+    explain_yaml_error,
+    list_own_names,
+    load_yaml,
+    read_options,
+    show_path,
+)
 from bakeoff.pipeline.config.trust import (
     TRUST_KEY,
     ComposedFile,
@@ -205,6 +214,7 @@ class GuardedLoader(ConfigLoaderImpl):
         composed = super().load_configuration(config_name, overrides, run_mode, from_shell, validate_sweep_overrides)
         hydra: Any = OmegaConf.to_container(composed.hydra, resolve=False)
         require_own_classes(hydra)
+        _require_hydra_keys(hydra)
         return composed
 
     def read_files(self, root: str, words: list[str], run_mode: RunMode) -> list[ComposedFile]:
@@ -215,6 +225,10 @@ class GuardedLoader(ConfigLoaderImpl):
         # Each file is read once, so that Hydra composes exactly the checked content.
         if not isinstance(self.repository, ConfigFiles):
             self.repository = ConfigFiles(self.repository)
+        # Hydra imports the packages of the search path before it composes anything.
+        loaded = self.repository.load_config(root)
+        if loaded is not None and OmegaConf.select(loaded.config, SEARCH_PATH_KEY) is not None:
+            raise UserError(f"{root}: {SEARCH_PATH_KEY} is not read; name the folder by --config-dir=FOLDER.")
         defaults = self.compute_defaults_list(root, words, run_mode).defaults
         return [_read_file(default, self.repository) for default in defaults]
 
@@ -224,6 +238,17 @@ def _is_shipped(provider: str, folder: str) -> bool:
     folder = folder.removeprefix(FILE_SCHEME)
     is_of_hydra = provider == "hydra" or folder.startswith(STRUCTURED_SCHEME)
     return is_of_hydra or os.path.realpath(folder) == os.path.realpath(CONF)
+
+
+def _require_hydra_keys(hydra: Mapping[str, Any]) -> None:
+    """Reject keys that Hydra does not have, and output folders without a name, which are the current folder."""
+    known = [*(field.name for field in fields(HydraConf)), "env"]
+    for key in hydra:
+        if key not in known:
+            raise UserError(f"hydra.{key} is not a key. {did_you_mean(key, known)}")
+    for key in ("run", "sweep"):
+        if not hydra[key]["dir"]:
+            raise UserError(f"hydra.{key}.dir= must be the name of a folder.")
 
 
 def _read_file(default: ResultDefault, repository: IConfigRepository) -> ComposedFile:
@@ -263,8 +288,18 @@ class ConfigFiles(CachingConfigRepository):
         return self
 
     def load_config(self, config_path: str) -> Any:
-        """Return a copy of a file's content, because Hydra modifies it; None if there is no such file."""
+        """Return a copy of a file's content, because Hydra modifies it; None if there is no such file.
+
+        Raises
+        ------
+        UserError
+            `load_yaml` refuses the file.
+        """
         if config_path not in self._packed:
+            source = next((source for source in self.get_sources() if source.is_config(config_path)), None)
+            if source is not None and source.scheme() == "file":
+                file = Path(source.path, f"{config_path.removesuffix(SUFFIX)}{SUFFIX}")
+                load_yaml(file.read_text(encoding="utf-8", errors="replace"), show_path(file))
             self._packed[config_path] = pickle.dumps(self.delegate.load_config(config_path=config_path))
         return pickle.loads(self._packed[config_path])
 
@@ -273,6 +308,9 @@ FURTHER_LINES = re.compile(r"\n(Config search path|See http|\s+full_key:).*", re
 """Lines of Hydra's messages about folders, its own pages, and the key that the sentence names."""
 MAX_SHOWN_CHARACTERS = 200
 """Maximum length of a word that a message repeats."""
+SEVERAL_VALUES = re.compile(r"Ambiguous value for argument '(.*)' 1\.")
+LEARNER_REFERENCE = "${learner}"
+"""In the list of defaults: the search space has the name of the learner."""
 DATASET_PREFIX = "dataset/"
 ROOT_FILE = "config"
 """The file that lists the command-line options according to Hydra's messages."""
@@ -304,6 +342,10 @@ def explain_error(error: Exception, words: Sequence[str] = ()) -> UserError:
         return UserError(
             f"{word!r}: {reason}; write KEY=VALUE, and quote text that contains spaces or special characters."
         )
+    if ambiguous := SEVERAL_VALUES.match(reason):
+        return UserError(f"{ambiguous[1]} gives one key several values; add -m for a sweep of them.")
+    if LEARNER_REFERENCE in reason:
+        return UserError("learner must name an option, because every job needs a learner: add learner=NAME.")
     # Hydra wraps OmegaConf's exceptions, and only the wrapped one contains the key.
     cause = error.__cause__ if isinstance(error.__cause__, OmegaConfBaseException) else error
     if isinstance(cause, ConfigKeyError | ConfigAttributeError) and isinstance(cause.parent_node, DictConfig):

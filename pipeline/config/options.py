@@ -34,6 +34,9 @@ OWN_GROUPS = ("metric", "figure")
 ALL_GROUPS = frozenset((*GROUPS, *OWN_GROUPS))
 ROOT_FILE = "config.yaml"
 SUFFIX = ".yaml"
+MAX_ALIASES = 100
+MAX_DEPTH = 50
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # PyYAML may have been built without its faster C code
 
 
 def read_options(group: str) -> dict[str, str]:
@@ -73,7 +76,7 @@ def read_option(group: str, name: str) -> dict[str, Any]:
     """
     file = CONF / group / f"{name}{SUFFIX}"
     if file.is_file():
-        keys: dict[str, Any] = yaml.safe_load(file.read_text()) or {}
+        keys: dict[str, Any] = load_yaml(file.read_text(), str(file)) or {}
         return keys
     own = next((file for file in list_own_files(group) if file.stem == name), None)
     return {} if own is None else load_own_file(own)
@@ -100,7 +103,7 @@ def require_own_names(folder: Path) -> None:
     for file in sorted(folder.rglob(f"*{SUFFIX}")):
         inner = file.relative_to(folder)
         if len(inner.parts) > 1 and (CONF / inner).is_file():
-            raise UserError(f"{_show(file)} has the name of a built-in option; rename the file.")
+            raise UserError(f"{show_path(file)} has the name of a built-in option; rename the file.")
 
 
 def list_own_files(group: str) -> list[Path]:
@@ -165,16 +168,57 @@ def load_own_file(file: Path) -> dict[str, Any]:
         The file is not valid YAML, or not a mapping; the message contains the line.
     """
     try:
-        keys = yaml.safe_load(file.read_text())
-    except yaml.YAMLError as error:
-        raise UserError(explain_yaml_error(error, _show(file))) from error
+        keys = load_yaml(file.read_text(), show_path(file))
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{_show(file)} cannot be read: {error}") from error
+        raise UserError(f"{show_path(file)} cannot be read: {error}") from error
     if not isinstance(keys, dict):
         raise UserError(
-            f"{_show(file)} must contain keys with values, one on each line, such as _target_: mine.MyClass."
+            f"{show_path(file)} must contain keys with values, one on each line, such as _target_: mine.MyClass."
         )
     return keys
+
+
+def load_yaml(text: str, name: str) -> Any:
+    r"""Return the content of a YAML text that its anchors cannot multiply without bound.
+
+    Parameters
+    ----------
+    text : str
+    name : str
+        The name of the file, for messages.
+
+    Raises
+    ------
+    UserError
+        The text is not valid YAML, repeats a part that repeats others, repeats too many, or is nested too deeply.
+
+    Examples
+    --------
+    >>> load_yaml("a: &a [1]\nb: &b [*a, *a]\nc: [*b, *b]", "mine.yaml")
+    Traceback (most recent call last):
+    bakeoff.pipeline.errors.UserError: mine.yaml, line 2: *a is inside an anchored part, or follows 100 others; ...
+    """
+    open_anchors: list[str | None] = []
+    n_aliases = 0
+    try:
+        for event in yaml.parse(text, Loader=LOADER):
+            place = f"{name}, line {event.start_mark.line + 1}"
+            if isinstance(event, yaml.CollectionStartEvent):
+                open_anchors.append(event.anchor)
+            elif isinstance(event, yaml.CollectionEndEvent):
+                open_anchors.pop()
+            elif isinstance(event, yaml.AliasEvent):
+                n_aliases += 1
+                if any(open_anchors) or n_aliases > MAX_ALIASES:
+                    raise UserError(
+                        f"{place}: *{event.anchor} is inside an anchored part, or follows {MAX_ALIASES} others; write "
+                        "the values out."
+                    )
+            if len(open_anchors) > MAX_DEPTH:
+                raise UserError(f"{place}: more than {MAX_DEPTH} lists or mappings are nested; write fewer.")
+        return yaml.load(text, Loader=LOADER)
+    except yaml.YAMLError as error:
+        raise UserError(explain_yaml_error(error, name)) from error
 
 
 def explain_yaml_error(error: yaml.YAMLError, name: str = "") -> str:
@@ -198,7 +242,7 @@ def explain_yaml_error(error: yaml.YAMLError, name: str = "") -> str:
     problem = getattr(error, "problem", None) or " ".join(str(error).split())
     if mark is None:
         return f"{name or 'a file of options'}: this is not YAML: {problem}."
-    file = name or _show(Path(str(mark.name)))
+    file = name or show_path(Path(str(mark.name)))
     return f"{file}, line {mark.line + 1}: this is not YAML: {problem}."
 
 
@@ -211,7 +255,7 @@ def _has_groups(folder: Path) -> bool:
         return False
 
 
-def _show(path: Path) -> str:
+def show_path(path: Path) -> str:
     """Return a path relative to the current folder."""
     here = Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)

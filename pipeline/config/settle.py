@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from bakeoff.pipeline.config.build import import_target
-from bakeoff.pipeline.config.options import read_option, settle_figures, settle_metrics
+from bakeoff.pipeline.config.options import GROUPS, read_option, settle_figures, settle_metrics
 from bakeoff.pipeline.config.targets import TARGET_KEY, Path, name_key, require_names, walk
 from bakeoff.pipeline.config.words import SWEEP_KEYS
 from bakeoff.pipeline.errors import UserError
@@ -28,9 +28,9 @@ NULL_PARTS = {
     "threshold": "bakeoff.pipeline.stages.threshold.NoThreshold",
 }
 """Each optional part -> the class that replaces it and does nothing."""
-DEFAULT_PARTS = {**NULL_PARTS, "audit": "bakeoff.pipeline.audit.Audit"}
 DECISION_PARTS = ("calibration", "threshold")
-REQUIRED_PARTS = ("dataset", "preprocessing", "learner", "tuning", "pruning", "evaluation", "tracking")
+OPTIONAL_GROUPS = ("space", "search", "experiment")
+"""The groups that a job can do without."""
 MAKE_PREPROCESSING = "bakeoff.pipeline.stages.preprocessing.make_preprocessing"
 AUTO_PREPROCESSING = "bakeoff.pipeline.stages.preprocessing.AutoPreprocessing"
 MADE_DATASETS = tuple(
@@ -87,7 +87,6 @@ def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
         for key, value in spec.items()
         if key not in ("space", *SWEEP_KEYS)
     }
-    settled |= {part: {"_target_": target} for part, target in DEFAULT_PARTS.items() if not settled.get(part)}
     if "figures" in settled:
         settled["figures"] = settle_figures(settled["figures"], spec.get("space"), trust)
         require_names(settled["figures"], "figures", trust)
@@ -185,6 +184,8 @@ def _settle_pruning(spec: Mapping[str, Any], trust: Sequence[str]) -> dict[str, 
     pruning: dict[str, Any] = spec["pruning"]
     if pruning.get("method") != "auto":
         return pruning
+    for key in pruning.keys() - {"method"}:
+        raise UserError(f"pruning.{key} is not a key of pruning=auto; leave it out, or choose a method.")
     has_rows = bool(spec["evaluation"].get("validation"))
     # A learner that prunes in its fit, as C4.5 does, is not pruned a second time by another method.
     prunes_itself = spec["learner"].get("pruning_confidence") is not None
@@ -197,8 +198,8 @@ def _settle_pruning(spec: Mapping[str, Any], trust: Sequence[str]) -> dict[str, 
 
 def _require_parts(spec: Mapping[str, Any]) -> None:
     """Reject a configuration without a mandatory part or with an invalid number of processes."""
-    for part in REQUIRED_PARTS:
-        if not isinstance(spec.get(part), Mapping):
+    for part in GROUPS:
+        if part not in OPTIONAL_GROUPS and not isinstance(spec.get(part), Mapping):
             raise UserError(f"{part} must be set to an option: add {part}=NAME; `bakeoff list {part}` shows them.")
     n_jobs = spec.get("n_jobs", 1)
     if n_jobs == 0 or n_jobs < -1:

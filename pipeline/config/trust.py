@@ -14,6 +14,7 @@ restricted.
 from __future__ import annotations
 
 import importlib.util
+import math
 import os
 import re
 import sys
@@ -48,6 +49,8 @@ FREE_SETTING = re.compile(
 OWN_PLUGINS = ("hydra_plugins.bakeoff_", "bakeoff.pipeline.launcher.")
 BASIC_LAUNCHER = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
 PACKAGE_SCHEME = "pkg://"
+MAX_REPEATED = 1_000_000
+"""Maximum product of the numbers of references in texts: each may repeat a text that repeats others."""
 
 
 def read_trust(given: str | Sequence[str] = "") -> tuple[str, ...]:
@@ -178,7 +181,7 @@ class ComposedFile:
 
 
 def require_allowed_files(files: Sequence[ComposedFile], words: Sequence[str]) -> None:
-    """Reject files with settings that only the command may contain.
+    """Reject files with settings that only the command may contain, or with references that multiply texts.
 
     Parameters
     ----------
@@ -191,6 +194,10 @@ def require_allowed_files(files: Sequence[ComposedFile], words: Sequence[str]) -
     ------
     UserError
     """
+    texts = [value for file in files for _, value in walk(file.content) if isinstance(value, str)]
+    if math.prod(max(text.count("${"), 1) for text in texts) > MAX_REPEATED:
+        names = ", ".join(file.name for file in files if not file.is_shipped)
+        raise UserError(f"{names}: texts with several references ${{...}} would multiply; write the values out.")
     granting = [file for file in files if TRUST_KEY in file.content]
     if granting and not granting[-1].is_shipped:
         _require_given_trust(granting[-1], read_trust_of_words(words))

@@ -31,7 +31,7 @@ NO_NAME = re.compile(
 
 
 def check_overrides(words: Iterable[str]) -> None:
-    """Reject arguments that set a group to something other than the name of an option.
+    """Reject words without a key, and those that give a group something other than the name of an option.
 
     Parameters
     ----------
@@ -47,6 +47,8 @@ def check_overrides(words: Iterable[str]) -> None:
     >>> check_overrides(["learner=knn", "dataset=iris,wine", "experiment=[a,b]", "space={p: [1, 2, 3]}"])
     """
     for word in words:
+        if word.lstrip().startswith("="):
+            raise UserError(f"{word!r} has no key; write KEY=VALUE.")
         if given := NO_NAME.fullmatch(word):
             group = given[1]
             raise UserError(

@@ -9,8 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import yaml
-
+from bakeoff.pipeline.config.options import load_yaml
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.secrets import expand_references, find_references
 from bakeoff.pipeline.text.wording import expand_home
@@ -76,10 +75,7 @@ def restore_config(store: Store, run_id: str, trust: Sequence[str], path: str | 
 
 
 def _parse_config(text: str, run_id: str) -> dict[str, Any]:
-    try:
-        spec = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise UserError(f"{CONFIG_FILE} of run {run_id} is not YAML; restore the file, or run again.") from error
+    spec = load_yaml(text, f"{CONFIG_FILE} of run {run_id}")
     if not isinstance(spec, dict) or "learner" not in spec:
         raise UserError(f"{CONFIG_FILE} of run {run_id} is not a configuration of bakeoff.")
     return spec

@@ -17,7 +17,7 @@ from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.config.engine import explain_error
 from bakeoff.pipeline.config.options import CONF
 from bakeoff.pipeline.config.references import resolve_config
-from bakeoff.pipeline.config.settle import settle_choices, settle_config, to_yaml
+from bakeoff.pipeline.config.settle import NULL_PARTS, settle_choices, settle_config, to_yaml
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.pruning import METHODS, Pruning
 from bakeoff.pipeline.stages.scoring import SCORING_KEYS
@@ -44,7 +44,9 @@ def spec(
         "pruning": {"method": pruning}
         if pruning != "none"
         else {"_target_": "bakeoff.pipeline.stages.pruning.NoPruning"},
+        **{part: {"_target_": target} for part, target in NULL_PARTS.items()},
         "evaluation": {"_target_": "bakeoff.pipeline.stages.splitting.KFold", "validation": None, **evaluation},
+        "audit": {"_target_": "bakeoff.pipeline.audit.NoAudit"},
         "tracking": {"_target_": "bakeoff.pipeline.tracking.NoTracker"},
         "seed": 0,
         "trust": ["doubles"],
@@ -115,7 +117,7 @@ def test_what_is_given_is_kept_and_the_argument_too() -> None:
     assert settle_config(settled) == settled
 
 
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("part", [*PARTS, *NULL_PARTS, "audit"])
 def test_a_part_that_is_not_there_is_refused(part: str) -> None:
     with pytest.raises(UserError, match=f"{part} must be set to an option: add {part}=NAME"):
         settle_config(spec() | {part: None})

@@ -176,7 +176,7 @@ def test_threads_and_a_running_event_loop_get_the_scores_of_one_call() -> None:
     ("keys", "said"),
     [
         ({"learner": "knnn"}, "Did you mean 'knn'"),
-        ({"learner": "knn,svm"}, "Ambiguous value"),
+        ({"learner": "knn,svm"}, "gives one key several values"),
         ({"workers": 2}, "workers is a key of sweeps"),
         ({"learner__depth": 2}, "learner.depth is not a key"),
         ({"dataset": make_frame(), "target": "z"}, "dataset.target='z' is not a column"),

@@ -59,3 +59,6 @@ def test_a_run_of_other_code_is_refused(store: Store) -> None:
     store.client.log_text(other.info.run_id, "a: [", "config.yaml")
     with pytest.raises(UserError, match="is not YAML"):
         read_stored_config(store, other.info.run_id)
+    store.client.log_text(other.info.run_id, "a: &a [1]\nb: &b [*a, *a]\nlearner: [*b, *b]", "config.yaml")
+    with pytest.raises(UserError, match=r"config\.yaml of run \w+, line 2: \*a is inside an anchored part"):
+        read_stored_config(store, other.info.run_id)

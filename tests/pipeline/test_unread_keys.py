@@ -14,6 +14,9 @@ REFUSED = {
     "~seed": "seed cannot be removed",
     "-m +foo=1": "foo is not a key",
     "-m ~workers": "workers cannot be removed",
+    "~balance": "balance must be set to an option: add balance=NAME",
+    "-m ~audit": "audit must be set to an option",
+    "-m +hydra.foo=1": "hydra.foo is not a key",
 }
 
 
