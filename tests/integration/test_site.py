@@ -146,8 +146,8 @@ def test_pages_load_nothing_from_outside(site: Path) -> None:
 def test_every_file_that_a_page_loads_or_links_to_is_there(site: Path) -> None:
     missing = set()
     for page in site.rglob("*.html"):
-        # Pages of errors have absolute addresses, and the report of the study is a page that bakeoff wrote.
-        if page.name in ("404.html", "study-report.html"):
+        # Pages of errors have absolute addresses.
+        if page.name == "404.html":
             continue
         for address in re.findall(r"\s(?:src|href)=\"([^\"]+)\"", page.read_text(encoding="utf-8")):
             path = urllib.parse.unquote(address.partition("#")[0])
