@@ -107,7 +107,7 @@ def test_copies_agree_with_a_loop_over_rows() -> None:
     }
     assert copies
     (warning,) = Audit().check(built, splits).warnings
-    assert f"{len(copies)} of 150 tested rows" in warning
+    assert f"{len(copies)} of 150 test rows" in warning
 
 
 def test_a_row_with_another_target_or_a_missing_cell_is_no_copy() -> None:
@@ -260,7 +260,7 @@ def test_a_run_keeps_the_verdict_the_record_and_the_number_of_looks(bakeoff: Bak
 
 def test_a_sweep_shows_the_warnings_of_the_audit(bakeoff: Bakeoff) -> None:
     answer = bakeoff("-m", "learner=majority,naive_bayes", "dataset=iris", "evaluation=kfold")
-    assert "of 2 jobs: dataset=iris: 2 of 150 tested rows" in answer.err
+    assert "of 2 jobs: dataset=iris: 2 of 150 test rows" in answer.err
 
 
 def test_strict_and_refused_duplicates_leave_nothing_behind(bakeoff: Bakeoff) -> None:
