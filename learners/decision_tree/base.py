@@ -273,7 +273,7 @@ class TreeLearner(SklearnTreeAttributes, Learner):
 
     @abstractmethod
     def _score_losses(self, loss: np.ndarray, weight: float) -> np.ndarray:
-        """Turn losses of the whole tree (s,) on rows of this total weight into scores (s,), larger is better."""
+        """Turn losses of the whole tree (s,) on rows of this total weight into scores (s,), where larger is better."""
 
     def _prune_pessimistically(self, confidence: float) -> list[PruningStep]:
         raise ValueError(

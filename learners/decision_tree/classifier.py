@@ -185,8 +185,9 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
     two_branches : bool, default False
         Of C4.5: only two branches of a multiway split must have ``min_samples_leaf`` rows, instead of all.
     mdl_correction : bool, default False
-        Of C4.5 since release 8, for entropy and gain ratio: the gain of a numeric feature is lowered by
-        log2(number of its allowed cuts) / n bits in a node of n rows, and a feature is not asked if nothing is left.
+        C4.5 (since release 8) applies it with entropy and gain ratio: the gain of a numeric feature is reduced by
+        log2(number of its allowed cuts) / n bits in a node of n rows, and the feature is not used if no gain
+        remains.
     collapse : bool, default False
         Of C4.5: after growing, a node whose subtree makes as many training errors as the node itself becomes a leaf.
     pruning_confidence : float in (0, 0.5], optional

@@ -119,7 +119,7 @@ def list_candidates(
 
 
 def ask_value(column: np.ndarray, y: np.ndarray, j: int, n_classes: int, rules: Rules) -> Candidate | None:
-    """Return the question for the value of a nominal column (n,); None if too few branches are large enough."""
+    """Return the split by the values of a nominal column (n,), or None if too few branches are large enough."""
     parts = parts_of(y, column, None)
     n_large = sum(len(part) >= rules.least_rows for part in parts)
     n_required = 2 if rules.two_branches else len(parts)
@@ -129,7 +129,7 @@ def ask_value(column: np.ndarray, y: np.ndarray, j: int, n_classes: int, rules: 
 
 
 def ask_cut(column: np.ndarray, y: np.ndarray, j: int, n_classes: int, rules: Rules) -> Candidate | None:
-    """Return the cut of a numeric column (n,) that gains most; None if no cut is allowed, or none gains anything."""
+    """Return the cut of a numeric column (n,) with the largest gain, or None if no allowed cut has a gain."""
     n = len(y)
     least = float(rules.least_rows)
     if rules.cut_minimum:

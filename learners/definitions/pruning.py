@@ -45,7 +45,7 @@ def minus_squared_error(tree: Node, X: np.ndarray, y: np.ndarray) -> float:
 
 
 def is_greater(score: float, other: float) -> bool:
-    """Return whether a score is greater than another one by more than rounding."""
+    """Return whether a score exceeds another one by more than the rounding error."""
     return score > other + ROUNDING * max(abs(score), abs(other))
 
 

@@ -134,7 +134,7 @@ def _choose_weights(feature_weights: Any, given: dict[str, Any]) -> Any:
 
 
 def _fit_pairwise(metric: str, C: np.ndarray, nominal: np.ndarray, given: dict[str, Any]) -> PairwiseMetric:
-    """Return a metric that compares rows as wholes; the variances of seuclidean are those of the training rows."""
+    """Return a metric on whole rows; seuclidean uses the variances of the training rows."""
     if nominal.any():
         raise ValueError(f"metric={metric!r} supports numbers only, but X has nominal columns; use metric='gower'.")
     if metric == "seuclidean":

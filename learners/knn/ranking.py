@@ -97,7 +97,7 @@ PADDING_ROW = -1
 
 
 def bound_ties(kth_distance: np.ndarray, slack: np.ndarray) -> np.ndarray:
-    """Return the largest distance that counts as equal to the k-th of each query.
+    """Return the largest distance that is treated as equal to the k-th distance of each query.
 
     Parameters
     ----------

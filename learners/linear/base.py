@@ -86,7 +86,7 @@ class LinearClassifier(Classifier):
         return X, codes, weight
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return the score of each class; with two classes that of the second, whose sign decides.
+        """Return the score of each class; with two classes only the score of the second, whose sign decides.
 
         Parameters
         ----------

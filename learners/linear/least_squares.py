@@ -68,7 +68,7 @@ MAX_SQUARED_ROUNDING = 0.01
 def solve_least_squares(
     X: np.ndarray, y: np.ndarray, penalty: np.ndarray, size: np.ndarray, unit: np.ndarray
 ) -> np.ndarray:
-    """Minimise ‖y - Xw‖² + ‖penalty * w‖²; of several solutions, return that of minimum ‖w / unit‖.
+    """Minimise ‖y - Xw‖² + ‖penalty * w‖²; among several solutions, return the one of minimum ‖w / unit‖.
 
     Parameters
     ----------

@@ -252,7 +252,7 @@ class MultilayerPerceptron(Learner):
             ) from error
 
     def _choose_batch_size(self, n: int) -> int:
-        """Return the number of rows of a batch, given that of the training rows."""
+        """Return the number of rows in a batch, given the number of training rows."""
         if self.solver == "lbfgs":
             return n
         max_batch_size = AUTO_BATCH_ROWS if self.batch_size == "auto" else int(self.batch_size)

@@ -167,7 +167,7 @@ def _train_epoch(
     batch_size: int,
     weight: np.ndarray | None,
 ) -> float:
-    """Return the mean loss over all rows, that of each batch being computed before its step."""
+    """Return the mean loss over all rows, with the loss of each batch computed before its step."""
     n = order.shape[0]
     total = 0.0
     # An overflow is reported once, by the error below.

@@ -234,7 +234,7 @@ class ForestLearner(SklearnForestAttributes):
         """Return the target of the rows, for trees that draw ``n_draws`` of them; None for all, with their weights."""
 
     def _balances_each_tree(self, n_draws: int | None) -> bool:
-        """Whether all classes weigh the same among the rows of each tree."""
+        """Whether all classes have equal weight among the rows of each tree."""
         return False
 
     @abstractmethod

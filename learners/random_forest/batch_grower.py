@@ -56,7 +56,7 @@ class Sampling:
     features_per_tree : bool
         Whether features are drawn once for a tree, instead of once for each node.
     balances_classes : bool
-        Whether all classes weigh the same among the rows of each tree.
+        Whether all classes have equal weight among the rows of each tree.
     """
 
     n_draws: int | None
@@ -66,7 +66,7 @@ class Sampling:
 
 
 class BatchGrower:
-    """Grows trees that share the sorted columns and the target, and differ in what they draw.
+    """Grow trees that share the sorted columns and the target but differ in their random draws.
 
     Parameters
     ----------

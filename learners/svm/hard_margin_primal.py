@@ -366,7 +366,7 @@ class NewtonSystem:
         self._unit = unit
 
     def is_finite(self) -> bool:
-        """Whether nothing overflowed."""
+        """Whether all values are finite."""
         return bool(np.isfinite(self._matrix).all())
 
     def solve(self, right_side: np.ndarray) -> np.ndarray:

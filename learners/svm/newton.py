@@ -163,7 +163,7 @@ def _measure_curvature(K: np.ndarray, change: np.ndarray) -> float:
 
 
 def locate_groups(box: BoxConstraints, rows: np.ndarray) -> tuple[list[slice], list[slice]]:
-    """Return the groups that hold at least one of the rows (ascending), and the positions of those among the rows."""
+    """Return the groups that contain at least one of the rows (ascending), and the positions of these groups."""
     if len(box.groups) == 1:
         return box.groups, [slice(0, rows.size)]
     stops = np.searchsorted(rows, [group.stop for group in box.groups]).tolist()

@@ -110,7 +110,7 @@ class Criterion(ABC):
         return np.ones(weight.shape)
 
     def bound_ties(self, largest: np.ndarray, mean_error: np.ndarray | None = None) -> np.ndarray:
-        """Return the least gain or gain ratio that counts as equal to the largest one of a node: all (m,).
+        """Return the smallest gain or gain ratio that is treated as equal to the largest one of a node: all (m,).
 
         ``mean_error`` is the round-off of the branch means times the node's weight; None if sums are exact.
         """

@@ -97,7 +97,7 @@ class TrainingTable:
 
     @property
     def cells(self) -> np.ndarray:
-        """The cells column after column, shape (d n0,): that of a row and a feature is at feature * n0 + row."""
+        """The cells column by column, shape (d n0,): the cell of a row and a feature is at feature * n0 + row."""
         return self.columns.ravel()
 
 

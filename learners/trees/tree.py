@@ -187,7 +187,7 @@ class Tree:
         return branch
 
     def sum_over_subtrees(self, at_nodes: np.ndarray) -> np.ndarray:
-        """Add to the entry of each node those of all nodes below it: (k,) or (k, r), same shape."""
+        """Add the entries of all descendants to the entry of each node: (k,) or (k, r), same shape."""
         total = at_nodes.copy()
         parent = self.parent
         for level in reversed(self.levels()):

@@ -65,7 +65,7 @@ def inspect_named(request: InspectRequest) -> tuple[TableProfile, Path | None]:
 
 
 def _write_overrides(request: InspectRequest) -> list[str]:
-    """Return the words that compose the configuration of the dataset."""
+    """Return the overrides that compose the configuration of the dataset."""
     overrides = [f"dataset={request.dataset or 'file'}"]
     if request.files:
         quoted = ",".join(quote_text(file) for file in request.files)

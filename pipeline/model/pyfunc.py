@@ -107,7 +107,7 @@ class Model:
         Parameters
         ----------
         rows : DataFrame of shape (m, at least d)
-            With the columns that the model requires, in any order: text as a file spells it, or numbers, Booleans,
+            A table with the columns that the model requires, in any order: text as in a file, or numbers, Booleans,
             dates and categories. Further columns are ignored.
 
         Returns

@@ -27,7 +27,7 @@ class BalancedRows:
     X : table of shape (m, d)
     y : ndarray of shape (m,)
     weights : ndarray of shape (m,) or None
-        None if all rows count alike.
+        None if all rows have equal weight.
     index : Index
         The numbers in the dataset of the rows that were taken, or that new rows were made of.
     """

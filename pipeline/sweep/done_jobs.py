@@ -87,7 +87,7 @@ def find_lost_job(job: Job, store: Store | None, reason: str, *, resume: bool) -
     reason : str
         Why the process died.
     resume : bool
-        Whether an earlier finished run counts.
+        Whether an earlier finished run is reused.
     """
     if store is None:
         return job.to_outcome(KILLED, reason)

@@ -41,7 +41,7 @@ class Plan:
 
     @property
     def summary(self) -> str:
-        """The number of jobs, in total and by state: "to do" always, other states if there are any."""
+        """The number of jobs, in total and by state; "to do" is always included, other states if they occur."""
         counts = Counter(job.state for job in self.jobs)
         shown = [f"{counts[state]} {words}" for state, words in STATE_WORDS.items() if counts[state] or state == TO_DO]
         return f"{count_nouns(len(self.jobs), 'job')}: {', '.join(shown)}"

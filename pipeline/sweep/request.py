@@ -120,7 +120,7 @@ class RunRequest:
 
 
 class RunFailed(Exception):
-    """A started run, or checks that called user-defined code, failed with an error, which is the cause.
+    """A started run, or a check that called user-defined code, failed; the original error is the cause.
 
     The message names the type of the error; neither it nor `trace`, the traceback, contains secrets.
     """

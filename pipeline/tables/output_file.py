@@ -236,7 +236,7 @@ def require_output(given: str | Path, inputs: Iterable[Path] = (), store: Sequen
     inputs : iterable of Path
         Files that the command reads.
     store : sequence of Path
-        The database of the store of the command, and what else is a part of it.
+        The database of the command's store, and its other files.
 
     Raises
     ------

@@ -142,7 +142,7 @@ def prune_best_first(tree: Tree, losses: NodeLosses) -> list[PruningStep]:
 
 
 def _round_off(losses: NodeLosses) -> float:
-    """Return the difference of losses up to which they count as equal."""
+    """Return the largest difference at which losses are treated as equal."""
     return RELATIVE_ROUNDING * float(losses.of_subtree[0] + losses.as_leaf[0] + losses.magnitude)
 
 

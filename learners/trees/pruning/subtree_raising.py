@@ -167,7 +167,7 @@ class BranchTable:
         self._parent_slots[by] = slots
 
     def make_tree(self) -> Tree:
-        """Return the present tree as flat arrays, with what its nodes hold counted anew."""
+        """Return the current tree as flat arrays, with the contents of its nodes recounted."""
         nodes, depth, first_child, n_children = self._number_nodes()
         old = np.array(nodes)
         is_leaf = self.is_leaf[old]
@@ -340,7 +340,7 @@ class _RaisingPruning:
         return max(range(len(parts)), key=lambda branch: (weights[branch], branch))
 
     def _estimate_with(self, raised: int, moved: np.ndarray) -> float:
-        """Return the errors that a node is expected to make with the rows moved (r,) besides its own."""
+        """Return the expected errors of a node with the moved rows (r,) in addition to its own."""
         stop = self.table.send_down(raised, moved)  # (r,), leaves, and free slots as negative numbers
         places, place_of_row = np.unique(stop, return_inverse=True)
         added = self._rows.count_by_key(moved, place_of_row, places.size)  # (places, c)

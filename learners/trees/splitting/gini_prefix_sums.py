@@ -73,7 +73,7 @@ class SquareSums(NamedTuple):
         return merit
 
     def take(self, position: np.ndarray) -> SquareSums:
-        """Return those of some positions (k,) of the flattened table."""
+        """Return the values at some positions (k,) of the flattened table."""
         weight_position = position
         if self.weight.shape != self.left.shape:
             # A weight of shape (n,) is the same for every feature.
@@ -139,7 +139,7 @@ def scan_square_sums(block: FeatureBlock) -> SquareSums:
 
 
 def bound_gini_merit(largest: np.ndarray) -> np.ndarray:
-    """Return the least merit of which the gain may tie with that of the largest merit of a node: both (m,)."""
+    """Return the smallest merit whose gain may tie with the gain of the largest merit of a node: both (m,)."""
     # The merit is the gain plus a positive number that is the same for all cuts of the node.
     return largest * (1 - TIE_TOLERANCE)
 
@@ -183,7 +183,7 @@ def _count_class_up_to(
     weight: np.ndarray | None,
     node_classes: np.ndarray,
 ) -> np.ndarray:
-    """Return how much weight of its own class a node holds up to and including each position: (b, n).
+    """Return the weight of the row's class in the node up to and including each position: (b, n).
 
     Without weights (b, n) every row has weight 1.
     """

@@ -291,7 +291,7 @@ class SortedGroups(ValueGroups):
         self.total = block.total[:, self.node]
 
     def mark_missing(self) -> None:
-        """Set which groups hold the missing cells."""
+        """Set the groups that receive the missing cells."""
         every_group = np.arange(self.pair.size)
         self.is_missing = np.isinf(self.read_codes(every_group))
 

@@ -120,7 +120,7 @@ def _split_off_missing(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _follow_routes(routes: Routes, cells: np.ndarray, node: np.ndarray, branch: np.ndarray) -> np.ndarray:
-    """Return the branches (n,) with those of nominal splits by the value of each row."""
+    """Return the branches (n,), where nominal splits are resolved by the value of each row."""
     m = int(node[-1]) + 1
     table = RouteTable(routes, m)
     is_nominal = table.mark_nodes()

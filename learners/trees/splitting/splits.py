@@ -62,7 +62,7 @@ class C45Rules:
 
     @property
     def judges_all_cuts(self) -> bool:
-        """Whether a cut between rows of one class matters: it is counted, or the better ones are not allowed."""
+        """Whether a cut between rows of one class matters, because it is counted or better cuts are not allowed."""
         return self.cut_minimum or self.description_length
 
     def limit_cut_weight(self, node_weight: np.ndarray, unit: float) -> np.ndarray:

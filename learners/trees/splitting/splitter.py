@@ -1,9 +1,10 @@
 """The splitter: the best split of every node of a level, the search of Split(R, T) of the lectures.
 
-`bakeoff.learners.definitions.splits` states the search of one node, candidate by candidate. This one finds the same
-splits faster: prefix sums along presorted rows give the branches of all candidates of all nodes, and their gains are
-one array expression. Features are searched in blocks that fit into cache: numeric ones by candidate cuts, a dense scan
-or histograms (see `numeric`, `gini_prefix_sums`, `cuts`), nominal ones by groups of values (see `nominal`).
+`bakeoff.learners.definitions.splits` defines the search at one node, candidate by candidate. This one finds the
+same splits faster: prefix sums along presorted rows give the branches of all candidates of all nodes, and their
+gains are one array expression. Features are searched in blocks that fit into cache: numeric ones by candidate cuts,
+a dense scan or histograms (see `numeric`, `gini_prefix_sums`, `cuts`), nominal ones by groups of values (see
+`nominal`).
 
 *The choice of C4.5 among features*: the largest gain ratio of those whose gain is at least average.
 

@@ -122,7 +122,7 @@ class Cells:
     declared : tuple of str or None
         The values that the source declares, in order; empty if it only says that the column is nominal.
     is_boolean, is_ordered : bool
-        What the type of the source says.
+        The kind given by the type of the source.
     """
 
     name: str

@@ -269,7 +269,8 @@ def find_suspicions(cells: Cells, kind: str, is_chosen: bool = False) -> tuple[s
     kind : str
         Of `Column`.
     is_chosen : bool
-        Whether the user has declared its kind or wants to keep it, so that this is not recommended against.
+        Whether the user has declared its kind or chosen to keep it, which suppresses recommendations to the
+        contrary.
     """
     found: list[str] = []
     if kind == NUMERIC:
