@@ -104,7 +104,7 @@ def trusted_types(dumped: bytes, trust: Sequence[str] = ()) -> list[str]:
     untrusted = find_untrusted(types, trust)
     never = [name for name in untrusted if package_of(name) in NEVER_TRUSTED]
     if never:
-        raise UntrustedType(f"holds {', '.join(never)}, which is refused whatever is trusted.")
+        raise UntrustedType(f"contains {', '.join(never)}, which is never allowed.")
     if untrusted:
         packages = sorted({package_of(name) for name in untrusted})
         raise UntrustedType(

@@ -88,7 +88,7 @@ def compare_code(packages: Sequence[str], folder: Path) -> list[str]:
         stored = folder / CODE_FOLDER
         files = [*stored.glob(f"{package}.py"), *stored.glob(f"{package}/**/*.py")]
         if any(here.get(file.relative_to(stored).as_posix()) != file.read_bytes() for file in files):
-            notes.append(f"the code of {package} that is used differs from the code that was stored with the model.")
+            notes.append(f"the installed code of {package} differs from the code stored with the model.")
     return notes
 
 
@@ -144,7 +144,7 @@ def require_bounded_archive(dumped: bytes) -> None:
                 _require_within(total, limit)
         schema = json.loads(archive.read(SCHEMA)) if SCHEMA in archive.namelist() else {}
     if _count_visits(schema, {}) > MAX_VISITS:
-        raise UnreadableEstimator(f"its parts share one another in more than {MAX_VISITS:,} ways")
+        raise UnreadableEstimator(f"its parts are nested in more than {MAX_VISITS:,} ways")
 
 
 def _count_visits(node: Any, known: dict[Any, int]) -> int:

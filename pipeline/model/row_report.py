@@ -321,7 +321,7 @@ def _find_unseen(name: str, profile: ColumnProfile, cells: pd.Series[Any]) -> It
         # A value with spaces around it cannot be distinguished from one without them unless it is quoted.
         shown = name_first((repr(value) if value != value.strip() else value for value in unseen), MAX_SHOWN_VALUES)
         rows = f"{sum(unseen.values())} of {len(cells)} rows"
-        yield Difference(name, {"unseen": unseen}, f"{name}: {rows} hold values not seen in training: {shown}")
+        yield Difference(name, {"unseen": unseen}, f"{name}: {rows} have values not seen in training: {shown}")
 
 
 def _find_missing(name: str, profile: ColumnProfile, n_missing: int, m: int) -> Iterator[Difference]:
@@ -364,7 +364,7 @@ def _find_shift(name: str, drift: Drift, p_value: float) -> Iterator[Difference]
     if size:
         facts = f"a {size} shift: stability index {format_statistic(drift.index)}, {equate_p(p_value)}"
         data = {"shift": {"size": size, "stability_index": drift.index, "p_value": p_value}}
-        yield Difference(name, data, f"{name}: distributed otherwise than in training ({facts}).")
+        yield Difference(name, data, f"{name}: distributed differently than in training ({facts}).")
 
 
 def count_bins(profile: ColumnProfile, cells: pd.Series[Any]) -> tuple[np.ndarray, np.ndarray]:

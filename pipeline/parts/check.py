@@ -110,7 +110,7 @@ def _judge_runs(part: PartFile, name: str, first: TrialRun, second: TrialRun) ->
     if not fault and part.group == "evaluation":
         fault = _find_broken_order(first)
     if not fault and part.group in FITTED_GROUPS and _depends_on_other_rows(first):
-        fault = "a row is predicted differently alone and among others; learn whatever rows share in fit"
+        fault = "a row is predicted differently alone and together with others; compute in fit whatever rows share"
     if fault:
         return Finding(WRONG, name, fault)
     headline = first.prepared.experiment.headline
@@ -143,7 +143,7 @@ def _find_broken_order(run: TrialRun) -> str:
     for split in run.prepared.splits.folds:
         fitted = np.concatenate([split.train, split.validation])
         if times is not None and times[fitted].max() > times[split.test].min():
-            return "keeps_order is true, but a split trains on rows that are later than some of its test rows"
+            return "keeps_order is true, but a split trains on rows later than some of its test rows"
     return ""
 
 
@@ -165,7 +165,7 @@ def _check_file(part: PartFile, trial: Trial, folder: Path) -> Iterator[Finding]
     built = build_object(trial.spec[part.group], part.group, part.trust)
     if part.group == "learner":
         if trial.spec["learner"].get(SEED_PARAMETER, SEED) != SEED:
-            text = "random_state is not that of the run; write random_state: ${seed} into the file"
+            text = "random_state is not the seed of the run; write random_state: ${seed} into the file"
             yield Finding(WRONG, "seed", text)
         if part.space.is_file():
             yield _check_space(part, folder)

@@ -134,9 +134,9 @@ def describe_difference(first: TrialRun, second: TrialRun) -> str:
     """Return how two runs of a trial differ, in data, splits, or any bit of a number; empty if not."""
     experiment = first.prepared.experiment
     if experiment.dataset.digest() != second.prepared.experiment.dataset.digest():
-        return "the dataset differs when it is loaded again, so that runs cannot be compared; draw from a fixed seed"
+        return "the dataset differs when it is loaded again, so runs cannot be compared; use a fixed seed"
     if first.prepared.splits.digest() != second.prepared.splits.digest():
-        return "the same seed gives other splits; draw from numpy.random.default_rng(seed) alone"
+        return "the same seed gives different splits; draw from numpy.random.default_rng(seed) alone"
     repeats = [measure_repeat(experiment, run.result.folds, run.result.model) for run in (first, second)]
     scores, again = map(write_scores, repeats)
     model, other = (run.result.model.predictor for run in (first, second))

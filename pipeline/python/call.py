@@ -111,7 +111,7 @@ def _write_value(key: str, value: Any, is_sweep: bool) -> str:
         return _write_one(key, value)
     items = list(value)
     if not items:
-        raise UserError(f"{key}=[] names nothing to run; give a list with a value for each job.")
+        raise UserError(f"{key}=[] is empty; give a list with a value for each job.")
     return ",".join(_write_one(key, item) for item in items)
 
 
@@ -135,8 +135,9 @@ def _to_plain(key: str, value: Any) -> Any:
     if _is_list(value):
         return [_to_plain(key, each) for each in value]
     raise UserError(
-        f"{key} was given a value of type {type(value).__name__}; give the name of an option, a number, a text, or a "
-        f"list or mapping of these. A class of your own is named by {key.split('.')[0]}._target_, with trust=[PACKAGE]."
+        f"{key} was given a value of type {type(value).__name__}; give the name of an option, a number, a text, "
+        f"or a list or mapping of these. For a user-defined class, set {key.split('.')[0]}._target_ and "
+        "trust=[PACKAGE]."
     )
 
 
@@ -279,7 +280,7 @@ def write_frame(table: Any, name: str, folder: Path = FRAMES_FOLDER) -> tuple[Pa
         written.
     """
     if not name.strip(" .") or set(name) & set(REJECTED_CHARACTERS):
-        raise UserError(f"dataset_name={name!r} must be a text without the letters {' '.join(REJECTED_CHARACTERS)}")
+        raise UserError(f"dataset_name={name!r} must be a text without the characters {' '.join(REJECTED_CHARACTERS)}")
     raw = read_frame(table, name)
     try:
         folder.mkdir(parents=True, exist_ok=True)

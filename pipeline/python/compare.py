@@ -135,7 +135,7 @@ class ComparisonResult:
             The comparison has no base.
         """
         if not self.comparison.settings.is_base_given:
-            raise UserError("is_worse needs base=, the run, model or configuration that is the standard.")
+            raise UserError("is_worse needs base=, the run, model or configuration to compare with.")
         return check_gate(self.comparison).is_worse
 
     def render(self, to: str) -> str:

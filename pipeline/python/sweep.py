@@ -286,7 +286,7 @@ def list_run_ids(result: str | RunResult | SweepResult) -> list[str]:
     ids = [result.run_id] if isinstance(result, RunResult) else result.runs["run_id"]
     stored = [run_id for run_id in ids if isinstance(run_id, str)]
     if not stored:
-        raise UserError(f"{result.name} is not stored (tracking=none), so that nothing can be read of it.")
+        raise UserError(f"{result.name} is not stored (tracking=none), so it cannot be read.")
     return stored
 
 

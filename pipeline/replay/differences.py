@@ -269,9 +269,9 @@ class ReplayReport:
             n_hidden = len(differences) - MAX_DIFFERENCES_SHOWN
             lines += [f"  and {n_hidden} more; output=FILE.json lists all of them"] * (n_hidden > 0)
             if not self.changes:
-                lines.append("nothing that the run has recorded has changed since")
+                lines.append("nothing recorded by the run has changed since")
         if self.changes:
-            lines += ["since the stored run, these have changed:", *_list_differences(self.changes)]
+            lines += ["changed since the stored run:", *_list_differences(self.changes)]
         return lines
 
     def to_json(self) -> dict[str, Any]:

@@ -150,7 +150,7 @@ def require_repeatable(run: StoredRun) -> None:
     UserError
     """
     if "config_hash" not in run.tags:
-        raise UserError(f"run {run.run_id} is not the run of a job of bakeoff, so there is nothing to repeat.")
+        raise UserError(f"run {run.run_id} was not made by a bakeoff job, so there is nothing to repeat.")
     if run.status == "RUNNING":
         raise UserError(f"run {run.run_id} is still running; replay it when it has ended.")
     if not run.is_finished and run.status != FAILED and STOPPED_TAG not in run.tags:
@@ -231,7 +231,7 @@ def _compare_files(
     tables = read_tables(store, run)
     comparisons = compare_tables(tables, prepared.experiment, repeat.folds, fitted)
     if TABLES[0] not in tables:
-        notes.append(f"{TABLES[0]} is not among the artifacts of the run any more")
+        notes.append(f"{TABLES[0]} is no longer among the artifacts of the run")
     if not run.model_id:
         notes.append("the run has stored no model")
         return comparisons

@@ -27,7 +27,7 @@ class ReplayRequest(RefitRequest):
 
     def __post_init__(self) -> None:
         if bool(self.run) == bool(self.sweep):
-            raise UserError("say what is repeated: RUN, or sweep=NAME.")
+            raise UserError("select what to replay: RUN, or sweep=NAME.")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -82,7 +82,7 @@ def _choose_identifiers(frame: pd.DataFrame, model: Model, given: Sequence[str] 
             raise UserError(f"ids names {name!r}, which is not a column of the file. {did_you_mean(name, columns)}")
         if name in outputs:
             raise UserError(
-                f"{name!r} is a column of the predictions, so that it cannot be copied from the file; rename it there, "
+                f"{name!r} is a column of the predictions, so it cannot be copied from the file; rename it there, "
                 "or choose others with ids=[…]."
             )
     return frame.set_axis(columns, axis=1)[names]

@@ -96,8 +96,8 @@ def _tune_and_fit(experiment: Experiment, tuning_split: Split, split: Split) -> 
 
 
 CURE = (
-    "An honest score comes from rows that no run has seen (evaluation=fixed dataset.test_path=FILE), or from one run "
-    "that makes the choice within each training part (tuning=grid evaluation=kfold)."
+    "For an unbiased score, use rows that no run has used (evaluation=fixed dataset.test_path=FILE), or a single "
+    "run that makes the choice within each training part (tuning=grid evaluation=kfold)."
 )
 
 
@@ -275,7 +275,7 @@ def _describe_audit(run: LoadedRun) -> list[str]:
     try:
         warnings = json.loads(run.stored.tags.get("audit_warnings", "[]"))
     except ValueError:  # cut, because it was longer than a tag may be
-        warnings = ["more than a tag holds; see the page of the run"]
+        warnings = ["too long for a tag; see the page of the run"]
     return [f"the audit of the run found: {warning}" for warning in warnings]
 
 
@@ -286,8 +286,8 @@ def _describe_changes(run: LoadedRun) -> list[str]:
         return []
     run_id = run.stored.run_id
     return [
-        f"the code or the versions of packages have changed since run {run_id}: the model is of the present ones, and "
-        f"its scores are of the former ones; `bakeoff replay {run_id}` says what differs."
+        f"the code or the versions of packages have changed since run {run_id}: the model uses the current ones, "
+        f"but its scores were measured with the former ones; `bakeoff replay {run_id}` shows the differences."
     ]
 
 

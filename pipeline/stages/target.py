@@ -120,15 +120,15 @@ class TransformedTarget:
         if returned is None:
             bad = y[~np.isfinite(transformed).all(axis=1)]  # (k,)
             raise UserError(
-                f"target: the transformation is not defined for {len(bad)} of the {len(y)} values of {target!r}, the "
-                f"least of which is {bad.min():g}; log needs values above 0, log1p values above -1; "
-                "target=power takes all values."
+                f"target: the transformation is not defined for {len(bad)} of the {len(y)} values of {target!r}, "
+                f"with a minimum of {bad.min():g}; log needs values above 0, and log1p values above -1; "
+                "target=power accepts all values."
             )
         scale = np.abs(y).max()
         if not np.allclose(returned.ravel(), y, rtol=RELATIVE_TOLERANCE, atol=RELATIVE_TOLERANCE * scale):
             raise UserError(
-                f"target: the inverse of {name} does not give the values of {target!r} back, so that predictions would "
-                "be in other units; choose another target, or target=none."
+                f"target: the inverse of {name} does not restore the values of {target!r}, so predictions would "
+                "be in different units; choose another target, or target=none."
             )
 
 

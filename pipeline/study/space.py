@@ -169,7 +169,7 @@ def parse_space(overrides: Sequence[Override], composer: Composer, method: str) 
     """
     if method not in SEARCH_METHODS:
         raise UserError(
-            f"search={method} lists the jobs of a sweep, but Optuna chooses the jobs of a study; set search=grid, "
+            f"search={method} lists the jobs of a sweep, but Optuna chooses the jobs of a study; use search=grid, "
             "which adds conf/space/<learner>.yaml to the search, or search=none."
         )
     latest = {override.key_or_group: override for override in overrides}
@@ -234,7 +234,9 @@ def parse_learner_space(learner: str, space: Any, given_keys: Sequence[str]) -> 
         The space is a list of grids, or a value is neither a list nor such a text.
     """
     if isinstance(space, list):
-        raise UserError(f"the space of {learner} has {len(space)} grids, and a study searches one; write one mapping.")
+        raise UserError(
+            f"the space of {learner} has {len(space)} grids, but a study supports only one; write one mapping."
+        )
     searched = {name: values for name, values in space.items() if LEARNER_PREFIX + name not in given_keys}
     return tuple(_parse_parameter(name, f"{learner}.{name}", values) for name, values in searched.items())
 
@@ -266,8 +268,8 @@ def parse_dimension(override: Override) -> Dimension:
     value: Any = override.value()
     for tag in {str(tag) for tag in getattr(value, "tags", ())} - {LOG_TAG}:
         raise UserError(
-            f"{override.input_line}: nothing reads the tag {tag}; a study reads tag({LOG_TAG},...) of an interval or "
-            "a range."
+            f"{override.input_line}: the tag {tag} is not supported; a study supports tag({LOG_TAG},...) of an "
+            "interval or a range."
         )
     try:
         if isinstance(value, IntervalSweep):

@@ -48,8 +48,8 @@ JOB = "job"
 RUN = "run"
 """That with the id of its run, and the scores on test rows."""
 ENDED_ELSEWHERE = (
-    "another machine has ended this trial, because it saw no heartbeat of its run for 15 minutes; "
-    "give all machines the same tracking.uri"
+    "another machine has ended this trial, because its run had no heartbeat for 15 minutes; use the same "
+    "tracking.uri on all machines"
 )
 NAN = float("nan")
 

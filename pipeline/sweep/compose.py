@@ -254,7 +254,9 @@ def _list_words(override: Override, max_jobs: int) -> list[str]:
         raise UserError(f"{override.input_line}: an interval has infinitely many values; give a list, or range(...).")
     given = override.value()
     if isinstance(given, RangeSweep) and given.shuffle:  # Hydra would write it out, of whatever length it is
-        raise UserError(f"{override.input_line}: the jobs of a sweep have no order to shuffle; give range(...) alone.")
+        raise UserError(
+            f"{override.input_line}: the jobs of a sweep cannot be shuffled; use range(...) without shuffle."
+        )
     values = list(itertools.islice(override.sweep_string_iterator(), max_jobs + 1))
     if not values:
         raise UserError(f"{override.input_line} has no values; write at least one.")

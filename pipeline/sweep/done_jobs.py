@@ -39,8 +39,8 @@ from bakeoff.pipeline.tracking.provenance import describe_machine, find_user
 from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX, sqlite_path
 from bakeoff.pipeline.tracking.store import Store, open_store
 
-BUSY_REASON = "another process runs it"
-STORED_NOW = "it had finished before, and its results are stored now"
+BUSY_REASON = "another process is running it"
+STORED_NOW = "it had already finished, and its results are stored now"
 
 
 def find_done_jobs(store: Store, hashes: Collection[str]) -> dict[str, str]:

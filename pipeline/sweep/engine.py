@@ -35,7 +35,7 @@ from bakeoff.pipeline.tracking.run import get_tracker
 
 POLL_SECONDS = 0.5
 """Time between two checks of a job that another process runs."""
-LOST_STORE = "the store is lost, and no further job is started; the same command runs the others when the store works"
+LOST_STORE = "the store is unavailable, so no further job is started; run the same command again when it works"
 RunJobs = Callable[[Iterable[Job]], Iterator[JobOutcome]]
 """Consumes jobs one by one as processes become free, and yields their outcomes as they arrive."""
 RecordOutcome = Callable[[JobOutcome], object]

@@ -84,12 +84,12 @@ class SweepOptions:
             ("workers", self.workers, self.workers >= 1, "a positive integer"),
             ("timeout", self.timeout, self.timeout is None or self.timeout > 0, "a positive number of seconds or null"),
             ("search.n", self.n, _is_whole(self.n, least=1), "a positive integer"),
-            ("search.seed", self.seed, _is_whole(self.seed, least=0), "a whole number from 0"),
+            ("search.seed", self.seed, _is_whole(self.seed, least=0), "an integer of at least 0"),
             (
                 "on_error",
                 self.on_error,
                 ON_ERROR.fullmatch(self.on_error),
-                "continue, stop, or stop_after:N with N at least 1",
+                "continue, stop, or stop_after:N with N of at least 1",
             ),
         )
         for key, value, is_valid, need in numbers:
@@ -137,7 +137,7 @@ def check_keys(sweep_overrides: Sequence[Override], job_overrides: Sequence[Over
     for override in sweep_overrides:
         key = override.key_or_group
         if override.is_sweep_override() and key.split(".")[0] in SWEEP_KEYS:
-            raise UserError(f"{override.input_line}: {key} is a key of the whole sweep; give it one value.")
+            raise UserError(f"{override.input_line}: {key} is a key of the whole sweep; give it a single value.")
     for override in job_overrides:
         key = override.key_or_group
         if re.split(r"[./]", key)[0] in ("hydra", *SWEEP_KEYS):

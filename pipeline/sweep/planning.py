@@ -124,8 +124,8 @@ def _require_one_store(jobs: Sequence[Job]) -> None:
     }
     if len({(target, store_uri(uri), experiment) for target, uri, experiment in given}) > 1:
         raise UserError(
-            "the jobs of a sweep share one store, but the values of tracking, tracking.uri or tracking.experiment "
-            "differ; give one, or run a sweep for each."
+            "the jobs of a sweep share one store, but the values of tracking, tracking.uri or "
+            "tracking.experiment differ; use a single value, or run a sweep for each."
         )
 
 
@@ -165,8 +165,8 @@ def record_sweep(name: str, plan: Plan, store: Store) -> list[str]:
         write_sweep_record(store, SweepRecord(name, tuple(recorded)))
     except OSError as error:
         return [
-            f"the list of the jobs of this sweep cannot be written ({error}): "
-            f"bakeoff compare sweep={name} will find only those that run now"
+            f"the list of the jobs of this sweep cannot be written ({error}): bakeoff compare sweep={name} will "
+            "find only the jobs run now"
         ]
     return []
 

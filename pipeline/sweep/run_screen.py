@@ -130,7 +130,9 @@ class RunScreen:
     def _show_figures(self, choice: FigureChoice, is_kept: bool) -> None:
         """Print the figures of a stored run."""
         if choice.figures and not is_kept:
-            self._err.print("[yellow]warning:[/] figures are artifacts of a stored run; tracking=none draws none")
+            self._err.print(
+                "[yellow]warning:[/] figures are artifacts of a stored run; with tracking=none, none are drawn"
+            )
         elif choice.figures:
             files = escape(", ".join(figure.file for figure in choice.figures))
             self._out.print(f"figures: {files}")

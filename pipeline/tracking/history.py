@@ -168,8 +168,8 @@ def _read_overrides(run: Any) -> tuple[str, ...]:
         return tuple(json.loads(run.data.tags["overrides"]))
     except ValueError:
         raise UserError(
-            f"run {run.info.run_id} failed, and its words are too long for the store; repeat its sweep, or delete it "
-            f"with bakeoff rm {run.info.run_id}."
+            f"run {run.info.run_id} failed, but its arguments are too long for the store; repeat its sweep, or "
+            f"delete it with bakeoff rm {run.info.run_id}."
         ) from None
 
 

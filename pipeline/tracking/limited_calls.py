@@ -111,7 +111,7 @@ class LimitedCalls:
             self.is_lost = True
             shown = str(self._file or hide_secrets(self._uri))
             raise StoreError(
-                f"tracking.uri={shown!r}: the store cannot be used: {error}. Give the command again when it works."
+                f"tracking.uri={shown!r}: the store cannot be used: {error}. Run the command again when it works."
             ) from error
         except Exception:
             raise
@@ -171,7 +171,7 @@ def attempt(function: Callable[[], T], seconds: float) -> T:
     thread.start()
     thread.join(max(0.0, seconds))
     if not future.done():
-        raise FaultyStore(f"there is no answer within {seconds:.0f} seconds")
+        raise FaultyStore(f"no answer within {seconds:.0f} seconds")
     # A process without threads can be copied, as the workers of a sweep are.
     thread.join()
     return future.result()

@@ -264,7 +264,7 @@ def find_run_id(store: Store, word: str, dataset: str = "", *, must_be_readable:
         raise _explain_unknown(store, word)
     if not version.run_id:
         raise UserError(
-            f"version {version.version} of the model {version.name!r} does not say which run it comes from."
+            f"version {version.version} of the model {version.name!r} does not record which run it comes from."
         )
     return _find_by_id(store, version.run_id, must_be_readable)
 
@@ -336,13 +336,13 @@ def _find_by_id(store: Store, word: str, must_be_readable: bool) -> str:
             return ids[0]
         if ids:
             shown = ", ".join(ids[:3])
-            raise UserError(f"{word!r} begins the ids of {len(ids)} runs ({shown}); give more of it.") from None
+            raise UserError(f"{word!r} matches the ids of {len(ids)} runs ({shown}); give more characters.") from None
         raise _explain_unknown(store, word) from None
     if found.info.lifecycle_stage == "deleted":
         raise UserError(f"run {word} was deleted; restore it in MLflow, or name another run.")
     fault = find_fault(found) if must_be_readable else ""
     if fault:
-        raise UserError(f"run {found.info.run_id} cannot be read: bakeoff did not write {fault}.")
+        raise UserError(f"run {found.info.run_id} cannot be read: {fault} was not written by bakeoff.")
     return str(found.info.run_id)
 
 

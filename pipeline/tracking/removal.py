@@ -66,7 +66,7 @@ class RemovalRequest(ExperimentRequest):
 
     def __post_init__(self) -> None:
         if sum(map(bool, (self.runs, self.sweep, self.filter))) != 1:
-            raise UserError('say which runs in one way: RUN ..., sweep=NAME, or filter="...".')
+            raise UserError('select runs in one way: RUN ..., sweep=NAME, or filter="...".')
 
 
 @dataclass(frozen=True, kw_only=True)

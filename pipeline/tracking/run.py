@@ -51,7 +51,7 @@ FLUSH_SECONDS = 10.0
 """A run that takes longer is written in several batches; a shorter one in a single batch at its end."""
 NOTE_TAG = "mlflow.note.content"
 """MLflow shows it at the top of the page of a run."""
-UNENDED_NOTE = "The run could not be ended in the store; the next command does that."
+UNENDED_NOTE = "The run could not be ended in the store; the next command will end it."
 
 
 class MLflowRun:
@@ -172,7 +172,7 @@ class MLflowRun:
             keep_result(folder, kept, results)
         except Exception as error:  # the disk may be full
             return f"Its results are lost: they cannot be kept in {folder}: {error}."
-        return f"Its results are kept in {folder}, and the same command stores them without running again."
+        return f"Its results are kept in {folder}; run the same command to store them without repeating the run."
 
     def stop(self, reason: str) -> None:
         """Write the folds so far and end the run as KILLED: FINISHED would mean that all folds were evaluated."""

@@ -103,7 +103,7 @@ def anchor_addresses(file: Path) -> str:
     if not moves:
         return ""
     places = ", ".join(sorted({str(move.old) for move in moves}))
-    return f"the store was in {places} before and is in {folder} now; its addresses lead there."
+    return f"the store was moved from {places} to {folder}; its addresses were updated."
 
 
 def _find_moves(database: sqlite3.Connection, folder: Path) -> Iterator[Move]:
@@ -281,8 +281,8 @@ def _require_tables(database: sqlite3.Connection, path: Path) -> None:
         raise UserError(f"{shown} is a SQLite file without tables; delete it, or name another file.")
     if not STORE_TABLES.issubset(tables):
         raise UserError(
-            f"{shown} belongs to another program: it has the table {tables[0]}, and none of MLflow's; name another "
-            "file, so that MLflow's tables are not made in this one."
+            f"{shown} belongs to another program: it has the table {tables[0]}, and none of MLflow's; name "
+            "another file, so that MLflow's tables are not created in this one."
         )
     missing = list_expected_tables().difference(tables)
     if missing:

@@ -154,7 +154,7 @@ def store_uri(given: str | None) -> str:
     is_file = uri.startswith(SQLITE_PREFIX) or "://" not in uri
     if is_file and find_secrets(uri):
         # The password would become a part of the name of the file.
-        raise UserError(f"tracking.uri={uri!r}: a SQLite file takes no password; leave out what follows the name.")
+        raise UserError(f"tracking.uri={uri!r}: SQLite files have no password; remove what follows the name.")
     if is_file:
         path = expand_home(sqlite_path(uri)).absolute()
         if ".." in path.parts:  # it would lead nowhere once the folder before them is gone
@@ -226,7 +226,7 @@ def open_store(given: str | None, experiment: str, create: bool = True) -> Store
         client = calls.connect()
         return Store(uri, _open_experiment(client, uri, experiment, create), client, calls, is_new)
     except StoreError as error:
-        raise UserError(f"{error} Or keep no runs, with tracking=none.") from error
+        raise UserError(f"{error} Alternatively, store no runs with tracking=none.") from error
     except ImportError as error:
         raise UserError(
             f"{shown} needs a database driver that is not installed: {error.name}; for PostgreSQL: pip install "

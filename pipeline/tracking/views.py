@@ -154,7 +154,7 @@ def write_views(store: Store, sweep: str = "") -> str:
     version = read_server_version(store.client)
     if not version.startswith(KNOWN_VERSIONS):
         known = ", ".join(each.rstrip(".") for each in KNOWN_VERSIONS)
-        return f"MLflow {version or 'of this server'} is not known to read the views (these are: {known})."
+        return f"MLflow {version or 'of this server'} is not among the versions known to read the views ({known})."
     try:
         tags = dict(KIND_TAGS)
         now = time.time_ns() // 1_000_000

@@ -174,7 +174,7 @@ def test_a_sweep_says_that_jobs_done_before_get_no_figures(bakeoff: Bakeoff) -> 
 def test_figures_of_a_run_that_is_not_stored_are_not_drawn_and_the_command_says_so(bakeoff: Bakeoff) -> None:
     answer = bakeoff("dataset=iris", "learner=majority", "figures=all", "tracking=none")
     assert answer.status == 0
-    assert "tracking=none draws none" in answer.err
+    assert "with tracking=none, none are drawn" in answer.err
 
 
 def test_the_figures_are_listed_with_a_sentence_each(bakeoff: Bakeoff) -> None:

@@ -114,7 +114,7 @@ def test_a_server_that_fails_while_results_are_stored_ends_the_run_in_a_sentence
     faulty.fail_from(FIRST_RESULTS, fault)
     answer = bakeoff(*JOB)
     require_sentence(answer, 1, words)
-    assert "the same command stores them" in answer.err
+    assert "run the same command to store them" in answer.err
 
 
 def test_the_same_command_stores_what_had_finished_and_does_not_run_again(
@@ -245,7 +245,7 @@ def test_a_sweep_stops_when_its_store_is_lost_and_goes_on_where_it_stopped(
     faulty.choose_fault = lose_after_two
     answer = bakeoff(*sweep)
     assert answer.status == 1
-    assert "the store is lost, and no further job is started" in answer.err
+    assert "the store is unavailable, so no further job is started" in answer.err
     assert "Traceback" not in answer.err
     faulty.choose_fault = lambda path: None
     again = bakeoff(*sweep)

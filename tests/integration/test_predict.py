@@ -59,7 +59,7 @@ def test_rows_are_read_as_the_training_file_was(bakeoff: Bakeoff) -> None:
     assert answer.status == 0, answer.err
     assert answer.err.splitlines()[1:] == [
         "predict: size: 1 of 2 cells are missing; none was missing in training.",
-        "predict: colour: 1 of 2 rows hold values not seen in training: grün",
+        "predict: colour: 1 of 2 rows have values not seen in training: grün",
         "2 predictions in new.predictions.csv",
     ]
     (bakeoff.folder / "comma.csv").write_text("flag,code,size,colour\ntrue,1,2.5,red\n")
@@ -75,11 +75,11 @@ def test_values_that_training_did_not_have_are_said_for_each_column(bakeoff: Bak
     answer = bakeoff("predict", "latest", "new.csv")
     assert answer.status == 0, answer.err
     assert answer.err.splitlines()[1:-1] == [
-        "predict: flag: 2 of 4 rows hold values not seen in training: no, yes",
-        "predict: code: 1 of 4 rows hold values not seen in training: 3",
+        "predict: flag: 2 of 4 rows have values not seen in training: no, yes",
+        "predict: code: 1 of 4 rows have values not seen in training: 3",
         "predict: size: 2 of 3 cells are numbers; the others, '?', are taken for missing.",
         "predict: size: 2 of 4 cells are missing; none was missing in training.",
-        "predict: colour: 3 of 4 rows hold values not seen in training: RED, 'red '",
+        "predict: colour: 3 of 4 rows have values not seen in training: RED, 'red '",
     ]
     assert len(predictions(bakeoff.folder)) == len(rows)
 
@@ -172,10 +172,10 @@ def test_the_model_is_named_and_shifted_columns_are_said(bakeoff: Bakeoff) -> No
         f"predict: run {run_id[:8]}, decision_tree table: fitted on 24 of 40 rows (8 for validation, 8 for the test); "
     )
     # 24 training rows are too few for a verdict.
-    assert "distributed otherwise" not in " ".join(few)
+    assert "distributed differently" not in " ".join(few)
     pd.concat([shifted] * 5).to_csv(bakeoff.folder / "table.csv", index=False)
     words = ("dataset=file", "dataset.path=table.csv", "dataset.target=y", "learner=decision_tree")
     assert bakeoff(*words, "dataset.nominal=[code]").status == 0
     said = bakeoff("predict", "latest", "new.csv").err.splitlines()
-    (sentence,) = [line for line in said if "distributed otherwise" in line]
-    assert sentence.startswith("predict: colour: distributed otherwise than in training (a large shift: ")
+    (sentence,) = [line for line in said if "distributed differently" in line]
+    assert sentence.startswith("predict: colour: distributed differently than in training (a large shift: ")

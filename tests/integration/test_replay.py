@@ -157,7 +157,7 @@ def test_one_bit_of_one_fold_is_found(changed: Bakeoff) -> None:
     assert "differs: 1 of " in answer.out
     (line,) = [line for line in answer.out.splitlines() if "fold/train_accuracy" in line]
     assert line.split() == ["fold/train_accuracy", "fold", "1", repr(other), "→", repr(value)]
-    assert "nothing that the run has recorded has changed since" in answer.out
+    assert "nothing recorded by the run has changed since" in answer.out
     (report,) = json.loads((changed.folder / "replay.json").read_text())
     assert report["verdict"] == "differs"
     (difference,) = report["comparisons"][0]["differences"]
@@ -213,7 +213,7 @@ def test_a_table_that_was_deleted_is_named_and_the_scores_are_compared(changed: 
     file.unlink()
     answer = changed("replay", "latest")
     assert answer.status == 0
-    assert "not compared: predictions.csv is not among the artifacts" in answer.out
+    assert "not compared: predictions.csv is no longer among the artifacts" in answer.out
 
 
 def test_a_configuration_that_was_deleted_cannot_be_replayed(changed: Bakeoff) -> None:
@@ -239,7 +239,7 @@ def test_what_cannot_be_replayed_is_refused_in_a_sentence(changed: Bakeoff) -> N
     execute(changed, "DELETE FROM tags WHERE key = 'config_hash'")
     answer = changed("replay", run_id)
     assert answer.status == 2
-    assert "is not the run of a job of bakeoff" in answer.err
+    assert "was not made by a bakeoff job" in answer.err
 
 
 def test_code_that_the_store_alone_trusts_is_not_called(bakeoff: Bakeoff) -> None:

@@ -111,7 +111,7 @@ def test_notes_say_what_training_did_not_have_in_json_and_beside_csv(address: st
     reply = post_records(address, **ROW | {"sex": "MALE", "fare": 600, "pclass": None})
     assert reply.json["notes"] == [
         "pclass: 1 of 1 cells are missing; none was missing in training.",
-        "sex: 1 of 1 rows hold values not seen in training: MALE",
+        "sex: 1 of 1 rows have values not seen in training: MALE",
         "fare: 1 of 1 cells lies outside the range of training, 0 to 512.3292.",
     ]
     assert reply.json["differences"] == {
@@ -121,7 +121,7 @@ def test_notes_say_what_training_did_not_have_in_json_and_beside_csv(address: st
     }
     body = "pclass,sex,age,sibsp,parch,fare,embarked\n3,Ø,22,1,0,7.25,S\n"
     beside = ask(address, "/invocations", body, content_type=CSV, accept=CSV)
-    assert json.loads(beside.headers["x-bakeoff-notes"]) == ["sex: 1 of 1 rows hold values not seen in training: Ø"]
+    assert json.loads(beside.headers["x-bakeoff-notes"]) == ["sex: 1 of 1 rows have values not seen in training: Ø"]
 
 
 def test_keys_that_some_objects_lack_are_missing_cells(address: str) -> None:

@@ -193,7 +193,7 @@ def test_code_that_differs_from_the_stored_one_is_reported(store: Store, package
     source = tmp_path / package / "__init__.py"
     source.write_text(source.read_text() + "\n\nMORE = 1\n")
     (note,) = load(store, run_id, package).notes
-    assert note.startswith(f"the code of {package} that is used differs")
+    assert note.startswith(f"the installed code of {package} differs")
 
 
 def test_stored_code_is_not_run_where_the_package_is_not_here(store: Store, package: str, tmp_path: Path) -> None:

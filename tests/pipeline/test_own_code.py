@@ -35,4 +35,4 @@ def test_code_that_differs_from_the_stored_code_is_reported(
     assert compare_code(["changed_code"], stored.parent) == []
     (stored / "changed_code.py").write_text("DIGITS = 2\n")
     (note,) = compare_code(["changed_code"], stored.parent)
-    assert note.startswith("the code of changed_code that is used differs")
+    assert note.startswith("the installed code of changed_code differs")

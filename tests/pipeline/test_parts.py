@@ -71,7 +71,7 @@ def name_part(value: object) -> str:
         (make_part("learner", "Forgetful"), "classes", "loses part of its fitted state when it is stored"),
         (make_part("learner", "Boastful"), "classes", "Input X contains NaN"),
         (make_part("learner", "Right", space={"k": [1]}), "space", "space.k is not a parameter"),
-        (make_step("CentredByQuery"), "numbers", "differently alone and among others"),
+        (make_step("CentredByQuery"), "numbers", "differently alone and together with others"),
         (make_step("Noisy"), "numbers", "two runs of the same job differ"),
         (make_step("Shortening"), "classes", "X has 71 rows, y has 72"),
         (make_part("metric", "share_of_hits", greater_is_better=False), "classes", "write greater_is_better: true"),
@@ -79,7 +79,7 @@ def name_part(value: object) -> str:
         (make_part("metric", "constant", greater_is_better=True), "classes", "all predictions have the same score"),
         (make_part("metric", "infinite", greater_is_better=True), "classes", "all predictions have the same score"),
         (make_part("metric", "counting", greater_is_better=True), "classes", "two runs of the same job differ"),
-        (make_part("evaluation", "Unrepeatable"), "classes", "the same seed gives other splits"),
+        (make_part("evaluation", "Unrepeatable"), "classes", "the same seed gives different splits"),
         (make_part("evaluation", "LateTraining"), "classes", "trains on rows that are later"),
         (
             make_part("evaluation", "broken_splitters.Overlapping", trust=("broken_splitters",)),

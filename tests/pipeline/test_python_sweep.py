@@ -94,7 +94,7 @@ def test_a_failed_job_is_a_row_with_its_reason_and_a_warning(folder: Path) -> No
         ({"learner": "knn", "datset_name": "a"}, "datset_name is not a key. Did you mean 'dataset'"),
         ({"learner": "knn", "workers": 0}, "workers=0 must be a positive integer"),
         ({"learner": "knn", "workers": [1, 2]}, "workers is a key of the whole sweep"),
-        ({"learner": []}, "names nothing to run"),
+        ({"learner": []}, "is empty"),
         ({"learner": "ridge", "dataset": make_frame(), "target": "y"}, "regression"),
     ],
 )

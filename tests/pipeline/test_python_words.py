@@ -97,5 +97,5 @@ def test_an_object_is_refused_with_the_way_to_name_a_class(value: Any, said: str
 
 
 def test_an_empty_list_of_jobs_is_refused() -> None:
-    with pytest.raises(UserError, match=r"learner.C=\[\] names nothing to run"):
+    with pytest.raises(UserError, match=r"learner.C=\[\] is empty"):
         make_words({"learner__C": []}, is_sweep=True)

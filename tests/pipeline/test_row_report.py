@@ -53,13 +53,13 @@ def test_rows_of_training_are_not_reported() -> None:
 def test_a_value_of_the_dataset_that_no_training_row_has_is_unseen() -> None:
     record = make_record({"colour": ["red", "blue"] * 20 + ["green"] * 3}, fitted=slice(0, 40))
     sentences = report(record, colour=["red", "green", "GREEN", "green"])
-    assert sentences == ["colour: 3 of 4 rows hold values not seen in training: green, GREEN"]
+    assert sentences == ["colour: 3 of 4 rows have values not seen in training: green, GREEN"]
 
 
 def test_the_most_frequent_unseen_values_are_shown_and_the_others_counted() -> None:
     record = make_record({"colour": ["red", "blue"] * 20})
     (sentence,) = report(record, colour=[*"abcdefg", "c", "c", " x"])
-    assert sentence == "colour: 10 of 10 rows hold values not seen in training: c, ' x', a, b, d and 3 more"
+    assert sentence == "colour: 10 of 10 rows have values not seen in training: c, ' x', a, b, d and 3 more"
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_a_shifted_distribution_is_said() -> None:
     assert len(sentences) == 2
     index = format_statistic(shifts["colour"]["stability_index"])
     assert sentences[1] == (
-        f"colour: distributed otherwise than in training (a large shift: stability index {index}, p < .001)."
+        f"colour: distributed differently than in training (a large shift: stability index {index}, p < .001)."
     )
 
 

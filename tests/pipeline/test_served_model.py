@@ -84,7 +84,7 @@ def test_predictions_are_those_of_the_estimator_with_the_index_of_the_rows(model
 
 def test_a_number_that_two_codes_read_as_is_unseen(model: Model) -> None:
     lines = model.check_rows(TABLE.assign(code=[8] * N))
-    assert any(line.startswith(f"code: {N} of {N} rows hold values not seen in training: 8") for line in lines)
+    assert any(line.startswith(f"code: {N} of {N} rows have values not seen in training: 8") for line in lines)
 
 
 def test_columns_that_are_missing_or_occur_twice_are_refused(model: Model) -> None:

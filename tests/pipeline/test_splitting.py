@@ -511,12 +511,12 @@ def test_the_fit_on_all_rows_of_a_series_validates_on_the_latest() -> None:
         (TimeSeries, {"gap": -1}, "evaluation.gap=-1 must be an integer of at least 0"),
         (TimeSeries, {"max_train_size": 0}, "evaluation.max_train_size=0"),
         (TimeSeries, {"test_size": 0.2}, "evaluation.test_size=0.2 must be an integer of at least 1"),
-        (TimeSeries, {"stratify": True}, "in the order of time there is no choice; set evaluation.stratify=false"),
+        (TimeSeries, {"stratify": True}, "time order leaves no choice; set evaluation.stratify=false"),
         (TimeHoldout, {"test": 1}, "evaluation.test=1 must be a fraction"),
         (Bootstrap, {"repeats": 0}, "evaluation.repeats=0 must be an integer of at least 1"),
         (Holdout, {"repeats": 0}, "evaluation.repeats=0"),
         (KFold, {"target_bins": 1}, "evaluation.target_bins=1 must be an integer of at least 2"),
-        (KFold, {"target_bins": 5, "stratify": False}, "evaluation.stratify=false leaves the parts to chance"),
+        (KFold, {"target_bins": 5, "stratify": False}, "evaluation.stratify=false disables stratification"),
     ],
 )
 def test_wrong_values_are_refused(splitter: type[Splitter], values: dict[str, Any], message: str) -> None:
@@ -571,7 +571,7 @@ def of(text: str, groups: list[int] | None = None, **columns: list[Any]) -> Spli
         (FixedFolds(), of("aabb", folds=[1, 1, 1, 1]), "dataset.folds has one value"),
         (FixedFolds(), of("aabb", folds=[-1, -1, -2, -2]), "or negative values only"),
         (Bootstrap(repeats=50), of("ab"), "drew all 2 rows into training part .* use evaluation=leave_one_out"),
-        (KFold(target_bins=3), LABELS, "evaluation.target_bins=3 divides a numeric target, but this target has cl"),
+        (KFold(target_bins=3), LABELS, "evaluation.target_bins=3 applies to numeric targets, but this target has cl"),
         (
             KFold(folds=5, target_bins=4),
             SplitInput(np.arange(10.0), is_classification=False),

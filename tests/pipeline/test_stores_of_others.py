@@ -122,7 +122,7 @@ def test_runs_that_are_left_out_are_said_in_a_line(shared: Shared) -> None:
 
 
 def test_a_malformed_run_is_refused_by_its_id_and_can_be_deleted(shared: Shared) -> None:
-    assert "bakeoff did not write its tag pid" in shared.by_id.err
+    assert "its tag pid was not written by bakeoff" in shared.by_id.err
     assert shared.by_id.status == 2
     assert shared.removed.status == 0, shared.removed.err
 

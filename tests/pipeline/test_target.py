@@ -137,9 +137,7 @@ def test_a_transformer_is_fitted_on_training_targets_alone() -> None:
 
 def test_a_logarithm_of_targets_that_are_not_positive_is_refused_with_their_number() -> None:
     y = np.array([3.0, 0.0, -2.0, 5.0])
-    with pytest.raises(
-        UserError, match=r"not defined for 2 of the 4 values of 'cost', the least of which is -2; .*power"
-    ):
+    with pytest.raises(UserError, match=r"not defined for 2 of the 4 values of 'cost', with a minimum of -2; .*power"):
         TransformedTarget(make_function("log")).check(y, "cost")
     TransformedTarget(make_function("log1p")).check(np.array([3.0, 0.0]), "cost")
     TransformedTarget(PowerTransformer()).check(y, "cost")
@@ -153,7 +151,7 @@ class Rounding(StandardScaler):
 
 
 def test_a_transformer_that_loses_the_values_is_refused() -> None:
-    with pytest.raises(UserError, match="inverse of Rounding does not give the values of 'y' back"):
+    with pytest.raises(UserError, match="inverse of Rounding does not restore the values of 'y'"):
         TransformedTarget(Rounding()).check(np.array([1.0, 2.0, 50.0, 3.0]), "y")
 
 

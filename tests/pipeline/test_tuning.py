@@ -368,7 +368,7 @@ def test_a_learner_without_a_space_is_fitted_as_given_and_that_is_said() -> None
         model = fit_model(held_out, held_out.make_splits().folds[0])
         assert model.pipeline[-1].mark == 7
         assert (model.candidates, model.n_fits) == (None, 1)
-        assert model.warnings == ("Recorder has no space, so it is fitted as given, without tuning",)
+        assert model.warnings == ("Recorder has no search space, so it is fitted without tuning",)
 
 
 def test_candidates_that_need_more_rows_than_there_are_are_left_out_and_that_is_said() -> None:

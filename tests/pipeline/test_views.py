@@ -201,4 +201,4 @@ def test_views_are_written_for_the_installed_mlflow_alone_if_its_pages_are_known
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("mlflow.version.VERSION", "3.14.0")
-    assert "MLflow 3.14.0 is not known to read the views (these are: 3.15, " in views.write_views(store)
+    assert "MLflow 3.14.0 is not among the versions known to read the views (3.15, " in views.write_views(store)

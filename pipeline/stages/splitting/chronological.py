@@ -45,8 +45,8 @@ class Chronological(Splitter):
         super().__post_init__()
         if self.stratify or self.target_bins is not None:
             raise UserError(
-                "evaluation.stratify and evaluation.target_bins choose rows for each part, but in the order of time "
-                "there is no choice; set evaluation.stratify=false, and leave evaluation.target_bins out."
+                "evaluation.stratify and evaluation.target_bins select rows for each part, but time order leaves "
+                "no choice; set evaluation.stratify=false, and leave evaluation.target_bins out."
             )
 
     def make_inner_folds(

@@ -92,8 +92,8 @@ class Splitter(ABC):
             _require_allowed(each.name, getattr(self, each.name), each.default, each.metadata)
         if self.target_bins is not None and not self.stratify:
             raise UserError(
-                f"evaluation.target_bins={self.target_bins} keeps intervals of the target in proportion, but "
-                "evaluation.stratify=false leaves the parts to chance; give one of the two."
+                f"evaluation.target_bins={self.target_bins} stratifies by intervals of the target, but "
+                "evaluation.stratify=false disables stratification; use one of the two."
             )
 
     @abstractmethod
@@ -214,8 +214,8 @@ class Splitter(ABC):
         if data.is_classification:
             if self.target_bins is not None:
                 raise UserError(
-                    f"evaluation.target_bins={self.target_bins} divides a numeric target, but this target has classes, "
-                    "which evaluation.stratify keeps in proportion; leave evaluation.target_bins out."
+                    f"evaluation.target_bins={self.target_bins} applies to numeric targets, but this target has "
+                    "classes, which evaluation.stratify stratifies; remove evaluation.target_bins."
                 )
             return data.y if self.stratify else None
         if self.target_bins is None:
@@ -270,8 +270,8 @@ def _require_allowed(name: str, value: Any, default: Any, limits: Any) -> None:
 def _refuse_folds(n_folds: str, max_folds: int) -> UserError:
     """Return the refusal of more splits than are allowed, or than memory holds."""
     return UserError(
-        f"evaluation would fit {n_folds} folds, but max_folds={max_folds}, and the row numbers of all folds may take "
-        f"{MAX_BYTES / 1e9:.0f} GB; ask for fewer folds, repeats or rows."
+        f"evaluation would fit {n_folds} folds, but max_folds={max_folds}, and the row numbers of all folds may "
+        f"use {MAX_BYTES / 1e9:.0f} GB; use fewer folds, repeats or rows."
     )
 
 

@@ -117,8 +117,8 @@ class Bootstrap(Splitter):
             left_out = np.setdiff1d(np.arange(n), sample)
             if len(left_out) == 0:
                 raise UserError(
-                    f"evaluation=bootstrap drew all {n} rows into training part {repeat}, so that none is left to "
-                    "test; use evaluation=leave_one_out for so few rows."
+                    f"evaluation=bootstrap drew all {n} rows into training part {repeat}, leaving none for "
+                    "testing; use evaluation=leave_one_out for so few rows."
                 )
             yield sample, left_out
 

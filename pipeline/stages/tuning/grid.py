@@ -215,7 +215,7 @@ class GridTuning:
         """Warn of a learner without candidates, and of values that the rows do not allow."""
         learner_name = type(learner).__name__
         if not self.grids:
-            warnings.warn(f"{learner_name} has no space, so it is fitted as given, without tuning", stacklevel=2)
+            warnings.warn(f"{learner_name} has no search space, so it is fitted without tuning", stacklevel=2)
         for name, largest in self.largest.items():
             given = [value for grid in self.grids for value in grid.get(name, ()) if isinstance(value, int)]
             excluded = [str(value) for value in dict.fromkeys(given) if value > largest]
