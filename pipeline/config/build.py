@@ -144,17 +144,6 @@ def find_target(target: Any, key: str, trust: Sequence[str]) -> Any:
     UserError
         The name needs trust, does not exist, or needs a package that is not installed.
     """
-    return import_target(target, key, trust)
-
-
-def import_target(target: Any, key: str, trust: Sequence[str]) -> Any:
-    """Return the class or function with a dotted name, even if it is not usable here; parameters as in `find_target`.
-
-    Raises
-    ------
-    UserError
-        The name needs trust, or does not exist.
-    """
     require_name(target, key, trust)
     key_and_value = f"{key}={target!r}"
     package = target.split(".")[0]

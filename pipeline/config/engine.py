@@ -129,6 +129,8 @@ def open_engine(source: ConfigSource = SHIPPED_FILES) -> Iterator[Any]:
     ------
     SearchPathException
         The folder with user-defined options does not exist.
+    UserError
+        Hydra would interpolate the name of the current folder, and write elsewhere.
     """
     from hydra import version
     from hydra._internal.hydra import Hydra
@@ -138,6 +140,8 @@ def open_engine(source: ConfigSource = SHIPPED_FILES) -> Iterator[Any]:
     from hydra.errors import SearchPathException
     from hydra.initialize import get_gh_backup, restore_gh_from_backup
 
+    if "${" in os.getcwd():
+        raise UserError(f"{os.getcwd()} has ${{ in its name, which Hydra would interpolate; rename the folder.")
     leave_out_current_folder()
     register_schema()
     backup = get_gh_backup()

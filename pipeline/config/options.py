@@ -36,7 +36,6 @@ ROOT_FILE = "config.yaml"
 SUFFIX = ".yaml"
 MAX_ALIASES = 100
 MAX_DEPTH = 50
-LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # PyYAML may have been built without its faster C code
 
 
 def read_options(group: str) -> dict[str, str]:
@@ -201,7 +200,7 @@ def load_yaml(text: str, name: str) -> Any:
     open_anchors: list[str | None] = []
     n_aliases = 0
     try:
-        for event in yaml.parse(text, Loader=LOADER):
+        for event in yaml.parse(text):
             place = f"{name}, line {event.start_mark.line + 1}"
             if isinstance(event, yaml.CollectionStartEvent):
                 open_anchors.append(event.anchor)
@@ -216,7 +215,7 @@ def load_yaml(text: str, name: str) -> Any:
                     )
             if len(open_anchors) > MAX_DEPTH:
                 raise UserError(f"{place}: more than {MAX_DEPTH} lists or mappings are nested; write fewer.")
-        return yaml.load(text, Loader=LOADER)
+        return yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise UserError(explain_yaml_error(error, name)) from error
 

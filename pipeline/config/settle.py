@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from bakeoff.pipeline.config.build import import_target
+from bakeoff.pipeline.config.build import find_target
 from bakeoff.pipeline.config.options import GROUPS, read_option, settle_figures, settle_metrics
 from bakeoff.pipeline.config.targets import TARGET_KEY, Path, name_key, require_names, walk
 from bakeoff.pipeline.config.words import SWEEP_KEYS
@@ -191,7 +191,7 @@ def _settle_pruning(spec: Mapping[str, Any], trust: Sequence[str]) -> dict[str, 
     prunes_itself = spec["learner"].get("pruning_confidence") is not None
     target = spec["learner"].get(TARGET_KEY)
     is_open = has_rows and not prunes_itself and target is not None
-    if is_open and hasattr(import_target(target, f"learner.{TARGET_KEY}", trust), "prune"):
+    if is_open and hasattr(find_target(target, f"learner.{TARGET_KEY}", trust), "prune"):
         return {"_target_": "bakeoff.pipeline.stages.pruning.Pruning", "method": "best_first"}
     return {"_target_": "bakeoff.pipeline.stages.pruning.NoPruning"}
 
@@ -275,7 +275,7 @@ def find_boolean_parameters(target: str, trust: Sequence[str] = ()) -> dict[str,
     UserError
         The name needs trust, or does not exist.
     """
-    function = import_target(target, TARGET_KEY, trust)
+    function = find_target(target, TARGET_KEY, trust)
     try:
         parameters = list(signature(function).parameters.values())
     except (TypeError, ValueError):

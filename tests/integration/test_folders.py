@@ -141,7 +141,7 @@ def test_a_folder_that_hydra_would_fill_in_is_refused_before_anything_is_written
     with command_in(folder) as bakeoff:
         answer = bakeoff(*DATASET)
     assert answer.status == 2
-    assert "has ${ in its name, which Hydra takes for a value to be filled in; rename the folder" in answer.err
+    assert "has ${ in its name, which Hydra would interpolate; rename the folder" in answer.err
     assert list(tmp_path.rglob("*")) == files
 
 

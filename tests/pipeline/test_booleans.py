@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from bakeoff.pipeline.config.build import import_target
+from bakeoff.pipeline.config.build import find_target
 from bakeoff.pipeline.config.options import CONF
 from bakeoff.pipeline.config.settle import find_boolean_parameters, require_booleans
 from bakeoff.pipeline.errors import UserError
@@ -40,7 +40,7 @@ def list_booleans(node: Any, target: str | None = None) -> Iterator[tuple[str, s
 
 def _is_checked(target: str, key: str) -> bool:
     """Return whether the rule, or the constraints of an estimator, restrict a key to true and false."""
-    constraints = getattr(import_target(target, "key", []), "_parameter_constraints", {})
+    constraints = getattr(find_target(target, "key", []), "_parameter_constraints", {})
     return key in find_boolean_parameters(target) or "boolean" in constraints.get(key, [])
 
 
