@@ -158,6 +158,6 @@ def test_a_file_with_an_equals_sign_is_a_file(tmp_path: Path) -> None:
     (folder / "new.csv").rename(folder / "day=1.csv")
     with command_in(folder) as bakeoff:
         require_success(bakeoff, *DATASET)
-        require_success(bakeoff, "predict", "latest", "day=1.csv")
-        require_success(bakeoff, "inspect", "day=1.csv", "output=none")
+        require_success(bakeoff, "predict", "latest", "./day=1.csv")
+        require_success(bakeoff, "inspect", "./day=1.csv", "output=none")
     assert (folder / "day=1.predictions.csv").is_file()
