@@ -122,14 +122,14 @@ def test_no_file_writes_into_the_words_of_the_command(bakeoff: Bakeoff, part: st
     text = f"{GLOBAL}{OWN_LEARNER}hydra:\n  overrides:\n    {part}: ['trust=[intruder]']\n"
     write_files(bakeoff.folder, {"conf/experiment/theirs.yaml": text})
     answer = bakeoff(*SWEEP, *QUICK, "experiment=theirs")
-    require_refusal(answer, bakeoff.folder, [f"hydra.overrides.{part}", "is set by conf/experiment/theirs.yaml"])
+    require_refusal(answer, bakeoff.folder, [f"hydra.overrides.{part}", "is set in conf/experiment/theirs.yaml"])
 
 
 def test_a_call_of_python_grants_trust_and_a_file_does_not(bakeoff: Bakeoff) -> None:
     text = f"{GLOBAL}trust: [intruder]\n{OWN_LEARNER}"
     write_files(bakeoff.folder, {"conf/experiment/theirs.yaml": text})
     for function in (package.run, package.sweep):
-        with pytest.raises(UserError, match=r"trust is set by conf/experiment/theirs\.yaml"):
+        with pytest.raises(UserError, match=r"trust is set in conf/experiment/theirs\.yaml"):
             function("experiment=theirs", *QUICK)
     assert not (bakeoff.folder / TRACE).exists()
     (bakeoff.folder / "conf/experiment/theirs.yaml").write_text(f"{GLOBAL}{OWN_LEARNER}")
@@ -216,7 +216,7 @@ COMMANDS = [("a callback", []), ("the log of Hydra", []), ("a launcher", SWEEP),
 def test_no_file_says_what_hydra_does(bakeoff: Bakeoff, name: str) -> None:
     text, key = HYDRA[name]
     write_files(bakeoff.folder, {"conf/experiment/theirs.yaml": f"{GLOBAL}hydra:\n{text}"})
-    require_no_composition(["experiment=theirs"], rf"{re.escape(key)}\S* is set by conf/experiment/theirs\.yaml")
+    require_no_composition(["experiment=theirs"], rf"{re.escape(key)}\S* is set in conf/experiment/theirs\.yaml")
     assert not (bakeoff.folder / TRACE).exists()
 
 
@@ -227,7 +227,7 @@ def test_a_command_refuses_before_hydra_acts(bakeoff: Bakeoff, name: str, mode_w
     write_files(bakeoff.folder, files)
     before = sorted(bakeoff.folder.rglob("*"))
     answer = bakeoff(*mode_words, *QUICK, "experiment=theirs")
-    require_refusal(answer, bakeoff.folder, [key, "is set by conf/experiment/theirs.yaml"])
+    require_refusal(answer, bakeoff.folder, [key, "is set in conf/experiment/theirs.yaml"])
     assert sorted(bakeoff.folder.rglob("*")) == before
     assert (bakeoff.folder / "mine/config.yaml").read_text() == "kept: 1\n"
 
