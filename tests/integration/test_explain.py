@@ -92,7 +92,7 @@ def test_a_regression_over_folds_has_coefficients_and_importances_of_its_folds(s
 
 def test_a_learner_without_probabilities_says_what_is_explained_instead(store: Bakeoff) -> None:
     answer = explain(store, "latest")
-    assert "Explained is the decision value of" in answer.out
+    assert "The explanation is of the decision value of" in answer.out
     assert "SVC has no predict_proba" in answer.out
     assert "tests a single row" in answer.out
     run_id = find_run(store, "outlier").info.run_id

@@ -164,13 +164,6 @@ def test_the_choices_of_the_folds_are_printed_and_stored(bakeoff: Bakeoff) -> No
     assert "choices.csv" in list_artifacts(bakeoff)
 
 
-def test_a_sweep_says_that_jobs_done_before_get_no_figures(bakeoff: Bakeoff) -> None:
-    words = ("-m", "dataset=colours", "learner=majority,knn", "evaluation=leave_one_out", "tracking.models=false")
-    assert "no figures" not in bakeoff(*words).out
-    answer = bakeoff(*words, "figures=[confusion_matrix]")
-    assert "no figures of the 2 jobs done before: `bakeoff figures RUN` draws them" in answer.out
-
-
 def test_figures_of_a_run_that_is_not_stored_are_not_drawn_and_the_command_says_so(bakeoff: Bakeoff) -> None:
     answer = bakeoff("dataset=iris", "learner=majority", "figures=all", "tracking=none")
     assert answer.status == 0
