@@ -241,7 +241,7 @@ def require_no_composition(words: list[str], message: str, source: ConfigSource 
 @pytest.mark.parametrize(("package", "word"), [("# @package hydra.job\n", "+extra=x"), ("", "+extra@hydra.job=x")])
 def test_a_file_is_judged_where_its_package_places_it(bakeoff: Bakeoff, package: str, word: str) -> None:
     write_files(bakeoff.folder, {"theirs/extra/x.yaml": f"{package}env_set: {{BAKEOFF_TRUST: intruder}}\n"})
-    message = r"hydra\.job\.env_set\.BAKEOFF_TRUST is set by theirs/extra/x\.yaml"
+    message = r"hydra\.job\.env_set\.BAKEOFF_TRUST is set in theirs/extra/x\.yaml"
     require_no_composition([word], message, ConfigSource(folder="theirs"))
 
 
