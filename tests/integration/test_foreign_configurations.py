@@ -259,7 +259,7 @@ def test_no_file_gives_a_launcher_shell_commands(bakeoff: Bakeoff, name: str) ->
     text, key = SHELL[name]
     write_files(bakeoff.folder, {"conf/experiment/theirs.yaml": f"{GLOBAL}hydra:\n  launcher: {{{text}}}\n"})
     require_no_composition(
-        ["hydra/launcher=submitit_slurm", "experiment=theirs"], rf"hydra\.launcher\.{key}\S* is set by"
+        ["hydra/launcher=submitit_slurm", "experiment=theirs"], rf"hydra\.launcher\.{key}\S* is set in"
     )
 
 
@@ -267,7 +267,7 @@ def test_no_file_sends_code_to_a_cluster(bakeoff: Bakeoff) -> None:
     text = f"{GLOBAL}hydra:\n  launcher: {{ray: {{init: {{address: 'theirs:6379'}}}}}}\n"
     write_files(bakeoff.folder, {"conf/experiment/theirs.yaml": text})
     require_no_composition(
-        ["hydra/launcher=ray", "experiment=theirs"], r"hydra\.launcher\.ray\.init\.address is set by"
+        ["hydra/launcher=ray", "experiment=theirs"], r"hydra\.launcher\.ray\.init\.address is set in"
     )
 
 
