@@ -80,7 +80,7 @@ class LinearClassifier(Classifier):
         if len(self.classes_) < 2:
             only_class = self.classes_.tolist()[0]
             raise ValueError(
-                f"{type(self).__name__} needs rows of at least two classes, but all rows have the class "
+                f"{type(self).__name__} needs rows of at least two classes, but all rows are of one class, "
                 f"{only_class!r}: add rows of a second class, or use MajorityClassifier."
             )
         return X, codes, weight

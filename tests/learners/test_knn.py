@@ -277,7 +277,7 @@ def test_too_many_neighbours_are_refused_with_the_cure(learner: Any) -> None:
         model.kneighbors(SPEED, 7)
     with pytest.raises(ValueError, match=sentence):
         model.set_params(n_neighbors=7).predict(SPEED)
-    with pytest.raises(ValueError, match=r"6 samples that weigh 3 together\. Take n_neighbors of at most 3"):
+    with pytest.raises(ValueError, match=r"6 samples with a total weight of 3\. Take n_neighbors of at most 3"):
         learner(5).fit(SPEED, STOPPING.astype(int), sample_weight=[0.5] * 6)
 
 

@@ -196,8 +196,9 @@ def _average_areas(compute_area: Callable[..., float], predictions: Predictions,
     """Return the mean area over some classes against the rest; NaN if one does not occur or its rows have no ranks."""
     ranking = predictions.probabilities  # (m, c)
     if ranking is None:
-        decision = predictions.decision
-        if decision is None or decision.ndim > 1:
+        decision, classes = predictions.decision, predictions.classes
+        # One column ranks the second of two classes; a model that has not seen all of more classes has one, too.
+        if decision is None or decision.ndim > 1 or classes is None or len(classes) > 2:
             return float("nan")
         ranking = np.column_stack([-decision, decision])
     if not np.isin(counted, predictions.truth).all():
