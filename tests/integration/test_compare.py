@@ -184,7 +184,8 @@ def test_a_comparison_is_kept_beside_the_runs_and_changes_none_of_them(compared:
     experiment = compared.client().get_experiment(kept.info.experiment_id)
     assert experiment.tags["mlflow.experimentKind"] == "custom_model_development"
     assert set(json.loads(kept.data.tags["compared_runs"])) == {run.info.run_id for run in compared.runs()}
-    assert all(run.info.run_id in kept.data.tags["mlflow.note.content"] for run in compared.runs())
+    listed = json.loads(compared.artifact(kept, "runs.json"))
+    assert set(listed) == {run.info.run_id for run in compared.runs()}
     artifacts = {file.path for file in compared.client().list_artifacts(kept.info.run_id)}
     reports = {f"comparison.{end}" for end in ("txt", "csv", "json", "md", "tex", "html")}
     pictures = {"fold_scores.svg", "posteriors.svg", "score_and_time.svg"}
@@ -240,14 +241,14 @@ REFUSALS = {
     ("sweep=latest", "metrics=acuracy"): "Did you mean 'accuracy'",
     ("sweep=latest", "base=svm"): "base=svm is not among the configurations",
     ("sweep=latest", "alpha=5"): "alpha=5 must be a number between 0 and 1",
-    ("sweep=latest", "rope=-1"): "rope=-1 must be a number from 0",
+    ("sweep=latest", "rope=-1"): "rope=-1 must be at least 0",
     ("sweep=latest", "to=pdf"): "to=pdf: Allowed: csv",
     ("sweep=latest", "fail_if=worse"): "fail_if=worse needs base=",
     ("sweep=latest", "output=nowhere/report.txt"): "cannot be written",
     ("sweep=latest", "learner=knn"): "learner is not a key",
     ("sweep=latest", "tracking.uri=other.db"): "there is no store",
     ("-m", "learner=knn", "tracking=none"): "stores no runs that could be compared",
-    ("-m", "learner=knn", "filter=x"): "give one of the two",
+    ("-m", "learner=knn", "filter=x"): "filter is not a key",
 }
 
 

@@ -213,15 +213,15 @@ def test_trials_of_a_process_that_died_fail_and_are_replaced(bakeoff: Bakeoff) -
     assert Counter(states(bakeoff)) == {"COMPLETE": 3, "FAIL": 4}
 
 
-def test_a_trial_of_another_machine_lives_as_long_as_the_heartbeat_of_its_run_changes(bakeoff: Bakeoff) -> None:
+def test_a_trial_of_another_machine_lives_as_long_as_its_run_has_a_recent_heartbeat(bakeoff: Bakeoff) -> None:
     words = (*KEPT, *NEIGHBOURS)
     bakeoff(*words, "hydra.sweeper.n_trials=1")
     (told,) = study(bakeoff).trials
     client = bakeoff.client()
     run = client.create_run(bakeoff.runs()[0].info.experiment_id, tags={"config_hash": "of the job"}).info.run_id
     leave_trial(bakeoff, "elsewhere", time.time() - 2 * SECONDS_PER_DAY, config_hash="of the job")
-    for minutes in (0, 10, 20):
-        client.set_tag(run, "heartbeat", f"{time.time() + 60 * minutes:.0f}")
+    for _ in range(3):
+        client.set_tag(run, "heartbeat", f"{time.time():.0f}")
         bakeoff(*words, "hydra.sweeper.n_trials=2")
         assert states(bakeoff) == [told.state.name, "RUNNING"]
         pass_time(bakeoff, 600)
@@ -485,7 +485,7 @@ REFUSALS = {
     "nothing to search": (["learner=knn"], "there is nothing to search"),
     "a search over data": (["dataset=iris,wine"], "run a study for each"),
     "a search over a space": (["learner=knn", "space.n_neighbors=1,2"], "search learner.n_neighbors"),
-    "jobs that are drawn otherwise": (["learner=knn,svm", "search=random"], "set search=grid"),
+    "jobs that are drawn otherwise": (["learner=knn,svm", "search=random"], "use search=grid"),
     "no validation rows": (["learner=knn,svm", "evaluation=kfold"], "set evaluation.validation=0.2"),
     "pruning on the same rows": (["learner=knn,decision_tree"], "set pruning=none"),
     "tuning on the same rows": (["learner=knn,svm", "tuning=grid"], "set tuning=none"),

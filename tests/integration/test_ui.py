@@ -166,12 +166,8 @@ def test_a_run_opens_on_its_card(page: Any, addresses: dict[str, str], sweeps: B
     page.get_by_text(f"{N_LAST} matching runs").wait_for()
     page.locator(".ag-row[row-index='0'] [col-id='attributes.`Run Name`'] a").click()
     page.get_by_text("Show more").first.click()
-    picture = page.locator("img[src^='get-artifact']")
-    picture.wait_for()
-    page.wait_for_function("[...document.images].every(image => image.complete)")
+    page.locator("pre code").first.wait_for()
     page.screenshot(path=screenshots / "run.png")
-    # An image that was refused or is not a picture has no size.
-    assert picture.evaluate("image => image.naturalWidth") > 100
     run_id = page.url.split("/runs/")[1][:32]
     metrics = sweeps.client().get_run(run_id).data.metrics
     card = page.locator("table").filter(has_text="metric").first.inner_text()

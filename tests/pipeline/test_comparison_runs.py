@@ -161,7 +161,7 @@ def test_one_configuration_that_was_evaluated_in_two_ways_is_refused() -> None:
 def test_two_versions_of_a_dataset_are_refused() -> None:
     old = {"dataset_digest": "aaaaaaaa", "splits_digest": "a"}
     new = {"dataset_digest": "bbbbbbbb", "splits_digest": "b"}
-    refuse([make_run(tags=old), make_run("svm", tags=new)], "saw 2 versions of its rows")
+    refuse([make_run(tags=old), make_run("svm", tags=new)], "used 2 versions of its rows")
 
 
 def test_one_run_and_one_configuration_are_refused() -> None:

@@ -127,7 +127,7 @@ def test_tuning_keeps_the_table_of_candidates_and_the_chosen_parameters(bakeoff:
     run = bakeoff.runs()[0]
     assert run.data.params["tuned.n_neighbors"] in ("1", "5")
     lines = bakeoff.artifact(run, "candidates.csv").splitlines()
-    assert lines[0] == "n_neighbors,weights,validation_score,fit_seconds,fold"
+    assert lines[0] == "fold,n_neighbors,weights,validation_score,fit_seconds"
     assert len(lines) == 1 + 2 * (5 + 1)  # two candidates in five folds and in the fit on all rows
 
 
@@ -210,7 +210,8 @@ def test_params_of_a_long_run_are_written_before_its_first_scores(
     monkeypatch.setattr("bakeoff.pipeline.tracking.run.FLUSH_SECONDS", 0.01)
     experiment = SimpleNamespace(dataset=load_bundled("iris"))
     tracker = MLflowTracker(f"sqlite:///{bakeoff.folder}/outputs/mlflow.db", models=False)
-    with tracker.start_run(RunDescription("lasting", {"learner": "knn"}, {}, ""), cast(Any, experiment)) as run:
+    description = RunDescription("lasting", {"learner": "knn"}, {"config_hash": "of the job"}, "")
+    with tracker.start_run(description, cast(Any, experiment)) as run:
         until = time.monotonic() + 60
         while not (found := bakeoff.client().get_run(run.run_id)).data.params and time.monotonic() < until:
             time.sleep(0.02)
