@@ -74,7 +74,7 @@ def test_no_figures_are_no_nodes(given: Any) -> None:
     [
         (["rok"], "Did you mean 'roc'?"),
         ("calibrations", "Did you mean 'calibration'?"),
-        (3, "must be all, none, or a list of names"),
+        (3, "neither a name"),
         ([3], "neither a name"),
         ([{"a": 1, "b": 2}], "neither a name"),
         ([{"roc": [1]}], "neither a name"),
@@ -87,7 +87,8 @@ def test_what_is_no_figure_is_refused(given: Any, sentence: str) -> None:
 
 
 def test_a_settled_configuration_has_nodes_with_the_space_of_the_learner() -> None:
-    parts = ("dataset", "preprocessing", "learner", "tuning", "evaluation", "tracking")
+    parts = ("dataset", "preprocessing", "learner", "tuning", "balance", "target", "calibration", "threshold")
+    parts += ("evaluation", "audit", "tracking")
     spec: dict[str, Any] = {part: {"_target_": "mine.Part"} for part in parts}
     spec |= {"pruning": {"method": "none"}, "space": {"C": [1, 2]}, "figures": ["validation_curve"], "trust": ["mine"]}
     node = {"_target_": "bakeoff.pipeline.figures.ValidationCurve", "space": {"C": [1, 2]}}
