@@ -182,7 +182,7 @@ def describe_audit(tags: Mapping[str, str]) -> tuple[str, ...]:
     Examples
     --------
     >>> describe_audit({"audit": "passed", "looks": "41"})
-    ('Audit: passed.', 'At its end, 41 configurations had been scored on these test rows, this one included.')
+    ('Audit: passed.', 'When the run ended, 41 configurations, including this one, had been scored on these test rows.')
     """
     sentences = []
     if "audit" in tags:

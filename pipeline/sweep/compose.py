@@ -140,7 +140,7 @@ def override_text(value: Any) -> str:
     Examples
     --------
     >>> [override_text(value) for value in (None, True, 1e-9, "scale", "a b", "1", [50, 50])]
-    ['null', 'true', '1e-09', 'scale', "'a b'", "'1'", '[50,50]']
+    ['null', 'True', '1e-09', 'scale', "'a b'", "'1'", '[50,50]']
     """
     if isinstance(value, dict):
         value = {str(key): _quote_text(child) for key, child in value.items()}

@@ -168,7 +168,7 @@ def test_an_estimator_of_a_later_format_or_a_damaged_file_is_refused(store: Stor
     with pytest.raises(UserError, match=rf"run {run_id} cannot be used: .*skops protocol 99"):
         load(store, run_id)
     file.write_bytes(file.read_bytes()[:50])
-    with pytest.raises(UserError, match="cannot be (read|used): BadZipFile"):
+    with pytest.raises(UserError, match=r"cannot be (read|used): BadZipFile"):
         load(store, run_id)
 
 
