@@ -69,7 +69,7 @@ def moved(made: Path, tmp_path: Path) -> Path:
 def test_every_verb_finds_the_files_of_a_moved_store(moved: Path) -> None:
     with command_in(moved) as bakeoff:
         first = predict(bakeoff, "best", "dataset=iris")
-        assert f"tracking: the store was in {moved.parent}/first place/outputs before" in first.err
+        assert f"tracking: the store was moved from {moved.parent}/first place/outputs to" in first.err
         assert "tracking" not in predict(bakeoff, "flowers@champion").err
         replay = bakeoff("replay", "latest")
         assert "identical: " in replay.out, replay.err
