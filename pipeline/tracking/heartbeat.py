@@ -27,6 +27,8 @@ START_FIELD = 19
 """Positions in the result of `_read_status`."""
 ZOMBIE = "Z"
 BOOT_FILE = Path("/proc/sys/kernel/random/boot_id")
+THREAD_PREFIX = "heartbeat "
+"""The prefix of the name of a thread, before the id of its run."""
 PROCESS_TAG = "process"
 """The tag that distinguishes the process of a run from a later one with the same id."""
 
@@ -40,13 +42,15 @@ class Heartbeat:
         A function whose exceptions are ignored: a store that is unreachable for a minute does not end a run.
     first : float
         The seconds until the first call.
+    run_id : str
+        The run that lives as long as the thread does.
     """
 
-    def __init__(self, beat: Callable[[], None], first: float) -> None:
+    def __init__(self, beat: Callable[[], None], first: float, run_id: str) -> None:
         self._beat = beat
         self._first = first
         self._stopped = threading.Event()
-        threading.Thread(target=self._run, daemon=True).start()
+        threading.Thread(target=self._run, name=f"{THREAD_PREFIX}{run_id}", daemon=True).start()
 
     def stop(self) -> None:
         """Stop calling the function."""
@@ -105,6 +109,8 @@ def has_lost_process(run: Any) -> bool:
         )
     except ValueError:  # the tags were written by another program, which owns the run
         return False
+    if sign.is_own:  # a program or a notebook, whose earlier run could not be ended when its store was lost
+        return all(thread.name != f"{THREAD_PREFIX}{run.info.run_id}" for thread in threading.enumerate())
     return sign.is_gone
 
 

@@ -84,7 +84,7 @@ class MLflowRun:
         self._final_tags: dict[str, str] = {}
         self._write_lock = Lock()
         # The first heartbeat is early, because it also writes the params of a run whose first fold takes long.
-        self._heartbeat = Heartbeat(self._write_heartbeat, FLUSH_SECONDS)
+        self._heartbeat = Heartbeat(self._write_heartbeat, FLUSH_SECONDS, self._id)
 
     def record_dataset(self) -> None:
         """Write the dataset as an input of the run.

@@ -363,7 +363,7 @@ def test_scores_that_arrive_while_a_heartbeat_is_written_are_stored(
         return get_path(*arguments)
 
     log, fit, get_path = run_content.log_metrics, experiment.fit_final_model, report.get_pruning_path
-    monkeypatch.setattr(run, "Heartbeat", lambda beat, first: Heartbeat(beat, 0.01))
+    monkeypatch.setattr(run, "Heartbeat", lambda beat, first, run_id: Heartbeat(beat, 0.01, run_id))
     monkeypatch.setattr(run, "log_metrics", log_slowly)
     monkeypatch.setattr(report, "get_pruning_path", read_path)
     monkeypatch.setattr("bakeoff.pipeline.sweep.job.fit_final_model", fit_during_heartbeat)
