@@ -248,6 +248,6 @@ def _explain_signs(comparison: Comparison, metric: str, base: str) -> str:
     shown = comparison.find_metric(metric)
     direction = "higher" if shown.greater_is_better else "lower"
     return (
-        f"{shown.label}, {direction} is better; {BEST_SIGN} the best; v, * significantly better, worse "
+        f"{shown.label}, {direction} is better; {BEST_SIGN} or bold, the best; v, * significantly better, worse "
         f"than the base {base} (corrected t-test, α = {comparison.settings.alpha:g})"
     )

@@ -344,7 +344,7 @@ def explain_error(error: Exception, words: Sequence[str] = ()) -> UserError:
     if isinstance(error, OverrideParseException):
         word = show(error.override)
         return UserError(
-            f"{word!r}: {reason}; write KEY=VALUE, and quote text that contains spaces or special characters."
+            f"{word!r} cannot be read; write KEY=VALUE, and quote text that contains spaces or special characters."
         )
     if ambiguous := SEVERAL_VALUES.match(reason):
         return UserError(f"{ambiguous[1]} gives one key several values; add -m for a sweep of them.")

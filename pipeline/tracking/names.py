@@ -174,7 +174,7 @@ def register_version(
     tags: Mapping[str, str] | None = None,
     description: str = "",
 ) -> RegisteredVersion:
-    """Register a logged model as a new version, and move the alias to it; if that fails, there is no new version.
+    """Register a logged model as a new version, and move the alias to it; if that fails, neither is changed.
 
     Parameters
     ----------
@@ -192,6 +192,7 @@ def register_version(
         store.client.create_registered_model(name.name)
     # With a URI of the form models:/ID, MLflow would look into the store of its global settings.
     source = store.client.get_logged_model(model_id).artifact_location
+    previous = find_alias(store, name) if name.alias else None
     created = store.client.create_model_version(
         name.name, source, run_id, dict(tags or {}), description=description, model_id=model_id
     )
@@ -200,6 +201,9 @@ def register_version(
             store.client.set_registered_model_alias(name.name, name.alias, str(created.version))
     except BaseException:
         store.client.delete_model_version(name.name, str(created.version))
+        if previous is not None:
+            # The aliases of a version are deleted with it, and this one may have moved already.
+            store.client.set_registered_model_alias(name.name, name.alias, str(previous.version))
         raise
     return next(each for each in list_versions(store, name.name) if each.version == int(created.version))
 

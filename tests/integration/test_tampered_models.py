@@ -151,7 +151,7 @@ def test_a_type_that_was_not_reviewed_is_refused_by_name_before_anything_is_buil
     node, named = NODES[name]
     (victim.folder / "intruder.py").write_text(INTRUDER)
     write_schema(victim, node)
-    with pytest.raises(UserError, match=rf"(needs code|holds).*{named}"):
+    with pytest.raises(UserError, match=rf"(needs code|contains).*{named}"):
         package.load(victim.run_id)
     assert not victim.left_trace()
 
@@ -268,7 +268,7 @@ def test_an_archive_that_is_none_or_grows_without_bound_is_refused(victim: Victi
     content = BROKEN[name](victim)
     (victim.model / "model.skops").write_bytes(content)
     with pytest.raises(
-        UserError, match=r"cannot be read: (BadZipFile|RecursionError|it would unpack|its parts are nested)"
+        UserError, match=r"cannot be used: (BadZipFile|RecursionError|it would unpack|its parts are nested)"
     ):
         package.load(victim.run_id)
     assert not victim.left_trace()

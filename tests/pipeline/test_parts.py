@@ -80,7 +80,7 @@ def name_part(value: object) -> str:
         (make_part("metric", "infinite", greater_is_better=True), "classes", "all predictions have the same score"),
         (make_part("metric", "counting", greater_is_better=True), "classes", "two runs of the same job differ"),
         (make_part("evaluation", "Unrepeatable"), "classes", "the same seed gives different splits"),
-        (make_part("evaluation", "LateTraining"), "classes", "trains on rows that are later"),
+        (make_part("evaluation", "LateTraining"), "classes", "trains on rows later than some of its test rows"),
         (
             make_part("evaluation", "broken_splitters.Overlapping", trust=("broken_splitters",)),
             "classes",
