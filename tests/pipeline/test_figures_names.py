@@ -87,9 +87,8 @@ def test_what_is_no_figure_is_refused(given: Any, sentence: str) -> None:
 
 
 def test_a_settled_configuration_has_nodes_with_the_space_of_the_learner() -> None:
-    parts = ("dataset", "preprocessing", "learner", "tuning", "balance", "target", "calibration", "threshold")
-    parts += ("evaluation", "audit", "tracking")
-    spec: dict[str, Any] = {part: {"_target_": "mine.Part"} for part in parts}
+    names = "dataset preprocessing learner tuning balance target calibration threshold evaluation audit tracking"
+    spec: dict[str, Any] = {part: {"_target_": "mine.Part"} for part in names.split()}
     spec |= {"pruning": {"method": "none"}, "space": {"C": [1, 2]}, "figures": ["validation_curve"], "trust": ["mine"]}
     node = {"_target_": "bakeoff.pipeline.figures.ValidationCurve", "space": {"C": [1, 2]}}
     assert settle_config(spec)["figures"] == [node]
