@@ -343,8 +343,11 @@ def explain_error(error: Exception, words: Sequence[str] = ()) -> UserError:
     reason = " ".join(FURTHER_LINES.sub("", str(error)).split()).rstrip(".")
     if isinstance(error, OverrideParseException):
         word = show(error.override)
+        # The parser's own messages list tokens of its grammar; those of Hydra's functions name the fault.
+        detail = f": {reason}" if "function" in reason else ""
         return UserError(
-            f"{word!r} cannot be read; write KEY=VALUE, and quote text that contains spaces or special characters."
+            f"{word!r} cannot be read{detail}; write KEY=VALUE, and quote text that contains spaces or special "
+            "characters."
         )
     if ambiguous := SEVERAL_VALUES.match(reason):
         return UserError(f"{ambiguous[1]} gives one key several values; add -m for a sweep of them.")
