@@ -8,6 +8,7 @@ from __future__ import annotations
 import keyword
 import os
 import re
+import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -213,6 +214,7 @@ def make_project(folder: Path) -> list[Path]:
         folder.mkdir(exist_ok=True)
         _write_files(folder, package)
     except OSError as error:
+        shutil.rmtree(folder, ignore_errors=True)  # half a project would look like a whole one
         raise UserError(f"{str(folder)!r} cannot be written: {error.strerror or error}.") from error
     return sorted(file.relative_to(folder) for file in folder.rglob("*") if file.is_file())
 

@@ -15,9 +15,7 @@ from joblib.externals.loky import get_reusable_executor
 from sklearn import metrics
 from sklearn.metrics import get_scorer_names
 
-from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.scoring import CLASSIFICATION, REGRESSION
-from bakeoff.pipeline.study.study_key import Objective, choose_objectives
 from bakeoff.pipeline.tracking.names import find_headline, find_run_id, is_greater_better
 from bakeoff.pipeline.tracking.store import open_store
 
@@ -34,7 +32,6 @@ MISTAKES = "{_target_: priced.scores.mistakes, greater_is_better: false, price: 
 METRICS = f"evaluation.metrics=[{MISTAKES},accuracy,priced.scores.f2]"
 TRUST = "trust=[priced]"
 COSTS = "evaluation.costs={benign: {malignant: 1}, malignant: {benign: 10}}"
-ENTRY = {"_target_": "priced.scores.mistakes", "greater_is_better": False}
 
 
 def write_package(folder: Path) -> None:
@@ -146,17 +143,6 @@ def test_tuning_chooses_the_lowest_value_of_a_metric_of_the_user(bakeoff: Bakeof
     assert scores.nunique() == 2
     assert run.data.params["tuned.n_neighbors"] == str(scores.idxmin())
     assert run.data.metrics["validation_mistakes"] == pytest.approx(scores.min())
-
-
-def test_the_natural_direction_of_an_objective_is_that_of_its_metric() -> None:
-    entries = [ENTRY, "neg_brier_score", "max_error"]
-    chosen = choose_objectives(None, None, "classification", entries)
-    assert chosen == (Objective("validation_mistakes", "minimize"),)
-    named = ["validation_neg_brier_score", "validation_cost"]
-    directions = [each.direction for each in choose_objectives(named, None, "classification", entries, {"a": {}})]
-    assert directions == ["maximize", "minimize"]
-    with pytest.raises(UserError, match=r"add a score to evaluation.metrics"):
-        choose_objectives("validation_f1_macro", None, "classification", entries)
 
 
 def test_the_list_has_every_metric_that_a_run_can_name(bakeoff: Bakeoff) -> None:

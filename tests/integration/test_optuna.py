@@ -27,13 +27,13 @@ from sqlalchemy.pool import NullPool
 from warm_process import OUTPUT, Start
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.study.study_key import Objective, choose_objectives
 from bakeoff.pipeline.sweep.compose import override_text
 from bakeoff.pipeline.sweep.jobs import FAILED, FINISHED, JobOutcome, JobProgress
 from bakeoff.pipeline.tracking.heartbeat import MAX_SILENT_SECONDS
 
 optuna: Any = extras.load("optuna")
 space_module = import_module("bakeoff.pipeline.study.space")
+study_key = import_module("bakeoff.pipeline.study.study_key")
 pytestmark = pytest.mark.extra("optuna")
 
 DOCS = Path(__file__).parents[2] / "docs" / "optuna.md"
@@ -239,7 +239,7 @@ def test_without_a_store_no_trial_of_another_machine_is_taken_for_lost(bakeoff: 
 
 def make_search(shared: Any) -> Any:
     """Return the search of a study in memory that nothing is asked of."""
-    objective = Objective("validation_accuracy", "maximize")
+    objective = study_key.Objective("validation_accuracy", "maximize")
     make = import_module("bakeoff.pipeline.study.trials").TrialSearch
     return make(shared, None, [objective], 1, {}, None, None, batch_size=1)
 
@@ -606,9 +606,10 @@ def test_edges_hold_each_option_each_value_and_both_ends() -> None:
 
 def test_directions_are_the_metrics_own() -> None:
     names = ["validation_accuracy", "train_error", "time/fit", "pruning/leaves_after"]
-    chosen = choose_objectives(names, None, "classification", None)
+    chosen = study_key.choose_objectives(names, None, "classification", None)
     assert [objective.direction for objective in chosen] == ["maximize", "minimize", "minimize", "minimize"]
-    assert choose_objectives(None, "minimize", "regression", ["mae"]) == (Objective("validation_mae", "minimize"),)
+    lowest_error = study_key.Objective("validation_mae", "minimize")
+    assert study_key.choose_objectives(None, "minimize", "regression", ["mae"]) == (lowest_error,)
 
 
 @pytest.mark.parametrize("line", re.findall(r"^\$ bakeoff (.*)$", DOCS.read_text(), flags=re.MULTILINE))
@@ -617,3 +618,15 @@ def test_every_command_of_the_docs_runs(bakeoff: Bakeoff, line: str) -> None:
     answer = bakeoff(*words, "hydra.sweeper.n_trials=2", "tracking=none")
     assert (answer.status, answer.err) == (0, "")
     assert "2 trials are finished" in answer.out
+
+
+def test_the_natural_direction_of_an_objective_is_that_of_its_metric() -> None:
+    entry = {"_target_": "priced.scores.mistakes", "greater_is_better": False}
+    entries = [entry, "neg_brier_score", "max_error"]
+    chosen = study_key.choose_objectives(None, None, "classification", entries)
+    assert chosen == (study_key.Objective("validation_mistakes", "minimize"),)
+    named = ["validation_neg_brier_score", "validation_cost"]
+    chosen = study_key.choose_objectives(named, None, "classification", entries, {"a": {}})
+    assert [objective.direction for objective in chosen] == ["maximize", "minimize"]
+    with pytest.raises(UserError, match=r"add a score to evaluation.metrics"):
+        study_key.choose_objectives("validation_f1_macro", None, "classification", entries)

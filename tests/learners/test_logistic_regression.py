@@ -296,7 +296,7 @@ def test_contradicting_rows_share_the_probability() -> None:
 
 
 def test_one_class_is_refused_by_name() -> None:
-    with pytest.raises(ValueError, match="all rows have the class 'yes'"):
+    with pytest.raises(ValueError, match="all rows are of one class, 'yes'"):
         LogisticRegression().fit([[0.0], [1.0]], ["yes", "yes"])
 
 

@@ -309,5 +309,5 @@ def test_bad_parameters_are_refused(parameters: dict[str, Any], message: str) ->
 
 
 def test_one_class_is_refused_by_name() -> None:
-    with pytest.raises(ValueError, match="all rows have the class 1"):
+    with pytest.raises(ValueError, match="all rows are of one class, 1"):
         Perceptron().fit(ROWS, [1, 1, 1])

@@ -111,7 +111,8 @@ def _answer_points(cells: pa.ChunkedArray, name: str, signs: NumberSigns, source
     ]
 
 
-CANDIDATES: Mapping[str, str] = {COMMA: "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
+SEMICOLON = ";"
+CANDIDATES: Mapping[str, str] = {COMMA: "comma", SEMICOLON: "semicolon", "\t": "tab", "|": "pipe"}
 """Separator -> its name."""
 MIN_FRACTION = 0.9
 """Of the rows of a sample that must have the same number of cells, or of the cells of a column that must be numbers
@@ -167,7 +168,9 @@ def guess_separator(text: Text, name: str) -> Guess:
     # The fraction takes precedence over the number of cells: a text may contain many commas.
     best = max(measured, key=measured.__getitem__, default=COMMA)
     if best not in measured or measured[best][0] < MIN_FRACTION:
-        best = COMMA
+        # Of a single column, the decimal commas separate no cells either.
+        has_one_column = b"," not in sample.content.partition(b"\n")[0] and not measured
+        best = SEMICOLON if has_one_column and read_sign(text.layout.decimal) == COMMA else COMMA
     word = CANDIDATES[best]
     return Guess({"separator": best}, f"The separator is taken for a {word} (dataset.separator={word} confirms it).")
 
