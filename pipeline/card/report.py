@@ -1,8 +1,7 @@
-"""The report of a run: means over folds, values per fold, and tables of single rows."""
+"""The report of a run: means over folds, values per fold, sentences about its choices, and tables of single rows."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,18 +11,17 @@ import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
+from bakeoff.pipeline.model.training_record import count_rows, describe_rows
 from bakeoff.pipeline.stages.dataset.table import COLUMNS_FILE, format_columns
 from bakeoff.pipeline.stages.pruning import PruningPath
 from bakeoff.pipeline.stages.scoring import count_confusions
-from bakeoff.pipeline.stages.tuning import find_best_candidate
-from bakeoff.pipeline.tables.output_file import describe_escaped_names, write_csv
+from bakeoff.pipeline.tables.output_file import write_csv
 from bakeoff.pipeline.tables.table import Table, make_table
 from bakeoff.pipeline.text import wording
 
 PARTS = ("train", "validation", "test")
 SCORE_PREFIXES = ("test_", "validation_", "train_")
 TUNED_PREFIX = "tuned."
-PATH_PREFIX = "pruning_path/"
 ALL_ROWS = "all rows"
 """What tables write for the run's model instead of the number of a fold, if it was fitted on all rows."""
 METHOD_NAMES = {"predict_proba": "probability", "decision_function": "decision value"}
@@ -99,21 +97,15 @@ def tabulate_means(experiment: Experiment, means: Mapping[str, float]) -> Table:
     return make_table("scores", ["metric", *parts], rows)
 
 
-def describe_pruned(means: Mapping[str, float]) -> str:
-    """Return the mean sizes before and after pruning; empty without pruning."""
-    if "pruning/leaves_before" not in means:
-        return ""
-    sizes = ("leaves", "depth")
-    changes = [f"{size} {means[f'pruning/{size}_before']:g} → {means[f'pruning/{size}_after']:g}" for size in sizes]
-    return f"pruned: {', '.join(changes)}"
-
-
 def get_pruning_path(model: FittedModel) -> dict[str, Any]:
     """Return sizes and scores of the run's model at each step of pruning; empty without pruning."""
     if model.path is None:
         return {}
-    values = {"leaves": model.path.leaves, "depth": model.path.depth, "validation_score": model.path.score}
-    return {f"{PATH_PREFIX}{name}": series for name, series in values.items()}
+    return {f"pruning_path/{name}": series for name, series in _list_steps(model.path).items()}
+
+
+def _list_steps(path: PruningPath) -> dict[str, Any]:
+    return {"leaves": path.leaves, "depth": path.depth, "validation_score": path.score}
 
 
 def get_tuned_params(model: FittedModel) -> dict[str, str]:
@@ -124,68 +116,21 @@ def get_tuned_params(model: FittedModel) -> dict[str, str]:
     return {f"{TUNED_PREFIX}{name}": str(params[name]) for name in model.candidates.columns if name in params}
 
 
-def tabulate_choices(experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> pd.DataFrame:
-    """Return the choices of tuning: a line for each fold, and one for the run's model if it was tuned on all rows.
-
-    Parameters
-    ----------
-    experiment : Experiment
-    folds : sequence of FoldResult
-    model : FittedModel
-        The run's model, which may be that of the last fold.
-
-    Returns
-    -------
-    DataFrame
-        ``fold``, a column for each parameter of the space as text, ``validation_score`` of the chosen candidate on the
-        rows that it was chosen on, and the headline score on the fold's test rows, which the choice never saw. Without
-        tuning there are no lines.
-    """
-    headline = f"test_{experiment.headline}"
-    test_scores = {str(fold.number): fold.scores[headline] for fold in folds}
-    lines = []
-    for name, chosen in _name_models(folds, model).items():
-        if chosen.candidates is None:
-            continue
-        scores = chosen.candidates["validation_score"].to_numpy()  # (number of candidates,)
-        best = find_best_candidate(scores, experiment.headline_metric.greater_is_better)
-        params = {key.removeprefix(TUNED_PREFIX): value for key, value in get_tuned_params(chosen).items()}
-        test_score = test_scores.get(name, math.nan)
-        lines.append({"fold": name, **params, "validation_score": scores[best], headline: test_score})
-    return pd.DataFrame(lines)
-
-
 def describe_tuning(folds: Sequence[FoldResult], model: FittedModel) -> list[str]:
-    """Return what tuning chose for the run's model, and for each parameter how many folds chose each value.
-
-    Returns
-    -------
-    list of str
-        Such as "tuned on all rows: n_neighbors=5" and "tuned: n_neighbors=5 in 4 of 5 folds, 9 in 1"; empty without
-        tuning.
-    """
-    chosen = get_tuned_params(model)
+    """Return what tuning chose for the run's model, and how many folds chose the same; empty without tuning."""
+    chosen = write_tuned(model)
     if not chosen:
         return []
-    values = ", ".join(f"{name.removeprefix(TUNED_PREFIX)}={value}" for name, value in chosen.items())
     if len(folds) == 1:
-        return [f"tuned: {values}"]
-    sentences = [f"tuned on all rows: {values}"]
-    of_folds = [get_tuned_params(fold.model) for fold in folds]
-    for name in chosen:
-        (first, n_first), *others = Counter(params[name] for params in of_folds).most_common()
-        parts = [f"{name}={first} in {n_first} of {len(folds)} folds", *(f"{value} in {n}" for value, n in others)]
-        sentences.append(", ".join(parts).replace(TUNED_PREFIX, "tuned: ", 1))
-    return sentences
+        return [f"tuned: {chosen}"]
+    (first, n_first), *others = Counter(write_tuned(fold.model) for fold in folds).most_common()
+    parts = [f"{first} in {n_first} of {len(folds)} folds", *(f"{params} in {n}" for params, n in others)]
+    return [f"tuned on all rows: {chosen}", f"tuned: {', '.join(parts)}"]
 
 
-def sum_confusions(experiment: Experiment, folds: Sequence[FoldResult]) -> np.ndarray | None:
-    """Return the confusion matrix over all folds, true classes in rows, of shape (c, c); None in regression."""
-    if not experiment.dataset.is_classification or not folds:
-        return None
-    truth = np.concatenate([fold.predictions.truth for fold in folds])  # (m,)
-    predicted = np.concatenate([fold.predictions.predicted for fold in folds])  # (m,)
-    return count_confusions(truth, predicted, experiment.dataset.classes)
+def write_tuned(model: FittedModel) -> str:
+    """Return the parameters that tuning chose for a model, such as ``n_neighbors=5``; empty without tuning."""
+    return ", ".join(f"{name.removeprefix(TUNED_PREFIX)}={value}" for name, value in get_tuned_params(model).items())
 
 
 def write_tables(folder: Path, experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> None:
@@ -195,7 +140,7 @@ def write_tables(folder: Path, experiment: Experiment, folds: Sequence[FoldResul
     ----------
     folder : Path
         Receives ``predictions.csv``, ``columns.json``, ``audit.csv`` and, where they apply, ``confusion_matrix.csv``,
-        ``candidates.csv``, ``choices.csv``, ``pruning_path.csv``, ``unseen_values.csv`` and ``warnings.txt``.
+        ``candidates.csv``, ``pruning_path.csv`` and ``warnings.txt``.
     experiment : Experiment
     folds : sequence of FoldResult
     model : FittedModel
@@ -203,24 +148,23 @@ def write_tables(folder: Path, experiment: Experiment, folds: Sequence[FoldResul
     """
     models = _name_models(folds, model)
     candidates = {name: each.candidates for name, each in models.items() if each.candidates is not None}
-    paths = {name: pd.DataFrame(get_pruning_path(each)) for name, each in models.items() if each.path is not None}
+    paths = {name: pd.DataFrame(_list_steps(each.path)) for name, each in models.items() if each.path is not None}
+    predictions = tabulate_predictions(folds)
     tables = {
-        "predictions": tabulate_predictions(folds),
+        "predictions": predictions,
         "candidates": _stack_tables(candidates).drop(columns="step", errors="ignore"),
-        "choices": tabulate_choices(experiment, folds, model),
-        "pruning_path": _stack_tables(paths).rename(columns=lambda name: name.removeprefix(PATH_PREFIX)),
-        "unseen_values": tabulate_unseen_values(folds),
+        "pruning_path": _stack_tables(paths),
+        "audit": _tabulate_rows_seen(models, folds),
     }
     for name, table in tables.items():
         if len(table):
             write_csv(table, folder / f"{name}.csv")
-    confusions = sum_confusions(experiment, folds)
-    if confusions is not None:
+    if experiment.dataset.is_classification:
         classes = experiment.dataset.classes
-        table = pd.DataFrame(confusions, index=pd.Index(classes, name="truth"), columns=classes)
-        write_csv(table, folder / "confusion_matrix.csv", has_index=True)
+        counts = count_confusions(predictions["truth"].to_numpy(), predictions["predicted"].to_numpy(), classes)
+        confusions = pd.DataFrame(counts, index=pd.Index(classes, name="truth"), columns=classes)
+        write_csv(confusions, folder / "confusion_matrix.csv", has_index=True)
     (folder / COLUMNS_FILE).write_text(format_columns(experiment.dataset), encoding="utf-8")
-    (folder / "audit.csv").write_text(_list_rows_seen(models, folds))
     messages = {message for each in models.values() for message in each.warnings}
     if messages:
         (folder / "warnings.txt").write_text("\n".join(sorted(messages)) + "\n")
@@ -257,78 +201,64 @@ def _tabulate_fold(fold: FoldResult) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def _list_rows_seen(models: Mapping[str, FittedModel], folds: Sequence[FoldResult]) -> str:
-    """Return the number and the digest of the rows that each stage of each fold was given, as CSV."""
+def _tabulate_rows_seen(models: Mapping[str, FittedModel], folds: Sequence[FoldResult]) -> pd.DataFrame:
+    """Return the number and the digest of the rows that each stage of each fold was given."""
     seen = {name: model.seen for name, model in models.items()} | {str(fold.number): fold.seen for fold in folds}
-    lines = ["fold,stage,rows,digest"]
-    for name, stages in seen.items():
-        lines += [f"{name},{stage},{len(rows)},{rows.digest()}" for stage, rows in stages.items()]
-    return "\n".join(lines) + "\n"
+    lines = [(name, stage, len(rows), rows.digest()) for name, stages in seen.items() for stage, rows in stages.items()]
+    return pd.DataFrame(lines, columns=["fold", "stage", "rows", "digest"])
 
 
-def describe_run_lines(experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel | None) -> list[str]:
-    """Return the sentences about thresholds, unseen values, undefined scores and escaped names; none without these.
+def describe_choices(
+    experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel, means: Mapping[str, float]
+) -> list[str]:
+    """Return the sentences about pruning, tuning, threshold and unseen values, and the rows of the run's model.
 
     Parameters
     ----------
     experiment : Experiment
     folds : sequence of FoldResult
-    model : FittedModel or None
-        The run's own; None if the run did not finish.
+    model : FittedModel
+    means : mapping of str to float
+        From `summarize_folds`.
     """
-    dataset = experiment.dataset
-    names = [*(dataset.classes if dataset.is_classification else ()), *dataset.X.columns]
-    sentences = [
-        _describe_threshold(experiment, folds, model),
-        _describe_unseen_values(folds),
-        _describe_undefined_scores(experiment, folds),
-        describe_escaped_names(map(str, names)),
-    ]
+    lines = [] if model.path is None else [_describe_pruned(means)]
+    lines += [*describe_tuning(folds, model), *describe_run_lines(experiment, folds, model)]
+    return [*lines, f"model: {describe_rows(**count_rows(experiment, model))}"]
+
+
+def _describe_pruned(means: Mapping[str, float]) -> str:
+    """Return the mean sizes before and after pruning."""
+    sizes = ("leaves", "depth")
+    changes = [f"{size} {means[f'pruning/{size}_before']:g} → {means[f'pruning/{size}_after']:g}" for size in sizes]
+    return f"pruned: {', '.join(changes)}"
+
+
+def describe_run_lines(experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> list[str]:
+    """Return the sentences about the threshold of the run's model and about unseen values; none without these.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    folds : sequence of FoldResult
+    model : FittedModel
+    """
+    sentences = [_describe_threshold(experiment, model), _describe_unseen_values(folds)]
     return [sentence for sentence in sentences if sentence]
 
 
-def tabulate_unseen_values(folds: Sequence[FoldResult]) -> pd.DataFrame:
-    """Return a line for each fold and nominal column with values that the training rows lack: the test rows with them.
-
-    Examples
-    --------
-    >>> tabulate_unseen_values([]).columns.tolist()
-    ['fold', 'column', 'test_rows']
-    """
-    lines = [
-        {"fold": fold.number, "column": column, "test_rows": count}
-        for fold in folds
-        for column, count in fold.unseen.items()
-    ]
-    return pd.DataFrame(lines, columns=["fold", "column", "test_rows"])
-
-
-def _describe_undefined_scores(experiment: Experiment, folds: Sequence[FoldResult]) -> str:
-    """Return in how many folds the scores of test rows are undefined; nothing for one fold, whose table shows it."""
-    if len(folds) == 1:
-        return ""
-    counts = {name: sum(math.isnan(fold.scores[f"test_{name}"]) for fold in folds) for name in experiment.metrics}
-    parts = [f"{name} in {count} of {len(folds)} folds" for name, count in counts.items() if count]
-    return f"undefined on test rows, and therefore in the mean: {', '.join(parts)}" if parts else ""
-
-
-def _describe_threshold(experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel | None) -> str:
+def _describe_threshold(experiment: Experiment, model: FittedModel) -> str:
     """Return the threshold of the positive class, and the score by which it was chosen."""
-    of_folds = [fold.model.threshold for fold in folds if fold.model.threshold is not None]
-    last = of_folds[-1] if model is None and of_folds else getattr(model, "threshold", None)
-    if last is None:
+    chosen = model.threshold
+    if chosen is None:
         return ""
-    sentence = f"threshold: {experiment.dataset.positive} from the {METHOD_NAMES[last.method]} {last.value:.4g} on"
+    sentence = f"threshold: {experiment.dataset.positive} from the {METHOD_NAMES[chosen.method]} {chosen.value:.4g} on"
     threshold = experiment.threshold
     if not threshold.is_chosen:
         return sentence
     rows = f"{threshold.folds} inner folds" if threshold.folds else "validation rows"
-    scores = f"{wording.format_score(last.score)}; the learner's default has {wording.format_score(last.default_score)}"
-    sentence += f", chosen by {threshold.metric or experiment.headline} on {rows} ({scores})"
-    if len(of_folds) > 1:
-        values = [chosen.value for chosen in of_folds]
-        sentence += f"; {min(values):.4g} to {max(values):.4g} over the folds"
-    return sentence
+    score, default_score = map(wording.format_score, (chosen.score, chosen.default_score))
+    scores = f"{score}; the learner's default has {default_score}"
+    return f"{sentence}, chosen by {threshold.metric or experiment.headline} on {rows} ({scores})"
 
 
 def _describe_unseen_values(folds: Sequence[FoldResult]) -> str:
@@ -336,11 +266,12 @@ def _describe_unseen_values(folds: Sequence[FoldResult]) -> str:
     n_rows = sum(fold.n_unseen_rows for fold in folds)
     if not n_rows:
         return ""
-    counts = tabulate_unseen_values(folds).groupby("column")["test_rows"].sum()
-    columns = ", ".join(f"{name} {count}" for name, count in counts.items())
+    counts: Counter[str] = Counter()
+    for fold in folds:
+        counts.update(fold.unseen)
+    columns = ", ".join(f"{name} {count}" for name, count in sorted(counts.items()))
     n_tests = sum(len(fold.split.test) for fold in folds)
-    of_fold = " of their fold" if len(folds) > 1 else ""
     return (
-        f"unseen values: {n_rows} of {n_tests} test rows have nominal values that occur in no training "
-        f"row{of_fold} ({columns})"
+        f"unseen values: {n_rows} of {n_tests} test rows have nominal values that occur in no training row of their "
+        f"fold ({columns})"
     )

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from bakeoff.pipeline.card.report import TUNED_PREFIX, describe_run_lines, format_mean, get_tuned_params
+from bakeoff.pipeline.card.report import describe_run_lines, format_mean, write_tuned
 from bakeoff.pipeline.checks import check_splits
 from bakeoff.pipeline.experiment import Experiment, FittedModel, fit_model, make_pipeline
 from bakeoff.pipeline.experiment.experiment import derive_seed
@@ -137,9 +137,7 @@ def describe_procedure(experiment: Experiment, model: FittedModel) -> list[str]:
         Of `fit_on_all_rows`.
     """
     sentences = []
-    params = get_tuned_params(model)
-    if params:
-        chosen = ", ".join(f"{name.removeprefix(TUNED_PREFIX)}={value}" for name, value in params.items())
+    if chosen := write_tuned(model):
         sentences.append(f"tuned {_name_tuning_rows(experiment)}: {chosen}")
     if model.path is not None:
         sentences.append(f"pruned: leaves {model.path.leaves[0]} → {model.path.leaves[-1]}")

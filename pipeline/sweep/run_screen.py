@@ -7,18 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from bakeoff.pipeline.card.report import (
-    describe_pruned,
-    describe_run_lines,
-    describe_tuning,
-    summarize_folds,
-    tabulate_means,
-)
+from bakeoff.pipeline.card.report import describe_choices, summarize_folds, tabulate_means
 from bakeoff.pipeline.checks import FigureChoice
 from bakeoff.pipeline.config.requests import DEFAULT_EXPERIMENT, list_store_words
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.identity.config_hash import describe_unidentified
-from bakeoff.pipeline.model.training_record import count_rows, describe_rows
 from bakeoff.pipeline.sweep.job import JobResult, PreparedJob
 from bakeoff.pipeline.tables.table import print_table
 from bakeoff.pipeline.text.secrets import find_references, hide_secrets
@@ -89,13 +82,10 @@ class RunScreen:
 
     def _show_scores(self, experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> None:
         """Print each metric on each part as mean ± standard deviation over folds, and the warnings of the learner."""
-        values = summarize_folds(experiment, folds)
-        print_table(tabulate_means(experiment, values), self._out)
-        if pruned := describe_pruned(values):
-            self._out.print(pruned)
-        for sentence in (*describe_tuning(folds, model), *describe_run_lines(experiment, folds, model)):
+        means = summarize_folds(experiment, folds)
+        print_table(tabulate_means(experiment, means), self._out)
+        for sentence in describe_choices(experiment, folds, model, means):
             self._out.print(escape(sentence))
-        self._out.print(f"model: {describe_rows(**count_rows(experiment, model))}")
         # Most folds cause the same warnings, so each is printed once.
         warnings = {warning for fold in folds for warning in fold.model.warnings}
         for warning in sorted(warnings):

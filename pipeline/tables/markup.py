@@ -13,18 +13,11 @@ MARKDOWN_SIGNS = re.compile(r"([\\`*#|~]|(?<!\w)_|_(?!\w)|\](?=[(:\[]))")
 """Signs that Markdown interprets; an underscore within a word is none, and a bracket may begin an interval."""
 
 
-def render_markdown(table: Table, gap: str = "") -> list[str]:
-    """Return the lines of a table, without its title and its footnote.
-
-    Parameters
-    ----------
-    table : Table
-    gap : str
-        Markup before each column but the first, for pages that leave no space between them.
-    """
+def render_markdown(table: Table) -> list[str]:
+    """Return the lines of a table, without its title and its footnote."""
     rules = ["---:" if column.kind == NUMBER else "---" for column in table.columns]
-    rows = [_join_markdown(map(_write_markdown_cell, row), gap) for row in (table.columns, *table.rows)]
-    return [rows[0], _join_markdown(rules, ""), *rows[1:]]
+    rows = [_join_markdown(map(_write_markdown_cell, row)) for row in (table.columns, *table.rows)]
+    return [rows[0], _join_markdown(rules), *rows[1:]]
 
 
 def render_section(table: Table) -> Iterator[str]:
@@ -51,8 +44,8 @@ def _write_markdown_cell(cell: Cell) -> str:
     return f"**{escaped}**" if cell.is_best else escaped
 
 
-def _join_markdown(cells: Iterable[str], gap: str) -> str:
-    return f"| {f' | {gap}'.join(cells)} |"
+def _join_markdown(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 LATEX_SIGNS = {

@@ -97,20 +97,6 @@ def describe_escapes(table: pd.DataFrame) -> str:
     return f"formulas in {join_words(what)}; {MARK_NOTE}" if what else ""
 
 
-def describe_escaped_names(names: Iterable[str]) -> str:
-    """Return a sentence about names that `write_csv` escapes; empty if there are none.
-
-    Examples
-    --------
-    >>> describe_escaped_names(["a", "=b"]).partition(";")[0]
-    'formulas in names: =b'
-    """
-    escaped = [name for name in dict.fromkeys(names) if escape_text(name) != name]
-    if not escaped:
-        return ""
-    return f"formulas in names: {', '.join(escaped)}; {MARK_NOTE}"
-
-
 def _escape_table(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table with its cells and the names of its columns escaped; the one given stays as it is."""
     import pandas as pd

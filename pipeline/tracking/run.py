@@ -7,6 +7,7 @@ it leaks from one failing job into the next.
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +18,7 @@ from threading import Lock
 from typing import Any
 
 from bakeoff.pipeline.audit import LEAK, LeakError, describe_audit
-from bakeoff.pipeline.card import CardContent, report, write_card
+from bakeoff.pipeline.card import report, write_card
 from bakeoff.pipeline.errors import StoreError
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.experiment.builder import PartCache
@@ -246,17 +247,16 @@ class MLflowRun:
         self, model: FittedModel | None = None, ending: str = "", looks: Mapping[str, str] | None = None
     ) -> str:
         """Return the card, with the means that were taken last."""
-        content = CardContent(
-            experiment=self._experiment,
-            run_id=self._id,
-            overrides=json.loads(self._description.tags.get("overrides", "[]")),
-            folds=self._folds,
-            means=self._means,
-            model=model,
-            ending=ending,
-            notes=describe_audit({**self._description.tags, **(looks or {})}),
-        )
-        return write_card(content)
+        lines = []
+        headline = self._experiment.headline
+        if self._means:
+            lines.append(f"{headline} on test rows: {report.format_mean(self._means, f'test_{headline}')}")
+        commands = [shlex.join(["bakeoff", *json.loads(self._description.tags.get("overrides", "[]"))])]
+        if model is not None:
+            lines += report.describe_choices(self._experiment, self._folds, model, self._means)
+            commands.insert(0, f"bakeoff replay {self._id}")
+        lines += describe_audit({**self._description.tags, **(looks or {})})
+        return write_card(self._experiment, lines, commands, ending)
 
     def _write(self, metrics: Sequence[MetricValue] = (), tags: Mapping[str, str] | None = None) -> None:
         """Write these values and those that are unwritten, which remain if that fails.

@@ -145,10 +145,7 @@ NAME_PARAMS = ("learner", "dataset")
 FILTER_EXAMPLE = "params.learner = 'knn' and metrics.test_accuracy > 0.9"
 SERIES_PREFIXES = ("fold/", "pruning_path/")
 """Metrics with a value for each fold, or for each step of pruning; each of the others has one value."""
-TABLES = (
-    "predictions.csv", "confusion_matrix.csv", "candidates.csv", "choices.csv", "pruning_path.csv", "audit.csv",
-    "unseen_values.csv",
-)  # fmt: skip
+TABLES = ("predictions.csv", "confusion_matrix.csv", "candidates.csv", "pruning_path.csv", "audit.csv")
 """The artifacts that hold results as tables."""
 
 Series = Mapping[str, tuple[float, ...]]

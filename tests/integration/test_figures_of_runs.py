@@ -155,13 +155,12 @@ def test_a_run_that_is_not_finished_is_refused(bakeoff: Bakeoff) -> None:
     assert "is FAILED: only a finished run" in answer.err
 
 
-def test_the_choices_of_the_folds_are_printed_and_stored(bakeoff: Bakeoff) -> None:
+def test_the_choices_of_the_folds_are_printed(bakeoff: Bakeoff) -> None:
     space = ("space.n_neighbors=[1,9]", "space.weights=[uniform]", "space.metric=[euclidean]")
     answer = bakeoff("dataset=iris", "learner=knn", "tuning=grid", *space, "evaluation=kfold", "tracking.models=false")
     assert answer.status == 0, answer.err
     assert "tuned: n_neighbors=" in answer.out
     assert "of 5 folds" in answer.out
-    assert "choices.csv" in list_artifacts(bakeoff)
 
 
 def test_figures_of_a_run_that_is_not_stored_are_not_drawn_and_the_command_says_so(bakeoff: Bakeoff) -> None:

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from bakeoff.pipeline.tables.output_file import (
     NUMBER,
-    describe_escaped_names,
     describe_escapes,
     escape_text,
     write_csv,
@@ -81,7 +80,6 @@ def test_the_sentence_counts_the_cells_and_names_the_columns() -> None:
         "apostrophe before it, so that a spreadsheet does not run it"
     )
     assert describe_escapes(pd.DataFrame({"id": ["-1", "b"], "x": [-1, 2]})) == ""
-    assert describe_escaped_names(["-1", "b"]) == ""
 
 
 def test_labels_that_spreadsheets_run_are_escaped_in_every_table_of_a_run(tmp_path: Path) -> None:
