@@ -124,17 +124,6 @@ def test_weight_two_equals_the_row_twice(X: np.ndarray, data: st.DataObject, reg
     np.testing.assert_allclose(weighted.fitted_tree_.value, repeated.fitted_tree_.value, atol=1e-12)
 
 
-@examples(40)
-@given(small_tables, st.data(), st.booleans())
-def test_the_order_of_rows_does_not_matter(X: np.ndarray, data: st.DataObject, regression: bool) -> None:
-    y = data.draw(arrays(np.int64, X.shape[0], elements=st.integers(0, 2)))
-    shuffle = np.array(data.draw(st.permutations(range(X.shape[0]))))
-    learner = DecisionTreeRegressor if regression else DecisionTreeClassifier
-    one, other = learner().fit(X, y), learner().fit(X[shuffle], y[shuffle])
-    np.testing.assert_array_equal(one.fitted_tree_.threshold, other.fitted_tree_.threshold)
-    np.testing.assert_allclose(one.predict(X), other.predict(X), atol=1e-12)
-
-
 def test_a_zero_gain_split_is_made_when_it_leads_on() -> None:
     X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]
     assert DecisionTreeClassifier().fit(X, y).score(X, y) == 1
@@ -199,15 +188,6 @@ def test_thresholds_separate_neighbouring_and_far_floats() -> None:
         assert tree.predict([[low], [high]]).tolist() == [0, 1]
 
 
-@pytest.mark.parametrize("scale", [1e-150, 1e-5, 1.0, 1e150])
-def test_the_scale_of_targets_and_features_changes_nothing(scale: float) -> None:
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(60, 2)), rng.normal(size=60)
-    plain, scaled = DecisionTreeRegressor().fit(X, y), DecisionTreeRegressor().fit(X * scale, y * scale)
-    assert plain.fitted_tree_.feature.tolist() == scaled.fitted_tree_.feature.tolist()
-    np.testing.assert_array_equal(scaled.predict(X * scale), y * scale)
-
-
 def test_a_large_offset_of_targets_does_not_hide_them() -> None:
     X = np.arange(40.0)[:, None]
     y = 1e9 + (np.arange(40) % 5) * 1e-3
@@ -234,28 +214,6 @@ def test_bad_parameters_and_infinite_cells_are_refused() -> None:
         DecisionTreeRegressor().fit([[np.inf]], [1])
     with pytest.raises(ValueError, match="1e\\+152"):
         DecisionTreeRegressor().fit([[0], [1]], [0, 1e200])
-
-
-@pytest.mark.parametrize(
-    "convert",
-    [np.asfortranarray, lambda X: X.astype(np.float32), lambda X: X.astype(int), lambda X: X > 2, np.ndarray.tolist],
-)
-def test_input_of_every_layout_is_taken_and_left_alone(convert: Callable[[np.ndarray], object]) -> None:
-    X, y = np.random.default_rng(0).integers(0, 6, (50, 3)).astype(float), np.arange(50) % 3
-    table = convert(X)
-    if isinstance(table, np.ndarray):
-        table.setflags(write=False)
-    tree = DecisionTreeClassifier().fit(table, y)
-    same = DecisionTreeClassifier().fit(np.asarray(table, dtype=float).copy(), y)
-    np.testing.assert_array_equal(tree.fitted_tree_.threshold, same.fitted_tree_.threshold)
-
-
-def test_prediction_of_a_row_does_not_depend_on_the_others() -> None:
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(300, 4)), rng.normal(size=300)
-    tree = DecisionTreeRegressor().fit(X, y)
-    query = rng.normal(size=(20_000, 4))
-    np.testing.assert_array_equal(tree.predict(query)[[5, 9000, 19_999]], tree.predict(query[[5, 9000, 19_999]]))
 
 
 def test_decision_path_leads_from_the_root_to_the_leaf() -> None:

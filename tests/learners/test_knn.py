@@ -321,16 +321,6 @@ def test_wrong_parameters_are_refused_before_fitting(parameters: dict[str, Any])
         fit_colours(1, **parameters)
 
 
-def test_one_row_and_one_class() -> None:
-    assert KNeighborsClassifier(1).fit([[3]], ["only"]).predict([[-9]]) == ["only"]
-    assert KNeighborsRegressor(1).fit([[3]], [2.5]).predict([[-9]]) == [2.5]
-
-
-def test_no_query_rows_are_refused_by_name() -> None:
-    with pytest.raises(ValueError, match="0 sample"):
-        fit_colours(1).predict(np.empty((0, 2)))
-
-
 def test_equal_rows_of_different_classes_share_the_vote() -> None:
     X, y = np.zeros((4, 2)), [0, 1, 1, 1]
     for weights in ("uniform", "distance", "gaussian"):
@@ -353,32 +343,9 @@ def test_huge_targets_do_not_overflow() -> None:
     np.testing.assert_allclose(model.predict([[1]]), 1.25e308)
 
 
-def test_a_query_beyond_all_measure_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"no distance can be computed"):
-        fit_colours(1).predict([[1e200, 0]])
-
-
-@pytest.mark.parametrize("kind", [np.int64, np.float32, bool, np.uint8])
-def test_kinds_and_layouts_of_numbers_do_not_matter(kind: Any) -> None:
-    X = (POINTS % 2).astype(kind)
-    plain = KNeighborsClassifier(3).fit(X.astype(float), COLOURS).predict_proba(X.astype(float))
-    fortran = np.asfortranarray(X)
-    fortran.flags.writeable = False
-    np.testing.assert_array_equal(KNeighborsClassifier(3).fit(fortran, COLOURS).predict_proba(fortran), plain)
-
-
 def test_later_changes_of_the_callers_rows_do_not_change_the_model() -> None:
     X = np.asfortranarray(POINTS.astype(float))
     model = KNeighborsRegressor(2, regression="linear").fit(X, np.arange(6.0))
     before = model.predict(QUERY)
     X[:] = 0
     np.testing.assert_array_equal(model.predict(QUERY), before)
-
-
-@pytest.mark.parametrize("parameters", [{}, {"ties": "all"}, {"algorithm": "kd_tree"}, {"metric": "gower"}])
-def test_predictions_do_not_depend_on_the_other_rows(parameters: dict[str, Any]) -> None:
-    X, y = load_diabetes(return_X_y=True)
-    model = KNeighborsRegressor(4, weights="gaussian", **parameters).fit(X, y)
-    Q = X[:60] * 1.01
-    one_by_one = np.concatenate([model.predict(Q[i : i + 1]) for i in range(60)])
-    np.testing.assert_array_equal(model.predict(Q), one_by_one)

@@ -159,12 +159,6 @@ def test_nominal_columns_differ_by_one_in_any_norm() -> None:
         KNeighborsClassifier(1, metric="mahalanobis").fit(PEOPLE, [0, 1, 0, 1])
 
 
-def test_strings_named_as_nominal() -> None:
-    X = np.array([["red", 1.0], ["blue", 5.0], ["red", 4.0]], dtype=object)
-    model = KNeighborsClassifier(1, metric="gower", categorical_features=[0]).fit(X, ["a", "b", "c"])
-    assert model.predict(np.array([["blue", 2.0], ["green", 4.0]], dtype=object)).tolist() == ["b", "c"]
-
-
 def test_a_constant_column_tells_nothing() -> None:
     X, Q = np.array([[0.0, 7.0], [1.0, 7.0]]), np.array([[0.9, 7.0], [0.1, 9.0]])
     for metric in ("gower", "euclidean", "manhattan", "hamming"):

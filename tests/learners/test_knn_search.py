@@ -294,13 +294,6 @@ def test_a_neighbour_is_the_row_as_it_was_given_whatever_rows_have_no_weight() -
     assert model.kneighbors()[1].tolist() == [[2], [0], [2]]
 
 
-def test_the_number_of_neighbours_may_be_given() -> None:
-    X, y = load_iris(return_X_y=True)
-    model = KNeighborsClassifier(3).fit(X, y)
-    assert model.kneighbors(X, 7)[1].shape == (150, 7)
-    assert model.kneighbors(None, 149)[1].shape == (150, 149)
-
-
 def test_more_neighbours_than_others_are_refused() -> None:
     X, y = load_iris(return_X_y=True)
     model = KNeighborsClassifier(3).fit(X, y)

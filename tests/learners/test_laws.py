@@ -24,6 +24,7 @@ WEIGHTED = [name for name in NAMES if has_fit_parameter(REGISTRY[name](), "sampl
 DRAWN = {"random_forest", "random_forest_regressor"}  # features are drawn by position; rows by what they hold
 SEQUENTIAL = {"mlp", "mlp_regressor"}  # rows come in an order, and weights begin at random by position
 ORDERED = {"perceptron"}  # the solution depends on the order of rows: the lecture says so
+ROUNDED = {"svm"}  # sums over rows in an order that depends on their number
 
 
 def anywhere(law: Callable[..., None]) -> Callable[..., None]:
@@ -164,5 +165,6 @@ def test_input_is_never_written_to(name: str) -> None:
 def test_a_prediction_does_not_depend_on_the_other_rows(name: str) -> None:
     X, y = rows(name)
     learner = build(name).fit(X, y)
+    together = answers(learner, X)
     alone = np.concatenate([answers(learner, X[[i]]) for i in range(0, len(y), 9)])
-    np.testing.assert_allclose(alone, answers(learner, X)[::9], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(alone, together[::9], rtol=1e-9 if name in ROUNDED else 0)

@@ -8,9 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 import sklearn.linear_model
-from example_counts import examples
-from hypothesis import given
-from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
@@ -246,58 +243,6 @@ def test_constant_and_repeated_columns_change_no_probability(solver: str, C: flo
         model = LogisticRegression(C=C, solver=solver, **TIGHT).fit(repeated, y)
         np.testing.assert_allclose(model.predict_proba(repeated), plain.predict_proba(X), atol=1e-7)
         np.testing.assert_allclose(model.coef_[:, 3], model.coef_[:, 0], atol=1e-6)
-
-
-@given(st.lists(st.integers(0, 3), min_size=12, max_size=12), st.sampled_from([2, 3]), st.sampled_from([0.3, 10.0]))
-@examples(40)
-def test_a_row_of_weight_two_is_the_row_twice(weight: list[int], c: int, C: float) -> None:
-    X, _ = mixed(12)
-    y = np.arange(12) % c
-    weight[:c] = [1] * c
-    learner = LogisticRegression(C=C, tol=1e-9)
-    weighted = learner.fit(X, y, weight).predict_proba(X)
-    repeated = learner.fit(X.repeat(weight, axis=0), y.repeat(weight)).predict_proba(X)
-    np.testing.assert_allclose(weighted, repeated, atol=1e-7)
-
-
-@given(st.integers(0, 10**6), st.integers(2, 5), st.sampled_from([1e-3, 1.0, 1e3, 1e200]))
-@examples(40)
-def test_probabilities_sum_to_one_and_agree_with_their_logarithms(seed: int, c: int, reach: float) -> None:
-    X, _ = mixed(30, 3, c, seed)
-    model = LogisticRegression().fit(X, np.arange(30) % c)
-    query = X * reach
-    probability, logarithm = model.predict_proba(query), model.predict_log_proba(query)
-    np.testing.assert_allclose(probability.sum(axis=1), 1)
-    assert np.isfinite(logarithm).all()
-    np.testing.assert_allclose(np.exp(logarithm), probability, rtol=1e-9, atol=1e-300)  # below, digits run out
-    assert (model.classes_[probability.argmax(axis=1)] == model.predict(query)).all()
-
-
-@pytest.mark.parametrize("c", [2, 3])
-def test_order_of_rows_and_names_of_classes_do_not_matter(c: int) -> None:
-    X, y = mixed(c=c)
-    plain = LogisticRegression(tol=1e-9).fit(X, y)
-    order = np.random.default_rng(0).permutation(len(y))
-    named = LogisticRegression(tol=1e-9).fit(X[order], np.array(["ant", "bee", "cow"])[y][order])
-    assert named.classes_.tolist() == ["ant", "bee", "cow"][:c]
-    np.testing.assert_allclose(named.coef_, plain.coef_, atol=1e-7)
-    assert named.decision_function(X).shape == ((200,) if c == 2 else (200, 3))
-
-
-def test_a_prediction_is_the_same_to_the_bit_among_other_rows() -> None:
-    X, y = mixed()
-    model = LogisticRegression().fit(X, y)
-    np.testing.assert_array_equal(model.predict_proba(X)[17:40], model.predict_proba(X[17:40]))
-
-
-def test_contradicting_rows_share_the_probability() -> None:
-    model = LogisticRegression(C=INF).fit([[1.0, 2.0]] * 4, [0, 1, 1, 1])
-    np.testing.assert_allclose(model.predict_proba([[1.0, 2.0]]), [[0.25, 0.75]], atol=1e-4)
-
-
-def test_one_class_is_refused_by_name() -> None:
-    with pytest.raises(ValueError, match="all rows are of one class, 'yes'"):
-        LogisticRegression().fit([[0.0], [1.0]], ["yes", "yes"])
 
 
 @pytest.mark.parametrize(

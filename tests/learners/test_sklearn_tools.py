@@ -101,11 +101,6 @@ def test_plot_tree_and_export_text_show_the_questions_and_answers() -> None:
     assert "gini = 0.168\nsamples = 54\nvalue = [0, 49, 5]" in drawn
 
 
-def test_export_graphviz_shows_the_means_of_a_regression_tree() -> None:
-    tree = DecisionTreeRegressor(max_depth=1).fit([[1], [2], [3], [4]], [0.0, 0.0, 6.0, 8.0])
-    assert "value = 7.0" in sklearn.tree.export_graphviz(tree)
-
-
 def test_a_tree_that_was_fitted_before_scikit_learns_trees_were_imported_is_taken_as_well() -> None:
     script = """
 import sys
@@ -231,11 +226,3 @@ def test_log_loss_is_entropy() -> None:
 def test_a_node_of_all_rows_may_be_required_to_split() -> None:
     X, y = load_iris(return_X_y=True)
     assert DecisionTreeClassifier(min_samples_split=1.0).fit(X, y).get_depth() == 1
-
-
-def test_a_tree_that_is_not_fitted_says_so() -> None:
-    from sklearn.exceptions import NotFittedError
-
-    for ask in (lambda tree: tree.tree_, lambda tree: tree.apply([[0.0]]), lambda tree: tree.decision_path([[0.0]])):
-        with pytest.raises(NotFittedError):
-            ask(DecisionTreeClassifier())

@@ -7,7 +7,6 @@ import pytest
 from example_counts import examples
 from hypothesis import example, given
 from hypothesis import strategies as st
-from scipy.optimize import linprog
 from sklearn.datasets import load_breast_cancer, load_iris, make_classification, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC as LibSVC
@@ -124,17 +123,6 @@ def test_the_hard_margin_of_three_points_is_the_one_drawn_by_hand() -> None:
     np.testing.assert_allclose(machine.intercept_, [-1.0], atol=1e-9)
     np.testing.assert_allclose(machine.margin_, [1.0])
     np.testing.assert_allclose(machine.dual_coef_, [[-0.25, -0.25, 0.5]], atol=1e-9)
-
-
-def test_the_hard_margin_is_the_soft_margin_with_a_C_above_all_multipliers() -> None:
-    X, y = separable()
-    hard = SVC(C=INF, kernel="linear").fit(X, y)
-    soft = SVC(C=1e6, kernel="linear", tol=1e-9).fit(X, y)
-    np.testing.assert_allclose(hard.coef_, soft.coef_, rtol=1e-6)
-    assert hard.support_.tolist() == soft.support_.tolist()
-    assert float(np.abs(X @ hard.coef_[0] + hard.intercept_).min() / np.linalg.norm(hard.coef_)) == pytest.approx(
-        hard.margin_[0], rel=1e-6
-    )
 
 
 def test_the_intercept_is_averaged_over_the_free_support_vectors() -> None:
@@ -355,48 +343,6 @@ def test_weight_two_is_the_row_twice(seed: int, kernel: str, C: float, multi_cla
     np.testing.assert_allclose(weighted, repeated, atol=1e-5)
 
 
-@examples(25)
-@given(seed=st.integers(0, 1000), kernel=st.sampled_from(["linear", "rbf", "poly"]))
-def test_row_order_feature_order_and_label_names_do_not_matter(seed: int, kernel: str) -> None:
-    rng = np.random.default_rng(seed)
-    X, y = rng.normal(size=(40, 3)), np.arange(40) % 2
-    rows, columns = rng.permutation(40), rng.permutation(3)
-    plain = SVC(kernel=kernel).fit(X, y).decision_function(X)
-    other = SVC(kernel=kernel).fit(X[rows][:, columns], np.array(["a", "b"])[y[rows]])
-    np.testing.assert_allclose(other.decision_function(X[:, columns]), plain, atol=1e-5)
-
-
-@examples(40)
-@given(seed=st.integers(0, 10_000), n=st.integers(4, 30), gap=st.floats(-1.0, 1.0))
-def test_the_hard_margin_separates_or_says_that_it_cannot(seed: int, n: int, gap: float) -> None:
-    rng = np.random.default_rng(seed)
-    y = np.arange(n) % 2
-    X = rng.normal(size=(n, 2))
-    X[:, 0] = np.where(y == 1, np.abs(X[:, 0]) + gap, -np.abs(X[:, 0]))
-    separate = X[y == 1, 0].min() - X[y == 0, 0].max()
-    machine = SVC(C=INF, kernel="linear")
-    if _a_line_separates(X, y):
-        machine.fit(X, y)
-        assert machine.score(X, y) == 1.0
-        assert machine.margin_[0] >= 0.5 * separate * (1 - 1e-6)
-        assert ((2 * y - 1) * machine.decision_function(X) >= 1 - 1e-4).all()
-    else:
-        with pytest.raises(ValueError, match="C=inf"):
-            machine.fit(X, y)
-
-
-def _a_line_separates(X: np.ndarray, y: np.ndarray) -> bool:
-    """Whether some w, b have y (w·x + b) ≥ 1: a linear program without an objective."""
-    rows = (1 - 2 * y)[:, None] * np.column_stack([X, np.ones(y.size)])
-    return linprog(np.zeros(3), A_ub=rows, b_ub=-np.ones(y.size), bounds=(None, None)).status == 0
-
-
-def test_the_same_data_gives_the_same_bits() -> None:
-    X, y = noisy(200, 4, 3)
-    first, second = (SVC(C=10.0).fit(X, y) for _ in range(2))
-    assert first.decision_function(X).tobytes() == second.decision_function(X).tobytes()
-
-
 # Bad input -----------------------------------------------------------------------------------------------------------
 
 
@@ -405,19 +351,6 @@ def test_rows_with_both_labels_have_no_hard_margin(kernel: str) -> None:
     X, y = noisy(20)
     with pytest.raises(ValueError, match="C=inf requires a hyperplane that separates the classes"):
         SVC(C=INF, kernel=kernel).fit(np.vstack([X, X]), np.concatenate([y, 1 - y]))
-
-
-@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly"])
-def test_rows_with_both_labels_have_a_soft_margin(kernel: str) -> None:
-    X, y = noisy(20)
-    machine = SVC(kernel=kernel).fit(np.vstack([X, X]), np.concatenate([y, 1 - y]))
-    assert np.isfinite(machine.decision_function(X)).all()
-    np.testing.assert_allclose(machine.primal_objective_, machine.dual_objective_, rtol=1e-6)
-
-
-def test_one_class_is_rejected() -> None:
-    with pytest.raises(ValueError, match="only one class"):
-        SVC().fit([[0.0], [1.0]], ["a", "a"])
 
 
 @pytest.mark.parametrize("C", [1.0, INF])
@@ -435,12 +368,6 @@ def test_lengths_whose_squares_overflow_are_rejected(scale: float) -> None:
     X, y = separable()
     with pytest.raises(ValueError, match="scale the columns"):
         SVC(kernel="linear").fit(X * scale, y)
-
-
-@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "sigmoid"])
-def test_constant_columns_predict_one_class(kernel: str) -> None:
-    machine = SVC(kernel=kernel).fit(np.full((5, 2), 3.0), [0, 0, 0, 1, 1])
-    assert machine.predict(np.full((2, 2), 3.0)).tolist() == [0, 0]
 
 
 def test_rounding_of_the_mean_of_constant_columns_is_no_variance() -> None:
@@ -478,36 +405,21 @@ def test_a_distant_origin_costs_no_digits() -> None:
         np.testing.assert_allclose(far.decision_function(X + 1e6), near.decision_function(X), atol=1e-4)
 
 
-def test_too_few_steps_are_reported() -> None:
-    X, y = noisy()
-    with pytest.warns(ConvergenceWarning, match="raise max_iter"):
-        machine = SVC(max_iter=3).fit(X, y)
-    assert machine.fit_status_ == 1
-    assert machine.kkt_residual_[0] > machine.tol
-
-
 @pytest.mark.parametrize(
     "parameters",
-    [{"C": 0}, {"C": -1}, {"C": float("nan")}, {"kernel": "cubic"}, {"gamma": -1}, {"degree": -1}, {"tol": 0}],
+    [
+        {"C": 0},
+        {"C": float("nan")},
+        {"kernel": "cubic"},
+        {"gamma": -1},
+        {"degree": -1},
+        {"tol": 0},
+        {"class_weight": {0: 0.0}},
+    ],
 )
 def test_parameters_out_of_range_are_rejected(parameters: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(parameters))):
         SVC(**parameters).fit([[0.0], [1.0]], [0, 1])
-
-
-def test_a_class_weight_must_be_positive() -> None:
-    with pytest.raises(ValueError, match="class_weight"):
-        SVC(class_weight={0: 0.0}).fit([[0.0], [1.0]], [0, 1])
-
-
-@pytest.mark.parametrize("convert", [np.float32, np.int64, np.asfortranarray, lambda X: X > 0])
-def test_every_kind_of_table_is_taken_and_left_alone(convert: Any) -> None:
-    X, y = separable()
-    table = convert(10 * X) if not isinstance(convert, type) else (10 * X).astype(convert)
-    table.flags.writeable = False
-    before = table.copy()
-    assert SVC(kernel="linear").fit(table, y).score(table, y) > 0.7
-    assert np.array_equal(table, before)
 
 
 @pytest.mark.parametrize("max_iter", [1, 2, 7])
@@ -516,16 +428,8 @@ def test_no_more_steps_are_taken_than_allowed(max_iter: int) -> None:
     with pytest.warns(ConvergenceWarning, match=rf"terminated early \(max_iter={max_iter}\)"):
         machine = SVC(kernel="poly", C=100, max_iter=max_iter).fit(X, y)
     assert machine.n_iter_.max() == max_iter
-
-
-def test_the_normal_is_there_for_the_linear_kernel_and_cannot_be_changed() -> None:
-    X, y = load_iris(return_X_y=True)
-    assert not hasattr(SVC().fit(X, y), "coef_")
-    machine = SVC(kernel="linear").fit(X, y)
-    with pytest.raises(ValueError, match="read-only"):
-        machine.coef_[0, 0] = 1.0
-    with pytest.raises(AttributeError):
-        machine.coef_ = np.zeros((3, 4))  # type: ignore[misc]
+    assert machine.fit_status_ == 1
+    assert machine.kkt_residual_.max() > machine.tol
 
 
 def test_ties_are_not_broken_by_scores_of_pairs() -> None:
@@ -533,10 +437,3 @@ def test_ties_are_not_broken_by_scores_of_pairs() -> None:
     machine = SVC(break_ties=True, decision_function_shape="ovo", random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="break_ties must be False"):
         machine.predict(X)
-
-
-@pytest.mark.parametrize("weight", [0.0, -0.3])
-def test_rows_that_all_weigh_nothing_are_refused(weight: float) -> None:
-    X, y = load_iris(return_X_y=True)
-    with pytest.raises(ValueError, match="all samples have zero or negative weights"):
-        SVC().fit(X, y, sample_weight=np.full(len(y), weight))
