@@ -93,27 +93,14 @@ def compare_values(what: str, stored: Values, now: Values) -> Comparison:
     return Comparison(what, len(pairs), tuple(Difference(*pair) for pair in pairs if pair[2] != pair[3]))
 
 
-def measure_repeat(
-    experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel | None
-) -> dict[Place, float]:
-    """Return the numbers that would be stored for a repeat: (name, step) -> value.
-
-    Parameters
-    ----------
-    experiment : Experiment
-    folds : sequence of FoldResult
-    model : FittedModel or None
-        None if the job failed or was stopped.
-    """
-    values: dict[Place, float] = {}
-    if folds:
-        values |= {(name, 0): mean for name, mean in report.summarize_folds(experiment, folds).items()}
+def measure_repeat(experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> dict[Place, float]:
+    """Return the numbers that would be stored for a repeat: (name, step) -> value."""
+    values: dict[Place, float] = {(name, 0): mean for name, mean in report.summarize_folds(experiment, folds).items()}
     if len(folds) > 1:
         for fold in folds:
             values |= {(f"fold/{name}", fold.number): value for name, value in report.measure_fold(fold).items()}
-    if model is not None:
-        for name, series in report.get_pruning_path(model).items():
-            values |= {(name, step): value for step, value in enumerate(series)}
+    for name, series in report.get_pruning_path(model).items():
+        values |= {(name, step): value for step, value in enumerate(series)}
     return {place: value for place, value in values.items() if not np.isinf(value)}
 
 

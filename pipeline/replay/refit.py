@@ -58,6 +58,17 @@ class LoadedRun:
     splits: Splits
 
 
+def read_finished_run(store: Store, run_id: str) -> StoredRun:
+    """Return a stored run; UserError if it did not finish."""
+    (stored,) = read_stored_runs(store, [run_id])
+    if not stored.is_finished:
+        raise UserError(
+            f"run {run_id} is {stored.status}: only a finished run can be fitted again; repeat it with "
+            "`bakeoff rerun --failed`, or name another run."
+        )
+    return stored
+
+
 def load_run(store: Store, run_id: str, trust: Sequence[str], dataset_path: str | None = None) -> LoadedRun:
     """Build the experiment of a finished run from its configuration and its dataset.
 
@@ -77,12 +88,7 @@ def load_run(store: Store, run_id: str, trust: Sequence[str], dataset_path: str 
         The run is not finished, it has no configuration, it calls code of a package that is not trusted, or its dataset
         is not there any more or has changed.
     """
-    (stored,) = read_stored_runs(store, [run_id])
-    if not stored.is_finished:
-        raise UserError(
-            f"run {run_id} is {stored.status}: only a finished run can be fitted again; repeat it with "
-            "`bakeoff rerun --failed`, or name another run."
-        )
+    stored = read_finished_run(store, run_id)
     spec = restore_config(store, run_id, trust, dataset_path)
     require_names({key: value for key, value in spec.items() if key != FIGURES_KEY}, "", trust)
     experiment = build_experiment(spec, PartCache())

@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Any
 
 from bakeoff.pipeline.config.settle import settle_config
 from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.experiment.builder import PartCache
 from bakeoff.pipeline.replay.differences import (
     DIFFERENT,
@@ -26,47 +24,21 @@ from bakeoff.pipeline.replay.differences import (
     measure_repeat,
     write_scores,
 )
+from bakeoff.pipeline.replay.refit import read_finished_run
 from bakeoff.pipeline.replay.request import ReplayRequest
 from bakeoff.pipeline.stages.dataset.files import list_dataset_files
-from bakeoff.pipeline.sweep.job import ContinueRule, PreparedJob, always_continue, execute_job, prepare_job
+from bakeoff.pipeline.sweep.job import JobResult, execute_job, prepare_job
 from bakeoff.pipeline.tables.output_file import require_output
 from bakeoff.pipeline.text.wording import expand_home
 from bakeoff.pipeline.tracking import NoTracker
-from bakeoff.pipeline.tracking.history import STOPPED_TAG
 from bakeoff.pipeline.tracking.loading import FoundModel, open_model
 from bakeoff.pipeline.tracking.names import find_run_id
 from bakeoff.pipeline.tracking.provenance import find_thread_pools, list_tags
-from bakeoff.pipeline.tracking.store import MAX_TAG_LETTERS, Store, list_store_paths, open_store
+from bakeoff.pipeline.tracking.store import Store, list_store_paths, open_store
 from bakeoff.pipeline.tracking.stored_config import read_stored_config, restore_config
-from bakeoff.pipeline.tracking.stored_runs import (
-    TABLES,
-    StoredRun,
-    find_runs_of_sweep,
-    read_stored_runs,
-    read_tables,
-    read_values,
-)
+from bakeoff.pipeline.tracking.stored_runs import TABLES, StoredRun, find_runs_of_sweep, read_tables, read_values
 
-FAILED = "FAILED"
 NO_TRACKING = {"_target_": "bakeoff.pipeline.tracking.NoTracker"}
-
-
-@dataclass(frozen=True)
-class Repeat:
-    """The result of a repeated job.
-
-    Attributes
-    ----------
-    folds : list of FoldResult
-    model : FittedModel or None
-        None if the job failed or was stopped.
-    error : str
-        The type and the message of the exception that ended the job; empty if it did not fail.
-    """
-
-    folds: list[FoldResult]
-    model: FittedModel | None = None
-    error: str = ""
 
 
 def replay_runs(request: ReplayRequest) -> Iterator[ReplayReport]:
@@ -117,8 +89,7 @@ def replay_run(store: Store, run_id: str, request: ReplayRequest, resources: Par
     UserError
         The run cannot be repeated.
     """
-    (run,) = read_stored_runs(store, [run_id])
-    require_repeatable(run)
+    run = read_finished_run(store, run_id)
     restored = restore_config(store, run_id, request.trust, request.dataset__path)
     spec = settle_config({**restored, "tracking": NO_TRACKING, "figures": []})
     dataset = resources.get_dataset(spec)
@@ -129,67 +100,15 @@ def replay_run(store: Store, run_id: str, request: ReplayRequest, resources: Par
     prepared = prepare_job(spec, Invocation({}), resources)
     # The circumstances are read inside, because the numbers of threads are among them.
     with limit_threads(run.tags):
-        circumstances = {**list_tags(), **prepared.description.tags}
-        stored_values = read_values(store, run)
-        repeat = repeat_job(prepared, run, stored_values)
-        now = measure_repeat(prepared.experiment, repeat.folds, repeat.model)
-        comparisons = [compare_values("scores", write_scores(stored_values), write_scores(now))]
-        notes: list[str] = []
-        if run.is_finished and repeat.model is not None:
-            comparisons += _compare_files(store, run, prepared, repeat, repeat.model, request.trust, notes)
-    reason, verdict = _judge_end(run, repeat, comparisons)
-    changes = find_changes(run.tags, circumstances)
-    return ReplayReport(run_id, run.name, verdict, reason, tuple(comparisons), changes, tuple(notes))
-
-
-def require_repeatable(run: StoredRun) -> None:
-    """Reject a run that was not evaluated by bakeoff, or that did not end by itself.
-
-    Raises
-    ------
-    UserError
-    """
-    if "config_hash" not in run.tags:
-        raise UserError(f"run {run.run_id} was not made by a bakeoff job, so there is nothing to repeat.")
-    if run.status == "RUNNING":
-        raise UserError(f"run {run.run_id} is still running; replay it when it has ended.")
-    if not run.is_finished and run.status != FAILED and STOPPED_TAG not in run.tags:
-        reason = run.tags.get("error", "it has no error message")
-        raise UserError(
-            f"run {run.run_id} ended as {run.status} ({reason}), so its numbers are incomplete; run its job again."
-        )
-
-
-def repeat_job(prepared: PreparedJob, run: StoredRun, values: Mapping[tuple[str, int], float]) -> Repeat:
-    """Run the job of a stored run again, for the same number of folds, without storing anything.
-
-    Parameters
-    ----------
-    prepared : PreparedJob
-    run : StoredRun
-    values : mapping of (str, int) to float
-        All numbers of the run.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        Ctrl-C or SIGTERM.
-    """
-    evaluated: list[FoldResult] = []
-
-    def keep_evaluated(folds: Iterator[FoldResult], total: int, title: str) -> Iterator[FoldResult]:
-        for fold in folds:
-            yield fold
-            evaluated.append(fold)
-
-    rule = _make_continue_rule(values) if STOPPED_TAG in run.tags else always_continue
-    try:
-        result = execute_job(prepared, NoTracker(), keep_evaluated, rule)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # it is a result: the stored run may have failed in the same way
-        return Repeat(evaluated, error=f"{type(error).__name__}: {error}")
-    return Repeat(result.folds, None if result.stopped else result.model)
+        changes = find_changes(run.tags, {**list_tags(), **prepared.description.tags})
+        try:
+            result = execute_job(prepared, NoTracker(), lambda folds, total, title: folds)
+        except Exception as error:  # it is a result: the stored run has finished
+            reason = f"the stored run finished, and it fails now with {type(error).__name__}: {error}"
+            return ReplayReport(run_id, run.name, DIFFERENT, reason, changes=changes)
+        comparisons, notes = _compare_run(store, run, result, request.trust)
+    verdict = DIFFERENT if any(comparison.differences for comparison in comparisons) else IDENTICAL
+    return ReplayReport(run_id, run.name, verdict, "", tuple(comparisons), changes, tuple(notes))
 
 
 def limit_threads(tags: Mapping[str, str]) -> AbstractContextManager[Any]:
@@ -207,50 +126,22 @@ def limit_threads(tags: Mapping[str, str]) -> AbstractContextManager[Any]:
     return find_thread_pools().limit(limits=threads)
 
 
-def _make_continue_rule(values: Mapping[tuple[str, int], float]) -> ContinueRule:
-    """Return the rule that ends a run after the number of folds that a study allowed."""
-    # The store has no series of a single fold, because the mean is the same number.
-    n_folds = max((step for name, step in values if name.startswith("fold/")), default=0) + 1
-
-    def continue_rule(experiment: Experiment, folds: Sequence[FoldResult]) -> bool:
-        return len(folds) < n_folds
-
-    return continue_rule
-
-
-def _compare_files(
-    store: Store,
-    run: StoredRun,
-    prepared: PreparedJob,
-    repeat: Repeat,
-    fitted: FittedModel,
-    trust: Sequence[str],
-    notes: list[str],
-) -> list[Comparison]:
-    """Return the comparisons of tables and models, and note what cannot be compared."""
+def _compare_run(
+    store: Store, run: StoredRun, result: JobResult, trust: Sequence[str]
+) -> tuple[list[Comparison], list[str]]:
+    """Return the comparisons of scores, tables and models, and what cannot be compared."""
+    experiment = result.prepared.experiment
+    now = measure_repeat(experiment, result.folds, result.model)
     tables = read_tables(store, run)
-    comparisons = compare_tables(tables, prepared.experiment, repeat.folds, fitted)
-    if TABLES[0] not in tables:
-        notes.append(f"{TABLES[0]} is no longer among the artifacts of the run")
+    comparisons = [
+        compare_values("scores", write_scores(read_values(store, run)), write_scores(now)),
+        *compare_tables(tables, experiment, result.folds, result.model),
+    ]
+    notes = [] if TABLES[0] in tables else [f"{TABLES[0]} is no longer among the artifacts of the run"]
     if not run.model_id:
-        notes.append("the run has stored no model")
-        return comparisons
+        return comparisons, [*notes, "the run has stored no model"]
     try:
         model = open_model(store, FoundModel(run.run_id, run.model_id), trust)
     except UserError as error:
-        notes.append(str(error))
-        return comparisons
-    return [*comparisons, compare_models(model.estimator, fitted.predictor, prepared.experiment.dataset)]
-
-
-def _judge_end(run: StoredRun, repeat: Repeat, comparisons: Sequence[Comparison]) -> tuple[str, str]:
-    """Return the reason, which is empty if the numbers are sufficient, and the verdict."""
-    stored_error = run.tags.get("error", "") if run.status == FAILED else ""
-    error = repeat.error[:MAX_TAG_LETTERS]
-    if error != stored_error:
-        then = f"failed with {stored_error}" if stored_error else "finished"
-        now = f"fails with {error}" if error else "finishes"
-        return f"the stored run {then}, and it {now} now", DIFFERENT
-    if any(comparison.differences for comparison in comparisons):
-        return "", DIFFERENT
-    return f"it fails again with {stored_error}" if stored_error else "", IDENTICAL
+        return comparisons, [*notes, str(error)]
+    return [*comparisons, compare_models(model.estimator, result.model.predictor, experiment.dataset)], notes
