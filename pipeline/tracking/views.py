@@ -1,10 +1,10 @@
-"""MLflow's pages of a store: their server on this machine, and a leaderboard, the last sweep and charts as saved views.
+"""MLflow's pages of a store: their server on this machine, and a leaderboard and the last sweep as saved views.
 
 The views are written before the pages are opened, from the runs that the store holds then. Each has a fixed key, so
 that it is replaced and not multiplied; views under other keys are user-defined, and stay.
 
 A saved view is a tag of the experiment: JSON with a name and the state of the page, the latter compressed. The format
-is MLflow's own: ``ExperimentPageUIState``, ``savedViewEnvelope`` and ``runs-charts.types`` in the source of its pages
+is MLflow's own: ``ExperimentPageUIState`` and ``savedViewEnvelope`` in the source of its pages
 (``mlflow/server/js/src/experiment-tracking/components``). It is known to be read by `KNOWN_VERSIONS`.
 """
 
@@ -17,7 +17,7 @@ import sys
 import time
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -33,7 +33,6 @@ from bakeoff.pipeline.tracking.stored_runs import find_runs_of_sweep
 
 HOST = "127.0.0.1"
 LEADERBOARD = "bakeoff-leaderboard"
-CHARTS = "bakeoff-charts"
 KIND_TAGS = {"mlflow.experimentKind": "custom_model_development"}
 """The page of such an experiment is that of model training; by default it is that of language models."""
 GROUPS = ("dataset", "learner")
@@ -46,8 +45,7 @@ IS_FINISHED = "attributes.status = 'FINISHED'"
 TRAINING_MODE = "workflowType=machine_learning"
 """Shows the menus for model training, not those for language models."""
 LEADERBOARD_QUERY = f"viewStateShareKey={LEADERBOARD}&{TRAINING_MODE}"
-CHARTS_QUERY = f"viewStateShareKey={CHARTS}&{TRAINING_MODE}&compareRunsMode=CHART"
-"""The ends of the addresses that open on the views; a saved view does not hold whether it is a table or charts."""
+"""The end of the address that opens on the leaderboard."""
 KNOWN_VERSIONS = ("3.15.", "3.16.", "3.17.", "3.18.")
 """Versions of MLflow whose pages were seen to read the views in a browser (3.15.2, 3.16.1, 3.17.2 and 3.18.0).
 
@@ -57,7 +55,7 @@ TAG_PREFIX = "mlflow.sharedViewState."
 STATE_PREFIX = "deflate;"
 """Tells MLflow's pages that the state is compressed by zlib and written in base64."""
 MAX_LOADED_RUNS = 100
-"""The runs that MLflow's page loads at first, and that its charts show."""
+"""The runs that MLflow's page loads at first."""
 STATE = {
     "startTime": "ALL",
     "lifecycleFilter": "Active",
@@ -78,10 +76,6 @@ STATE = {
     "globalLineChartConfig": {"xAxisKey": "step", "lineSmoothness": 0, "selectedXAxisMetricKey": ""},
 }
 """The settings of a page that are the same in all views."""
-SHOWN = {"deleted": False, "isGenerated": False}
-SECTION = {**SHOWN, "display": True, "isReordered": True, "columns": 1, "cardHeight": 420}
-CARD = {**SHOWN, "runsCountToCompare": MAX_LOADED_RUNS}
-HIDDEN_CARD = {"type": "BAR", "metricSectionId": "bakeoff-hidden", "deleted": True, "isGenerated": True}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,9 +110,7 @@ def open_pages(request: PagesRequest) -> list[str]:
     address = strip_secrets(store.uri).rstrip("/") if is_server(store.uri) else f"http://{HOST}:{request.port}"
     page = f"{address}/#/experiments/{store.experiment_id}/runs"
     reason = write_views(store, request.sweep)
-    if reason:
-        return [f"open {page}", reason]
-    return [f"open    {page}?{LEADERBOARD_QUERY}", f"charts  {page}?{CHARTS_QUERY}"]
+    return [f"open {page}", reason] if reason else [f"open {page}?{LEADERBOARD_QUERY}"]
 
 
 def serve_pages(request: PagesRequest) -> NoReturn:
@@ -174,7 +166,6 @@ def make_views(store: Store, sweep: str) -> Iterator[tuple[str, str, dict[str, A
     """Yield the key, the name and the state of each view, in the order of the menu, if any run has a score."""
     query = _select_sweep(store, sweep)
     runs = list(search_runs(store, query, MAX_LOADED_RUNS))
-    is_complete = len(runs) < MAX_LOADED_RUNS
     # A sweep that has just started has no scores yet, while the leaderboard shows those of earlier runs.
     headlines = _find_headlines(runs) or _find_headlines(list(search_runs(store, IS_JOB, MAX_LOADED_RUNS)))
     if not headlines:
@@ -191,10 +182,6 @@ def make_views(store: Store, sweep: str) -> Iterator[tuple[str, str, dict[str, A
     if query != IS_JOB:
         # Here the runs that failed are shown as well, with their mark: they are a part of what the sweep did.
         yield "bakeoff-last-sweep", "Last sweep", {**state, "searchFilter": query}
-    # Charts show the runs that are loaded. If these were the best of many, learners would look too good.
-    order = {} if is_complete else {"orderByKey": "attributes.start_time", "orderByAsc": False}
-    charts = _make_charts([*headlines], params, metrics)
-    yield CHARTS, "Charts", {**state, **order, **charts, "searchFilter": f"{IS_FINISHED} AND {query}"}
 
 
 def _select_sweep(store: Store, sweep: str) -> str:
@@ -231,23 +218,6 @@ def _find_varying_params(runs: Sequence[Any]) -> list[str]:
     params = {param for run in runs for param in run.data.params}.difference(GROUPS)
     keys = (word.lstrip("+~").split("=")[0] for word, count in counts.items() if count < len(runs))
     return list(dict.fromkeys(key for key in keys if key in params))
-
-
-def _make_charts(headlines: Sequence[str], params: Sequence[str], metrics: Collection[str]) -> dict[str, Any]:
-    """Return the charts of a page: for each headline score, what varies in a parallel plot, and the time of the fit.
-
-    The page adds a chart for each metric that has none, so each gets one that is hidden.
-    """
-    sections: list[dict[str, Any]] = []
-    cards = [{**HIDDEN_CARD, "uuid": f"bakeoff-hidden-{metric}", "metricKey": metric} for metric in sorted(metrics)]
-    for headline in headlines:
-        axes = {axis: {"key": key, "type": "METRIC"} for axis, key in (("xaxis", FIT_SECONDS), ("yaxis", headline))}
-        plot = {"type": "PARALLEL", "selectedParams": params, "selectedMetrics": [headline], "showAllRuns": True}
-        for name, card in (("what varies", plot), ("fit time", {"type": "SCATTER", **axes})):
-            key = f"bakeoff-section-{len(sections)}"
-            sections.append({**SECTION, "uuid": key, "name": f"{headline} by {name}"})
-            cards.append({**CARD, **card, "uuid": f"{key}-0", "metricSectionId": key})
-    return {"compareRunCharts": cards, "compareRunSections": sections, "isAccordionReordered": True}
 
 
 def encode_view(name: str, state: Mapping[str, Any], milliseconds: int) -> str:

@@ -34,7 +34,6 @@ N_LAST = 3 * 3 * 2 * 2
 MIN_RUNS = 80
 ROWS = ".ag-center-cols-container .ag-row"
 CLOSE_ASSISTANT = '[data-component-id="mlflow.assistant.chat_panel.close"]'
-CHART_MODE = 'label:has(input[name="runs-view-mode"][value="CHART"])'
 
 needs_browser = pytest.mark.skipif(bool(browser.missing()), reason=browser.missing())
 
@@ -142,20 +141,6 @@ def test_the_menu_leads_to_the_last_sweep(page: Any, screenshots: Path) -> None:
     page.get_by_text(f"{N_LAST} matching runs").wait_for()
     page.screenshot(path=screenshots / "last_sweep.png")
     assert set(read_column(page, "params.`learner`")) <= {"majority", "naive_bayes", "knn"}
-
-
-@pytest.mark.external
-@pytest.mark.slow
-@needs_browser
-def test_the_menu_leads_to_charts_of_what_varies(page: Any, screenshots: Path) -> None:
-    open_view(page, "Charts")
-    page.locator(CHART_MODE).click()
-    page.get_by_text("test_accuracy by fit time").wait_for()
-    page.locator(".js-plotly-plot .scatterlayer .point").first.wait_for()
-    page.locator(".parcoords .dimension").nth(4).wait_for()
-    page.screenshot(path=screenshots / "charts.png")
-    axes = page.locator(".parcoords .dimension .label").all_text_contents()
-    assert sorted(axes) == ["dataset", "learner", "preprocessing", "seed", "test_accuracy"]
 
 
 @pytest.mark.external

@@ -60,10 +60,6 @@ def find_runs(store: Store, state: dict[str, Any]) -> list[Any]:
     return list(store.client.search_runs([store.experiment_id], state["searchFilter"], order_by=[order]))
 
 
-def shown_cards(state: dict[str, Any]) -> list[dict[str, Any]]:
-    return [card for card in state["compareRunCharts"] if not card["deleted"]]
-
-
 def test_views_are_replaced_and_not_multiplied_and_those_of_the_user_stay(store: Store) -> None:
     mine = json.dumps(
         {"name": "mine", "createdAt": 1, "state": "deflate;" + base64.b64encode(zlib.compress(b"{}")).decode()}
@@ -71,7 +67,7 @@ def test_views_are_replaced_and_not_multiplied_and_those_of_the_user_stay(store:
     store.client.set_experiment_tag(store.experiment_id, "mlflow.sharedViewState.abc", mine)
     for _ in range(2):
         assert views.write_views(store) == ""
-        assert list(read_views(store)) == ["Leaderboard", "Last sweep", "Charts", "mine"]
+        assert list(read_views(store)) == ["Leaderboard", "Last sweep", "mine"]
     store.client.delete_experiment_tag(store.experiment_id, "mlflow.sharedViewState.abc")
 
 
@@ -111,25 +107,6 @@ def test_the_last_sweep_shows_the_runs_of_the_newest_sweep(store: Store) -> None
     assert {run.data.params["evaluation.metrics"] for run in runs} == {'["log_loss", "accuracy"]'}
 
 
-def test_the_parallel_plot_has_an_axis_for_each_param_that_varies(store: Store) -> None:
-    views.write_views(store)
-    state = read_views(store)["Charts"]
-    plot, points = shown_cards(state)[:2]
-    assert state["groupBy"] is None
-    assert (plot["type"], points["type"]) == ("PARALLEL", "SCATTER")
-    assert plot["selectedParams"] == ["dataset", "learner", "preprocessing"]
-    assert plot["selectedMetrics"] == ["test_log_loss"]
-
-
-def test_no_metric_has_a_chart_that_was_not_asked_for(store: Store) -> None:
-    # MLflow's page makes a chart for each metric that no card names.
-    views.write_views(store)
-    state = read_views(store)["Charts"]
-    metrics = {metric for run in find_runs(store, state) for metric in run.data.metrics}
-    assert len(metrics) > 10
-    assert metrics <= {card.get("metricKey") for card in state["compareRunCharts"]}
-
-
 def test_failed_runs_are_in_the_last_sweep_and_not_on_the_leaderboard(bakeoff: Bakeoff) -> None:
     words = ["-m", "dataset=iris", "learner=majority,knn", "evaluation=kfold", "tracking.models=false"]
     assert bakeoff(*words).status == 0
@@ -140,7 +117,6 @@ def test_failed_runs_are_in_the_last_sweep_and_not_on_the_leaderboard(bakeoff: B
     views.write_views(store)
     states = read_views(store)
     assert newest not in {run.info.run_id for run in find_runs(store, states["Leaderboard"])}
-    assert newest not in {run.info.run_id for run in find_runs(store, states["Charts"])}
     assert newest in {run.info.run_id for run in find_runs(store, states["Last sweep"])}
 
 
@@ -159,9 +135,7 @@ def test_a_store_of_single_runs_has_no_view_of_a_sweep(bakeoff: Bakeoff) -> None
     assert bakeoff(*SINGLE).status == 0
     store = open_store(f"{bakeoff.folder}/outputs/mlflow.db", "bakeoff", create=False)
     assert views.write_views(store) == ""
-    states = read_views(store)
-    assert list(states) == ["Leaderboard", "Charts"]
-    assert len(find_runs(store, states["Charts"])) == 1
+    assert list(read_views(store)) == ["Leaderboard"]
 
 
 def test_runs_that_were_done_before_the_sweep_are_among_its_runs(bakeoff: Bakeoff) -> None:
@@ -184,17 +158,6 @@ def test_without_a_score_nothing_is_written_and_the_reason_is_given(bakeoff: Bak
 def test_a_sweep_that_is_not_there_is_refused(store: Store) -> None:
     with pytest.raises(UserError, match=r"no run in .* belongs to a sweep of this name"):
         views.write_views(store, "nothing")
-
-
-def test_a_sweep_of_more_runs_than_the_page_loads_is_not_sorted_by_score_in_charts(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(views, "MAX_LOADED_RUNS", 4)
-    views.write_views(store)
-    states = read_views(store)
-    assert states["Charts"]["orderByKey"] == "attributes.start_time"
-    assert states["Leaderboard"]["orderByKey"] == "metrics.`test_log_loss`"
-    assert "params.`preprocessing`" in states["Leaderboard"]["selectedColumns"]
 
 
 def test_views_are_written_for_the_installed_mlflow_alone_if_its_pages_are_known_to_read_them(
