@@ -5,14 +5,13 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import feather, ipc, parquet
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset import FileLayout, Source, read_file
+from bakeoff.pipeline.stages.dataset import FileLayout, read_file
 
 LAYOUT = FileLayout()
 TABLE = pa.table(
@@ -89,16 +88,10 @@ def test_the_folder_of_a_file_adds_no_column(tmp_path: Path) -> None:
     assert list(read_file(write(folder, pa.table({"x": [1]}))["parquet"], LAYOUT).frame) == ["x"]
 
 
-def read_wrong(folder: Path, name: str, content: bytes, layout: FileLayout = LAYOUT) -> Source:
-    (folder / name).write_bytes(content)
-    return read_file(folder / name, layout)
-
-
 def test_wrong_files_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.arrow").write_bytes(b"a,b\n1,2\n")
     with pytest.raises(UserError, match="cannot be read as a table"):
-        read_wrong(tmp_path, "a.arrow", b"a,b\n1,2\n")
-    with pytest.raises(UserError, match="cannot be read as a table"):
-        read_wrong(tmp_path, "a.parquet", b"a,b\n1,2\n")
+        read_file(tmp_path / "a.arrow", LAYOUT)
     two = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["x", "x"])
     with pytest.raises(UserError, match="2 columns of the name 'x'"):
         read_file(write(tmp_path, two)["parquet"], LAYOUT)
@@ -112,9 +105,3 @@ def test_keys_of_other_formats_are_refused(tmp_path: Path, key: str, value: obje
     file = write(tmp_path, TABLE)["parquet"]
     with pytest.raises(UserError, match=rf"dataset.{key}={spelled} does not apply to .*, which is Parquet; remove"):
         read_file(file, FileLayout(**{key: value}))  # type: ignore[arg-type]
-
-
-def test_floats_are_read_to_the_last_bit(tmp_path: Path) -> None:
-    numbers = np.random.default_rng(0).normal(size=1000)
-    raw = read_file(write(tmp_path, pa.table({"x": numbers}))["feather"], LAYOUT)
-    assert np.array_equal(raw.frame["x"].to_numpy(), numbers)

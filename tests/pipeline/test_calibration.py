@@ -19,11 +19,11 @@ from bakeoff.learners import SVC, DecisionTreeClassifier, Perceptron
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, evaluate_split, fit_model, list_inner_splits
 from bakeoff.pipeline.stages.balance import ClassWeights
-from bakeoff.pipeline.stages.calibration import METHODS, Calibration, NoCalibration, Outputs
+from bakeoff.pipeline.stages.calibration import METHODS, Calibration, Outputs
 from bakeoff.pipeline.stages.dataset import load_bundled
 from bakeoff.pipeline.stages.preprocessing import make_preprocessing
 from bakeoff.pipeline.stages.pruning import Pruning
-from bakeoff.pipeline.stages.splitting import GroupKFold, Holdout, KFold, Split
+from bakeoff.pipeline.stages.splitting import Holdout, Split
 
 LEARNERS: dict[str, Any] = {"svm": SVC(), "perceptron": Perceptron(max_iter=20), "naive_bayes": GaussianNB()}
 
@@ -91,16 +91,6 @@ def test_weights_of_rows_count_in_the_calibrators() -> None:
     np.testing.assert_allclose(
         fold.predictions.probabilities, expected.predict_proba(data.X.iloc[split.test]), atol=1e-7
     )
-
-
-def test_calibration_improves_the_probabilities_of_a_learner_that_is_too_sure() -> None:
-    data = load_bundled("breast_cancer")
-    losses = []
-    for calibration in (NoCalibration(), Calibration("isotonic", 5)):
-        built = experiment(data, GaussianNB(), calibration=calibration, splitter=KFold(folds=3))
-        folds = [evaluate_split(built, number, split) for number, split in enumerate(built.make_splits().folds)]
-        losses.append(np.mean([fold.scores["test_log_loss"] for fold in folds]))
-    assert losses[1] < 0.7 * losses[0]
 
 
 def test_a_pruned_tree_is_calibrated_by_trees_that_are_pruned_on_the_same_rows() -> None:
@@ -182,17 +172,6 @@ def test_calibration_sees_the_validation_part_or_the_training_rows_and_never_a_t
     if pruned:
         expected = np.concatenate([split.train, split.validation])
     assert seen.tolist() == sorted(expected)
-
-
-def test_inner_folds_keep_groups_together() -> None:
-    data = load_bundled("iris")
-    groups = np.arange(150) % 30
-    built = experiment(
-        replace(data, groups=groups), GaussianNB(), calibration=Calibration("platt", 3), splitter=GroupKFold(folds=3)
-    )
-    split = built.make_splits().folds[0]
-    for inner in list_inner_splits(built, split):
-        assert not set(groups[inner.train]) & set(groups[inner.test])
 
 
 def test_wrong_keys_are_refused() -> None:

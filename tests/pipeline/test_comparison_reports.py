@@ -49,15 +49,6 @@ def test_the_terminal_report_says_what_the_json_says(comparison: Comparison) -> 
         assert note in " ".join(text.split())
 
 
-def test_marks_and_the_best_are_signs_that_need_no_colour(comparison: Comparison) -> None:
-    (row,) = {
-        line
-        for line in render_terminal(make_comparison(("iris", "wine"), ("svm", "knn"))).splitlines()
-        if line.startswith("svm") and "base" in line
-    }
-    assert row.count("•") + row.count("v") + row.count("*") > 0
-
-
 def test_of_one_dataset_the_report_says_what_is_better_and_what_a_sign_means() -> None:
     comparison = make_comparison(("iris",), ("svm", "knn"), metrics=(ACCURACY, LOG_LOSS))
     for render in (render_terminal, render_markdown):

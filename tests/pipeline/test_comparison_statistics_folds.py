@@ -7,7 +7,7 @@ import math
 import baycomp
 import numpy as np
 import pytest
-from published_scores import ANNEAL_DIFFERENCES, SONAR_J48, SONAR_NAIVE_BAYES
+from published_scores import SONAR_J48, SONAR_NAIVE_BAYES
 from scipy import stats
 
 from bakeoff.pipeline.comparison.fold_tests import (
@@ -38,15 +38,11 @@ def test_the_corrected_t_test_is_rs_arithmetic() -> None:
     assert test.degrees_of_freedom == 9
 
 
-@pytest.mark.parametrize(
-    ("ratio", "p", "mark"),
-    [(10 / 90, 0.033647657061131130, "v"), (50 / 50, 0.30116172389278960, "")],
-)
-def test_p_and_marks_are_wekas(ratio: float, p: float, mark: str) -> None:
-    # tests/support/PairedTester.java on WEKA 3.9.7: "90 10 10 …" and "50 50 2 …"
-    test = compute_corrected_t_test(subtract_scores(OTHER, BASE), ratio)
-    assert test.p == pytest.approx(p, rel=1e-10)
-    assert mark_difference(test.mean, test.p) == mark
+def test_p_and_marks_are_wekas() -> None:
+    # tests/support/PairedTester.java on WEKA 3.9.7: "50 50 2 …"
+    test = compute_corrected_t_test(subtract_scores(OTHER, BASE), 50 / 50)
+    assert test.p == pytest.approx(0.30116172389278960, rel=1e-10)
+    assert mark_difference(test.mean, test.p) == ""
 
 
 def test_without_overlap_the_test_is_scipys_paired_t_test() -> None:
@@ -55,14 +51,6 @@ def test_without_overlap_the_test_is_scipys_paired_t_test() -> None:
     interval = theirs.confidence_interval(0.9)
     assert (test.statistic, test.p) == pytest.approx((theirs.statistic, theirs.pvalue), rel=1e-12)
     assert (test.lower, test.upper) == pytest.approx((interval.low, interval.high), rel=1e-12)
-
-
-def test_exchanging_both_sides_changes_the_sign_alone() -> None:
-    test = compute_corrected_t_test(OTHER - BASE, TENTH)
-    exchanged = compute_corrected_t_test(BASE - OTHER, TENTH)
-    assert exchanged.statistic == -test.statistic
-    assert exchanged.p == test.p
-    assert (exchanged.lower, exchanged.upper) == (-test.upper, -test.lower)
 
 
 def test_marks_need_significance_at_alpha() -> None:
@@ -115,15 +103,6 @@ def test_the_posterior_is_the_published_one_on_sonar() -> None:
     assert (roped.worse, roped.equivalent, roped.better) == pytest.approx(published, rel=1e-12)
 
 
-def test_the_posterior_is_the_published_one_on_anneal() -> None:
-    # BayesianTestsML/tutorial, "Correlated t-test …": NBC > AODE 0.9543, rope 0.0457, AODE > NBC 3.04e-07. The
-    # accuracies that are still published have one digit less, so that the fifth digit differs.
-    posterior = compute_posterior(compute_corrected_t_test(-ANNEAL_DIFFERENCES / 100, 1 / 9), rope=0.01)
-    assert posterior.better == pytest.approx(0.9542966354882696, abs=2e-5)
-    assert posterior.equivalent == pytest.approx(0.04570306097263277, abs=2e-5)
-    assert posterior.worse == pytest.approx(3.0353909763469744e-07, rel=6e-3)
-
-
 def test_the_posterior_of_another_correlation_is_rs() -> None:
     # The authors' correlatedBayesianTtest.R with rho=.2 (n_test/n_train = 1/4), rope ± .01, in R 4
     posterior = compute_posterior(compute_corrected_t_test(BASE - OTHER, 0.25), rope=0.01)
@@ -140,12 +119,6 @@ def test_the_posterior_is_baycomps_where_its_ratio_is_the_actual_one(runs: int, 
     posterior = compute_posterior(compute_corrected_t_test(scores[1] - scores[0], 1 / (n_folds - 1)), rope)
     assert (posterior.worse, posterior.better) == pytest.approx((theirs[0], theirs[-1]), rel=1e-9)
     assert posterior.worse + posterior.equivalent + posterior.better == pytest.approx(1)
-
-
-def test_without_a_rope_the_posterior_is_the_one_sided_p() -> None:
-    test = compute_corrected_t_test(OTHER - BASE, 0.3)
-    posterior = compute_posterior(test)
-    assert posterior.worse == pytest.approx(test.p / 2)
 
 
 @pytest.mark.parametrize(

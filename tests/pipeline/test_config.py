@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 from doubles import Recorder, composed
 from omegaconf import OmegaConf
-from omegaconf.errors import OmegaConfBaseException
 
 from bakeoff.learners import MajorityClassifier
 from bakeoff.pipeline.config.build import build_object
@@ -140,23 +137,6 @@ def test_build_gives_what_is_described_with_plain_lists() -> None:
     ("node", "message"),
     [
         ({}, "learner has no _target_: set it to the class or function to call"),
-        ({"_target_": "os.system", "command": "true"}, r"learner._target_='os.system' is outside .* add trust=\[os\]"),
-        ({"_target_": "sklearn.os.getcwd"}, r"learner._target_='sklearn.os.getcwd' is not one of the allowed public"),
-        (
-            {"_target_": "bakeoff.pipeline.tracking.provenance.subprocess.run", "args": "true"},
-            "provenance.subprocess.run' is not one of the allowed public classes and functions",
-        ),
-        (
-            {"_target_": "bakeoff.learners.MajorityClasifier"},
-            r"_target_='bakeoff.learners.MajorityClasifier' is not one of the allowed public classes",
-        ),
-        ({"_target_": "sklearn.svn.SVC"}, r"_target_='sklearn.svn.SVC' is not one of the allowed public"),
-        ({"_target_": "bakeoff.learners"}, "learner._target_='bakeoff.learners' is not one of the allowed public"),
-        (
-            {"_target_": "bakeoff.learners.MajorityClassifier", "foo": 1},
-            r"learner.foo is not a key of bakeoff.learners.Maj",
-        ),
-        ({"_target_": "sklearn.svm"}, "learner._target_='sklearn.svm' is not one of the allowed public"),
         (
             {
                 "_target_": "bakeoff.learners.MajorityClassifier",
@@ -170,15 +150,6 @@ def test_what_cannot_be_built_or_trusted_is_refused(node: Any, message: str) -> 
     with pytest.raises(UserError, match=message) as refused:
         build_object(node, "learner", [])
     assert "\n" not in str(refused.value)
-
-
-def test_a_module_that_cannot_be_imported_is_refused_with_its_reason(tmp_path: Path, monkeypatch: Any) -> None:
-    (tmp_path / "broken_package.py").write_text("import no_such_package")
-    monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(
-        UserError, match=r"broken_package.Learner' cannot be imported: No module named 'no_such_package'"
-    ):
-        build_object({"_target_": "broken_package.Learner"}, "learner", ["broken_package"])
 
 
 def test_trust_admits_a_package() -> None:
@@ -209,11 +180,6 @@ def test_a_refusal_of_a_constructor_comes_out_as_it_is() -> None:
 # Resolving and recording
 
 
-def test_an_interpolation_that_points_nowhere_is_refused() -> None:
-    with pytest.raises(OmegaConfBaseException, match=r"Interpolation key 'c' not found"):
-        resolve_config(OmegaConf.create({"a": {"b": "${c}"}}))
-
-
 def test_a_record_can_be_read_again() -> None:
     settled = settle_config(spec(pruning="best_first"))
     assert OmegaConf.to_container(OmegaConf.create(to_yaml(settled))) == settled
@@ -233,16 +199,8 @@ def test_the_default_experiment_is_a_pruned_tree_on_breast_cancer() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["learner=majoriti"], r"learner=majoriti is not an option. Did you mean 'majority'\?"),
-        (["dataset=irs"], r"dataset=irs is not an option. Did you mean 'iris'\?"),
         (["dataset=data/a.csv"], r"dataset=data/a.csv is not an option; .*dataset=file dataset.path=data/a.csv"),
-        (
-            ["learner=majority", "learner.categorical_feature=1"],
-            r"learner.categorical_feature is not a key. Did you mean",
-        ),
         (["evaluation=kfold", "evaluation.fold=3"], r"evaluation.fold is not a key. Did you mean 'folds'\?"),
-        (["sead=1"], r"sead is not a key. Did you mean 'seed'\?"),
-        (["seed=abc"], "seed: Value 'abc' .* could not be converted to Integer"),
         (["trust=os"], "trust: Invalid value"),
     ],
 )
@@ -311,12 +269,6 @@ def _raised_by(words: list[str]) -> Exception:
     raise AssertionError(f"{words} compose")
 
 
-def test_a_space_that_is_not_there_is_refused_though_a_learner_may_have_none() -> None:
-    error = explain_error(_raised_by(["learner=knn", "space=decision_three"]))
-    assert re.match(r"space=decision_three is not an option.*decision_tree", str(error))
-    assert resolve_config(composed("learner=majority"))["space"] is None
-
-
 # The space: what is written replaces the default
 
 DEFAULT_SPACE: Any = OmegaConf.to_container(OmegaConf.load(CONF / "space" / "knn.yaml"))
@@ -343,14 +295,6 @@ def test_what_is_written_under_space_replaces_the_default_space(tuning: str) -> 
 def test_a_space_that_is_chosen_by_name_is_changed_by_what_is_written() -> None:
     spec = resolve_config(composed("learner=sklearn_knn", "space=knn", "space.metric=[hamming]", "tuning=grid"))
     assert spec["tuning"]["space"] == {**DEFAULT_SPACE, "metric": ["hamming"]}
-
-
-def test_a_key_that_a_part_does_not_take_is_refused_with_the_nearest() -> None:
-    node = {"_target_": "bakeoff.pipeline.stages.dataset.load_bundled", "name": "iris", "positiv": "setosa"}
-    with pytest.raises(
-        UserError, match=r"dataset.positiv is not a key of bakeoff.pipeline.stages.dataset.load_bundled.*positive"
-    ):
-        build_object(node, "dataset", [])
 
 
 @pytest.mark.parametrize("n_jobs", [0, -3])

@@ -78,11 +78,9 @@ def test_wrong_queries_are_refused_and_change_nothing(url: str, query: str, mess
 @pytest.mark.parametrize(
     ("url", "message"),
     [
-        ("sqlite:///no.db", "'no.db' is not a file"),
         ("sqlite://", "names no file; write sqlite:///my.db"),
         ("people.csv", "is not a URL of a database, such as sqlite:///my.db"),
         ("nosuch://host/people", "needs a database driver that is not installed"),
-        ("postgresql://me:$UNSET_PASSWORD@host/people", "the environment variable UNSET_PASSWORD, which is not set"),
         pytest.param(
             "postgresql://me@127.0.0.1:1/people",
             "does not answer .*onnection refused",

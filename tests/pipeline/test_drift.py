@@ -16,7 +16,6 @@ from bakeoff.pipeline.model.row_report import (
     MIN_EXPECTED_CELLS,
     MODERATE_INDEX,
     Drift,
-    adjust_by_holm,
     compare_spacings,
     compute_stability_index,
     expect_index,
@@ -136,14 +135,3 @@ def test_the_order_of_the_bins_does_not_matter(pairs: list[tuple[int, int]]) -> 
         assert backwards is not None
         assert backwards.p_value == pytest.approx(forwards.p_value, rel=1e-9, abs=1e-300)
         assert backwards.index == pytest.approx(forwards.index, rel=1e-9, abs=1e-12)
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=8), st.floats(0.001, 0.5))
-def test_holms_p_values_reject_what_his_procedure_rejects(p_values: list[float], alpha: float) -> None:
-    rejected = set()
-    for step, position in enumerate(sorted(range(len(p_values)), key=lambda position: p_values[position])):
-        if p_values[position] * (len(p_values) - step) > alpha:
-            break
-        rejected.add(position)
-    adjusted = adjust_by_holm(np.array(p_values))
-    assert {position for position, p_value in enumerate(adjusted) if p_value <= alpha} == rejected

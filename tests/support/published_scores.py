@@ -28,10 +28,3 @@ DEMSAR_AUC = np.array(
 SONAR_NAIVE_BAYES = np.array([94.203, 92.754, 95.652, 91.176, 92.647, 91.176, 92.647, 92.647, 86.765, 91.176])
 SONAR_J48 = np.array([92.754, 92.754, 89.855, 89.706, 95.588, 89.706, 95.588, 94.118, 91.176, 92.647])
 """Accuracies (10,) in percent, of 10 folds: the example on one dataset of baycomp's documentation."""
-
-ANNEAL_DIFFERENCES = np.repeat(
-    [-6.742, -6.667, -5.618, -5.556, -5.555, -4.494, -4.445, -3.371, -3.37, -3.334, -3.333, -2.247, -2.223, -2.222,
-     -1.124, -1.123, -1.112, -1.111, 0.0],
-    [1, 2, 1, 1, 1, 2, 3, 2, 1, 2, 6, 6, 5, 15, 3, 1, 2, 30, 16],
-)  # fmt: skip
-"""Naive Bayes minus AODE (100,), in percent, of 10 x 10 folds in any order: the tutorial of Benavoli et al. (2017)."""
