@@ -5,7 +5,7 @@ The rules of a tree or the coefficients of a linear model are read from the lear
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -29,7 +29,7 @@ from bakeoff.pipeline.explanation.effects import (
     find_outputs,
     measure_importances,
 )
-from bakeoff.pipeline.explanation.rules import Feature, Rule, find_number_type, is_tree, list_rules, trace_features
+from bakeoff.pipeline.explanation.rules import Feature, Rule, list_rules, trace_features
 from bakeoff.pipeline.model.training_record import TrainingRecord
 from bakeoff.pipeline.text.wording import count_nouns
 
@@ -45,7 +45,7 @@ class LearnerParts:
     learner : str
         The name of its class.
     rules : tuple of Rule
-        Empty unless it is a tree.
+        Empty unless it is one of bakeoff's trees.
     coefficients : DataFrame or None
         Feature × output for one unit of what the learner receives, the largest first; the intercept is the last row.
     notes : tuple of str
@@ -71,14 +71,9 @@ def describe_learner(model: Any, X: pd.DataFrame, target: str) -> LearnerParts:
         The name of the target.
     """
     notes: list[str] = []
-    restore: Callable[[float], float] = float
     while not isinstance(model, Pipeline):
         if isinstance(model, TransformedTargetRegressor):
-            restore = partial(_restore_target, model.transformer_)
-            notes.append(
-                "The learner is fitted on the transformed target; its values are shown in the units of the "
-                "original target."
-            )
+            notes.append("The following describes the learner, whose values are those of the transformed target.")
             model = model.regressor_
         elif hasattr(model, "calibrated_classifiers_"):
             notes.append("The following describes the learner before its probabilities are calibrated.")
@@ -92,17 +87,13 @@ def describe_learner(model: Any, X: pd.DataFrame, target: str) -> LearnerParts:
             model = Pipeline([("learner", model)])
     learner: Any = model[-1]
     name = type(learner).__name__
-    if is_tree(learner):
-        features = trace_features(model, X, find_number_type(learner))
-        return LearnerParts(name, rules=tuple(list_rules(learner, features, restore)), notes=tuple(notes))
+    if hasattr(learner, "fitted_tree_"):
+        rules = list_rules(learner, trace_features(model, X))
+        return LearnerParts(name, rules=tuple(rules), notes=tuple(notes))
     if getattr(learner, "coef_", None) is None:
         return LearnerParts(name)
     coefficients = _list_coefficients(learner, trace_features(model, X), target)
     return LearnerParts(name, coefficients=coefficients, notes=tuple(notes))
-
-
-def _restore_target(transformer: Any, number: float) -> float:
-    return float(transformer.inverse_transform(np.array([[number]])).ravel()[0])
 
 
 def _list_coefficients(learner: Any, features: Sequence[Feature], target: str) -> pd.DataFrame | None:

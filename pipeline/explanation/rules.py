@@ -7,9 +7,8 @@ translated back. Any other feature keeps the name that preprocessing gives it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from operator import ge, gt, le, lt
 from typing import Any
 
 import numpy as np
@@ -64,7 +63,7 @@ class Feature:
         return f"{self.name} = {join_words([cell for cell, level in levels.items() if level == highest], 'or')}"
 
 
-def trace_features(pipeline: Pipeline, X: pd.DataFrame, number_type: Any = np.float64) -> list[Feature]:
+def trace_features(pipeline: Pipeline, X: pd.DataFrame) -> list[Feature]:
     """Return what each feature of the learner at the end of a fitted pipeline means in terms of the columns.
 
     Parameters
@@ -73,21 +72,19 @@ def trace_features(pipeline: Pipeline, X: pd.DataFrame, number_type: Any = np.fl
         Preprocessing and a learner.
     X : DataFrame of shape (m, d)
         Rows of the dataset.
-    number_type : type
-        To which the learner rounds numbers.
     """
     features = X if len(pipeline) == 1 else pipeline[:-1].transform(X)
     if not isinstance(features, pd.DataFrame):
         numbers = features.toarray() if hasattr(features, "toarray") else features
         features = pd.DataFrame(numbers).add_prefix("feature ")
-    return [_trace_feature(str(label), feature, X, number_type) for label, feature in features.items()]
+    return [_trace_feature(str(label), feature, X) for label, feature in features.items()]
 
 
-def _trace_feature(label: str, feature: pd.Series, X: pd.DataFrame, number_type: Any) -> Feature:
+def _trace_feature(label: str, feature: pd.Series, X: pd.DataFrame) -> Feature:
     """Describe a feature by the cells of its column if they determine it, otherwise by its numbers or values."""
     is_number = is_numeric_dtype(feature)
     if is_number:
-        feature = feature.astype(number_type).astype(np.float64)
+        feature = feature.astype(np.float64)
     names = [str(name) for name in X.columns if label == str(name) or label.startswith(f"{name}_")]
     for name in sorted(names, key=len, reverse=True):
         kind = find_kind(X[name].dtype)
@@ -117,10 +114,6 @@ def _pair(label: str, name: str, cells: pd.Series, feature: pd.Series, *, is_sca
     found = np.asarray(firsts.index, dtype=np.float64 if is_scale else object)
     numbers = feature.iloc[firsts.to_numpy()].to_numpy(dtype=np.float64 if is_numeric_dtype(feature) else object)
     return Feature(label, name, is_scale, found, numbers, at_missing[0] if len(at_missing) == 1 else None)
-
-
-COMPARISONS = {"<": lt, "≤": le, ">": gt, "≥": ge}
-UPPER_SIGNS = ("<", "≤")
 
 
 @dataclass(frozen=True)
@@ -158,39 +151,20 @@ class Branch:
 
     feature: int
     takes_missing: bool
-    sign: str = ""
-    threshold: float = float("nan")
+    is_below: bool = False
+    threshold: float | None = None
     values: tuple[Any, ...] = ()
 
     def takes(self, cell: Any) -> bool:
         """Return whether a cell of the feature goes this way."""
         if pd.isna(cell):
             return self.takes_missing
-        return bool(COMPARISONS[self.sign](cell, self.threshold)) if self.sign else cell in self.values
+        return cell in self.values if self.threshold is None else bool(cell < self.threshold) == self.is_below
 
 
-def is_tree(learner: Any) -> bool:
-    """Whether a fitted learner is one tree, of bakeoff or of scikit-learn."""
-    return hasattr(learner, "fitted_tree_") or hasattr(getattr(learner, "tree_", None), "children_left")
-
-
-def find_number_type(learner: Any) -> Any:
-    """Return the type of the numbers that a learner compares: the trees of scikit-learn round them to 32 bits."""
-    return np.float64 if hasattr(learner, "fitted_tree_") or not is_tree(learner) else np.float32
-
-
-def list_rules(learner: Any, features: Sequence[Feature], restore_target: Callable[[float], float]) -> list[Rule]:
-    """Return a rule for each leaf of a fitted tree, sorted by decreasing number of rows.
-
-    Parameters
-    ----------
-    learner : estimator
-        For which `is_tree` holds.
-    features : sequence of Feature
-    restore_target : callable
-        Turns a mean of the learner into the unit of the target.
-    """
-    tree = learner.fitted_tree_ if hasattr(learner, "fitted_tree_") else learner.tree_
+def list_rules(learner: Any, features: Sequence[Feature]) -> list[Rule]:
+    """Return a rule for each leaf of one of bakeoff's trees, fitted, sorted by decreasing number of rows."""
+    tree = learner.fitted_tree_
     rules = []
     for node, path in _walk_leaves(learner):
         conditions = _describe_path(path, features)
@@ -200,36 +174,23 @@ def list_rules(learner: Any, features: Sequence[Feature], restore_target: Callab
             best = int(np.argmax(value))
             rules.append(Rule(conditions, str(learner.classes_[best]), n_rows, float(value[best] / value.sum())))
         else:
-            rules.append(Rule(conditions, format_score(restore_target(float(value[0]))), n_rows))
+            rules.append(Rule(conditions, format_score(float(value[0])), n_rows))
     return sorted(rules, key=lambda rule: -rule.n_rows)
 
 
 def _walk_leaves(learner: Any) -> Iterator[tuple[int, tuple[Branch, ...]]]:
     """Yield each leaf from left to right, with the branches that lead to it."""
-    list_branches = _list_own_branches if hasattr(learner, "fitted_tree_") else _list_sklearn_branches
     stack: list[tuple[int, tuple[Branch, ...]]] = [(0, ())]
     while stack:
         node, path = stack.pop()
-        branches = list_branches(learner, node)
+        branches = _list_branches(learner, node)
         if not branches:
             yield node, path
         stack.extend((child, (*path, branch)) for child, branch in reversed(branches))
 
 
-def _list_sklearn_branches(learner: Any, node: int) -> list[tuple[int, Branch]]:
-    tree = learner.tree_
-    if tree.children_left[node] < 0:
-        return []
-    feature = int(tree.feature[node])
-    threshold = float(tree.threshold[node])
-    goes_left = bool(tree.missing_go_to_left[node])
-    return [
-        (int(tree.children_left[node]), Branch(feature, goes_left, "≤", threshold)),
-        (int(tree.children_right[node]), Branch(feature, not goes_left, ">", threshold)),
-    ]
-
-
-def _list_own_branches(learner: Any, node: int) -> list[tuple[int, Branch]]:
+def _list_branches(learner: Any, node: int) -> list[tuple[int, Branch]]:
+    """Return the children of a node, each with the branch to it; a leaf has none."""
     tree = learner.fitted_tree_
     feature = int(tree.feature[node])
     children = tree.children(node)
@@ -238,8 +199,8 @@ def _list_own_branches(learner: Any, node: int) -> list[tuple[int, Branch]]:
         threshold = float(tree.threshold[node])
         missing_branch = int(tree.missing_branch[node])
         return [
-            (child, Branch(feature, missing_branch == number, sign, threshold))
-            for number, (child, sign) in enumerate(zip(children, "<≥", strict=False))
+            (child, Branch(feature, missing_branch == number, number == 0, threshold))
+            for number, child in enumerate(children)
         ]
     n_values = int(tree.n_values[feature])
     route = tree.route[start : start + n_values + 1]  # (values + 1,), the missing cell last
@@ -291,30 +252,30 @@ def _describe_interval(feature: Feature, branches: Sequence[Branch]) -> str:
     lower = (-np.inf, "")
     upper = (np.inf, "")
     for branch in branches:
-        # The trees of bakeoff ask whether a cell is there at all by a threshold of infinity.
-        if np.isinf(branch.threshold):
+        threshold = branch.threshold
+        assert threshold is not None
+        # Whether a cell is there at all is a question with a threshold of infinity.
+        if np.isinf(threshold):
             if not branch.takes(feature.numbers[0]):
                 return f"{name} is missing"
-            continue
-        number, text = _locate_threshold(feature, branch)
-        if branch.sign in UPPER_SIGNS:
-            upper = min(upper, (number, f"{branch.sign} {text}"))
+        elif branch.is_below:
+            upper = min(upper, _locate_threshold(feature, threshold))
         else:
-            lower = max(lower, (number, f"{branch.sign} {text}"))
-    if not lower[1] and not upper[1]:
-        return f"{name} is not missing" if has_missing and not takes_missing else ""
+            lower = max(lower, _locate_threshold(feature, threshold))
     missing = " (or missing)" if takes_missing else ""
-    if not (lower[1] and upper[1]):
-        return f"{name} {lower[1] or upper[1]}{missing}"
-    sign, text = lower[1].split()
-    return f"{text} {'≤' if sign == '≥' else '<'} {name} {upper[1]}{missing}"
+    if lower[1] and upper[1]:
+        return f"{lower[1]} ≤ {name} < {upper[1]}{missing}"
+    if upper[1]:
+        return f"{name} < {upper[1]}{missing}"
+    if lower[1]:
+        return f"{name} ≥ {lower[1]}{missing}"
+    return f"{name} is not missing" if has_missing and not takes_missing else ""
 
 
-def _locate_threshold(feature: Feature, branch: Branch) -> tuple[float, str]:
+def _locate_threshold(feature: Feature, threshold: float) -> tuple[float, str]:
     """Return a threshold in the unit of the column, which divides its cells as the threshold of the tree does."""
-    equal_is_below = branch.sign in ("≤", ">")
-    n_below = int(np.searchsorted(feature.numbers, branch.threshold, side="right" if equal_is_below else "left"))
-    number = float(np.interp(branch.threshold, feature.numbers, feature.cells))
+    n_below = int(np.searchsorted(feature.numbers, threshold))
+    number = float(np.interp(threshold, feature.numbers, feature.cells))
     below = float(feature.cells[n_below - 1]) if n_below > 0 else -np.inf
     above = float(feature.cells[n_below]) if n_below < len(feature.cells) else np.inf
-    return number, format_threshold(number, below, above, is_below=equal_is_below)
+    return number, format_threshold(number, below, above)

@@ -191,28 +191,26 @@ def format_number(value: float) -> str:
     return f"{value:.{CELL_DIGITS}g}"
 
 
-def format_threshold(value: float, below: float, above: float, *, is_below: bool) -> str:
+def format_threshold(value: float, below: float, above: float) -> str:
     """Return a threshold with as few digits as leave it between the cells that it divides.
 
     Parameters
     ----------
     value : float
     below, above : float
-        The nearest cells on both sides.
-    is_below : bool
-        Whether a cell that is equal to the threshold counts to those below.
+        The nearest cells on both sides; one that is equal to the threshold is above it.
 
     Examples
     --------
-    >>> format_threshold(1.000015, 1.00001, 1.00002, is_below=True), format_threshold(3.0, 1.0, 5.0, is_below=False)
-    ('1.000015', '3')
+    >>> format_threshold(1.000014, 1.00001, 1.000019), format_threshold(3.0, 1.0, 5.0)
+    ('1.000014', '3')
     """
-    if not _divides(value, below, above, is_below):
+    if not below < value <= above:
         value = (below + above) / 2
     for digits in range(CELL_DIGITS, MAX_DIGITS):
         text = f"{value:.{digits}g}"
-        if _divides(float(text), below, above, is_below):
-            rounded = float(text)
+        rounded = float(text)
+        if below < rounded <= above:
             is_whole = abs(rounded) < MAX_WHOLE and rounded == int(rounded)
             return str(int(rounded)) if is_whole else text
     return repr(value)
@@ -236,10 +234,6 @@ def format_bytes(n_bytes: float) -> str:
 def _round(value: float, digits: int) -> str:
     """Return a number with some significant digits, and without an exponent."""
     return f"{float(f'{value:.{digits}g}'):.10g}"
-
-
-def _divides(value: float, below: float, above: float, is_below: bool) -> bool:
-    return below <= value < above if is_below else below < value <= above
 
 
 MAX_NAMES = 5
