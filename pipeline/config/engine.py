@@ -1,9 +1,8 @@
 """Hydra's engine, as used by every command: files are checked before Hydra composes them, and its errors are explained.
 
 Hydra configures its log, creates callbacks and makes folders as soon as it has composed a configuration, and before it
-calls any function of the program. Only this module imports private modules of Hydra; `tests/pipeline/test_engine.py`
-covers the parts that it uses. Exceptions of Hydra and OmegaConf become sentences that name the key, the word, and the
-nearest valid name.
+calls any function of the program. Only this module imports private modules of Hydra. Exceptions of Hydra and OmegaConf
+become sentences that name the key, the word, and the nearest valid name.
 """
 
 from __future__ import annotations

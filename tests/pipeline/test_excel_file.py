@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -79,12 +78,6 @@ def test_empty_rows_within_the_table_are_left_out(tmp_path: Path) -> None:
     assert raw.frame["x"].tolist() == [1, 3]
 
 
-def test_errors_are_missing_and_counted(tmp_path: Path) -> None:
-    raw = read(tmp_path, [["x", "y"], [1, "#N/A"], [2, 5], [3, "#DIV/0!"]])
-    assert raw.frame["y"].tolist() == [pd.NA, 5, pd.NA]
-    assert raw.notes == ("Cells with errors such as #N/A, which are missing: 2.",)
-
-
 def test_a_formula_without_its_value_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"cell B3 holds the formula =A3\*2 without its value; open the file in a spr"):
         read(tmp_path, [["x", "y"], [1, 2], [2, "=A3*2"]])
@@ -121,21 +114,6 @@ def test_a_sheet_without_names_is_read_with_header_false(tmp_path: Path) -> None
     assert list(read(tmp_path, rows, header=True).frame) == ["1", "2"]
 
 
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ([["x", "x"], [1, 2]], "2 columns of the name 'x'"),
-        ([["x", "y"]], "has column names but no rows"),
-        ([], "the sheet is empty"),
-    ],
-)
-def test_sheets_that_hold_no_table_are_refused(tmp_path: Path, rows: list[list[Any]], message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        read(tmp_path, rows)
-
-
-def test_a_missing_package_is_named_with_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = write(tmp_path, PEOPLE)
-    monkeypatch.setitem(sys.modules, "openpyxl", None)
-    with pytest.raises(UserError, match=r'needs the package openpyxl: pip install "bakeoff\[excel\]"'):
-        read_file(file, FileLayout())
+def test_an_empty_sheet_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="the sheet is empty"):
+        read(tmp_path, [])

@@ -12,13 +12,11 @@ import pytest
 from doubles import Log, Recorder, RecordingStep, experiment, numbered
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.naive_bayes import GaussianNB
-from sklearn.preprocessing import StandardScaler
 
-from bakeoff.learners import DecisionTreeClassifier, KNeighborsClassifier
+from bakeoff.learners import DecisionTreeClassifier
 from bakeoff.pipeline.experiment import Experiment, FoldResult, evaluate_splits, fit_final_model, fit_model
 from bakeoff.pipeline.experiment.experiment import derive_seed
 from bakeoff.pipeline.stages.dataset import load_bundled
-from bakeoff.pipeline.stages.preprocessing import make_preprocessing
 from bakeoff.pipeline.stages.pruning import Pruning
 from bakeoff.pipeline.stages.splitting import Holdout, KFold, Split
 from bakeoff.pipeline.stages.tuning import GridTuning
@@ -92,14 +90,6 @@ def test_every_fold_starts_afresh_and_the_given_learner_stays_unfitted() -> None
     assert len({id(fold.model.pipeline[-1]) for fold in folds}) == 4
 
 
-def test_the_data_are_never_written_to() -> None:
-    data = load_bundled("wine")
-    X, y = data.X.copy(), data.y.copy()
-    loop(experiment(data, GaussianNB(), preprocessing=make_preprocessing([StandardScaler()])))
-    pd.testing.assert_frame_equal(data.X, X)
-    assert (data.y == y).all()
-
-
 # Folds
 
 
@@ -139,36 +129,9 @@ def test_no_probabilities_are_computed_for_training_rows_if_the_headline_needs_n
         assert sizes == [len(rows) for rows in parts]
 
 
-def test_folds_are_numbered_and_come_one_by_one() -> None:
-    built, _, log = recorded(splitter=KFold(folds=3))
-    folds = evaluate_splits(built, built.make_splits().folds)
-    assert log == []
-    assert next(folds).number == 0
-    assert len(log.of("fit")) == 1
-    assert [fold.number for fold in folds] == [1, 2]
-
-
-def test_times_are_told_of_the_stages_that_ran() -> None:
-    built, split, _ = recorded()
-    assert set(fit_model(built, split).seconds) == {"fit"}
-    built, split, _ = recorded(tuning=GridTuning({"mark": [1]}, folds=2), pruning=Pruning("best_first"))
-    seconds = fit_model(built, split).seconds
-    assert set(seconds) == {"tune", "fit", "prune"}
-    assert min(seconds.values()) > 0
-
-
 def test_warnings_are_gathered_once_each_and_do_not_escape() -> None:
     (fold,) = loop(experiment(learner=Talkative()))
     assert fold.model.warnings == ("did not converge",)
-
-
-def test_a_learners_error_comes_out_as_it_is() -> None:
-    class Broken(Recorder):
-        def fit(self, X: pd.DataFrame, y: np.ndarray) -> Broken:
-            raise ZeroDivisionError("no cure")
-
-    with pytest.raises(ZeroDivisionError, match="no cure"):
-        loop(experiment(learner=Broken()))
 
 
 # The run's model
@@ -204,25 +167,6 @@ def test_tuned_on_the_validation_part_the_final_model_leaves_that_part_out() -> 
 # Seeds
 
 
-def test_a_learners_random_state_does_not_change_the_splits() -> None:
-    one, other = (experiment(learner=Recorder(random_state=state)) for state in (0, 1))
-    for a, b in zip(one.make_splits().folds, other.make_splits().folds, strict=True):
-        assert a.train.tolist() == b.train.tolist()
-        assert a.test.tolist() == b.test.tolist()
-
-
-def test_neither_tuning_nor_pruning_nor_another_learner_change_the_splits() -> None:
-    plain = experiment()
-    others = [
-        experiment(tuning=GridTuning({"mark": [1]})),
-        experiment(pruning=Pruning("best_first")),
-        experiment(learner=GaussianNB()),
-    ]
-    assert all(
-        other.make_splits().folds[0].test.tolist() == plain.make_splits().folds[0].test.tolist() for other in others
-    )
-
-
 def test_the_seed_decides_splits_and_results() -> None:
     forest = RandomForestClassifier(5, random_state=0)
     wine = load_bundled("wine")
@@ -255,10 +199,3 @@ def test_folds_that_two_processes_share_are_those_of_one_in_the_same_order() -> 
     for alone, shared in zip(one, two, strict=True):
         np.testing.assert_array_equal(alone.predictions.predicted, shared.predictions.predicted)
         np.testing.assert_array_equal(alone.split.test, shared.split.test)
-
-
-@pytest.mark.slow
-def test_what_a_fold_raises_in_another_process_is_raised_here() -> None:
-    built = experiment(load_bundled("iris"), learner=KNeighborsClassifier(n_neighbors=1000), splitter=KFold(folds=3))
-    with pytest.raises(ValueError, match="n_neighbors=1000"):
-        list(evaluate_splits(built, built.make_splits().folds, n_jobs=2))

@@ -20,8 +20,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from bakeoff import learners
-from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.experiment import Experiment, evaluate_splits, fit_final_model, score_headline
+from bakeoff.pipeline.experiment import Experiment, evaluate_splits, fit_model, score_headline
 from bakeoff.pipeline.explanation.effects import (
     DECISION,
     MAX_SCORED_ROWS,
@@ -36,13 +35,8 @@ from bakeoff.pipeline.explanation.effects import (
     measure_importances,
 )
 from bakeoff.pipeline.explanation.explain_model import (
-    Explanation,
-    Subject,
     describe_learner,
-    explain_model,
-    require_columns,
 )
-from bakeoff.pipeline.model.training_record import make_training_record
 from bakeoff.pipeline.stages.calibration import Calibration
 from bakeoff.pipeline.stages.dataset import load_bundled, load_lecture_table
 from bakeoff.pipeline.stages.preprocessing import make_preprocessing
@@ -141,8 +135,7 @@ def test_partial_dependence_is_that_of_scikit_learn() -> None:
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(IRIS.X, IRIS.y)
     outputs = find_outputs(model, IRIS.target, "")
     name = str(IRIS.X.columns[0])
-    found = compute_dependence(outputs, IRIS.X, name, seed=0)
-    assert found is not None
+    found: Any = compute_dependence(outputs, IRIS.X, name, seed=0)
     exact = partial_dependence(
         model, IRIS.X, [name], custom_values={name: [point.position for point in found.points]}, method="brute"
     )
@@ -163,8 +156,7 @@ def test_partial_dependence_on_values_and_missing_cells_is_the_mean_over_rows_wi
     outputs = find_outputs(model, "y", "yes")
     assert outputs.names == ("yes",)
     for name in ("band", "first"):
-        found = compute_dependence(outputs, table, name, seed=0)
-        assert found is not None
+        found: Any = compute_dependence(outputs, table, name, seed=0)
         assert found.points[-1].label == "missing"
         assert found.points[-1].n_rows == table[name].isna().sum()
         changed = table.copy()
@@ -207,8 +199,7 @@ def test_coefficients_are_named_by_values() -> None:
     y = 3.0 * X["age"] + 5.0 * (X["sex"] == "m")
     steps = make_preprocessing(numeric=[StandardScaler()], nominal=[OneHotEncoder(drop="first", sparse_output=False)])
     pipeline = Pipeline([("preprocessing", steps), ("learner", LinearRegression())]).fit(X, y)
-    coefficients = describe_learner(pipeline, X, "y").coefficients
-    assert coefficients is not None
+    coefficients: Any = describe_learner(pipeline, X, "y").coefficients
     expected = {"sex = m": 5.0, "age": 3.0 * X["age"].std(ddof=0), "(intercept)": 3.0 * X["age"].mean()}
     assert coefficients["y"].to_dict() == pytest.approx({name: expected[name] for name in coefficients.index})
 
@@ -218,42 +209,18 @@ def test_coefficients_are_named_by_values() -> None:
 )
 def test_coefficients_of_several_classes_have_a_name_each(learner: Any) -> None:
     pipeline = Pipeline([("learner", learner)]).fit(IRIS.X, IRIS.y)
-    coefficients = describe_learner(pipeline, IRIS.X, "species").coefficients
-    assert coefficients is not None
+    coefficients: Any = describe_learner(pipeline, IRIS.X, "species").coefficients
     is_of_pairs = hasattr(learner, "support_")
     pairs = ["setosa or versicolor", "setosa or virginica", "versicolor or virginica"]
     assert list(coefficients.columns) == (pairs if is_of_pairs else list(IRIS.classes))
 
 
-def explain(**changes: Any) -> Explanation:
-    """Return the explanation of a small tree, with one row."""
-    experiment = replace(
-        make_experiment(CANCER, learners.DecisionTreeClassifier(max_depth=3), splitter=KFold(folds=2)), **changes
-    )
-    splits = experiment.make_splits()
-    folds = list(evaluate_splits(experiment, splits.folds))
-    model = fit_final_model(experiment, splits, folds[-1])
-    X = CANCER.X
-    return explain_model(
-        Subject(
-            name="a tree",
-            model=model.predictor,
-            record=make_training_record(experiment, model),
-            experiment=experiment,
-            rows=X,
-            rows_words="the 569 rows",
-            parts=[],
-            parts_words="this test needs none",
-        ),
-        columns=[str(X.columns[0])],
-    )
-
-
 def test_what_is_done_to_the_output_of_a_learner_is_said_beside_its_rules() -> None:
-    assert "before the run's threshold" in explain(threshold=GivenThreshold(0.3)).parts.notes[0]
-    assert "before its probabilities are calibrated" in explain(calibration=Calibration("platt", 3)).parts.notes[0]
-
-
-def test_a_misspelled_column_is_refused() -> None:
-    with pytest.raises(UserError, match=r"columns='mean radios' is not a column of the model. Did you mean"):
-        require_columns(["mean radios"], list(CANCER.X.columns))
+    stages: list[dict[str, Any]] = [{"threshold": GivenThreshold(0.3)}, {"calibration": Calibration("platt", 3)}]
+    notes: list[str] = []
+    for stage in stages:
+        built = make_experiment(CANCER, learners.DecisionTreeClassifier(max_depth=3), **stage)
+        model = fit_model(built, built.make_splits().folds[0])
+        notes += describe_learner(model.predictor, CANCER.X, "y").notes
+    assert "before the run's threshold" in notes[0]
+    assert "before its probabilities are calibrated" in notes[1]

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from itertools import combinations
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-import pandas as pd
 import pytest
-from command import Bakeoff
+from doubles import experiment as make_experiment
 from finished_runs import finish, read_texts
 from matplotlib.figure import Figure
 from sklearn.linear_model import LogisticRegression
@@ -23,31 +22,11 @@ from bakeoff import learners
 from bakeoff.learners.decision_tree.export import draw
 from bakeoff.pipeline import figures
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.experiment import Experiment
-from bakeoff.pipeline.figures.panels import add_legend, make_panels
 from bakeoff.pipeline.figures.run_figure import RunFigure
 from bakeoff.pipeline.stages.dataset import Dataset, load_bundled, load_lecture_table, make_points
-from bakeoff.pipeline.stages.pruning import NoPruning
 from bakeoff.pipeline.stages.scoring import choose_metrics
-from bakeoff.pipeline.stages.splitting import Holdout, KFold, LeaveOneOut, Splitter
-from bakeoff.pipeline.stages.tuning import NoTuning
+from bakeoff.pipeline.stages.splitting import Holdout, KFold, LeaveOneOut
 from bakeoff.pipeline.text.wording import format_score
-
-HOLDOUT = Holdout()
-
-
-def make_experiment(dataset: Dataset, learner: Any, splitter: Splitter = HOLDOUT) -> Experiment:
-    return Experiment(
-        dataset=dataset,
-        preprocessing=None,
-        learner=learner,
-        tuning=NoTuning(),
-        pruning=NoPruning(),
-        splitter=splitter,
-        metrics=choose_metrics(None, dataset.task, learner),
-        seed=0,
-    )
-
 
 COLOURS = load_lecture_table("colours", "colour")
 MORTGAGE = load_lecture_table("mortgage", "decision", positive="Approve")
@@ -60,90 +39,35 @@ KNN = learners.KNeighborsClassifier()
 TREE = learners.DecisionTreeClassifier()
 BAYES = learners.NaiveBayesClassifier()
 
-REJECTED: dict[str, tuple[RunFigure, Experiment, str]] = {
-    "regions of four columns": (
-        figures.DecisionRegions(variants={}),
-        make_experiment(IRIS, KNN),
-        "two numeric columns",
-    ),
-    "regions of an unknown column": (
-        figures.DecisionRegions(variants={}, columns=["x1", "y2"]),
-        make_experiment(COLOURS, KNN),
-        "Allowed: x1, x2.",
-    ),
-    "margins between three classes": (
-        figures.Margins(variants={}),
-        make_experiment(make_points("blobs", 60, 1.0, 0), KNN),
-        "separate two classes",
-    ),
-    "curves over four columns": (
-        figures.RegressionCurves(variants={}),
-        make_experiment(load_bundled("diabetes"), learners.MeanRegressor()),
-        "10 columns",
-    ),
-    "more neighbours than rows": (
-        figures.ValidationCurve(parameter="n_neighbors", values=[1, 91]),
-        make_experiment(IRIS, KNN),
-        "has 90 rows",
-    ),
-    "a variant with an unknown parameter": (
-        figures.DecisionRegions(variants={"k": {"learner__k": 3}}),
-        make_experiment(MOONS, KNN),
-        "learner__k is not a param",
-    ),
-    "a value that the learner does not accept": (
-        figures.DecisionRegions(variants={"k": {"learner__n_neighbors": 0}}),
-        make_experiment(MOONS, KNN),
-        "'n_neighbors'",
-    ),
-    "a query without a column": (
-        figures.ProbabilityTables(variants={}, queries=[{"job": "true"}]),
-        make_experiment(MORTGAGE, BAYES),
-        "'deposit'",
-    ),
-    "a tree of another learner": (
-        figures.Trees(variants={}, draw_tree=draw),
-        make_experiment(IRIS, KNN),
-        "decision trees",
-    ),
-    "a tree of ten classes": (
-        figures.Trees(variants={}, draw_tree=draw),
-        make_experiment(load_bundled("digits"), TREE),
-        "but digits has 10",
-    ),
-    "a tree pruned without validation rows": (
-        figures.Trees(variants={"b": {}}, draw_tree=draw, pruning={"b": "bottom_up"}),
-        make_experiment(IRIS, TREE, LeaveOneOut()),
-        "evaluation.validation=0.2",
-    ),
-    "probabilities of numeric columns": (
-        figures.ProbabilityTables(variants={}),
-        make_experiment(IRIS, BAYES),
-        "4 numeric columns",
-    ),
-    "a confusion matrix of numbers": (
-        figures.ConfusionMatrix(),
-        make_experiment(CARS, learners.MeanRegressor()),
-        "is regression",
-    ),
-}
+REJECTED: list[tuple[RunFigure, Dataset, Any, str]] = [
+    (figures.DecisionRegions(variants={}), IRIS, KNN, "two numeric columns"),
+    (figures.DecisionRegions(variants={}, columns=["x1", "y2"]), COLOURS, KNN, "Allowed: x1, x2."),
+    (figures.Margins(variants={}), make_points("blobs", 60, 1.0, 0), KNN, "separate two classes"),
+    (figures.RegressionCurves(variants={}), load_bundled("diabetes"), learners.MeanRegressor(), "10 columns"),
+    (figures.ValidationCurve(parameter="n_neighbors", values=[1, 91]), IRIS, KNN, "has 90 rows"),
+    (figures.DecisionRegions(variants={"k": {"learner__k": 3}}), MOONS, KNN, "learner__k is not a param"),
+    (figures.DecisionRegions(variants={"k": {"learner__n_neighbors": 0}}), MOONS, KNN, "'n_neighbors'"),
+    (figures.ProbabilityTables(variants={}, queries=[{"job": "true"}]), MORTGAGE, BAYES, "'deposit'"),
+    (figures.Trees(variants={}, draw_tree=draw), load_bundled("digits"), TREE, "but digits has 10"),
+]
 
 
-@pytest.mark.parametrize("name", REJECTED)
-def test_an_experiment_that_a_figure_cannot_show_is_rejected(name: str) -> None:
-    figure, experiment, reason = REJECTED[name]
-    splitter = replace(experiment.splitter, stratify=False)  # the smallest tables do not hold every class in every part
-    splits = replace(experiment, splitter=splitter).make_splits()
+@pytest.mark.parametrize(("figure", "dataset", "learner", "reason"), REJECTED, ids=[row[3] for row in REJECTED])
+def test_an_experiment_that_a_figure_cannot_show_is_rejected(
+    figure: RunFigure, dataset: Dataset, learner: Any, reason: str
+) -> None:
+    # The smallest tables do not hold every class in every part.
+    experiment = make_experiment(dataset, learner, splitter=Holdout(stratify=False))
     with pytest.raises(UserError, match=r"^figures: ") as rejected:
-        figure.check(experiment, splits)
+        figure.check(experiment, experiment.make_splits())
     assert reason in str(rejected.value)
 
 
-def test_a_figure_that_cannot_be_drawn_is_rejected_before_anything_runs(bakeoff: Bakeoff) -> None:
-    answer = bakeoff("dataset=iris", "learner=svm", "figures=[{_target_: bakeoff.pipeline.figures.Reliability}]")
-    assert answer.status == 2
-    assert "figures: Reliability" in answer.err
-    assert not (bakeoff.folder / "outputs" / "mlflow.db").exists()
+def test_a_tree_cannot_be_pruned_without_validation_rows() -> None:
+    experiment = make_experiment(IRIS, TREE, splitter=LeaveOneOut())
+    figure = figures.Trees(variants={"b": {}}, draw_tree=draw, pruning={"b": "bottom_up"})
+    with pytest.raises(UserError, match=r"evaluation.validation=0\.2"):
+        figure.check(experiment, experiment.make_splits())
 
 
 def test_drawing_leaves_the_runs_own_model_as_it_was() -> None:
@@ -159,7 +83,7 @@ def test_drawing_leaves_the_runs_own_model_as_it_was() -> None:
 
 
 def test_regions_are_coloured_by_what_the_learner_predicts() -> None:
-    run = finish(make_experiment(COLOURS, learners.KNeighborsClassifier(n_neighbors=1), LeaveOneOut()))
+    run = finish(make_experiment(COLOURS, learners.KNeighborsClassifier(n_neighbors=1), splitter=LeaveOneOut()))
     variants = {"k = 1": {"learner__n_neighbors": 1}, "k = 3": {"learner__n_neighbors": 3}}
     figure = figures.DecisionRegions(variants=variants, query=[1, 2]).draw(run)
     assert "(1, 2) is Red" in read_texts(figure)
@@ -191,7 +115,7 @@ def test_scores_under_a_title_are_the_means_over_the_runs_folds() -> None:
 
 
 def test_the_hard_margin_goes_through_its_support_vectors_and_the_soft_one_is_wider() -> None:
-    run = finish(make_experiment(OUTLIER, learners.SVC(kernel="linear"), LeaveOneOut()))
+    run = finish(make_experiment(OUTLIER, learners.SVC(kernel="linear"), splitter=LeaveOneOut()))
     variants = {"hard": {"learner__C": np.inf}, "soft": {"learner__C": 0.1}}
     hard, soft = (run.fit_variant(parameters, run.split.train) for parameters in variants.values())
     X, _ = run.select_rows(run.split.train)
@@ -204,7 +128,7 @@ def test_the_hard_margin_goes_through_its_support_vectors_and_the_soft_one_is_wi
 
 
 def test_margins_of_a_learner_without_support_vectors_are_lines_alone() -> None:
-    run = finish(make_experiment(OUTLIER, learners.SVC(kernel="linear"), LeaveOneOut()))
+    run = finish(make_experiment(OUTLIER, learners.SVC(kernel="linear"), splitter=LeaveOneOut()))
     variants = {"perceptron": {"learner": learners.Perceptron()}, "logistic": {"learner": LogisticRegression()}}
     texts = read_texts(figures.Margins(variants=variants).draw(run))
     assert texts.count("training accuracy") == 2
@@ -225,7 +149,7 @@ CURVES: dict[str, tuple[Dataset, Any, str, list[Any]]] = {
 def test_a_validation_curve_equals_scikit_learns_with_a_fit_for_every_value(name: str) -> None:
     dataset, model, parameter, values = CURVES[name]
     steps = model if isinstance(model, SklearnPipeline) else make_pipeline("passthrough", model)
-    experiment = replace(make_experiment(dataset, steps[-1], KFold(folds=4)), preprocessing=steps[0])
+    experiment = replace(make_experiment(dataset, steps[-1], splitter=KFold(folds=4)), preprocessing=steps[0])
     run = finish(experiment)
     found = run.compute_validation_curve(parameter, values)
     expected = validation_curve(
@@ -250,22 +174,11 @@ class CountedTree(learners.DecisionTreeClassifier):
         return super()._grow_unpruned(X, y, sample_weight)
 
 
-class CountedNeighbours(learners.KNeighborsClassifier):
-    """Records the number of rows of each fit."""
-
-    fits: ClassVar[list[int]] = []
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        self.fits.append(len(X))
-        return super().fit(X, y, sample_weight)
-
-
-@pytest.mark.parametrize(("learner", "parameter"), [(CountedTree(), "max_depth"), (CountedNeighbours(), "n_neighbors")])
-def test_a_validation_curve_is_fitted_once_in_each_fold(learner: Any, parameter: str) -> None:
-    run = finish(make_experiment(MOONS, learner, KFold(folds=3)))
-    learner.fits.clear()
-    figures.ValidationCurve(parameter=parameter, values=[1, 2, 4, 8]).draw(run)
-    assert learner.fits == [len(fold.split.train) for fold in run.folds]
+def test_a_validation_curve_is_fitted_once_in_each_fold() -> None:
+    run = finish(make_experiment(MOONS, CountedTree(), splitter=KFold(folds=3)))
+    CountedTree.fits.clear()
+    figures.ValidationCurve(parameter="max_depth", values=[1, 2, 4, 8]).draw(run)
+    assert CountedTree.fits == [len(fold.split.train) for fold in run.folds]
 
 
 def test_subtrees_of_cost_complexity_are_cut_from_one_tree() -> None:
@@ -287,7 +200,7 @@ def test_the_subtree_of_cost_complexity_is_the_same_by_accuracy_and_by_error() -
 
 
 def test_the_steps_of_a_regression_tree_are_the_means_of_its_leaves() -> None:
-    run = finish(make_experiment(CARS, learners.DecisionTreeRegressor(), LeaveOneOut()))
+    run = finish(make_experiment(CARS, learners.DecisionTreeRegressor(), splitter=LeaveOneOut()))
     axes = figures.RegressionCurves(variants={"depth 1": {"learner__max_depth": 1}}).draw(run).axes[0]
     slow = CARS.X["speed"].to_numpy() < 17.5
     steps = np.unique(axes.lines[0].get_ydata())
@@ -314,7 +227,7 @@ def test_pruned_trees_show_their_sizes_and_cost_complexity_is_best_on_validation
 
 
 def test_small_trees_are_drawn_with_their_questions_and_answers() -> None:
-    run = finish(make_experiment(MORTGAGE, learners.DecisionTreeClassifier(), LeaveOneOut()))
+    run = finish(make_experiment(MORTGAGE, learners.DecisionTreeClassifier(), splitter=LeaveOneOut()))
     variants = {"CART": {"learner__nominal_splits": "binary"}}
     texts = read_texts(figures.Trees(variants=variants, draw_tree=draw).draw(run)).splitlines()
     assert {"family?", "single", "children", "Reject"} <= set(texts)
@@ -348,24 +261,9 @@ def test_the_texts_of_trees_do_not_overlap(dataset: str, depth: int) -> None:
     assert not find_overlaps(figures.Trees(variants=limited, draw_tree=draw).draw(run))
 
 
-@pytest.mark.parametrize("names", [2, 5, 8])
-def test_the_legend_stays_within_the_figure(names: int) -> None:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.lines import Line2D
-
-    figure, _ = make_panels(width=4.5, height=3.6)
-    add_legend(figure, "kind of tree", {f"the kind numbered {k}": Line2D([], []) for k in range(names)})
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    inside = figure.legends[0].get_window_extent(canvas.get_renderer())
-    assert inside.x0 >= 0
-    assert inside.x1 <= figure.bbox.x1
-    assert figure.legends[0].get_title().get_text() == "kind of tree"
-
-
 def test_information_gains_are_those_of_the_lectures() -> None:
     figure = figures.InformationGains()
-    reading = figure.compute_gains(finish(make_experiment(READING, TREE, LeaveOneOut())))
+    reading = figure.compute_gains(finish(make_experiment(READING, TREE, splitter=LeaveOneOut())))
     assert {name: round(gain, 4) for name, (gain, _) in reading.items()} == {
         "author": 0.0441,
         "thread": 0.4591,
@@ -373,7 +271,7 @@ def test_information_gains_are_those_of_the_lectures() -> None:
         "where": 0.0,
     }
     points = load_lecture_table("two_splits", "colour")
-    splits = figure.compute_gains(finish(make_experiment(points, TREE, LeaveOneOut())))
+    splits = figure.compute_gains(finish(make_experiment(points, TREE, splitter=LeaveOneOut())))
     assert splits["first"] == pytest.approx((0.27594, 0.38223), abs=5e-6)
     assert splits["second"] == pytest.approx((0.30137, 0.30356), abs=1e-5)
 
@@ -383,7 +281,7 @@ def read_fractions(axes: Any) -> str:
 
 
 def test_probability_tables_show_the_lectures_fractions_and_the_posterior_of_the_query() -> None:
-    run = finish(make_experiment(MORTGAGE, learners.NaiveBayesClassifier(), LeaveOneOut()))
+    run = finish(make_experiment(MORTGAGE, learners.NaiveBayesClassifier(), splitter=LeaveOneOut()))
     query = {"job": "true", "deposit": "high", "family": "children"}
     variants = {"plain": {"learner__alpha": 0.0}, "Laplace": {"learner__alpha": 1.0}}
     figure = figures.ProbabilityTables(variants=variants, queries=[query]).draw(run)
@@ -394,21 +292,8 @@ def test_probability_tables_show_the_lectures_fractions_and_the_posterior_of_the
     assert "Approve 0.4545, Reject 0.5455" in read_texts(figure)
 
 
-def test_the_texts_of_tables_with_long_names_and_many_classes_do_not_overlap() -> None:
-    place = ["by the river", "under the old bridge", "on the hill"]
-    X = pd.DataFrame(
-        {"where_it_was_found": pd.Categorical(place * 20), "leaf": pd.Categorical(["small", "broad"] * 30)}
-    )
-    y = np.array([f"the tree called {name}" for name in ("ash", "elm", "fir", "oak", "yew")] * 12)
-    run = finish(make_experiment(Dataset("trees", X, y, "classification", "tree"), learners.NaiveBayesClassifier()))
-    query = {"where_it_was_found": "on the hill", "leaf": "small"}
-    tables = figures.ProbabilityTables(variants={"plain": {"learner__alpha": 0.0}, "Laplace": {}}, queries=[query])
-    assert not find_overlaps(tables.draw(run))
-    assert not find_overlaps(figures.ConfusionMatrix().draw(run))
-
-
 def test_the_confusion_matrix_counts_the_test_rows_of_all_folds_shaded_by_their_share_of_the_true_class() -> None:
-    run = finish(make_experiment(COLOURS, learners.MajorityClassifier(), KFold(folds=3, repeats=2)))
+    run = finish(make_experiment(COLOURS, learners.MajorityClassifier(), splitter=KFold(folds=3, repeats=2)))
     figure = figures.ConfusionMatrix().draw(run)
     axes: Any = figure.axes[0]
     counts = np.array([int(text.get_text()) for text in axes.texts if text.get_text().isdigit()]).reshape(2, 2)
@@ -428,13 +313,3 @@ def test_generated_rows_are_as_many_as_asked_and_depend_on_the_seed(name: str) -
     assert dataset.X.shape == (90, 2)
     assert dataset.digest() == make_points(name, 90, 0.1, 3).digest() != make_points(name, 90, 0.1, 4).digest()
     assert dataset.classes.tolist() == (["A", "B", "C"] if name == "blobs" else ["A", "B"])
-
-
-def test_an_unknown_shape_is_rejected_with_the_nearest_name() -> None:
-    with pytest.raises(UserError, match="Did you mean 'moons'"):
-        make_points("moon", 10, 0.1, 0)
-
-
-def test_the_parameters_of_generated_rows_are_recorded(bakeoff: Bakeoff) -> None:
-    assert bakeoff("dataset=moons", "dataset.noise=0.2", "learner=majority").status == 0
-    assert bakeoff.runs()[0].data.params["dataset.noise"] == "0.2"

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from bakeoff.pipeline.figures.importances import Curve, draw_dependences, draw_importances
-from bakeoff.pipeline.figures.panels import fix_colours, render_svg
 
 AGES = Curve("age", ["1", "2", "5", "missing"], [1.0, 2.0, 5.0, None], [3, 40, 5, 10], np.arange(8.0).reshape(4, 2))
 SEXES = Curve("sex", ["m", "f"], [None, None], [30, 28], np.array([[0.5, 7.0], [1.0, 2.0]]))
@@ -46,10 +45,3 @@ def test_importances_have_bars_with_whiskers_the_first_on_top() -> None:
     assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "b, c"]
     low, high = axes.get_ylim()
     assert low > high
-
-
-def test_colours_follow_the_page_in_which_a_picture_stands_and_not_in_a_file() -> None:
-    svg = render_svg(draw_importances(["a"], [1.0], [0.0], "fall"), "one", "bars")
-    assert {f"var(--{name}," in svg for name in ("ink", "muted", "grid", "paper", "accent")} == {True}
-    assert "black" not in svg
-    assert "var(" not in fix_colours(svg)

@@ -15,13 +15,11 @@ from finished_runs import finish
 from bakeoff.learners import REGISTRY
 from bakeoff.pipeline import figures
 from bakeoff.pipeline.checks import FigureChoice, choose_figures
-from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.config.options import FIGURES, read_option, settle_figures
 from bakeoff.pipeline.config.settle import settle_config
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.figures.panels import in_style
-from bakeoff.pipeline.figures.run_figure import TabulatedFigure
 from bakeoff.pipeline.stages.dataset import Dataset, load_bundled, load_lecture_table, make_points, read_table
 from bakeoff.pipeline.stages.pruning import Pruning
 from bakeoff.pipeline.stages.splitting import Holdout, KFold
@@ -49,13 +47,6 @@ def test_every_figure_has_a_name_which_is_that_of_its_file() -> None:
         assert getattr(figures, named.class_name).file == f"{name}.png"
 
 
-@pytest.mark.parametrize("name", FIGURES)
-def test_every_node_builds_its_figure_and_has_a_sentence(name: str) -> None:
-    (node,) = settle_figures([name], {"max_depth": [1, 2]})
-    assert type(build_object(node, "figures[0]", [])).__name__ == FIGURES[name].class_name
-    assert FIGURES[name].sentence.endswith(".")
-
-
 def test_names_and_nodes_and_arguments_may_be_mixed() -> None:
     own = {"_target_": "mine.Figure", "size": 3}
     nodes = settle_figures(["roc", own, {"importances": {"repeats": 2}}, {"trees": None}])
@@ -64,18 +55,11 @@ def test_names_and_nodes_and_arguments_may_be_mixed() -> None:
     assert [node["_target_"].split(".")[-1] for node in nodes] == ["RocCurves", "Figure", "Importances", "Trees"]
 
 
-@pytest.mark.parametrize("given", [None, "none", []])
-def test_no_figures_are_no_nodes(given: Any) -> None:
-    assert settle_figures(given) == []
-
-
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
         (["rok"], "Did you mean 'roc'?"),
-        ("calibrations", "Did you mean 'calibration'?"),
         (3, "neither a name"),
-        ([3], "neither a name"),
         ([{"a": 1, "b": 2}], "neither a name"),
         ([{"roc": [1]}], "neither a name"),
     ],
@@ -173,16 +157,6 @@ def test_a_tuned_run_has_the_figure_of_tuning() -> None:
     tuning = GridTuning({"n_neighbors": [1, 5], "weights": ["uniform", "distance"]}, folds=2)
     experiment = make_experiment(MOONS, REGISTRY["knn"](), tuning=tuning)
     assert "candidates" in list_names(choose(experiment, "all"))
-
-
-def test_a_table_is_stored_beside_its_picture(tmp_path: Path) -> None:
-    experiment = make_experiment(MOONS, REGISTRY["naive_bayes"]())
-    run = finish(experiment)
-    figure = figures.LearningCurve(sizes=[0.5, 1.0])
-    assert isinstance(figure, TabulatedFigure)
-    figure.save(tmp_path, experiment, run.folds, run.model)
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["learning_curve.csv", "learning_curve.png"]
-    assert (tmp_path / "learning_curve.csv").read_text().startswith("size,rows,fold,train,test,reason\n")
 
 
 # Names that Matplotlib would interpret, or that have no room

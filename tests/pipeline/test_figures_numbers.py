@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from doubles import experiment as make_experiment
+from doubles import preset
 from finished_runs import finish, read_texts
 from sklearn.inspection import permutation_importance
 from sklearn.linear_model import LogisticRegression
@@ -21,7 +22,6 @@ from sklearn.svm import SVC
 from bakeoff import learners
 from bakeoff.pipeline import figures
 from bakeoff.pipeline.card.report import describe_tuning
-from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment.experiment import derive_seed
 from bakeoff.pipeline.figures.classification import ThresholdCurves, rank_folds
@@ -41,17 +41,6 @@ MORTGAGE = load_lecture_table("mortgage", "decision", positive="Approve")
 MOONS = make_points("moons", 200, 0.4, 0)
 BAYES = learners.NaiveBayesClassifier()
 FOLDS = KFold(folds=4)
-
-
-def make_one_hot() -> Any:
-    """Return the preprocessing that encodes nominal columns."""
-    node = {
-        "_target_": "bakeoff.pipeline.stages.preprocessing.make_preprocessing",
-        "nominal": [
-            {"_target_": "sklearn.preprocessing.OneHotEncoder", "sparse_output": False, "handle_unknown": "ignore"}
-        ],
-    }
-    return build_object(node, "preprocessing", [])
 
 
 # ROC and precision-recall
@@ -200,7 +189,7 @@ def test_parts_of_rows_in_chronological_order_are_the_latest() -> None:
 
 
 def test_a_part_that_the_learner_cannot_fit_has_no_score_and_the_figure_says_why() -> None:
-    parts: dict[str, Any] = {"preprocessing": make_one_hot(), "splitter": KFold(folds=2)}
+    parts: dict[str, Any] = {"preprocessing": preset("one_hot"), "splitter": KFold(folds=2)}
     run = finish(make_experiment(MORTGAGE, learners.LogisticRegression(), **parts))
     curve = figures.LearningCurve(sizes=[0.1, 1.0])
     table = curve.measure(run)
@@ -310,11 +299,6 @@ def test_the_choices_are_counted_in_a_sentence(tuned: FinishedRun) -> None:
     assert sentence.startswith(f"tuned: {values} in {n_folds} of 5 folds")
 
 
-def test_without_tuning_there_are_no_choices() -> None:
-    run = finish(make_experiment(MOONS, learners.KNeighborsClassifier(), splitter=FOLDS))
-    assert describe_tuning(run.folds, run.model) == []
-
-
 def test_an_error_is_tuned_downwards() -> None:
     tuning = GridTuning({"alpha": [0.1, 1e6]}, folds=3)
     run = finish(make_experiment(DIABETES, learners.Ridge(), tuning=tuning, metrics=["rmse"]))
@@ -330,17 +314,6 @@ def test_a_pruning_path_is_the_one_of_the_tree() -> None:
     assert drawn.get_xdata().tolist() == list(path["leaves"])
     assert drawn.get_ydata().tolist() == list(path["score"])
     assert len(axes.lines) == 5  # three folds, the run's model, and its pruned tree
-
-
-def test_the_tree_of_a_pruned_run_is_drawn_before_and_after() -> None:
-    from bakeoff.learners.decision_tree.export import draw
-
-    run = finish(make_experiment(MOONS, learners.DecisionTreeClassifier(), pruning=Pruning("best_first")))
-    texts = read_texts(figures.Trees(draw_tree=draw).draw(run))
-    assert "after best-first pruning" in texts
-    assert f"{run.model.pipeline[-1].get_n_leaves()} leaves" in texts
-    assert run.model.path is not None
-    assert f"{run.model.path.leaves[0]} leaves" in texts
 
 
 # Regression

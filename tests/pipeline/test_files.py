@@ -73,13 +73,6 @@ def test_decimal_commas_of_one_file_count_for_all(tmp_path: Path, order: list[st
     assert sorted(data.X["x"]) == [1.5, 2.25, 1500.0, 2250.0]
 
 
-def test_a_sentence_about_one_file_names_it(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("x;y\n1.5;a\n2.5;b\n")
-    (tmp_path / "b.csv").write_text("x,y\n1.25,a\n2.25,b\n")
-    notes = read_table([str(tmp_path / "a.csv"), str(tmp_path / "b.csv")], "y").notes
-    assert "a.csv: The separator is taken for a semicolon (dataset.separator=semicolon confirms it)." in notes
-
-
 def test_declared_values_of_arff_files_are_joined(tmp_path: Path) -> None:
     head = "@relation r\n@attribute x numeric\n@attribute y {%s}\n@data\n"
     (tmp_path / "a.arff").write_text(head % "b,a,d" + "1.5,a\n2.5,b\n")

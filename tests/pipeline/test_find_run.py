@@ -62,13 +62,6 @@ def test_best_is_the_lowest_where_lower_is_better(store: Store) -> None:
     assert find_run_id(store, "best") == best
 
 
-def test_best_over_several_datasets_is_refused_with_the_key_that_names_one(store: Store) -> None:
-    add_run(store, 1, "iris", test_accuracy=0.9)
-    add_run(store, 2, "wine", test_accuracy=0.8)
-    with pytest.raises(UserError, match=r"on 2 datasets.*iris, wine.*add dataset=NAME"):
-        find_run_id(store, "best")
-
-
 def test_best_over_two_versions_of_a_dataset_is_refused(store: Store) -> None:
     add_run(store, 1, "iris", digest="a", test_accuracy=0.9)
     add_run(store, 2, "iris", digest="b", test_accuracy=0.8)
@@ -119,8 +112,3 @@ def test_the_headline_is_the_first_metric_of_the_configuration_else_of_the_task(
 @pytest.mark.parametrize("metric", ["test_error", "validation_log_loss", "time/predict", "pruning/leaves_after"])
 def test_lower_is_better_for_errors_and_costs(metric: str) -> None:
     assert not is_greater_better(metric)
-
-
-@pytest.mark.parametrize("metric", ["test_accuracy", "fold/validation_r2", "pruning/test_accuracy_after"])
-def test_greater_is_better_for_scores(metric: str) -> None:
-    assert is_greater_better(metric)

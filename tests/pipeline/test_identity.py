@@ -163,13 +163,3 @@ def test_what_was_parsed_is_kept_and_a_file_that_cannot_be_read_is_replaced(
     monkeypatch.setattr(source_code, "parse_source", None)
     assert source_code.hash_own_code(frozenset({"base"}), copy) == expected
     assert [path.name for path in source_code.KEPT_FILE.parent.iterdir()] == ["digests.json"]
-
-
-def test_nothing_is_kept_where_python_keeps_no_bytecode(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    source_code.hash_own_code(frozenset({"base"}), copy)
-    monkeypatch.setattr(sys, "dont_write_bytecode", False)
-    (copy / "file").touch()
-    monkeypatch.setattr(source_code, "KEPT_FILE", copy / "file" / "digests.json")
-    source_code.hash_own_code(frozenset({"base"}), copy)
-    assert not (copy / "kept").exists()

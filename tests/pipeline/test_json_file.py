@@ -49,11 +49,9 @@ def test_a_column_of_objects_is_left_out_and_said(tmp_path: Path) -> None:
     [
         ("a.jsonl", '{"x": 1}\n{"x": 2,}\n', "line 2 is not JSON: .* at character \\d"),
         ("a.jsonl", '{"x": 1}\n\n[1]\n', 'line 3 is not an object such as {"age": 29}'),
-        ("a.jsonl", '{"x": 1, "x": 2}\n', "line 1 gives the key 'x' twice"),
         ("a.json", '[{"x": 1}, 2]', "item 2 of the list is not an object"),
         ("a.json", '[{"x": 1}', "the file is not JSON: .*a file holds an object a line, or a list of objects"),
         ("a.json", '{"x": [1, 2], "y": [3, 4]}', "has column names but no rows. Column 'x': cells of type "),
-        ("a.ndjson", "x,y\n1,2\n", "line 1 is not JSON"),
     ],
 )
 def test_a_wrong_line_is_named(tmp_path: Path, name: str, text: str, message: str) -> None:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import shutil
-import sys
-from collections.abc import Iterator
 from functools import partial
-from io import BytesIO
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
 
 import pandas as pd
 import pytest
@@ -20,7 +15,7 @@ from sklearn.dummy import DummyClassifier
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import fit_model
-from bakeoff.pipeline.model.estimator_file import CODE_FOLDER, MODEL_FILE_NAME, list_own_code
+from bakeoff.pipeline.model.estimator_file import MODEL_FILE_NAME, list_own_code
 from bakeoff.pipeline.model.pyfunc import Model
 from bakeoff.pipeline.model.training_record import TRAINING_FILE, make_training_record
 from bakeoff.pipeline.stages.dataset import load_bundled
@@ -31,16 +26,6 @@ from bakeoff.pipeline.tracking.names import parse_model_name, register_version
 from bakeoff.pipeline.tracking.store import Store, open_store
 
 IRIS = load_bundled("iris")
-PACKAGE = """
-from sklearn.dummy import DummyClassifier
-from {name}_rules import choose
-
-
-class Own(DummyClassifier):
-    def predict(self, X):
-        return self.classes_[[choose(len(self.classes_))] * len(X)]
-"""
-RULES = "def choose(n_classes):\n    return {number}\n"
 
 
 @pytest.fixture(scope="module")
@@ -68,32 +53,6 @@ def model_of_run(store: Store, run_id: str) -> str:
 
 def load(store: Store, word: str, *trust: str) -> Model:
     return load_model(word, store.uri, "bakeoff", trust=trust)
-
-
-@pytest.fixture
-def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[str]:
-    """Write a package of the user, with a module that it imports, into a folder on the path; return its name."""
-    name = f"own_{abs(hash(request.node.name)) % 10**8}"
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.syspath_prepend(str(tmp_path))
-    (tmp_path / name).mkdir()
-    (tmp_path / name / "__init__.py").write_text(PACKAGE.format(name=name))
-    (tmp_path / name / "notes.txt").write_text("no code")
-    (tmp_path / f"{name}_rules.py").write_text(RULES.format(number=2))
-    yield name
-    forget(name)
-
-
-def forget(package: str) -> None:
-    """Remove a package from this process, as if it had just started."""
-    for name in (package, f"{package}_rules"):
-        sys.modules.pop(name, None)
-    importlib.invalidate_caches()
-
-
-def add_own_model(store: Store, package: str) -> tuple[str, Path]:
-    learner = importlib.import_module(package).Own()
-    return add_model(store, learner, (package,))
 
 
 def test_a_word_names_the_model_of_a_run_or_a_registered_version(store: Store) -> None:
@@ -154,55 +113,9 @@ def test_other_versions_are_said_and_corrections_are_not(store: Store) -> None:
     )
 
 
-def test_a_model_without_its_record_is_refused(store: Store) -> None:
-    run_id, folder = add_model(store)
-    (folder / TRAINING_FILE).unlink()
-    with pytest.raises(UserError, match=f"the model of run {run_id} has no training.json: the file was deleted"):
-        load(store, run_id)
-
-
-def test_an_estimator_of_a_later_format_or_a_damaged_file_is_refused(store: Store) -> None:
-    run_id, folder = add_model(store)
-    file = folder / MODEL_FILE_NAME
-    file.write_bytes(change_schema(file.read_bytes(), protocol=99))
-    with pytest.raises(UserError, match=rf"run {run_id} cannot be used: .*skops protocol 99"):
-        load(store, run_id)
-    file.write_bytes(file.read_bytes()[:50])
-    with pytest.raises(UserError, match=r"cannot be (read|used): BadZipFile"):
-        load(store, run_id)
-
-
 def change_record(folder: Path, **values: Any) -> None:
     file = folder / TRAINING_FILE
     file.write_text(json.dumps(json.loads(file.read_text()) | values))
-
-
-def change_schema(dumped: bytes, **values: Any) -> bytes:
-    """Return a skops file with other values at the top of its schema."""
-    changed = BytesIO()
-    with ZipFile(BytesIO(dumped)) as old, ZipFile(changed, "w") as new:
-        for name in old.namelist():
-            content = old.read(name)
-            new.writestr(name, json.dumps(json.loads(content) | values) if name == "schema.json" else content)
-    return changed.getvalue()
-
-
-def test_code_that_differs_from_the_stored_one_is_reported(store: Store, package: str, tmp_path: Path) -> None:
-    run_id, _ = add_own_model(store, package)
-    assert load(store, run_id, package).notes == ()
-    source = tmp_path / package / "__init__.py"
-    source.write_text(source.read_text() + "\n\nMORE = 1\n")
-    (note,) = load(store, run_id, package).notes
-    assert note.startswith(f"the installed code of {package} differs")
-
-
-def test_stored_code_is_not_run_where_the_package_is_not_here(store: Store, package: str, tmp_path: Path) -> None:
-    run_id, folder = add_own_model(store, package)
-    assert (folder / CODE_FOLDER / package).is_dir()
-    shutil.rmtree(tmp_path / package)
-    forget(package)
-    with pytest.raises(UserError, match=f"needs the package '{package}', which cannot be imported here"):
-        load(store, run_id, package)
 
 
 def test_installed_packages_and_names_without_a_source_do_not_travel() -> None:

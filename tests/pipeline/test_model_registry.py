@@ -59,28 +59,9 @@ def test_an_alias_moves_to_the_new_version(store: Store) -> None:
     assert find_version(store, "boats@champion") == second
 
 
-def test_what_does_not_exist_is_said_with_the_names_that_do(store: Store) -> None:
-    register(store, "trains@champion")
-    messages = {
-        "trains@chmpion": "there is no registered model 'trains@chmpion' in",
-        "trains@": "there is no registered model 'trains@' in",
-        "trains/": "there is no registered model 'trains/' in",
-        "trains/7": "there is no registered model 'trains/7' in",
-        "trans@champion": "there is no registered model 'trans@champion' in",
-        "trans": "there is no run 'trans' and no registered model of that name in",
-    }
-    for word, message in messages.items():
-        with pytest.raises(UserError) as error:
-            find_run_id(store, word)
-        assert message in str(error.value)
-    assert find_version(store, "trans") is None
-
-
 @pytest.mark.parametrize(
     ("word", "reason"),
     [
-        ("my model@champion", "cannot be the name of a model"),
-        ("a/b", "cannot be the name of a model"),
         ("a:b", "cannot be the name of a model"),
         ("", "cannot be the name of a model"),
         (".", "cannot be the name of a model"),
@@ -88,11 +69,8 @@ def test_what_does_not_exist_is_said_with_the_names_that_do(store: Store) -> Non
         ("latest", "'latest' names a run"),
         ("best@champion", "'best' names a run"),
         ("deadbeef", "'deadbeef' names a run"),
-        ("cars@", "cannot be the name of a model"),
         ("cars@a b", "cannot be the name of a model"),
-        ("cars@a@b", "cannot be the name of a model"),
         ("cars@Latest", "MLflow keeps the aliases latest"),
-        ("cars@v3", "MLflow keeps the aliases latest"),
     ],
 )
 def test_names_that_mlflow_refuses_or_that_name_something_else_are_refused(word: str, reason: str) -> None:

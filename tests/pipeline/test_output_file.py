@@ -47,19 +47,6 @@ def test_what_is_written_is_read_again(tmp_path: Path, extension: str) -> None:
     assert found == TABLE["probability_yes"].tolist()[:4]
 
 
-@pytest.mark.parametrize("name", ["out", "out.txt", "out.CSVX", "out.csv.gz"])
-def test_another_extension_is_refused_with_those_that_are_written(tmp_path: Path, name: str) -> None:
-    with pytest.raises(UserError, match=r"Allowed: \.csv, \.tsv, \.parquet, \.feather, \.arrow, \.jsonl\."):
-        require_table_output(tmp_path / name)
-
-
-@pytest.mark.parametrize("name", ["missing/out.csv", "folder.csv"])
-def test_a_path_that_cannot_be_written_is_refused(tmp_path: Path, name: str) -> None:
-    (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(UserError, match="cannot be written; name a file in a folder that you can write"):
-        require_table_output(tmp_path / name)
-
-
 def test_a_device_is_not_replaced_by_a_file() -> None:
     with pytest.raises(UserError, match="cannot be written"):
         require_output(os.devnull)

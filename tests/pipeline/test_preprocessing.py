@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
 import skops.io
-from doubles import experiment, preset
+from doubles import preset
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, PolynomialFeatures, StandardScaler
 
 from bakeoff.pipeline.config.options import read_options
-from bakeoff.pipeline.experiment import fit_model
 from bakeoff.pipeline.model.allowed_types import trusted_types
-from bakeoff.pipeline.stages.dataset import load_bundled, load_lecture_table
+from bakeoff.pipeline.stages.dataset import load_lecture_table
 from bakeoff.pipeline.stages.preprocessing import AsNominal, make_preprocessing, make_selection
 
 COLOURS = load_lecture_table("colours", "colour").X
@@ -51,18 +51,6 @@ def test_a_constant_column_becomes_zero(name: str) -> None:
 
 
 # Types of columns
-
-
-def test_none_is_nothing_at_all() -> None:
-    assert preset("none") is None
-    assert make_preprocessing() is None
-
-
-@pytest.mark.parametrize("name", ["standardize", "min_max", "impute"])
-def test_nominal_columns_stay_categorical(name: str) -> None:
-    table = preset(name).fit_transform(MIXED)
-    assert set(table) == set(MIXED)
-    assert [column for column in table if str(table[column].dtype) == "category"] == ["colour", "shape"]
 
 
 def test_scaling_leaves_missing_cells_missing() -> None:
@@ -167,18 +155,15 @@ def test_ordinal_numbers_values_and_keeps_the_order_of_ordered_columns() -> None
 
 def test_ordered_columns_are_treated_as_nominal_unless_they_have_steps() -> None:
     encoder = OneHotEncoder(sparse_output=False)
-    as_nominal = make_preprocessing(nominal=[encoder])
-    assert as_nominal is not None
+    as_nominal: Any = make_preprocessing(nominal=[encoder])
     assert "grade_low" in as_nominal.fit_transform(KINDS)
-    left = make_preprocessing(nominal=[encoder], ordered=[])
-    assert left is not None
+    left: Any = make_preprocessing(nominal=[encoder], ordered=[])
     assert "grade" in left.fit_transform(KINDS)
 
 
 def test_named_columns_have_steps_of_their_own_together() -> None:
     part = {"names": ["size", "mass"], "steps": [SimpleImputer(), PolynomialFeatures(2, include_bias=False)]}
-    steps = make_preprocessing(numeric=[StandardScaler()], columns=[part])
-    assert steps is not None
+    steps: Any = make_preprocessing(numeric=[StandardScaler()], columns=[part])
     table = steps.fit_transform(MIXED.assign(age=[1.0, 2.0, 3.0, 4.0]))
     assert table["age"].mean() == 0.0
     assert table["size mass"].tolist()[0] == 10.0
@@ -187,51 +172,23 @@ def test_named_columns_have_steps_of_their_own_together() -> None:
 
 def test_steps_for_all_columns_follow_those_of_the_kinds() -> None:
     encoder = OneHotEncoder(sparse_output=False, handle_unknown="ignore")
-    steps = make_preprocessing(
+    steps: Any = make_preprocessing(
         numeric=[SimpleImputer(), StandardScaler()], nominal=[encoder], then=[make_selection(percentile=50)]
     )
-    assert steps is not None
     X = repeat(MIXED)
     y = np.where(X["colour"] == "red", "p", "q")
     selected = steps.fit_transform(X, y)
     assert "colour_red" in selected
     assert selected.shape == (120, 3)
-    alone = make_preprocessing(then=[MinMaxScaler()])
-    assert alone is not None
-    assert alone.fit_transform(MIXED[["size"]])["size"].max() == 1.0
 
 
 # Order and rows
 
 
 def test_steps_are_applied_in_order() -> None:
-    X = pd.DataFrame({"x": [0.0, 1.0, np.nan, 4.0]})
-    first = make_preprocessing(numeric=[SimpleImputer(strategy="median"), MinMaxScaler()])
-    assert first is not None
-    assert first.fit_transform(X)["x"].tolist() == [0.0, 0.25, 0.25, 1.0]
+    X = pd.DataFrame({"x": [1.0, 2.0, 5.0]})
     powers = [PolynomialFeatures(2, include_bias=False), MinMaxScaler()]
-    squared_then_scaled, scaled_then_squared = make_preprocessing(powers), make_preprocessing(powers[::-1])
-    assert squared_then_scaled is not None
-    assert scaled_then_squared is not None
-    shifted = X.dropna() + 1
-    assert squared_then_scaled.fit_transform(shifted)["x^2"].tolist()[1] == pytest.approx(3 / 24)  # (4 − 1) / (25 − 1)
-    assert scaled_then_squared.fit_transform(shifted)["x^2"].tolist()[1] == pytest.approx(
-        1 / 16
-    )  # ((2 − 1) / (5 − 1))²
-
-
-def test_it_is_fitted_on_training_rows_only() -> None:
-    wine = load_bundled("wine")
-    held_out = experiment(wine, LogisticRegression(max_iter=500), preprocessing=make_preprocessing([StandardScaler()]))
-    (split,) = held_out.make_splits().folds
-    model = fit_model(held_out, split).pipeline
-    scaler = model["preprocessing"].named_transformers_["numeric"][0]
-    np.testing.assert_allclose(scaler.mean_, wine.X.iloc[split.train].mean(), rtol=1e-12)
-    assert not np.allclose(scaler.mean_, wine.X.mean(), rtol=1e-6)
-
-
-def test_the_given_transformer_stays_unfitted() -> None:
-    given = make_preprocessing([StandardScaler()])
-    held_out = experiment(load_bundled("wine"), LogisticRegression(max_iter=500), preprocessing=given)
-    fit_model(held_out, held_out.make_splits().folds[0])
-    assert not hasattr(given, "transformers_")
+    squared_then_scaled: Any = make_preprocessing(powers)
+    scaled_then_squared: Any = make_preprocessing(powers[::-1])
+    assert squared_then_scaled.fit_transform(X)["x^2"][1] == pytest.approx((4 - 1) / (25 - 1))
+    assert scaled_then_squared.fit_transform(X)["x^2"][1] == pytest.approx(((2 - 1) / (5 - 1)) ** 2)

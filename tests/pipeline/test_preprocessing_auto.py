@@ -209,14 +209,6 @@ def test_default_is_auto_for_a_file_and_is_shown_and_recorded(bakeoff: Bakeoff) 
     assert run.data.params["preprocessing.max_values"] == "100"
 
 
-def test_default_is_none_for_what_comes_with_bakeoff(bakeoff: Bakeoff) -> None:
-    answer = bakeoff("dataset=iris", "learner=majority", "tracking.models=false")
-    assert "preprocessing auto" not in answer.out
-    (run,) = bakeoff.runs()
-    assert run.data.params["preprocessing"] == "none"
-    assert "preprocessing.chosen" not in run.data.params
-
-
 def test_auto_and_none_are_one_configuration_each_over_datasets(bakeoff: Bakeoff) -> None:
     titanic(bakeoff.folder)
     numbers = pd.DataFrame({"a": np.sin(ROWS), "b": np.cos(ROWS), "y": Y})

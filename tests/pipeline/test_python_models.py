@@ -54,11 +54,7 @@ def test_the_best_run_of_a_sweep_is_shipped_with_a_word_on_its_score() -> None:
     assert any("2 configurations" in str(warning.message) for warning in caught)
 
 
-@pytest.mark.parametrize(("name", "said"), [("my model", "my model"), ("a@b@c", "a@b@c"), ("mine@", "mine@")])
-def test_names_that_are_not_allowed_are_refused(name: str, said: str) -> None:
-    result = bakeoff.run(learner="majority", dataset=make_frame(), target="y")
-    with pytest.raises(bakeoff.UserError, match=said):
-        bakeoff.ship(result, name)
+def test_a_result_that_is_not_stored_is_refused() -> None:
     unstored = bakeoff.run(learner="majority", dataset="wine", tracking="none")
     with pytest.raises(bakeoff.UserError, match="is not stored"):
         bakeoff.ship(unstored, "mine")
@@ -81,11 +77,8 @@ def test_an_inspection_is_that_of_the_same_file(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("dataset", "keys", "said"),
     [
-        ("irs", {}, "dataset=irs is not an option. Did you mean 'iris'"),
-        (make_frame(), {"target": "z"}, "dataset.target='z' is not a column"),
         (make_frame(), {"nominals": ["size"]}, "Did you mean 'nominal'"),
         (Path("none.csv"), {}, "is not a file"),
-        ({"a": [1]}, {}, "a dict was given"),
     ],
 )
 def test_what_cannot_be_inspected_is_refused(dataset: Any, keys: dict[str, Any], said: str) -> None:

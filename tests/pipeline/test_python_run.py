@@ -175,14 +175,9 @@ def test_threads_and_a_running_event_loop_get_the_scores_of_one_call() -> None:
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
-        ({"learner": "knnn"}, "Did you mean 'knn'"),
         ({"learner": "knn,svm"}, "gives one key several values"),
         ({"workers": 2}, "workers is a key of sweeps"),
-        ({"learner__depth": 2}, "learner.depth is not a key"),
         ({"dataset": make_frame(), "target": "z"}, "dataset.target='z' is not a column"),
-        ({"dataset": make_frame(), "target": "y", "learner": "ridge"}, "is for regression|classification"),
-        ({"dataset": [make_frame()], "target": "y"}, "a list was given"),
-        ({"tracking__uri": "sqlite:////proc/none/x.db"}, "cannot be created"),
         ({"config_dir": "none_such"}, "not found"),
     ],
 )
@@ -207,26 +202,6 @@ def test_a_learner_that_fails_raises_its_own_error(
         assert command.runs()[0].info.status == status
 
 
-def test_a_learner_that_ends_the_program_is_an_error() -> None:
-    with pytest.raises(RuntimeError, match="SystemExit"):
-        bakeoff.run(
-            "learner=majority", "learner._target_=failing.Raising", "+learner.what=SystemExit", trust=["failing"],
-            dataset="wine", tracking="none",
-        )  # fmt: skip
-
-
-def test_own_options_and_packages_of_the_current_folder_are_found(folder: Path) -> None:
-    (folder / "mine" / "learner").mkdir(parents=True)
-    (folder / "mine" / "learner" / "nearest.yaml").write_text("_target_: own_package_of_python.Nearest\n")
-    (folder / "own_package_of_python.py").write_text(
-        "from sklearn.neighbors import KNeighborsClassifier\n\n\nclass Nearest(KNeighborsClassifier):\n    pass\n"
-    )
-    result = bakeoff.run(
-        "learner=nearest", dataset="wine", config_dir="mine", trust=["own_package_of_python"], tracking="none"
-    )
-    assert result.name == "nearest wine"
-
-
 def test_what_may_be_wrong_is_a_warning_at_the_line_that_called() -> None:
     frame = make_frame().assign(id=[f"k{i}" for i in range(60)]).set_index(pd.Index([f"r{i}" for i in range(60)]))
     with pytest.warns(bakeoff.BakeoffWarning) as caught:
@@ -235,15 +210,6 @@ def test_what_may_be_wrong_is_a_warning_at_the_line_that_called() -> None:
     assert tuple(said) == result.notes
     assert any("Left out as identifiers: id" in sentence for sentence in said)
     assert {warning.filename for warning in caught} == {__file__}
-
-
-def test_verbose_prints_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
-    quiet = bakeoff.run(*WORDS, tracking="none")
-    assert capsys.readouterr() == ("", "")
-    bakeoff.run(*WORDS, tracking="none", verbose=True)
-    said = capsys.readouterr().out
-    assert f"{quiet.score:.4f}" in said
-    assert said.splitlines()[0] == quiet.name
 
 
 def test_a_result_is_shown_as_text_and_as_html() -> None:
@@ -271,11 +237,3 @@ def test_the_model_of_a_result_is_the_one_that_is_stored(folder: Path) -> None:
     assert again["prediction"].tolist() == tested["predicted"].tolist()
     assert again["probability_yes"].tolist() == tested["probability_yes"].tolist()
     assert result.model.record.describe_rows() in result._repr_html_()
-
-
-def test_a_model_that_cannot_be_loaded_is_refused_with_what_can() -> None:
-    with pytest.raises(UserError, match="there is no store"):
-        bakeoff.load("latest")
-    bakeoff.run(*WORDS)
-    with pytest.raises(UserError, match="there is no"):
-        bakeoff.load("titanic@champion")

@@ -15,23 +15,7 @@ from bakeoff.pipeline.python.call import make_words, read_words
 
 @pytest.mark.parametrize(
     "value",
-    [
-        None,
-        True,
-        3,
-        2.5,
-        1e-7,
-        "plain",
-        "two words",
-        "it's",
-        "a,b",
-        "007",
-        "null",
-        "",
-        "x=y",
-        [1, "a b", None],
-        {"a": [1]},
-    ],
+    [None, True, 1e-7, "two words", "it's", "a,b", "007", "null", "", "x=y", [1, "a b", None], {"a": [1]}],
 )
 def test_a_value_of_a_keyword_is_the_value_of_its_key(value: Any) -> None:
     (word,) = make_words({"learner__key": value})

@@ -125,23 +125,6 @@ class CentredByQuery(Step):
         return numbers - numbers.mean()
 
 
-class Noisy(Step):
-    """Differs from call to call."""
-
-    def transform(self, X: pd.DataFrame) -> Any:
-        """Add noise that no seed controls."""
-        numbers = X.select_dtypes("number")
-        return numbers + np.random.default_rng().normal(size=numbers.shape)
-
-
-class Shortening(Step):
-    """Leaves rows out."""
-
-    def transform(self, X: pd.DataFrame) -> Any:
-        """Drop the first row."""
-        return X.iloc[1:]
-
-
 def share_of_hits(y_true: np.ndarray, y_pred: np.ndarray) -> float:
     """Return the fraction of rows that are right."""
     return float((y_true == y_pred).mean())
@@ -150,16 +133,6 @@ def share_of_hits(y_true: np.ndarray, y_pred: np.ndarray) -> float:
 def constant(y_true: np.ndarray, y_pred: np.ndarray) -> float:
     """Return the same number whatever is predicted."""
     return 1.0
-
-
-def infinite(y_true: np.ndarray, y_pred: np.ndarray) -> float:
-    """Return no finite number."""
-    return float("inf")
-
-
-def counting(y_true: np.ndarray, y_pred: np.ndarray) -> float:
-    """Return another number at each call, the greater the more rows are right."""
-    return float((y_true == y_pred).sum()) + 1e-6 * next(COUNTER)
 
 
 @dataclass(frozen=True, kw_only=True)
