@@ -23,7 +23,8 @@ def write(folder: Path, classes: str, name: str = "votes.arff", rows: str = ROWS
     return str(file)
 
 
-def build(*words: str) -> Experiment:
+def build(path: str, *words: str) -> Experiment:
+    words = ("dataset=file", f"dataset.path={path}", "dataset.target=y", *words)
     return build_experiment(settle_config(resolve_config(composed(*words))), PartCache())
 
 
@@ -47,31 +48,23 @@ def test_the_order_is_a_part_of_what_identifies_the_data(tmp_path: Path) -> None
 def test_equal_votes_of_a_run_go_to_the_class_that_is_declared_first(
     learner: str, classes: str, winner: str, tmp_path: Path
 ) -> None:
-    path = write(tmp_path, classes)
-    words = ["dataset=file", f"dataset.path={path}", "dataset.target=y", f"learner={learner}"]
+    words = [f"learner={learner}"]
     if learner == "knn":
         words += ["learner.n_neighbors=8", "learner.ties=all"]
     if learner == "random_forest":
         words += ["learner.bootstrap=false", "learner.n_estimators=2"]
-    experiment = build(*words)
+    experiment = build(write(tmp_path, classes), *words)
     assert experiment.dataset.classes.tolist() == ["no", "yes"]
     model = experiment.learner.fit(experiment.dataset.X, experiment.dataset.y)
     assert model.predict(experiment.dataset.X[:1]).tolist() == [winner]
 
 
 def test_an_order_that_is_given_is_kept(tmp_path: Path) -> None:
-    words = ["dataset=file", f"dataset.path={write(tmp_path, 'yes,no')}", "dataset.target=y", "learner=decision_tree"]
-    experiment = build(*words, "learner.class_order=[no,yes]")
+    experiment = build(write(tmp_path, "yes,no"), "learner=decision_tree", "learner.class_order=[no,yes]")
     assert isinstance(experiment.learner, DecisionTreeClassifier)
     assert list(experiment.learner.class_order) == ["no", "yes"]
 
 
 def test_learners_without_such_an_order_are_left_alone(tmp_path: Path) -> None:
-    words = [
-        "dataset=file",
-        f"dataset.path={write(tmp_path, 'yes,no')}",
-        "dataset.target=y",
-        "learner=sklearn_majority",
-    ]
-    experiment = build(*words)
+    experiment = build(write(tmp_path, "yes,no"), "learner=sklearn_majority")
     assert "class_order" not in experiment.learner.get_params()

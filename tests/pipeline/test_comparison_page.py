@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from xml.etree import ElementTree
 
 import pytest
 from comparisons import ACCURACY, LOG_LOSS, make_comparison
@@ -119,13 +118,9 @@ def test_each_metric_has_its_pictures(page: Page) -> None:
         assert any(value.startswith(beginning) for value in page.get("aria-label")), beginning
 
 
-def test_pictures_are_files_of_their_own_for_programs_that_are_not_browsers() -> None:
+def test_pictures_are_files_of_their_own() -> None:
     files = write_picture_files(make_comparison(DATASETS, CONFIGURATIONS, n_folds=5))
     assert set(files) == {"critical_difference.svg", "fold_scores.svg", "posteriors.svg", "score_and_time.svg"}
-    for content in files.values():
-        assert ElementTree.fromstring(content.encode()).tag == "{http://www.w3.org/2000/svg}svg"
-        assert "var(" not in content
-        assert "#0072b2" in content or "#56b4e9" in content
     assert set(write_picture_files(make_comparison(["iris"], ["knn"]))) == {"fold_scores.svg", "score_and_time.svg"}
 
 

@@ -133,23 +133,12 @@ def test_build_gives_what_is_described_with_plain_lists() -> None:
     assert type(learner.categorical_features) is list
 
 
-@pytest.mark.parametrize(
-    ("node", "message"),
-    [
-        ({}, "learner has no _target_: set it to the class or function to call"),
-        (
-            {
-                "_target_": "bakeoff.learners.MajorityClassifier",
-                "categorical_features": [{"_target_": "doubles.Recorder"}],
-            },
-            r"learner.categorical_features\[0\]._target_='doubles.Recorder' is outside",
-        ),
-    ],
-)
-def test_what_cannot_be_built_or_trusted_is_refused(node: Any, message: str) -> None:
-    with pytest.raises(UserError, match=message) as refused:
+def test_what_has_no_target_or_holds_one_that_is_not_trusted_is_refused() -> None:
+    with pytest.raises(UserError, match="learner has no _target_: set it to the class or function to call"):
+        build_object({}, "learner", [])
+    node = {"_target_": "bakeoff.learners.MajorityClassifier", "categorical_features": [PRUNABLE]}
+    with pytest.raises(UserError, match=r"learner.categorical_features\[0\]._target_='doubles.Recorder' is outside"):
         build_object(node, "learner", [])
-    assert "\n" not in str(refused.value)
 
 
 def test_trust_admits_a_package() -> None:
