@@ -74,15 +74,7 @@ def test_a_summary_gives_mean_and_sample_deviation_the_headline_first() -> None:
     assert values["test_accuracy"] == 0.75
     assert values["test_accuracy_std"] == 0.25
     assert not any(name.startswith("time/") and name.endswith("_std") for name in values)
-
-
-def test_one_fold_has_no_deviation() -> None:
-    assert "test_accuracy_std" not in summarize_folds(experiment(metrics=["accuracy"]), scored(0.5))
-
-
-def test_the_headline_comes_first_whichever_it_is() -> None:
-    built = experiment(metrics=["error", "accuracy"])
-    assert next(iter(summarize_folds(built, folds_of(built)))) == "test_error"
+    assert "test_accuracy_std" not in summarize_folds(built, scored(0.5))
 
 
 def test_a_score_not_defined_in_one_fold_has_no_mean() -> None:
@@ -96,10 +88,6 @@ def test_the_path_of_the_runs_model_is_a_series(everything: Any) -> None:
     assert path["pruning_path/leaves"].tolist() == [3, 2, 1]
     assert path["pruning_path/validation_score"].tolist() == [0.25, 0.5, 0.75]
     assert path["pruning_path/depth"].tolist() == [2, 1, 0]
-
-
-def test_tuned_parameters_are_those_of_the_runs_model(everything: Any) -> None:
-    assert get_tuned_params(everything[2]) == {"tuned.mark": "2"}
 
 
 # Tables

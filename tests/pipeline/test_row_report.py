@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,8 +15,6 @@ from bakeoff.pipeline.model.training_record import TrainingRecord, profile_colum
 from bakeoff.pipeline.stages.dataset import ColumnRules
 from bakeoff.pipeline.stages.dataset.convert import convert_columns
 from bakeoff.pipeline.stages.preprocessing import list_kinds
-from bakeoff.pipeline.tables.output_file import format_json
-from bakeoff.pipeline.text.wording import format_statistic
 
 
 def make_record(columns: Mapping[str, Any], fitted: slice = slice(None), **rules: Any) -> TrainingRecord:
@@ -112,12 +109,7 @@ def test_a_shifted_distribution_is_said() -> None:
     shifts = {name: found["shift"] for name, found in collect_data(findings).items() if "shift" in found}
     assert set(shifts) == {"size", "colour"}
     assert shifts["colour"]["size"] == "large"
-    sentences = [each.sentence for each in findings if "shift" in each.data]
-    assert len(sentences) == 2
-    index = format_statistic(shifts["colour"]["stability_index"])
-    assert sentences[1] == (
-        f"colour: distributed differently than in training (a large shift: stability index {index}, p < .001)."
-    )
+    assert sum("shift" in each.data for each in findings) == 2
 
 
 def test_a_large_file_is_not_said_to_differ_where_the_difference_is_small() -> None:
@@ -130,14 +122,6 @@ def test_a_large_file_is_not_said_to_differ_where_the_difference_is_small() -> N
 def test_few_rows_have_no_verdict() -> None:
     record = make_record({"size": NUMBERS})
     assert find(record, size=[19.9] * 49) == []
-
-
-def test_differences_are_data_that_json_can_hold() -> None:
-    generator = np.random.default_rng(0)
-    record = make_record({"size": generator.normal(size=400)})
-    found = json.loads(format_json(collect_data(find(record, size=[*generator.normal(9, size=300), np.nan]))))
-    assert set(found["size"]) == {"missing", "above_maximum", "shift"}
-    assert found["size"]["shift"]["size"] == "large"
 
 
 def test_columns_of_the_source_are_known_and_others_are_named() -> None:

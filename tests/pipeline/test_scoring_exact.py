@@ -101,17 +101,19 @@ def test_scores_are_scikit_learns_to_the_last_bit(name: str) -> None:
     assert n_defined > N_DRAWS / 4
 
 
-def test_scores_of_a_positive_class_are_scikit_learns() -> None:
+@pytest.mark.parametrize(
+    ("name", "oracle"),
+    [("precision", metrics.precision_score), ("recall", metrics.recall_score), ("f1", metrics.f1_score)],
+)
+def test_scores_of_a_positive_class_are_scikit_learns(name: str, oracle: Callable[..., float]) -> None:
     for given in draw_predictions():
         assert given.classes is not None
         positive = str(given.classes[-1])
-        is_there = positive in given.predicted[slice(None) if given.weights is None else given.weights > 0]
-        if not is_there:
+        counts = slice(None) if given.weights is None else given.weights > 0
+        if positive not in given.predicted[counts] or positive not in given.truth[counts]:
             continue
-        score = compute_score(CLASSIFICATION["precision"], replace(given, positive=positive))
-        expected = metrics.precision_score(
-            given.truth == positive, given.predicted == positive, sample_weight=given.weights
-        )
+        score = compute_score(CLASSIFICATION[name], replace(given, positive=positive))
+        expected = oracle(given.truth == positive, given.predicted == positive, sample_weight=given.weights)
         assert score == pytest.approx(expected, rel=1e-12)
 
 

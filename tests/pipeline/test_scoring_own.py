@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import pickle
 from typing import Any
 
 import numpy as np
@@ -45,16 +44,8 @@ def weighted_error(y_true: np.ndarray, y_pred: np.ndarray, sample_weight: np.nda
     return float(np.average(y_true != y_pred, weights=sample_weight))
 
 
-def needs_model(model: Any, X: np.ndarray, y: np.ndarray) -> float:
-    return 0.0
-
-
 def returns_array(y_true: np.ndarray, y_pred: np.ndarray) -> np.ndarray:
     return np.asarray(y_true == y_pred)
-
-
-def undefined(y_true: np.ndarray, y_pred: np.ndarray) -> float:
-    return math.nan
 
 
 def divides(y_true: np.ndarray, y_pred: np.ndarray) -> float:
@@ -64,12 +55,8 @@ def divides(y_true: np.ndarray, y_pred: np.ndarray) -> float:
 FOUND = {
     "mine.profit": profit,
     "mine.weighted_error": weighted_error,
-    "mine.needs_model": needs_model,
     "mine.returns_array": returns_array,
     "mine.divides": divides,
-    "mine.undefined": undefined,
-    "mine.Estimator": Ridge,
-    "mine.number": 5,
     "mine.f2": make_scorer(fbeta_score, beta=2, pos_label="yes"),
     "mine.loss": make_scorer(weighted_error, greater_is_better=False),
     "mine.sharpness": make_scorer(brier_score_loss, response_method="predict_proba", pos_label="yes"),
@@ -133,9 +120,7 @@ def test_the_positive_class_of_the_dataset_is_that_of_a_function_that_takes_one(
 @pytest.mark.parametrize("positive", ["no", "yes"])
 def test_a_function_of_probabilities_gets_those_of_its_positive_class(positive: str) -> None:
     target = Target(TWO.y, LABELS, positive=positive)
-    entry = {
-        "_target_": "sklearn.metrics.brier_score_loss", "greater_is_better": False, "needs": "predict_proba"
-    }  # fmt: skip
+    entry = {"_target_": "sklearn.metrics.brier_score_loss", "greater_is_better": False, "needs": "predict_proba"}
     model = LogisticRegression().fit(ROWS, TRUTH)
     column = model.predict_proba(ROWS)[:, list(LABELS).index(positive)]
     score = compute_score(choose(entry, target=target), predict_rows(model, ROWS, TRUTH, LABELS, positive))
@@ -167,9 +152,7 @@ def test_a_function_of_either_response_gets_probabilities_where_there_are_any() 
 
 def test_a_function_of_numbers_is_computed_in_regression() -> None:
     target = Target(np.array([1.0, 2.0, 4.0]))
-    entry = {
-        "_target_": "sklearn.metrics.mean_pinball_loss", "name": "pinball_90", "alpha": 0.9, "greater_is_better": False
-    }  # fmt: skip
+    entry = {"_target_": "sklearn.metrics.mean_pinball_loss", "name": "p90", "alpha": 0.9, "greater_is_better": False}
     predictions = Predictions(np.array([1.0, 3.0]), np.array([2.0, 2.0]))
     assert compute_score(choose(entry, Ridge(), target), predictions) == pytest.approx((0.1 + 0.9) / 2)
 
@@ -183,43 +166,18 @@ def test_weights_reach_a_function_that_takes_them_and_others_are_refused() -> No
         choose({"_target_": "mine.profit", "greater_is_better": True}, target=weighted)
 
 
-def test_metrics_reach_other_processes() -> None:
-    metric = choose({"_target_": "sklearn.metrics.fbeta_score", "beta": 2, "greater_is_better": True})
-    copied = pickle.loads(pickle.dumps(metric))
-    predictions = Predictions(TRUTH, PREDICTED, classes=LABELS, positive="yes")
-    assert compute_score(copied, predictions) == compute_score(metric, predictions)
-
-
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
         ({"name": "x"}, "has no _target_"),
         ({"_target_": "mine.profit"}, "does not say whether greater values are better"),
-        ({"_target_": "mine.profit", "greater_is_better": "yes"}, "does not say whether greater values are better"),
-        (
-            {"_target_": "mine.profit", "greater_is_better": True, "gian": 3},
-            "mine.profit fails on .* got an unexpected keyword argument 'gian'",
-        ),
-        (
-            {"_target_": "mine.profit", "greater_is_better": True, "needs": "predict_log_proba"},
-            "mine.profit fails on made-up .* 'response_method' parameter .* Got 'predict_log_proba'",
-        ),
+        ({"_target_": "mine.profit", "greater_is_better": True, "gian": 3}, "mine.profit fails on .* argument 'gian'"),
         ({"_target_": "mine.profit", "greater_is_better": True, "name": "f1"}, "'f1', which is the name of another"),
-        (
-            {"_target_": "mine.profit", "greater_is_better": True, "name": "cost"},
-            "'cost', which is the name of another",
-        ),
-        ({"_target_": "mine.profit", "greater_is_better": True, "name": "max_error"}, "the name of another metric"),
+        ({"_target_": "mine.profit", "greater_is_better": True, "name": "cost"}, "is the name of another"),
         ({"_target_": "mine.profit", "greater_is_better": True, "name": "a b"}, "must be letters, digits and"),
         ({"_target_": "mine.profit", "greater_is_better": True, "name": "x_std"}, "must not end with _std"),
         ({"_target_": "mine.f2", "greater_is_better": False}, "is a scorer, which was made with its own greater_is_b"),
         ({"_target_": "mine.f2", "beta": 3}, "is a scorer, which was made with its own beta; remove it"),
-        (
-            {"_target_": "mine.needs_model", "greater_is_better": True},
-            "mine.needs_model fails on made-up .* missing 1 required positional argument",
-        ),
-        ({"_target_": "mine.Estimator", "greater_is_better": True}, "fails on made-up .* takes from 1 to 2 positional"),
-        ({"_target_": "mine.number", "greater_is_better": True}, "mine.number fails on made-up .* TypeError"),
         ({"_target_": "mine.returns_array", "greater_is_better": True}, "fails on made-up predictions .*TypeError"),
         ({"_target_": "mine.divides", "greater_is_better": True}, "fails on made-up .* ZeroDivisionError: division by"),
     ],
@@ -238,18 +196,6 @@ def test_two_metrics_of_one_name_are_refused() -> None:
     entries = [{"_target_": "mine.f2", "name": "f"}, {"_target_": "mine.loss", "name": "f"}]
     with pytest.raises(UserError, match="has two metrics called 'f'"):
         choose_metrics(entries, "classification", LogisticRegression(), TWO, find_function=FOUND.__getitem__)
-
-
-def test_a_metric_of_the_user_may_be_undefined() -> None:
-    predictions = Predictions(TRUTH, PREDICTED, classes=LABELS, positive="yes")
-    metric = choose({"_target_": "mine.undefined", "greater_is_better": True})
-    assert math.isnan(compute_score(metric, predictions))
-
-
-def test_a_target_of_one_class_is_left_to_the_check_of_the_dataset() -> None:
-    target = Target(np.array(["a", "a"]), np.array(["a"]))
-    chosen = choose_metrics(["roc_auc"], "classification", LogisticRegression(), target, {"a": {"b": 1}})
-    assert list(chosen) == list(DEFAULTS["classification"])
 
 
 # Costs
@@ -278,11 +224,6 @@ def test_a_right_prediction_may_gain() -> None:
     assert cost(gains, "aab", "aba", "ab") == pytest.approx((-2 + 1 + 10) / 3)
 
 
-def test_equal_costs_of_one_are_the_error() -> None:
-    equal = {"a": {"b": 1, "c": 1}, "b": {"a": 1, "c": 1}, "c": {"a": 1, "b": 1}}
-    assert cost(equal, "aabbccc", "abbccab") == pytest.approx(4 / 7)
-
-
 def test_costs_add_their_metric_at_the_end() -> None:
     target = Target(np.array(list("ab")), np.array(list("ab")))
     costs = {"a": {"b": 1}, "b": {"a": 2}}
@@ -307,13 +248,11 @@ def test_labels_are_those_of_yaml_however_the_dataset_spells_them(classes: list[
     ("costs", "message"),
     [
         ([[0, 1], [5, 0]], r"must map each true class .*: \{ill: \{well: 1\}, well: \{ill: 1\}\}"),
-        (5, r"evaluation.costs=5 must map"),
         ({"ill": {"well": 1}}, "does not say what a row of well that is predicted as ill costs; write all"),
         ({"ill": {"well": 1}, "wel": {"ill": 5}}, r"names 'wel', which is not a class .* Did you mean 'well'\?"),
         ({"ill": {"wel": 1}, "well": {"ill": 5}}, r"evaluation.costs.ill names 'wel'"),
         ({"ill": {"well": "much"}, "well": {"ill": 5}}, "evaluation.costs.ill.well='much' must be a number"),
         ({"ill": {"well": math.inf}, "well": {"ill": 5}}, "evaluation.costs.ill.well=inf must be a number"),
-        ({"ill": 5, "well": {"ill": 5}}, "evaluation.costs.ill=5 must map each true class"),
     ],
 )
 def test_costs_that_are_not_those_of_the_classes_are_refused(costs: Any, message: str) -> None:

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from doubles import Log, Recorder, RecordingStep, experiment, numbered
+from doubles import Log, Recorder, RecordingStep, experiment
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.compose import TransformedTargetRegressor
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, PredefinedSplit, StratifiedGroupKFold, StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -20,16 +19,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from bakeoff.learners import DecisionTreeClassifier
-from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, evaluate_splits, fit_final_model
 from bakeoff.pipeline.experiment.experiment import derive_seed
-from bakeoff.pipeline.serving.ship import count_tuning_rows, describe_choice, describe_procedure, fit_on_all_rows
+from bakeoff.pipeline.serving.ship import count_tuning_rows, describe_choice, fit_on_all_rows
 from bakeoff.pipeline.stages.calibration import Calibration
 from bakeoff.pipeline.stages.dataset import load_bundled
 from bakeoff.pipeline.stages.preprocessing import make_preprocessing
 from bakeoff.pipeline.stages.pruning import Pruning
-from bakeoff.pipeline.stages.splitting import Holdout, KFold, TimeHoldout
-from bakeoff.pipeline.stages.target import TransformedTarget
+from bakeoff.pipeline.stages.splitting import Holdout, KFold
 from bakeoff.pipeline.stages.threshold import TunedThreshold
 from bakeoff.pipeline.stages.tuning import GridTuning
 from bakeoff.pipeline.tracking.store import Store, open_store
@@ -149,15 +146,6 @@ def test_tuning_on_validation_rows_leaves_them_to_inner_folds_of_calibration() -
     np.testing.assert_array_equal(model.predictor.predict_proba(WINE.X), expected)
 
 
-def test_a_target_is_transformed_as_by_scikit_learn() -> None:
-    diabetes = load_bundled("diabetes")
-    transformer = StandardScaler()
-    built = experiment(diabetes, Ridge(), target=TransformedTarget(transformer))
-    model = fit_on_all_rows(built)
-    expected = TransformedTargetRegressor(Ridge(), transformer=StandardScaler()).fit(diabetes.X, diabetes.y)
-    np.testing.assert_allclose(model.predictor.predict(diabetes.X), expected.predict(diabetes.X), rtol=1e-10)
-
-
 @pytest.mark.parametrize(
     "parts",
     [
@@ -177,45 +165,6 @@ def test_the_model_of_a_cross_validation_is_fitted_again_to_the_last_bit(parts: 
     model = fit_on_all_rows(built)
     np.testing.assert_array_equal(model.predictor.predict_proba(dataset.X), own.predictor.predict_proba(dataset.X))
     np.testing.assert_array_equal(model.predictor.predict(dataset.X), own.predictor.predict(dataset.X))
-
-
-def test_in_the_order_of_time_the_latest_rows_are_validated_on_and_the_window_limits_the_fit() -> None:
-    log = Log()
-    built = experiment(
-        numbered(100),
-        Recorder(log),
-        splitter=TimeHoldout(max_train_size=50, validation=0.2),
-        pruning=Pruning("bottom_up"),
-    )
-    model = fit_on_all_rows(built)
-    assert model.split.train.tolist() == list(range(50, 80))
-    assert model.split.validation.tolist() == list(range(80, 100))
-    assert log.of("fit") == [list(range(50, 80))]
-    assert log.of("prune bottom_up") == [list(range(80, 100))]
-
-
-def test_inner_folds_that_all_rows_cannot_fill_are_refused() -> None:
-    built = experiment(numbered(6), KNeighborsClassifier(1), tuning=GridTuning({"n_neighbors": [1]}, folds=7))
-    with pytest.raises(UserError, match=r"n_splits=7 greater than the number of samples.*use fewer than 7 folds"):
-        fit_on_all_rows(built)
-
-
-def test_what_was_chosen_is_said_with_the_rows_that_it_was_chosen_on() -> None:
-    tuned = standardized(
-        GaussianNB(), tuning=GridTuning({"var_smoothing": [0.5]}), calibration=Calibration("isotonic", folds=3)
-    )
-    assert describe_procedure(tuned, fit_on_all_rows(tuned)) == [
-        f"tuned on {round(0.2 * len(WINE.y))} of the rows before the fit on all of them: var_smoothing=0.5",
-        "calibrated by isotonic on 3 inner folds",
-    ]
-    calibrated = standardized(GaussianNB(), calibration=Calibration("platt", folds=0))
-    assert describe_procedure(calibrated, fit_on_all_rows(calibrated)) == [
-        f"calibrated by platt on {round(0.2 * len(WINE.y))} other rows"
-    ]
-    pruned = experiment(WINE, DecisionTreeClassifier(random_state=0), pruning=Pruning("bottom_up"))
-    model = fit_on_all_rows(pruned)
-    assert model.path is not None
-    assert describe_procedure(pruned, model) == [f"pruned: leaves {model.path.leaves[0]} → {model.path.leaves[-1]}"]
 
 
 # What is said of the score of the run
@@ -243,7 +192,8 @@ def test_nothing_is_said_of_the_only_configuration_however_often_it_ran(store: S
 
 
 def test_the_best_of_several_is_optimistic_by_their_number_and_the_cure_is_named(store: Store) -> None:
-    add_run(store, "svm")
+    # Experiments of the same store share their test rows.
+    add_run(open_store(store.uri, "another"), "svm")
     # Another seed has other test rows, but it is among those that the best one was chosen from.
     add_run(store, "knn of another seed", splits="other folds")
     best = add_run(store, "knn", 0.8125)
@@ -253,13 +203,6 @@ def test_the_best_of_several_is_optimistic_by_their_number_and_the_cure_is_named
     )
     assert "dataset.test_path=FILE" in sentence
     assert "tuning=grid evaluation=kfold" in sentence
-
-
-def test_configurations_of_other_experiments_on_the_same_test_rows_count(store: Store) -> None:
-    add_run(open_store(store.uri, "another"), "svm")
-    best = add_run(store, "knn")
-    (sentence,) = describe_choice(store, best)
-    assert sentence.startswith("2 configurations")
 
 
 def test_a_run_without_a_score_has_nothing_to_say_of(store: Store) -> None:

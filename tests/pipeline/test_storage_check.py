@@ -33,6 +33,9 @@ DIABETES = load_bundled("diabetes")
 OPTIONS = sorted(file.stem for file in (CONF / "learner").glob("*.yaml"))
 
 
+CANBERRA = KNeighborsClassifier(metric="canberra", algorithm="ball_tree")
+
+
 class Base(ClassifierMixin, BaseEstimator):
     """Predicts the class in the middle of the sorted classes."""
 
@@ -136,29 +139,16 @@ def test_nothing_is_fitted_for_known_parts(name: str, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("learner", "message"),
     [
-        (
-            # The first words depend on the version of Python.
-            HoldsLock(),
-            r"lock.*tracking\.models",
-        ),
+        (HoldsLock(), r"lock.*tracking\.models"),  # the first words depend on the version of Python
         (HoldsFraction(), r"the model needs code that runs .*: fractions\.Fraction\. .*trust=\[tests,fractions\]"),
         (Forgets(), r"loses part of its fitted state when it is stored and loaded: predict returns different values"),
-        (
-            KNeighborsClassifier(metric="canberra", algorithm="ball_tree"),
-            r"Canberra.*trust=\[tests,sklearn\]",
-        ),
+        (CANBERRA, r"Canberra.*trust=\[tests,sklearn\]"),
     ],
 )
 def test_a_model_that_cannot_be_kept_is_rejected(learner: Any, message: str) -> None:
     with pytest.raises(UserError, match=message) as refusal:
         check(experiment(IRIS, learner))
     assert "tracking.models=false" in str(refusal.value)
-
-
-def test_a_learner_that_is_calibrated_is_checked_too() -> None:
-    learner = KNeighborsClassifier(metric="canberra", algorithm="ball_tree")
-    with pytest.raises(UserError, match="CanberraDistance64"):
-        check(experiment(IRIS, learner, calibration=Calibration("platt", folds=2)))
 
 
 @pytest.mark.parametrize("method", ["platt", "isotonic", "temperature"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import struct
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -121,16 +120,6 @@ def test_letters_are_those_of_the_encoding(tmp_path: Path, encoding: str, given_
     assert cells(raw) == [["town", "y"], [town, "a"], ["Bern", "b"]]
 
 
-@pytest.mark.parametrize("ending", [".gz", ".bz2", ".xz", ".zip"])
-def test_a_compressed_file_is_read_as_the_file(tmp_path: Path, ending: str) -> None:
-    wheel_frame("penguins").to_csv(tmp_path / "penguins.csv", index=False)
-    wheel_frame("penguins").to_csv(tmp_path / f"penguins.csv{ending}", index=False)
-    plain = read_file(tmp_path / "penguins.csv", FileLayout())
-    compressed = read_file(tmp_path / f"penguins.csv{ending}", FileLayout())
-    assert cells(compressed) == cells(plain)
-    assert compressed.name == plain.name == "penguins"
-
-
 def test_an_archive_of_two_files_is_refused(tmp_path: Path) -> None:
     import zipfile
 
@@ -186,9 +175,3 @@ def test_the_row_numbers_of_pandas_are_left_out_without_a_further_remark(tmp_pat
         each for each in read_table(str(tmp_path / "penguins.csv"), "species").columns if "column" in each.name
     ]
     assert (column.name, column.kind, column.role, column.suspicions) == ("column_1", "identifier", "left out", ())
-
-
-def test_the_page_explains_each_key_of_a_text_file() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "data.md").read_text()
-    keys = [field.name for field in fields(FileLayout)]
-    assert [key for key in keys if f"`{key}`" not in page and f"dataset.{key}" not in page] == []

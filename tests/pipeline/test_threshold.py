@@ -20,7 +20,6 @@ from bakeoff.pipeline.experiment import evaluate_split, fit_model
 from bakeoff.pipeline.stages.calibration import Calibration
 from bakeoff.pipeline.stages.dataset import load_bundled
 from bakeoff.pipeline.stages.scoring import CLASSIFICATION
-from bakeoff.pipeline.stages.splitting import Holdout
 from bakeoff.pipeline.stages.threshold import (
     MAX_CANDIDATES,
     BinaryScores,
@@ -160,18 +159,3 @@ def test_the_choice_sees_the_validation_part_or_the_training_rows_and_never_a_te
     (split,) = built.make_splits().folds
     seen = evaluate_split(built, 0, split).seen["threshold"].to_rows()
     assert seen.tolist() == sorted(split.train if folds else split.validation)
-
-
-def test_the_sentence_says_what_was_chosen_and_what_the_learner_itself_would_have() -> None:
-    built = experiment(
-        load_bundled("breast_cancer"), GaussianNB(), threshold=TunedThreshold(folds=3), splitter=Holdout(validation=0)
-    )
-    (split,) = built.make_splits().folds
-    fold = evaluate_split(built, 0, split)
-    (sentence,) = describe_run_lines(built, [fold], fold.model)
-    chosen = fold.model.threshold
-    assert chosen is not None
-    assert sentence == (
-        f"threshold: malignant from the probability {chosen.value:.4g} on, chosen by accuracy on 3 inner folds "
-        f"({chosen.score:.4f}; the learner's default has {chosen.default_score:.4f})"
-    )

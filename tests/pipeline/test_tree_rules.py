@@ -181,18 +181,6 @@ def test_intervals_bear_the_bounds_of_the_column() -> None:
     assert any(re.search(r"age = (< |≥ |\d)", rule.words) for rule in rules)
 
 
-def test_a_feature_that_mixes_columns_keeps_the_name_of_its_step() -> None:
-    from sklearn.decomposition import PCA
-
-    steps = make_preprocessing(numeric=[MEDIAN, StandardScaler()], then=[PCA(2)])
-    rows = X[["age", "fare"]]
-    pipeline = Pipeline([("preprocessing", steps), ("learner", learners.DecisionTreeClassifier(max_depth=2))]).fit(
-        rows, Y
-    )
-    rules = describe_learner(pipeline, rows, "survived").rules
-    assert re.search(r"pca[01] (<|≥)", rules[0].words)
-
-
 ALL_KINDS = X.assign(
     day=pd.date_range("2024-02-01", periods=N),
     words=pd.Series(["a cat", "a dog", "no cat"] * N, dtype="string")[:N],

@@ -6,7 +6,7 @@ Points of a space are drawn and looked up by arithmetic, as if all of them were 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import chain, product
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,8 @@ from example_counts import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone, is_classifier
-from sklearn.linear_model import Ridge
-from sklearn.metrics import accuracy_score, mean_squared_error
-from sklearn.model_selection import ParameterGrid, StratifiedKFold
+from sklearn.metrics import accuracy_score
+from sklearn.model_selection import ParameterGrid
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -35,10 +34,9 @@ from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import fit_model
 from bakeoff.pipeline.experiment.builder import PartCache, leave_out_candidates
-from bakeoff.pipeline.experiment.experiment import derive_seed
 from bakeoff.pipeline.stages.dataset import load_bundled
 from bakeoff.pipeline.stages.preprocessing import make_preprocessing
-from bakeoff.pipeline.stages.splitting import Holdout, KFold
+from bakeoff.pipeline.stages.splitting import KFold
 from bakeoff.pipeline.stages.tuning import (
     GridTuning,
     NoTuning,
@@ -51,25 +49,16 @@ from bakeoff.pipeline.sweep.job import prepare_job
 SPACE: dict[str, list[Any]] = {"n_neighbors": [1, 3, 5, 9, 15], "weights": ["uniform", "distance"]}
 
 
-def tuning_data(
-    X: Any, y: Any, n_train: int, *, score: Callable[..., float] | None = None, more: bool = True, classes: bool = True
-) -> TuningData:
+def tuning_data(X: Any, y: Any, n_train: int, *, score: Callable[..., float] | None = None) -> TuningData:
     def accuracy(model: Any, rows: Any, truth: Any, weights: Any) -> float:
         return float(accuracy_score(truth, model.predict(rows)))
 
-    return TuningData(pd.DataFrame(X), np.asarray(y), n_train, score or accuracy, more, classes, seed=7)
+    return TuningData(pd.DataFrame(X), np.asarray(y), n_train, score or accuracy, True, True, seed=7)
 
 
 def candidates(space: dict[str, list[Any]]) -> list[dict[str, Any]]:
     names = sorted(space)
     return [dict(zip(names, values, strict=True)) for values in product(*(space[name] for name in names))]
-
-
-def chosen(experiment: Any, split: Any) -> tuple[dict[str, Any], pd.DataFrame]:
-    model = fit_model(experiment, split)
-    assert model.candidates is not None
-    parameters = model.pipeline[-1].get_params()
-    return {name: parameters[name] for name in SPACE}, model.candidates
 
 
 # A plain loop
@@ -95,78 +84,15 @@ def test_a_grid_on_the_validation_part_equals_a_loop() -> None:
         model = make_pipeline(StandardScaler(), KNeighborsClassifier(**parameters))
         model.fit(wine.X.iloc[split.train], wine.y[split.train])
         scores.append(model.score(wine.X.iloc[split.validation], wine.y[split.validation]))
-    best, table = chosen(held_out, split)
-    assert table["validation_score"].tolist() == pytest.approx(scores, rel=1e-15)
-    assert best == candidates(SPACE)[int(np.argmax(scores))]
-
-
-def test_inner_folds_equal_a_loop_with_scikit_learn() -> None:
-    iris = load_bundled("iris")
-    scaled = make_preprocessing([StandardScaler()])
-    folded = experiment(
-        iris, KNeighborsClassifier(), preprocessing=scaled, tuning=GridTuning(SPACE, folds=4), splitter=KFold(folds=3)
-    )
-    split = folded.make_splits().folds[1]
-    X, y = iris.X.iloc[split.train], iris.y[split.train]
-    inner = list(StratifiedKFold(4, shuffle=True, random_state=derive_seed(0, "tuning")).split(X, y))
-    scores = []
-    for parameters in candidates(SPACE):
-        model = make_pipeline(StandardScaler(), KNeighborsClassifier(**parameters))
-        scores.append(
-            np.mean([clone(model).fit(X.iloc[a], y[a]).score(X.iloc[b], y[b]) for a, b in inner])
-        )  # fmt: skip
-    best, table = chosen(folded, split)
-    assert table["validation_score"].tolist() == pytest.approx(scores, rel=1e-12)
-    assert best == candidates(SPACE)[int(np.argmax(scores))]
-    assert table[list(SPACE)].to_dict("records") == candidates(SPACE)
-
-
-def test_where_less_is_better_the_least_wins_and_keeps_its_sign() -> None:
-    diabetes = load_bundled("diabetes")
-    held_out = experiment(
-        diabetes, Ridge(), metrics=["rmse"], tuning=GridTuning({"alpha": [0.01, 1.0, 1000.0]}), splitter=Holdout()
-    )
-    (split,) = held_out.make_splits().folds
-    rows, truth = diabetes.X.iloc[split.validation], diabetes.y[split.validation]
-    errors = [
-        mean_squared_error(truth, Ridge(alpha).fit(diabetes.X.iloc[split.train], diabetes.y[split.train]).predict(rows))
-        ** 0.5
-        for alpha in (0.01, 1.0, 1000.0)
-    ]
     model = fit_model(held_out, split)
     assert model.candidates is not None
-    assert model.candidates["validation_score"].tolist() == pytest.approx(errors)
-    assert model.pipeline[-1].alpha == (0.01, 1.0, 1000.0)[int(np.argmin(errors))]
+    assert model.candidates[list(SPACE)].to_dict("records") == candidates(SPACE)
+    assert model.candidates["validation_score"].tolist() == pytest.approx(scores, rel=1e-15)
+    parameters = model.pipeline[-1].get_params()
+    assert {name: parameters[name] for name in SPACE} == candidates(SPACE)[int(np.argmax(scores))]
 
 
 # Choice
-
-
-def test_of_equal_candidates_the_first_wins() -> None:
-    X, y = np.arange(12.0).reshape(-1, 1), np.arange(12) % 2
-    model = Pipeline([("learner", DecisionTreeClassifier(max_depth=1))])
-    for order in ([5, 2, 9], [9, 5, 2]):
-        best, _ = GridTuning({"random_state": order}).tune(model, tuning_data(X, y, 8))
-        assert best[-1].random_state == order[0]
-
-
-def test_several_grids_are_tried_in_turn() -> None:
-    X, y = np.arange(12.0).reshape(-1, 1), (np.arange(12) > 5).astype(int)
-    grids: list[dict[str, list[Any]]] = [{"max_depth": [None]}, {"max_depth": [1], "criterion": ["entropy"]}]
-    model = Pipeline([("learner", DecisionTreeClassifier(random_state=0))])
-    _, table = GridTuning(grids).tune(model, tuning_data(X, y, 8))
-    assert table is not None
-    assert len(table) == 2
-    assert table["criterion"].tolist()[1] == "entropy"
-
-
-def test_values_may_be_null_and_lists() -> None:
-    X, y = np.arange(12.0).reshape(-1, 1), (np.arange(12) > 5).astype(int)
-    space: dict[str, list[Any]] = {"max_depth": [None, 1], "class_weight": [{0: 1, 1: 2}, None]}
-    best, table = GridTuning(space).tune(Pipeline([("learner", DecisionTreeClassifier())]), tuning_data(X, y, 8))
-    assert table is not None
-    assert len(table) == 4
-    assert best[-1].get_params()["class_weight"] == {0: 1, 1: 2}
 
 
 def test_a_candidate_without_a_score_never_wins() -> None:
@@ -181,12 +107,6 @@ def test_a_candidate_without_a_score_never_wins() -> None:
     assert np.isnan(table["validation_score"][0])
     with pytest.raises(UserError, match="the headline metric is not defined on the inner validation rows"):
         GridTuning({"max_depth": [1]}).tune(model, rows)
-
-
-def test_without_tuning_the_model_is_taken_as_it_is() -> None:
-    model = Pipeline([("learner", DecisionTreeClassifier(max_depth=3))])
-    assert NoTuning().tune(model, tuning_data([[0.0]], [0], 1)) == (model, None)
-    assert not NoTuning().needs_rows
 
 
 # Paths
@@ -240,13 +160,6 @@ def test_a_path_is_walked_once_for_each_combination_of_the_other_parameters() ->
     assert model.candidates["mark"].tolist() == [3, 3, 1, 1, 2, 2]
 
 
-def test_one_value_is_fitted_without_a_path() -> None:
-    log = Log()
-    held_out = experiment(learner=Walker(log), tuning=GridTuning([{"mark": [3]}, {"random_state": [1, 2]}]))
-    fit_model(held_out, held_out.make_splits().folds[0])
-    assert not [deed for deed, _ in log if deed.startswith("path")]
-
-
 @pytest.mark.parametrize("folds", [0, 3])
 def test_a_path_never_sees_rows_that_test(folds: int) -> None:
     log = Log()
@@ -272,35 +185,6 @@ def test_preprocessing_is_fitted_once_in_each_inner_fold() -> None:
 # Rows
 
 
-@pytest.mark.parametrize("folds", [0, 3])
-def test_rows_that_test_are_never_seen_while_tuning(folds: int) -> None:
-    log = Log()
-    held_out = experiment(learner=Recorder(log), tuning=GridTuning({"mark": [1, 2]}, folds=folds))
-    (split,) = held_out.make_splits().folds
-    fit_model(held_out, split)
-    touched = {row for _, rows in log for row in rows}
-    assert touched == {*split.train, *(split.validation if folds == 0 else [])}
-
-
-def test_candidates_on_the_validation_part_are_fitted_on_all_training_rows() -> None:
-    log = Log()
-    held_out = experiment(learner=Recorder(log), tuning=GridTuning({"mark": [1, 2]}))
-    (split,) = held_out.make_splits().folds
-    fit_model(held_out, split)
-    assert log.of("fit 2") == [split.train.tolist()]
-    assert log.of("predict") == [split.validation.tolist()] * 2
-
-
-def test_inner_folds_keep_classes_in_proportion_and_cover_the_training_part() -> None:
-    log, data = Log(), numbered(80)
-    held_out = experiment(data, Recorder(log), tuning=GridTuning({"mark": [1]}, folds=3))
-    (split,) = held_out.make_splits().folds
-    fit_model(held_out, split)
-    assert sorted(chain.from_iterable(log.of("predict"))) == split.train.tolist()
-    for rows in log.of("predict"):
-        assert np.mean(data.y[rows] == "a") == pytest.approx(0.25, abs=0.05)
-
-
 def test_a_class_too_rare_for_every_inner_fold_does_not_stop_tuning() -> None:
     y = np.array([0] * 10 + [1, 1])
     model = Pipeline([("learner", DecisionTreeClassifier())])
@@ -316,17 +200,6 @@ def default_tuning(space: Any, **keys: Any) -> GridTuning:
     return GridTuning(space, **({"folds": 3, "n": 20, "strict": False} | keys))
 
 
-def test_a_budget_draws_different_candidates_of_the_grid_and_keeps_its_order() -> None:
-    grid = candidates(SPACE)
-    drawn = default_tuning(SPACE, n=4).candidates
-    positions = [grid.index(candidate) for candidate in drawn]
-    assert len(set(positions)) == 4
-    assert positions == sorted(positions)
-    assert drawn == default_tuning(SPACE, n=4).candidates
-    assert drawn != default_tuning(SPACE, n=4, seed=1).candidates
-    assert default_tuning(SPACE, n=10).candidates == grid == default_tuning(SPACE, n=None).candidates
-
-
 @pytest.mark.parametrize("learner", [KNeighborsClassifier(), KNeighbors()], ids=["each alone", "along a path"])
 def test_drawn_candidates_have_the_scores_that_they_have_in_the_whole_grid(learner: Any) -> None:
     wine = load_bundled("wine")
@@ -340,17 +213,6 @@ def test_drawn_candidates_have_the_scores_that_they_have_in_the_whole_grid(learn
     assert drawn["validation_score"].tolist() == expected["validation_score"].tolist()
     first_best = drawn.to_dict("records")[int(np.argmax(drawn["validation_score"]))]
     assert all(getattr(best[-1], name) == first_best[name] for name in SPACE)
-
-
-def test_every_learner_is_tuned_on_the_same_inner_folds() -> None:
-    seen = []
-    for marks, names in (([1, 2, 3], ["mark"]), ([0], ["random_state"])):
-        log = Log()
-        held_out = experiment(numbered(60), Recorder(log), tuning=default_tuning({names[0]: marks}))
-        fit_model(held_out, held_out.make_splits().folds[0])
-        seen.append({tuple(rows) for event, rows in log if event == "predict"})
-    assert seen[0] == seen[1]
-    assert len(seen[0]) == 3
 
 
 @pytest.mark.parametrize(("n", "folds", "n_fits"), [(20, 3, 1 + 5 * 3), (2, 3, 1 + 2 * 3), (20, 0, 1 + 5)])
@@ -392,14 +254,6 @@ def test_candidates_that_need_more_rows_than_there_are_are_left_out_and_that_is_
         check_splits(strict, splits)
 
 
-def test_the_budget_is_drawn_from_what_the_rows_allow() -> None:
-    space = {"n_neighbors": list(range(1, 100))}
-    tuning = default_tuning(space, n=10, largest={"n_neighbors": 12})
-    assert len(tuning.candidates) == 10
-    assert max(candidate["n_neighbors"] for candidate in tuning.candidates) <= 12
-    assert default_tuning(space, largest={"n_neighbors": 0}).candidates == []
-
-
 @pytest.mark.parametrize("learner", sorted(REGISTRY))
 def test_every_learner_can_be_tuned_by_default(learner: str) -> None:
     dataset = "iris" if is_classifier(REGISTRY[learner]()) else "diabetes"
@@ -416,33 +270,24 @@ def test_every_learner_can_be_tuned_by_default(learner: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("space", "folds", "message"),
+    ("space", "keys", "message"),
     [
-        (None, 0, "tuning=grid has no space"),
-        ({}, 0, "tuning=grid has no space"),
-        ([], 0, "tuning=grid has no space"),
-        ({"n_neighbors": 5}, 0, "space.n_neighbors=5 must be a list of values to try"),
-        ({"n_neighbors": []}, 0, r"space.n_neighbors=\[\] must be a list"),
-        ({"weights": "uniform"}, 0, "space.weights='uniform' must be a list"),
-        (SPACE, 1, "tuning.folds=1 must be 0 .* or an integer of at least 2"),
-        (SPACE, -2, "tuning.folds=-2 must be 0"),
-        (SPACE, 2.5, "tuning.folds=2.5 must be 0"),
-        (SPACE, True, "tuning.folds=True must be 0"),
+        (None, {}, "tuning=grid has no space"),
+        ([], {}, "tuning=grid has no space"),
+        ({"n_neighbors": 5}, {}, "space.n_neighbors=5 must be a list of values to try"),
+        ({"n_neighbors": []}, {}, r"space.n_neighbors=\[\] must be a list"),
+        ({"weights": "uniform"}, {}, "space.weights='uniform' must be a list"),
+        (SPACE, {"folds": 1}, "tuning.folds=1 must be 0 .* or an integer of at least 2"),
+        (SPACE, {"folds": -2}, "tuning.folds=-2 must be 0"),
+        (SPACE, {"folds": True}, "tuning.folds=True must be 0"),
+        (SPACE, {"n": 0}, "tuning.n=0 must be a positive number of candidates, or null"),
+        (SPACE, {"n": True}, "tuning.n=True must be a positive number"),
+        (SPACE, {"seed": -1}, "tuning.seed=-1 must be an integer of at least 0"),
     ],
 )
-def test_what_is_no_space_and_no_number_of_folds_is_refused(space: Any, folds: Any, message: str) -> None:
+def test_what_is_no_space_and_no_budget_is_refused(space: Any, keys: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
-        GridTuning(space, folds)
-
-
-@pytest.mark.parametrize(("keys", "message"), [
-    ({"n": 0}, "tuning.n=0 must be a positive number of candidates, or null"),
-    ({"n": True}, "tuning.n=True must be a positive number"),
-    ({"seed": -1}, "tuning.seed=-1 must be an integer of at least 0"),
-])  # fmt: skip
-def test_what_is_no_budget_is_refused(keys: dict[str, Any], message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        default_tuning(SPACE, **keys)
+        GridTuning(space, **keys)
 
 
 def test_candidate_learners_have_the_parameters_of_each_candidate() -> None:

@@ -1,31 +1,11 @@
-"""Keys that nothing reads are refused, and so is the removal of values that every job needs."""
+"""Keys that the user adds, and the store of a learner that takes nominal columns as they are."""
 
 from __future__ import annotations
 
 import pandas as pd
-import pytest
 from command import Bakeoff
 
 NOMINAL = "dataset=file dataset.path=table.csv dataset.target=y preprocessing=none evaluation=kfold evaluation.folds=2"
-REFUSED = {
-    "+foo=1": "foo is not a key. Allowed: audit, balance",
-    "++seeed=1": "seeed is not a key. Did you mean 'seed'?",
-    "+foo.bar=1": "foo is not a key",
-    "~seed": "seed cannot be removed",
-    "-m +foo=1": "foo is not a key",
-    "-m ~workers": "workers cannot be removed",
-    "~balance": "balance must be set to an option: add balance=NAME",
-    "-m ~audit": "audit must be set to an option",
-    "-m +hydra.foo=1": "hydra.foo is not a key",
-}
-
-
-@pytest.mark.parametrize("words", REFUSED)
-def test_a_key_that_nothing_reads_is_refused(bakeoff: Bakeoff, words: str) -> None:
-    answer = bakeoff(*words.split(), "learner=majority", "dataset=iris")
-    assert answer.status == 2
-    assert REFUSED[words] in answer.err
-    assert not list(bakeoff.folder.rglob("mlflow.db"))
 
 
 def test_a_key_of_the_users_own_may_stand_in_other_values(bakeoff: Bakeoff) -> None:

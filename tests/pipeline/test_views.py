@@ -69,10 +69,6 @@ def test_views_are_replaced_and_not_multiplied_and_those_of_the_user_stay(store:
         assert views.write_views(store) == ""
         assert list(read_views(store)) == ["Leaderboard", "Last sweep", "mine"]
     store.client.delete_experiment_tag(store.experiment_id, "mlflow.sharedViewState.abc")
-
-
-def test_the_experiment_is_one_of_model_training(store: Store) -> None:
-    views.write_views(store)
     tags = store.client.get_experiment(store.experiment_id).tags
     assert tags["mlflow.experimentKind"] == "custom_model_development"
 
@@ -120,22 +116,16 @@ def test_failed_runs_are_in_the_last_sweep_and_not_on_the_leaderboard(bakeoff: B
     assert newest in {run.info.run_id for run in find_runs(store, states["Last sweep"])}
 
 
-def test_runs_of_other_kinds_are_not_on_the_leaderboard(bakeoff: Bakeoff) -> None:
+def test_runs_of_other_kinds_are_not_on_the_leaderboard_and_make_no_sweep(bakeoff: Bakeoff) -> None:
     assert bakeoff(*SINGLE).status == 0
     store = open_store(f"{bakeoff.folder}/outputs/mlflow.db", "bakeoff", create=False)
     other = store.client.create_run(store.experiment_id, run_name="a comparison")
     store.client.log_metric(other.info.run_id, "test_accuracy", 1.0)
     store.client.set_terminated(other.info.run_id)
     views.write_views(store)
-    names = [run.info.run_name for run in find_runs(store, read_views(store)["Leaderboard"])]
-    assert names == ["naive_bayes iris"]
-
-
-def test_a_store_of_single_runs_has_no_view_of_a_sweep(bakeoff: Bakeoff) -> None:
-    assert bakeoff(*SINGLE).status == 0
-    store = open_store(f"{bakeoff.folder}/outputs/mlflow.db", "bakeoff", create=False)
-    assert views.write_views(store) == ""
-    assert list(read_views(store)) == ["Leaderboard"]
+    states = read_views(store)
+    assert list(states) == ["Leaderboard"]
+    assert [run.info.run_name for run in find_runs(store, states["Leaderboard"])] == ["naive_bayes iris"]
 
 
 def test_runs_that_were_done_before_the_sweep_are_among_its_runs(bakeoff: Bakeoff) -> None:
@@ -149,13 +139,10 @@ def test_runs_that_were_done_before_the_sweep_are_among_its_runs(bakeoff: Bakeof
     assert len({run.data.tags["sweep"] for run in runs}) == 2
 
 
-def test_without_a_score_nothing_is_written_and_the_reason_is_given(bakeoff: Bakeoff) -> None:
+def test_without_a_score_nothing_is_written_and_a_sweep_that_is_not_there_is_refused(bakeoff: Bakeoff) -> None:
     store = open_store(f"{bakeoff.folder}/outputs/mlflow.db", "bakeoff")
     assert "No run of the experiment has a score yet" in views.write_views(store)
     assert read_views(store) == {}
-
-
-def test_a_sweep_that_is_not_there_is_refused(store: Store) -> None:
     with pytest.raises(UserError, match=r"no run in .* belongs to a sweep of this name"):
         views.write_views(store, "nothing")
 
