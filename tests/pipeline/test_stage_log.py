@@ -13,7 +13,7 @@ from broken_splitters import Overlapping
 from doubles import Log, Recorder, RecordingStep, check_and_split, experiment, numbered
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.experiment import Experiment, evaluate_split, fit_model, fitting, loop
+from bakeoff.pipeline.experiment import Experiment, evaluate_split, fit_model, fitting
 from bakeoff.pipeline.experiment.stage_log import RowLog, RowSet, find_leaks
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.pruning import NoPruning, Pruning
@@ -125,17 +125,6 @@ def leaks_of(built: Experiment) -> dict[str, int]:
 
 def test_test_rows_among_training_rows_are_found() -> None:
     assert leaks_of(experiment(splitter=Overlapping())) == {"preprocessing.fit": 3, "learner.fit": 3}
-
-
-def test_preprocessing_that_is_fitted_on_all_rows_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = numbered()
-    fit_pipeline = fitting.fit_pipeline
-
-    def fit_on_all(built: Experiment, pipeline: Any, rows: np.ndarray, log: RowLog) -> Any:
-        return fit_pipeline(built, pipeline, np.arange(40), log)
-
-    monkeypatch.setattr(loop, "fit_pipeline", fit_on_all)
-    assert leaks_of(experiment(data)) == {"preprocessing.fit": 8, "learner.fit": 8}
 
 
 def test_a_learner_that_is_fitted_on_other_rows_than_preprocessing_is_found() -> None:

@@ -1,4 +1,4 @@
-"""Stores that others wrote, or that are none: refused or read, and never changed."""
+"""Stores and configurations that others wrote, or that are none: refused or read, and never changed."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from bakeoff.pipeline.sweep.done_jobs import Claims
 from bakeoff.pipeline.tracking.mlflow_tables import ADDRESS_COLUMNS
 from bakeoff.pipeline.tracking.sqlite_file import create_sqlite
 from bakeoff.pipeline.tracking.store import FORMS, find_fault, open_store, tidy_name
+from bakeoff.pipeline.tracking.stored_config import read_stored_config
 
 MALFORMED = {
     "pid": "12 and a half", "pid ": "-1", "pid  ": str(10**30), "heartbeat": "yesterday", "heartbeat ": "nan",
@@ -300,3 +301,21 @@ def test_whatever_the_tags_are_a_run_is_left_out_or_can_be_read(tags: dict[str, 
     assert all(isinstance(word, str) for word in json.loads(tags.get("overrides", "[]")))
     assert isinstance(json.loads(tags.get("versions", "{}")), dict)
     assert "'" not in tags.get("config_hash", "")
+
+
+OTHERS = {
+    "- a list": "not a configuration of bakeoff",
+    "a: [": "is not YAML",
+    "a: &a [1]\nb: &b [*a, *a]\nlearner: [*b, *b]": r"config\.yaml of run \w+, line 2: \*a is inside an anchored part",
+}
+
+
+def test_a_run_of_other_code_is_refused(tmp_path: Path) -> None:
+    store = open_store(f"sqlite:///{tmp_path}/mlflow.db", "bakeoff")
+    run_id = store.client.create_run(store.experiment_id).info.run_id
+    with pytest.raises(UserError, match=r"no artifact config\.yaml"):
+        read_stored_config(store, run_id)
+    for text, message in OTHERS.items():
+        store.client.log_text(run_id, text, "config.yaml")
+        with pytest.raises(UserError, match=message):
+            read_stored_config(store, run_id)
