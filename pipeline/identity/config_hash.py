@@ -8,9 +8,10 @@ changes the hashes of its jobs and of no others.
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
@@ -25,6 +26,7 @@ from bakeoff.pipeline.identity.source_code import (
     find_module,
     find_modules,
     find_source,
+    follow_imports,
     forget_code,
     get_package,
     hash_bytes,
@@ -32,8 +34,6 @@ from bakeoff.pipeline.identity.source_code import (
     hash_text,
     is_of_user,
     list_families,
-    names_file,
-    trace_targets,
 )
 from bakeoff.pipeline.text.secrets import expand_public_references
 
@@ -42,13 +42,8 @@ DECISIVE_KEYS = (
     "seed",
 )  # fmt: skip
 """Keys of the settled configuration that decide the result; the dataset is represented by its digest."""
-DISTRIBUTIONS = {
-    "numpy": ("numpy",),
-    "sklearn": ("scikit-learn",),
-}
-"""The packages that learners of bakeoff and of scikit-learn use, and the names under which they may be installed."""
-NUMERICAL_LIBRARIES = {"numpy", "sklearn"}
-"""Packages whose version counts for every job."""
+DISTRIBUTIONS = {"numpy": ("numpy",), "sklearn": ("scikit-learn",)}
+"""The packages whose version counts for every job, and the names under which they may be installed."""
 TARGET_KEY = "_target_"
 
 
@@ -82,14 +77,15 @@ def hash_config_code(spec: Mapping[str, Any]) -> str:
     targets = _list_targets(spec)
     if _list_of_notebook(targets):
         return secrets.token_hex(8)
-    code = trace_targets(targets)
+    modules = find_modules(targets)
+    code = follow_imports(modules).values()
     imported = {name for module in code for name in module.imports}
     # ``import bakeoff`` may use every learner.
     ours = {find_module(name) or OWN_PACKAGE for name in imported if get_package(name) == OWN_PACKAGE}
-    families = list_families(ours | find_modules(targets))
+    families = list_families(ours | modules)
     lines = [hash_own_code(families), *_list_versions(targets, imported)]
     lines += [f"{module.name} {module.digest}" for module in code]
-    files = {text for key, text in _iter_texts(_select_decisive(spec)) if key != TARGET_KEY and names_file(text)}
+    files = {text for key, text in _iter_texts(_select_decisive(spec)) if key != TARGET_KEY and _names_file(text)}
     lines += sorted(f"file {name} {_hash_file(name)}" for name in files)
     return hash_text("\n".join(lines))
 
@@ -109,7 +105,7 @@ def require_current_code(spec: Mapping[str, Any]) -> None:
     UserError
         Code was changed and not loaded again: a run would be stored as one of code that did not run.
     """
-    code = trace_targets(_list_targets(spec))
+    code = follow_imports(find_modules(_list_targets(spec))).values()
     now = [UserModule.read(module.name, module.file) for module in code]
     changed = [(old, new) for old, new in zip(code, now, strict=True) if old.digest != new.digest]
     stale = [old for old, new in changed if old.loaded_spec is not None and old.loaded_spec is new.loaded_spec]
@@ -141,7 +137,7 @@ def _list_versions(targets: Set[str], imported: Set[str]) -> list[str]:
     """Return a line for each package whose version counts for a job."""
     used = set(map(get_package, targets | imported)) - {OWN_PACKAGE} - sys.stdlib_module_names
     installed = {name for name in used if not is_of_user(name)}
-    return [f"{name}=={get_package_version(name)}" for name in sorted(NUMERICAL_LIBRARIES | installed)]
+    return [f"{name}=={get_package_version(name)}" for name in sorted(DISTRIBUTIONS.keys() | installed)]
 
 
 @cache
@@ -151,6 +147,11 @@ def get_package_version(package: str) -> str:
         with suppress(PackageNotFoundError):
             return version(name)
     return "unknown"
+
+
+def _names_file(text: str) -> bool:
+    """Return whether a text with an extension or a slash is the path of a file."""
+    return ("/" in text or bool(Path(text).suffix)) and os.path.isfile(text)
 
 
 def _hash_file(name: str) -> str:
@@ -180,8 +181,9 @@ def _iter_texts(node: Any, key: str = "") -> Iterator[tuple[str, str]]:
     """Yield the texts of a part of a configuration, each with the name of its key."""
     if isinstance(node, str):
         yield key, node
-    children: Iterable[tuple[Any, Any]] = node.items() if isinstance(node, Mapping) else ()
-    if isinstance(node, list | tuple):
-        children = ((key, child) for child in node)
-    for name, child in children:
-        yield from _iter_texts(child, str(name))
+    elif isinstance(node, Mapping):
+        for name, child in node.items():
+            yield from _iter_texts(child, str(name))
+    elif isinstance(node, list | tuple):
+        for child in node:
+            yield from _iter_texts(child, key)

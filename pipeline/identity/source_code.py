@@ -1,12 +1,10 @@
 """The code that decides a result: that of bakeoff, and that of the user, followed from the configuration.
 
-Of bakeoff it is the family of the learner, the stages, and the experiment, as syntax trees. A test holds that these
-folders import from nothing else of bakeoff but a short list. Comments, docstrings, formatting and the words of errors
-do not count. Parsing takes a tenth of a short run, so that the digests are kept beside the bytecode of this module, as
-Python keeps the bytecode itself.
+Of bakeoff it is the family of the learner, the stages, and the experiment, as files. A test holds that these folders
+import from nothing else of bakeoff but a short list.
 
 Code of the user is every module that is neither installed nor part of Python or bakeoff: those that the configuration
-of a job names, followed through their imports.
+of a job names, followed through their imports. Their comments, docstrings and formatting do not count.
 """
 
 from __future__ import annotations
@@ -16,22 +14,16 @@ import hashlib
 import importlib
 import importlib.util
 import inspect
-import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Set
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 from functools import cache
 from importlib.machinery import ModuleSpec, PathFinder
-from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Any
 
-from bakeoff.pipeline.tables.output_file import replace_whole
-
 OWN_PACKAGE = "bakeoff"
 OWN_FOLDER = Path(__file__).parents[2]
-KEPT_FILE = Path(cache_from_source(__file__)).with_suffix(".json")
 SHARED_PLACES = ("pipeline/experiment", "pipeline/stages")
 BASE = "base"
 """The folder that every family of learners is built on."""
@@ -48,20 +40,6 @@ def hash_bytes(content: bytes) -> str:
 def hash_text(text: str) -> str:
     """Return a digest of a text: 16 hexadecimal digits."""
     return hash_bytes(text.encode())
-
-
-def parse_source(source: bytes) -> ast.Module:
-    """Return a syntax tree without docstrings; an empty one if the source has an error, which its import reports."""
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError):
-        return ast.parse("")
-    for node in _walk_statements(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            first = node.body[0] if node.body else None
-            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-                node.body = node.body[1:]
-    return tree
 
 
 def list_families(modules: Iterable[str]) -> frozenset[str]:
@@ -97,19 +75,9 @@ def hash_own_code(families: frozenset[str], folder: Path = OWN_FOLDER) -> str:
     folder : Path
         Holds ``learners`` and ``pipeline``.
     """
-    kept = _read_kept()
-    known = dict(kept)
     places = sorted([*SHARED_PLACES, *(f"learners/{family}" for family in families)])
-    lines = []
-    for place in places:
-        sources = _read_sources(folder / place)
-        # Another version of this module may read the sources otherwise.
-        content = hash_bytes(b"\0".join([Path(__file__).read_bytes(), *sources.values(), *map(str.encode, sources)]))
-        if content not in known:
-            known[content] = hash_text("\n".join(f"{name} {_hash_syntax(text)}" for name, text in sources.items()))
-        lines.append(f"{place} {known[content]}")
-    if known != kept and not sys.dont_write_bytecode:
-        _write_kept(known)
+    files = [file for place in places for file in _list_files(folder / place)]
+    lines = [f"{file.relative_to(folder).as_posix()} {hash_bytes(file.read_bytes())}" for file in files]
     return hash_text("\n".join(lines))
 
 
@@ -119,49 +87,14 @@ def _list_all_families() -> set[str]:
     return names - {"__init__", DEFINITIONS}
 
 
-def _read_sources(place: Path) -> dict[str, bytes]:
-    """Return the sources of a folder, or of the module of that name, by their paths in the folder."""
-    files = sorted(place.rglob("*.py")) if place.is_dir() else [place.with_suffix(".py")]
-    return {file.relative_to(place.parent).as_posix(): file.read_bytes() for file in files}
-
-
-def _hash_syntax(source: bytes) -> str:
-    """Return a digest of the syntax tree of a source of ours, in which the words of errors do not count."""
-    tree = parse_source(source)
-    for node in _walk_statements(tree):
-        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
-            node.exc.args = []
-    return hash_text(ast.dump(tree))
-
-
-def _walk_statements(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield a node and the statements in it, at any depth."""
-    # `ast.walk` would also visit the expressions, which are nine of ten nodes and contain no statements.
-    yield node
-    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
-        for child in getattr(node, name, ()):
-            yield from _walk_statements(child)
-
-
-def _read_kept() -> dict[str, str]:
-    """Return the digest of the syntax for each digest of the content of a place; none if the file cannot be read."""
-    try:
-        return dict(json.loads(KEPT_FILE.read_bytes()))
-    except (OSError, ValueError, TypeError):
-        return {}
-
-
-def _write_kept(kept: Mapping[str, str]) -> None:
-    with suppress(OSError):  # an installation that others own keeps nothing
-        KEPT_FILE.parent.mkdir(parents=True, exist_ok=True)
-        with replace_whole(KEPT_FILE) as temporary:
-            temporary.write_text(json.dumps(kept))
+def _list_files(place: Path) -> list[Path]:
+    """Return the modules of a folder, or the module of that name."""
+    return sorted(place.rglob("*.py")) if place.is_dir() else [place.with_suffix(".py")]
 
 
 INSTALLED_FOLDERS = frozenset({"site-packages", "dist-packages"})
 IMPORT_FUNCTIONS = frozenset({"import_module", "__import__"})
 MAIN = "__main__"
-MAX_PATH_LETTERS = 300
 
 
 @dataclass(frozen=True)
@@ -193,59 +126,51 @@ class UserModule:
         loaded_spec = getattr(sys.modules.get(name), "__spec__", None)
         if file.suffix != ".py":
             return cls(name, file, hash_bytes(content), frozenset(), loaded_spec)
-        tree = parse_source(content)
+        tree = _parse_source(content)
         package = name if file.stem == "__init__" else name.rpartition(".")[0]
         return cls(name, file, hash_text(ast.dump(tree)), frozenset(_iter_imports(tree, package)), loaded_spec)
 
 
-def names_file(text: str) -> bool:
-    """Return whether a text with an extension or a slash is the path of a file."""
-    is_short = 0 < len(text) <= MAX_PATH_LETTERS and text.isprintable()
-    is_path = is_short and ("/" in text or bool(Path(text).suffix))
-    return is_path and Path(text).is_file()
+def _parse_source(source: bytes) -> ast.Module:
+    """Return a syntax tree without docstrings; an empty one if the source has an error, which its import reports."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return ast.parse("")
+    for node in ast.walk(tree):
+        body: Any = getattr(node, "body", None)
+        first = body[0] if isinstance(body, list) and body else None
+        if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+            del body[0]
+    return tree
 
 
-def trace_targets(targets: frozenset[str]) -> list[UserModule]:
-    """Return the code of the user that classes and functions use."""
-    # What cannot be imported now may be there later, in a notebook whose file was mended.
-    return _trace_modules(frozenset(find_modules(targets)))
-
-
-@cache
-def _trace_modules(modules: frozenset[str]) -> list[UserModule]:
-    """Return the code that `follow_imports` finds; once per process, because modules are loaded once."""
-    return list(follow_imports(modules).values())
-
-
-def find_modules(targets: Set[str]) -> set[str]:
+def find_modules(targets: Set[str]) -> frozenset[str]:
     """Return the modules that define classes and functions; those that cannot be imported have none."""
-    return {module for target in targets if (module := find_module(target)) is not None}
+    return frozenset(module for target in targets if (module := find_module(target)) is not None)
 
 
 def find_module(target: str) -> str | None:
-    """Return the module that defines a class or function, which need not be the one that it is imported from."""
-    found = find_definition(target)
-    if found is None:
+    """Return the module that defines a class or function, which need not be the one that it is imported from.
+
+    It is None if the name cannot be imported, which building the object reports.
+    """
+    around, _, name = target.rpartition(".")
+    try:
+        found = getattr(importlib.import_module(around), name)
+    except (ImportError, AttributeError, ValueError):
         return None
     # The __module__ of an object that is neither, such as a scorer, is that of its class.
     is_definition = inspect.isclass(found) or inspect.isroutine(found)
-    around = target.rpartition(".")[0]
     return str(getattr(found, "__module__", around)) if is_definition else around
 
 
-def find_definition(target: str) -> Any:
-    """Return the object with a dotted name; None if it cannot be imported, which building the object reports."""
-    module, _, name = target.rpartition(".")
-    try:
-        return getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, ValueError):
-        return None
-
-
-def follow_imports(modules: Set[str]) -> dict[str, UserModule]:
+@cache
+def follow_imports(modules: frozenset[str]) -> dict[str, UserModule]:
     """Return the modules of the user among some modules, and those that they import at any depth, by their names.
 
-    The packages around a module belong to it, because Python runs their files first.
+    The packages around a module belong to it, because Python runs their files first. Files are read once per process,
+    because modules are loaded once.
     """
     followed: dict[str, UserModule] = {}
     unvisited = set(modules)
@@ -297,7 +222,7 @@ def find_source(module: str) -> Path | None:
 
 def forget_code() -> None:
     """Discard the recorded user-defined code, because some of it has changed."""
-    for function in (_trace_modules, is_of_user, _find_spec):
+    for function in (follow_imports, is_of_user, _find_spec):
         function.cache_clear()
 
 

@@ -52,8 +52,8 @@ def write_own_code(packages: Sequence[str], folder: Path) -> bool:
 def list_own_code(packages: Sequence[str]) -> dict[str, Path]:
     """Return the sources of packages, and of what they import, that are not installed: relative path -> file."""
     # Nobody can import the file of a program elsewhere by the name __main__.
-    modules = {module for package in packages if package != MAIN for module in list_modules(package)}
-    files = {each.name: each.file for each in follow_imports(modules).values()}
+    modules = [module for package in packages if package != MAIN for module in list_modules(package)]
+    files = {each.name: each.file for each in follow_imports(frozenset(modules)).values()}
     return {_locate(name, file): file for name, file in files.items() if file.suffix == ".py"}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -99,9 +98,7 @@ def test_every_part_is_decisive_or_stands_apart_on_purpose() -> None:
 
 @pytest.fixture
 def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a copy of the code, whose digests are kept beside it."""
-    monkeypatch.setattr(source_code, "KEPT_FILE", tmp_path / "kept" / "digests.json")
-    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    """Return a copy of the code."""
     monkeypatch.setattr(source_code, "hash_own_code", hash_own_code.__wrapped__)
     for name in ("learners", "pipeline"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -145,21 +142,3 @@ def test_an_edit_of_a_learner_changes_its_hashes_and_those_of_no_other(copy: Pat
 )
 def test_code_that_decides_a_number_counts_and_no_other(copy: Path, file: str, n_changed: int) -> None:
     assert len(find_changed(copy, file, "from __future__ import annotations\n", "import math\n")) == n_changed
-
-
-def test_comments_docstrings_formatting_and_words_of_errors_do_not_count(copy: Path) -> None:
-    assert not find_changed(copy, "pipeline/stages/pruning.py", '"""', '"""Reworded. ')
-    assert not find_changed(copy, "pipeline/stages/threshold.py", "raise UserError(", "raise UserError(1 + ")
-    assert not find_changed(copy, "learners/knn/classifier.py", "from __future__", "# A remark.\n\nfrom __future__")
-
-
-def test_what_was_parsed_is_kept_and_a_file_that_cannot_be_read_is_replaced(
-    copy: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    expected = source_code.hash_own_code(frozenset({"base"}), copy)
-    for content in ("", "[1]", '{"pipeline/stages": 1}', '{"pipeline/stages": ["old", "other"]}'):
-        source_code.KEPT_FILE.write_text(content)
-        assert source_code.hash_own_code(frozenset({"base"}), copy) == expected
-    monkeypatch.setattr(source_code, "parse_source", None)
-    assert source_code.hash_own_code(frozenset({"base"}), copy) == expected
-    assert [path.name for path in source_code.KEPT_FILE.parent.iterdir()] == ["digests.json"]

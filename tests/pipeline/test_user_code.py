@@ -256,7 +256,7 @@ def test_compiled_code_and_code_in_another_encoding_count(folder: Path) -> None:
     for content in (b"\x7fELF one", b"\x7fELF two"):
         (folder / "ours" / "fast.abi3.so").write_bytes(content)
         source_code.forget_code()
-        digests.add(source_code.follow_imports({"ours.fast"})["ours.fast"].digest)
+        digests.add(source_code.follow_imports(frozenset({"ours.fast"}))["ours.fast"].digest)
     assert len(digests) == 2
     (folder / "ours" / "inner.py").write_bytes("# -*- coding: latin-1 -*-\nNAME = 'é'\n".encode("latin-1"))
     write(folder, "ours/floor.py", f"from . import inner\n{LEARNER}")
