@@ -21,8 +21,8 @@ from bakeoff import learners
 from bakeoff.learners import PRESETS, REGISTRY
 from bakeoff.pipeline.checks.learner import check_parameters
 from bakeoff.pipeline.config.build import EXTRAS, build_object
+from bakeoff.pipeline.config.compose_job import resolve_config
 from bakeoff.pipeline.config.options import CONF, GROUPS, read_options
-from bakeoff.pipeline.config.references import resolve_config
 from bakeoff.pipeline.stages.tuning import GridTuning
 
 YAMLS = sorted(file.stem for file in (CONF / "learner").glob("*.yaml"))

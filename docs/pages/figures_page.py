@@ -5,13 +5,13 @@ from __future__ import annotations
 from class_sections import format_class
 from markdown_text import escape_text, format_table, join_parts
 
-from bakeoff.pipeline.config.options import FIGURES, list_figures
+from bakeoff.pipeline.config.options import FIGURES
 
 
 def make_figures_page() -> str:
     """Return the page as Markdown."""
-    rows = [(f"`{name}`", escape_text(sentence)) for name, sentence in list_figures().items()]
-    classes = sorted({figure.class_name for figure in FIGURES.values()})
+    rows = [(f"`{name}`", escape_text(sentence)) for name, (_, sentence) in FIGURES.items()]
+    classes = sorted({class_name for class_name, _ in FIGURES.values()})
     return join_parts(
         [
             "# figures",

@@ -58,28 +58,11 @@ def read_flags(words: Sequence[str]) -> Namespace:
     return arguments
 
 
-def find_source(arguments: Namespace, trust: Sequence[str]) -> ConfigSource:
-    """Return the files that the flags name.
-
-    Parameters
-    ----------
-    arguments : Namespace
-    trust : sequence of str
-        Packages whose code may run: a folder in a package would import it.
-
-    Raises
-    ------
-    UserError
-        The folder is in a package that is not trusted.
-    """
+def find_source(arguments: Namespace) -> ConfigSource:
+    """Return the files that the flags name."""
     from bakeoff.pipeline.config.engine import ROOT_NAME, ConfigSource
-    from bakeoff.pipeline.config.trust import PACKAGE_SCHEME, require_trusted_folder
 
-    root = arguments.config_path or ""
-    if root:
-        require_trusted_folder("--config-path", root, tuple(trust))
-    if root and not root.startswith(PACKAGE_SCHEME):
-        root = os.path.abspath(root)
+    root = os.path.abspath(arguments.config_path) if arguments.config_path else ""
     return ConfigSource(root, arguments.config_name or ROOT_NAME, arguments.config_dir)
 
 
@@ -126,7 +109,7 @@ def show(arguments: Namespace, source: ConfigSource) -> None:
             else:
                 engine.show_info(arguments.info, config_name=root, overrides=words)
     except Exception as error:
-        raise explain_error(error, words) from None
+        raise explain_error(error) from None
 
 
 def _show_configuration(engine: Any, root: str, arguments: Namespace) -> None:

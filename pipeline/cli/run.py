@@ -135,7 +135,7 @@ def _read_experiments(words: Sequence[str]) -> Experiments | None:
     arguments = read_flags(words)
     check_overrides(arguments.overrides)
     arguments.overrides = overrides = add_trust_of_environment(arguments.overrides)
-    source = find_source(arguments, read_trust_of_words(overrides))
+    source = find_source(arguments)
     if shows_only(arguments):
         show(arguments, source)
         return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
@@ -18,8 +19,8 @@ from typing import Any
 from bakeoff.pipeline.config.targets import (
     COLUMN_SELECTOR,
     KNOWN_PACKAGES,
+    METHODS,
     TARGET_KEY,
-    list_methods,
     require_name,
     require_names,
 )
@@ -36,6 +37,11 @@ KIND_MARKS = ("get_params", "get_n_splits", "fit_resample", "sample_independent"
 """Estimators and kernels have the first; splitters, samplers of rows, and Optuna's samplers and pruners have the
 others."""
 ABSENT = object()
+DATASETS = "bakeoff.pipeline.stages.dataset."
+FILE_KEYS = {"header": "bool | None", "strip": "bool", "drop_missing_target": "bool"}
+"""Boolean keys passed on by the functions that read a dataset, and their annotations."""
+BOOLEANS: Mapping[str, Any] = {"bool": bool, "bool | None": bool | None}
+"""The annotation of a Boolean -> the type of its values."""
 
 
 def build_object(node: Mapping[str, Any], key: str, trust: Sequence[str]) -> Any:
@@ -61,31 +67,12 @@ def build_object(node: Mapping[str, Any], key: str, trust: Sequence[str]) -> Any
     if node.get(TARGET_KEY) is None:
         raise UserError(f"{key} has no _target_: set it to the class or function to call.")
     with hiding_values(json.dumps(node, default=str)):
-        valued = put_values(node, key)
+        try:
+            valued = expand_references(node)
+        except KeyError as error:
+            raise UserError(f"{key} refers to the environment variable {error}, which is not set.") from None
         require_names(valued, key, trust)
         return _build(valued, key, trust)
-
-
-def put_values(node: Mapping[str, Any], key: str) -> Any:
-    """Return a part of a configuration with the values of the environment variables that it refers to.
-
-    Parameters
-    ----------
-    node : mapping
-    key : str
-        The key of the part, for messages.
-
-    Raises
-    ------
-    UserError
-        A variable is not set.
-    """
-    try:
-        return expand_references(node)
-    except KeyError as error:
-        raise UserError(
-            f"{key} refers to the environment variable {error.args[0]}, which is not set; export it first."
-        ) from None
 
 
 def _build(node: Any, key: str, trust: Sequence[str]) -> Any:
@@ -98,11 +85,8 @@ def _build(node: Any, key: str, trust: Sequence[str]) -> Any:
         return {name: _build(child, f"{key}.{name}", trust) for name, child in node.items()}
     target = node[TARGET_KEY]
     found = find_target(target, f"{key}.{TARGET_KEY}", trust)
-    # Objects of a class with __getattr__ may have methods that the class does not show.
-    if inspect.isclass(found) and not hasattr(found, "__getattr__"):
-        _require_methods(found, key, target, "it")
     given = {name: child for name, child in node.items() if name != TARGET_KEY}
-    _require_parameters(found, given, key, target)
+    require_arguments(found, given, key, target)
     arguments = {str(name): _build(child, f"{key}.{name}", trust) for name, child in given.items()}
     try:
         built = found(**arguments)
@@ -111,21 +95,57 @@ def _build(node: Any, key: str, trust: Sequence[str]) -> Any:
     except Exception as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise UserError(f"{key} ({target}): {reason}") from error
-    _require_methods(built, key, target, f"the {type(built).__name__} that it returns")
+    needed = METHODS.get(re.sub(r"\[\d+\]$", "", key), ())
+    for method in needed:
+        if not hasattr(built, method):
+            raise UserError(
+                f"{key}._target_={target!r}: the {type(built).__name__} that it returns has no {method}, and {key} "
+                f"needs {', '.join(needed)}."
+            )
     return built
 
 
-def _require_parameters(found: Any, given: Mapping[Any, Any], key: str, target: str) -> None:
-    """Reject keys that are not parameters of the class or function."""
+def require_arguments(found: Any, given: Mapping[Any, Any], key: str, target: str) -> None:
+    """Reject keys that are not parameters of a class or function, and Booleans that are neither true nor false.
+
+    Any other text would be treated as true. A Boolean has that annotation or default. Estimators that declare the
+    constraints of their parameters check them on their own.
+
+    Parameters
+    ----------
+    found : callable
+    given : mapping
+        The arguments, with nested parts that are not built yet.
+    key, target : str
+        The key of the part and the name of the callable, for messages.
+
+    Raises
+    ------
+    UserError
+    """
     try:
         parameters = signature(found).parameters
     except (TypeError, ValueError):
         return  # built-in classes and functions may have no signature
-    if any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters.values()):
-        return
-    for name in given:
-        if name not in parameters:
+    takes_more = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters.values())
+    annotations = {name: _read_annotation(parameter) for name, parameter in parameters.items()}
+    if target.startswith(DATASETS):
+        annotations = FILE_KEYS | annotations
+    checks_itself = hasattr(found, "_parameter_constraints")
+    for name, value in given.items():
+        if name not in parameters and not takes_more:
             raise UserError(f"{key}.{name} is not a key of {target}. {did_you_mean(str(name), parameters)}")
+        allowed = BOOLEANS.get(annotations.get(name, ""))
+        if allowed is not None and not checks_itself and not isinstance(value, allowed):
+            shown = "null" if value is None else repr(value)
+            raise UserError(f"{key}.{name}={shown} must be true or false.")
+
+
+def _read_annotation(parameter: Parameter) -> str:
+    """Return the annotation of a parameter as text, or else the type of its default."""
+    is_annotated = parameter.annotation is not Parameter.empty
+    annotation = parameter.annotation if is_annotated else type(parameter.default)
+    return annotation.__name__ if isinstance(annotation, type) else str(annotation)
 
 
 def find_target(target: Any, key: str, trust: Sequence[str]) -> Any:
@@ -148,7 +168,7 @@ def find_target(target: Any, key: str, trust: Sequence[str]) -> Any:
     key_and_value = f"{key}={target!r}"
     package = target.split(".")[0]
     if package not in trust:
-        _require_installed(package, key_and_value, ())
+        _require_installed(package, key_and_value)
     module, _, name = target.rpartition(".")
     try:
         home = import_module(module)
@@ -156,8 +176,7 @@ def find_target(target: Any, key: str, trust: Sequence[str]) -> Any:
     except Exception as error:  # user-defined modules may raise any exception
         raise UserError(f"{key_and_value} cannot be imported: {' '.join(str(error).split())}") from error
     if found is ABSENT:
-        names = [each for each in getattr(home, "__all__", dir(home)) if not each.startswith("_")]
-        raise UserError(f"{key_and_value} does not exist. {did_you_mean(name, names)}")
+        raise UserError(f"{key_and_value} does not exist.")
     if package in trust:
         _require_home(found, key_and_value, trust)
     # The table lists every name of bakeoff, but only the form of the names of other packages.
@@ -200,25 +219,15 @@ def _require_home(found: Any, key_and_value: str, trust: Sequence[str]) -> None:
         )
 
 
-def _require_installed(package: str, key_and_value: str, trust: Sequence[str]) -> None:
+def _require_installed(package: str, key_and_value: str) -> None:
     """Reject a target whose package is an extra that is not installed, or is shadowed by a file of the user."""
     if package in EXTRAS and find_spec(package) is None:
         raise MissingPackage(f'{key_and_value} needs {package}; install it with pip install ".[{EXTRAS[package]}]".')
     # The imports of this module would delay every command.
     from bakeoff.pipeline.identity.source_code import find_source, is_of_user
 
-    is_listed = package in (*KNOWN_PACKAGES, *EXTRAS)
-    if is_listed and package not in trust and is_of_user(package):
+    if package in KNOWN_PACKAGES and is_of_user(package):
         raise UserError(
             f"{key_and_value} needs the installed package {package}, but {find_source(package)} has the same "
             f"name; rename that file or folder, or add trust=[{package}] if you mean it."
         )
-
-
-def _require_methods(part: Any, key: str, target: str, subject: str) -> None:
-    """Reject a class or an object that is not of the kind its key requires."""
-    methods = list_methods(target, key)
-    missing = [method for method in methods if not hasattr(part, method)]
-    if missing:
-        needed = ", ".join(methods)
-        raise UserError(f"{key}._target_={target!r}: {subject} has no {missing[0]}, and {key} needs {needed}.")

@@ -1,23 +1,45 @@
-"""Composition of a job: from its arguments to the settled configuration, without running anything."""
+"""Composition of a job: from its arguments to the settled configuration, without running anything.
+
+Plain values keep references to environment variables, so that their values are neither stored nor hashed.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import chdir, contextmanager, nullcontext
 from copy import deepcopy
 from dataclasses import replace
+from functools import reduce
+from operator import getitem
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from bakeoff.pipeline.config.words import check_overrides
-from bakeoff.pipeline.errors import UserError
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.core.singleton import Singleton
+from hydra.core.utils import JobRuntime, configure_log, env_override
+from hydra.types import RunMode
+from hydra.version import VersionBase
+from omegaconf import DictConfig, OmegaConf, open_dict, read_write
+from omegaconf.basecontainer import BaseContainer
+from omegaconf.errors import OmegaConfBaseException
+from omegaconf.resolvers import oc
 
-if TYPE_CHECKING:
-    from omegaconf import DictConfig
-
-    from bakeoff.pipeline.config.engine import ConfigSource
-    from bakeoff.pipeline.config.words import Invocation
+from bakeoff.pipeline.config.engine import KEYS, ROOT_NAME, SHIPPED_FILES, ConfigSource, explain_error, open_engine
+from bakeoff.pipeline.config.settle import settle_choices, settle_config
+from bakeoff.pipeline.config.targets import TARGET_KEY, name_key, walk
+from bakeoff.pipeline.config.targets import Path as KeyPath
+from bakeoff.pipeline.config.words import (
+    Invocation,
+    check_overrides,
+    read_invocation,
+    reject_sweep_values,
+    reject_unread_space,
+)
+from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.text.secrets import expand_references, find_secrets
 
 PRIVATE_MODE = 0o600
 """Of files that hold a command as it was given."""
@@ -43,7 +65,7 @@ class ComposedRun(NamedTuple):
     own: DictConfig
 
 
-def compose_job(words: Sequence[str], source: ConfigSource | None = None) -> ComposedRun:
+def compose_job(words: Sequence[str], source: ConfigSource = SHIPPED_FILES) -> ComposedRun:
     """Compose a single job and settle it.
 
     Parameters
@@ -59,16 +81,6 @@ def compose_job(words: Sequence[str], source: ConfigSource | None = None) -> Com
         An override is invalid, a mandatory value is missing, or a file describes a sweep.
     """
     check_overrides(words)
-    from hydra.core.hydra_config import HydraConfig
-    from hydra.types import RunMode
-    from omegaconf import open_dict, read_write
-
-    from bakeoff.pipeline.config.engine import SHIPPED_FILES, explain_error, open_engine
-    from bakeoff.pipeline.config.references import resolve_config
-    from bakeoff.pipeline.config.settle import settle_choices, settle_config
-    from bakeoff.pipeline.config.words import read_invocation, reject_sweep_values, reject_unread_space
-
-    source = source or SHIPPED_FILES
     try:
         with open_engine(source) as engine:
             composed = engine.compose_config(source.root, list(words), RunMode.RUN, with_log_configuration=True)
@@ -86,7 +98,7 @@ def compose_job(words: Sequence[str], source: ConfigSource | None = None) -> Com
         settled = settle_config(resolve_config(composed))
         reject_unread_space(invocation.overrides, [settled])
     except Exception as error:
-        raise explain_error(error, words) from None
+        raise explain_error(error) from None
     invocation = replace(invocation, choices=settle_choices(settled, invocation.choices))
     own: Any = HydraConfig.instance().cfg
     return ComposedRun(settled, invocation, composed, own)
@@ -100,33 +112,24 @@ def compose_parts(words: Sequence[str], keys: Iterable[str]) -> dict[str, Any]:
     words : sequence of str
         Overrides.
     keys : iterable of str
-        Top-level keys of the configuration.
+        Top-level keys of the configuration that have parts.
 
     Raises
     ------
     UserError
         A word is invalid, or refers to a missing value.
     """
-    from hydra.types import RunMode
-    from omegaconf import OmegaConf
-
-    from bakeoff.pipeline.config.engine import ROOT_NAME, explain_error, open_engine
-
     try:
         with open_engine() as engine:
             composed = engine.compose_config(ROOT_NAME, list(words), RunMode.RUN)
-        parts = {key: composed[key] for key in keys}
-        nodes = {key: part for key, part in parts.items() if OmegaConf.is_config(part)}
-        return {**parts, **{key: OmegaConf.to_container(node, resolve=True) for key, node in nodes.items()}}
+        return {key: OmegaConf.to_container(composed[key], resolve=True) for key in keys}
     except Exception as error:
-        raise explain_error(error, words) from None
+        raise explain_error(error) from None
 
 
 @contextmanager
 def job_environment(run: ComposedRun) -> Iterator[None]:
     """Set the environment variables in ``hydra.job.env_set`` while a block runs."""
-    from hydra.core.utils import env_override
-
     with env_override(run.own.hydra.job.env_set):
         yield
 
@@ -142,9 +145,6 @@ def run_folder(run: ComposedRun) -> Iterator[None]:
     UserError
         The folder cannot be written.
     """
-    from hydra.core.utils import configure_log
-    from omegaconf import OmegaConf
-
     own = run.own.hydra
     folder = Path(own.runtime.output_dir)
     files = {"config.yaml": run.composed, "hydra.yaml": run.own, "overrides.yaml": own.overrides.task}
@@ -169,13 +169,6 @@ def own_hydra_state() -> Iterator[None]:
     Hydra keeps its state in global objects. A program may use Hydra itself, and call bakeoff from
     the function that Hydra runs.
     """
-    from hydra.core.global_hydra import GlobalHydra
-    from hydra.core.hydra_config import HydraConfig
-    from hydra.core.singleton import Singleton
-    from hydra.core.utils import JobRuntime
-    from hydra.version import VersionBase
-    from omegaconf.basecontainer import BaseContainer
-
     kinds: tuple[type, ...] = (GlobalHydra, HydraConfig, JobRuntime, VersionBase)
     theirs = {kind: Singleton._instances.pop(kind) for kind in kinds if kind in Singleton._instances}
     resolvers = dict(BaseContainer._resolvers)
@@ -186,3 +179,119 @@ def own_hydra_state() -> Iterator[None]:
             Singleton._instances.pop(kind, None)
         Singleton._instances.update(theirs)
         BaseContainer._resolvers = resolvers
+
+
+DEFAULT_SPACE_KEY = "default_space"
+RESOLVER = "oc.env"
+RESOLVED = re.compile(
+    r"(trust|search|space|default_space|figures|on_error|on_invalid|preprocessing\.method|pruning\.method|tuning\.space|"
+    r"threshold\.metric|tracking\.experiment|evaluation\.(metrics|costs|train_metrics))([.\[]|$)"
+)
+"""Keys whose texts are no secrets: those read here, and those with names of choices and runs."""
+REQUIRED_VALUES = ("seed", "trust")
+"""Keys that every job reads."""
+
+
+def resolve_config(composed: DictConfig) -> dict[str, Any]:
+    """Return a composed configuration as plain dicts and lists, with its interpolations resolved.
+
+    Texts keep references to environment variables.
+
+    Values under ``space``, also from a file that ``space=NAME`` chooses, replace the default space of the learner.
+
+    Raises
+    ------
+    OmegaConfBaseException
+        A mandatory value is missing, or an interpolation refers to itself or to a key that does not exist.
+    UserError
+        Nothing reads a key, or a value holds a secret.
+    """
+    if DEFAULT_SPACE_KEY in composed and not composed.get("space"):
+        with read_write(composed):  # a copy would be slower than all other steps
+            composed.space = f"${{{DEFAULT_SPACE_KEY}}}"
+    spec = _resolve_values(composed)
+    check_keys(composed)
+    return {str(key): value for key, value in spec.items() if key != DEFAULT_SPACE_KEY}
+
+
+def _resolve_values(composed: DictConfig) -> dict[str, Any]:
+    """Return a composed configuration as plain dicts and lists.
+
+    Texts contain ``${oc.env:NAME}`` instead of the value of an environment variable; numbers and Booleans, which affect
+    results, are resolved.
+    """
+    read: list[str] = []
+
+    def record_variable(*arguments: Any) -> Any:
+        read.append(str(arguments[0]))
+        return oc.env(*arguments)
+
+    try:
+        OmegaConf.register_new_resolver(RESOLVER, record_variable, replace=True)
+        values: dict[str, Any] = OmegaConf.to_container(composed, resolve=True, throw_on_missing=True)  # type: ignore[assignment]
+        if read:
+            OmegaConf.register_new_resolver(RESOLVER, _keep_reference, replace=True)
+            _keep_references(values, composed)
+    finally:
+        OmegaConf.register_new_resolver(RESOLVER, oc.env, replace=True)
+    for path, value in walk(values):
+        if isinstance(value, str) and find_secrets(value):
+            raise UserError(
+                f"{name_key(path)} contains a password or a signature, which would be stored with the run; write "
+                "${oc.env:NAME} in its place, and export the environment variable NAME."
+            )
+    return values
+
+
+def _keep_reference(name: str, *default: Any) -> Any:
+    """Return a reference to a variable instead of its value, if it is set."""
+    return f"${{oc.env:{name}}}" if name in os.environ else oc.env(name, *default)
+
+
+def _keep_references(values: dict[str, Any], composed: DictConfig) -> None:
+    """Put references into the texts of resolved values, as in the composed configuration."""
+    for path, node in walk(values):
+        if isinstance(node, dict | list):
+            for name, child in node.items() if isinstance(node, dict) else enumerate(node):
+                if isinstance(child, str) and name != TARGET_KEY:
+                    node[name] = _keep_text(child, composed, (*path, name))
+
+
+def _keep_text(text: str, composed: DictConfig, path: KeyPath) -> str:
+    """Return a text with references, unless it is read here or is the name of a choice."""
+    key = name_key(path)
+    if RESOLVED.match(key):
+        return text
+    try:
+        kept = reduce(getitem, path, composed)
+    except (OmegaConfBaseException, TypeError):
+        kept = None
+    if not isinstance(kept, str) or expand_references(kept) != text:
+        raise UserError(
+            f"{key} contains the value of an environment variable, which would be stored with the run; write "
+            "${oc.env:NAME} in place of the value, and export the variable NAME with this value."
+        )
+    return kept
+
+
+def check_keys(composed: DictConfig) -> None:
+    """Reject a composed configuration with an unused key or without a mandatory value.
+
+    A user-defined key is used if an interpolation refers to it, as in ``+k=3 learner.n_neighbors=${k}``.
+
+    Parameters
+    ----------
+    composed : DictConfig
+
+    Raises
+    ------
+    UserError
+    """
+    for key in REQUIRED_VALUES:
+        if key not in composed:
+            raise UserError(f"{key} cannot be removed, because every job needs it; leave ~{key} out.")
+    unknown = [str(key) for key in composed if key not in KEYS]
+    text = OmegaConf.to_yaml(composed) if unknown else ""
+    for key in unknown:
+        if not re.search(rf"\$\{{{re.escape(key)}[}}.\[]", text):
+            raise UserError(f"{key} is not a key. {did_you_mean(key, KEYS)}")

@@ -12,7 +12,7 @@ import pickle
 import re
 import secrets
 from argparse import ArgumentParser
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -20,7 +20,6 @@ from typing import Any, final
 
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra._internal.config_repository import CachingConfigRepository, IConfigRepository
-from hydra.conf import HydraConf
 from hydra.core.config_store import ConfigStore
 from hydra.core.default_element import ResultDefault
 from hydra.core.override_parser.types import Override
@@ -28,26 +27,16 @@ from hydra.errors import MissingConfigException, OverrideParseException
 from hydra.types import HydraContext, RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, MissingMandatoryValue, OmegaConfBaseException
-from yaml import YAMLError
 
 from bakeoff.pipeline.config.options import (
     CONF,
     SUFFIX,
-    explain_yaml_error,
     list_own_names,
     load_yaml,
     read_options,
-    show_path,
 )
-from bakeoff.pipeline.config.trust import (
-    TRUST_KEY,
-    ComposedFile,
-    leave_out_current_folder,
-    require_allowed_files,
-    require_own_classes,
-)
+from bakeoff.pipeline.config.trust import leave_out_current_folder, require_allowed_files, require_own_classes
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.text.wording import cut_text, show_in_line
 
 JOB_NAME = "bakeoff"
 ROOT_NAME = "config"
@@ -126,31 +115,29 @@ def open_engine(source: ConfigSource = SHIPPED_FILES) -> Iterator[Any]:
 
     Raises
     ------
-    SearchPathException
-        The folder with user-defined options does not exist.
     UserError
-        Hydra would interpolate the name of the current folder, and write elsewhere.
+        A folder of files does not exist, or Hydra would interpolate the name of the current one, and write elsewhere.
     """
     from hydra import version
     from hydra._internal.hydra import Hydra
     from hydra._internal.utils import create_config_search_path
     from hydra.core.config_search_path import SearchPathQuery
     from hydra.core.global_hydra import GlobalHydra
-    from hydra.errors import SearchPathException
     from hydra.initialize import get_gh_backup, restore_gh_from_backup
 
     if "${" in os.getcwd():
         raise UserError(f"{os.getcwd()} has ${{ in its name, which Hydra would interpolate; rename the folder.")
+    for folder in filter(None, (source.root_folder, source.folder)):
+        if not os.path.isdir(folder):
+            raise UserError(f"{folder}: there is no such folder of options.")
     leave_out_current_folder()
     register_schema()
     backup = get_gh_backup()
     version.setbase(VERSION_BASE)
     search_path = create_config_search_path(source.root_folder or str(CONF))
     if source.folder is not None:
-        folder = os.path.abspath(source.folder)
-        if not os.path.isdir(folder):
-            raise SearchPathException(f"Additional config directory '{folder}' not found")
-        search_path.prepend("command-line", f"{FILE_SCHEME}{folder}", SearchPathQuery(provider="schema"))
+        folder = f"{FILE_SCHEME}{os.path.abspath(source.folder)}"
+        search_path.prepend("command-line", folder, SearchPathQuery(provider="schema"))
     engine = Hydra(JOB_NAME, GuardedLoader(search_path))
     GlobalHydra.instance().initialize(engine)
     try:
@@ -217,11 +204,10 @@ class GuardedLoader(ConfigLoaderImpl):
         composed = super().load_configuration(config_name, overrides, run_mode, from_shell, validate_sweep_overrides)
         hydra: Any = OmegaConf.to_container(composed.hydra, resolve=False)
         require_own_classes(hydra)
-        _require_hydra_keys(hydra)
         return composed
 
-    def read_files(self, root: str, words: list[str], run_mode: RunMode) -> list[ComposedFile]:
-        """Return the user's files that the overrides compose, in order, without those of bakeoff and Hydra."""
+    def read_files(self, root: str, words: list[str], run_mode: RunMode) -> list[tuple[str, Mapping[Any, Any]]]:
+        """Return the names and contents of the user's files that the overrides compose, each placed at its keys."""
         path = self.get_search_path().get_path()
         if all(_is_shipped(str(each.provider), str(each.path)) for each in path):
             return []
@@ -233,7 +219,8 @@ class GuardedLoader(ConfigLoaderImpl):
         if loaded is not None and OmegaConf.select(loaded.config, SEARCH_PATH_KEY) is not None:
             raise UserError(f"{root}: {SEARCH_PATH_KEY} is not read; name the folder by --config-dir=FOLDER.")
         defaults = self.compute_defaults_list(root, words, run_mode).defaults
-        return [_read_file(default, self.repository) for default in defaults]
+        files = [(default, self.repository.load_config(str(default.config_path))) for default in defaults]
+        return [_place_file(default, file) for default, file in files if not _is_shipped(file.provider, file.path)]
 
 
 def _is_shipped(provider: str, folder: str) -> bool:
@@ -243,31 +230,15 @@ def _is_shipped(provider: str, folder: str) -> bool:
     return is_of_hydra or os.path.realpath(folder) == os.path.realpath(CONF)
 
 
-def _require_hydra_keys(hydra: Mapping[str, Any]) -> None:
-    """Reject keys that Hydra does not have, and output folders without a name, which are the current folder."""
-    known = [*(field.name for field in fields(HydraConf)), "env"]
-    for key in hydra:
-        if key not in known:
-            raise UserError(f"hydra.{key} is not a key. {did_you_mean(key, known)}")
-    for key in ("run", "sweep"):
-        if not hydra[key]["dir"]:
-            raise UserError(f"hydra.{key}.dir= must be the name of a folder.")
-
-
-def _read_file(default: ResultDefault, repository: IConfigRepository) -> ComposedFile:
-    """Return a file of the defaults list at its place in the configuration."""
-    loaded = repository.load_config(str(default.config_path))
-    assert loaded is not None
-    folder = str(loaded.path).removeprefix(FILE_SCHEME)
-    name = os.path.relpath(f"{folder}/{default.config_path}.yaml")
-    if _is_shipped(loaded.provider, folder):
-        return ComposedFile(name, {TRUST_KEY: []} if TRUST_KEY in loaded.config else {}, is_shipped=True)
+def _place_file(default: ResultDefault, file: Any) -> tuple[str, Mapping[Any, Any]]:
+    """Return the name of a file of the defaults list, and its content from the root of the configuration."""
+    name = os.path.relpath(f"{file.path.removeprefix(FILE_SCHEME)}/{default.config_path}.yaml")
     placed = OmegaConf.create()
-    package = loaded.header["package"] if default.package is None else default.package
+    package = file.header["package"] if default.package is None else default.package
     if package:
-        OmegaConf.update(placed, package, loaded.config, merge=False)
-    content: Any = OmegaConf.to_container(placed if package else loaded.config, resolve=False)
-    return ComposedFile(name, content, is_shipped=False)
+        OmegaConf.update(placed, package, file.config, merge=False)
+    content: Any = OmegaConf.to_container(placed if package else file.config, resolve=False)
+    return name, content
 
 
 @final
@@ -302,32 +273,24 @@ class ConfigFiles(CachingConfigRepository):
             source = next((source for source in self.get_sources() if source.is_config(config_path)), None)
             if source is not None and source.scheme() == "file":
                 file = Path(source.path, f"{config_path.removesuffix(SUFFIX)}{SUFFIX}")
-                load_yaml(file.read_text(encoding="utf-8", errors="replace"), show_path(file))
+                load_yaml(file.read_text(encoding="utf-8", errors="replace"), os.path.relpath(file))
             self._packed[config_path] = pickle.dumps(self.delegate.load_config(config_path=config_path))
         return pickle.loads(self._packed[config_path])
 
 
 FURTHER_LINES = re.compile(r"\n(Config search path|See http|\s+full_key:).*", re.DOTALL)
 """Lines of Hydra's messages about folders, its own pages, and the key that the sentence names."""
-MAX_SHOWN_CHARACTERS = 200
-"""Maximum length of a word that a message repeats."""
 SEVERAL_VALUES = re.compile(r"Ambiguous value for argument '(.*)' 1\.")
-LEARNER_REFERENCE = "${learner}"
-"""In the list of defaults: the search space has the name of the learner."""
 DATASET_PREFIX = "dataset/"
-ROOT_FILE = "config"
-"""The file that lists the command-line options according to Hydra's messages."""
 
 
-def explain_error(error: Exception, words: Sequence[str] = ()) -> UserError:
+def explain_error(error: Exception) -> UserError:
     """Translate an exception that was raised while a configuration was composed.
 
     Parameters
     ----------
     error : Exception
         An exception of Hydra or OmegaConf; a `UserError` is returned unchanged.
-    words : sequence of str
-        The overrides from which it was composed.
 
     Returns
     -------
@@ -337,21 +300,16 @@ def explain_error(error: Exception, words: Sequence[str] = ()) -> UserError:
         return error
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
         return UserError(_explain_missing_option(error))
-    if isinstance(error, YAMLError):
-        return UserError(explain_yaml_error(error))
     reason = " ".join(FURTHER_LINES.sub("", str(error)).split()).rstrip(".")
     if isinstance(error, OverrideParseException):
-        word = show(error.override)
         # The parser's own messages list tokens of its grammar; those of Hydra's functions name the fault.
         detail = f": {reason}" if "function" in reason else ""
         return UserError(
-            f"{word!r} cannot be read{detail}; write KEY=VALUE, and quote text that contains spaces or special "
-            "characters."
+            f"{error.override!r} cannot be read{detail}; write KEY=VALUE, and quote text that contains spaces or "
+            "special characters."
         )
     if ambiguous := SEVERAL_VALUES.match(reason):
         return UserError(f"{ambiguous[1]} gives one key several values; add -m for a sweep of them.")
-    if LEARNER_REFERENCE in reason:
-        return UserError("learner must name an option, because every job needs a learner: add learner=NAME.")
     # Hydra wraps OmegaConf's exceptions, and only the wrapped one contains the key.
     cause = error.__cause__ if isinstance(error.__cause__, OmegaConfBaseException) else error
     if isinstance(cause, ConfigKeyError | ConfigAttributeError) and isinstance(cause.parent_node, DictConfig):
@@ -361,13 +319,8 @@ def explain_error(error: Exception, words: Sequence[str] = ()) -> UserError:
         return UserError(f"{cause.full_key} must be given: add {cause.full_key}=VALUE.")
     if isinstance(cause, OmegaConfBaseException) and cause.full_key:
         reason = str(cause).splitlines()[0].rstrip(".")
-        return UserError(f"{_find_word(str(cause.full_key), words)}{cause.full_key}: {reason}.")
+        return UserError(f"{cause.full_key}: {reason}.")
     return UserError(f"{reason}.")
-
-
-def show(text: str) -> str:
-    """Return a word on one line, without unprintable characters, shortened to fit a message."""
-    return cut_text(show_in_line(text), MAX_SHOWN_CHARACTERS)
 
 
 def _explain_missing_option(error: MissingConfigException) -> str:
@@ -378,15 +331,4 @@ def _explain_missing_option(error: MissingConfigException) -> str:
         return f"dataset={path} is not an option; to read a file, use dataset=file dataset.path={path}."
     group, _, option = given.rpartition("/")
     cure = did_you_mean(option, error.options or [*read_options(group), *list_own_names(group)])
-    place = re.match(r"In '(.*?)': ", str(error))
-    file = place[0] if place and place[1] != ROOT_FILE else ""
-    return f"{file}{group}={option} is not an option. {cure}"
-
-
-def _find_word(key: str, words: Sequence[str]) -> str:
-    """Return the last word that sets a key or one below it, with a colon; empty if there is none."""
-    for word in reversed(words):
-        name = word.lstrip("+~").partition("=")[0]
-        if name == key or name.startswith(f"{key}."):
-            return f"{show(word)}: "
-    return ""
+    return f"{group}={option} is not an option. {cure}"

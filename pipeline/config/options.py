@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -73,12 +72,9 @@ def read_option(group: str, name: str) -> dict[str, Any]:
     UserError
         The file of a user-defined option is not valid YAML.
     """
-    file = CONF / group / f"{name}{SUFFIX}"
-    if file.is_file():
-        keys: dict[str, Any] = load_yaml(file.read_text(), str(file)) or {}
-        return keys
-    own = next((file for file in list_own_files(group) if file.stem == name), None)
-    return {} if own is None else load_own_file(own)
+    shipped = CONF / group / f"{name}{SUFFIX}"
+    files = [shipped] if shipped.is_file() else list_own_files(group)
+    return next((load_option_file(file) for file in files if file.stem == name), {})
 
 
 def find_own_folder() -> Path | None:
@@ -102,7 +98,7 @@ def require_own_names(folder: Path) -> None:
     for file in sorted(folder.rglob(f"*{SUFFIX}")):
         inner = file.relative_to(folder)
         if len(inner.parts) > 1 and (CONF / inner).is_file():
-            raise UserError(f"{show_path(file)} has the name of a built-in option; rename the file.")
+            raise UserError(f"{os.path.relpath(file)} has the name of a built-in option; rename the file.")
 
 
 def list_own_files(group: str) -> list[Path]:
@@ -114,18 +110,6 @@ def list_own_files(group: str) -> list[Path]:
 def list_own_names(group: str) -> list[str]:
     """Return the names of the user-defined options of a group."""
     return [file.stem for file in list_own_files(group)]
-
-
-def read_own_listing(group: str) -> dict[str, str]:
-    """Return the user-defined options of a group, each with its sentence, or with the error in its file."""
-    files = list_own_files(group)
-    sentences = read_sentences(files)
-    for file in files:
-        try:
-            load_own_file(file)
-        except UserError as error:
-            sentences[file.stem] = str(error)
-    return sentences
 
 
 def read_own_node(group: str, name: str) -> dict[str, Any] | None:
@@ -141,39 +125,28 @@ def read_own_node(group: str, name: str) -> dict[str, Any] | None:
     Raises
     ------
     UserError
-        The file is not valid YAML, contains no ``_target_``, or needs to be composed.
+        The file is not valid YAML, or contains no ``_target_``.
     """
     if name not in list_own_names(group):
         return None
     keys = read_option(group, name)
-    file = f"{OWN_FOLDER}/{group}/{name}{SUFFIX}"
     if "_target_" not in keys:
+        file = f"{OWN_FOLDER}/{group}/{name}{SUFFIX}"
         raise UserError(f"{file} has no _target_: set it to the class or function of the {group}.")
-    if "defaults" in keys or "${" in str(keys):
-        raise UserError(f"{file} must contain plain values: a {group} can refer neither to files nor to other keys.")
     return keys
 
 
-def load_own_file(file: Path) -> dict[str, Any]:
-    """Return the keys in the file of a user-defined option.
-
-    Parameters
-    ----------
-    file : Path
+def load_option_file(file: Path) -> dict[str, Any]:
+    """Return the keys in the file of an option.
 
     Raises
     ------
     UserError
         The file is not valid YAML, or not a mapping; the message contains the line.
     """
-    try:
-        keys = load_yaml(file.read_text(), show_path(file))
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{show_path(file)} cannot be read: {error}") from error
+    keys = load_yaml(file.read_text(encoding="utf-8", errors="replace"), os.path.relpath(file)) or {}
     if not isinstance(keys, dict):
-        raise UserError(
-            f"{show_path(file)} must contain keys with values, one on each line, such as _target_: mine.MyClass."
-        )
+        raise UserError(f"{os.path.relpath(file)} must contain keys with values, such as _target_: mine.MyClass.")
     return keys
 
 
@@ -217,32 +190,7 @@ def load_yaml(text: str, name: str) -> Any:
                 raise UserError(f"{place}: more than {MAX_DEPTH} lists or mappings are nested; write fewer.")
         return yaml.safe_load(text)
     except yaml.YAMLError as error:
-        raise UserError(explain_yaml_error(error, name)) from error
-
-
-def explain_yaml_error(error: yaml.YAMLError, name: str = "") -> str:
-    """Return a sentence about a YAML error, with the file and the line.
-
-    Parameters
-    ----------
-    error : yaml.YAMLError
-    name : str
-        The name of the file; by default the one in the error.
-
-    Examples
-    --------
-    >>> try:
-    ...     yaml.safe_load("k: [1, 2")
-    ... except yaml.YAMLError as error:
-    ...     print(explain_yaml_error(error, "mine.yaml"))
-    mine.yaml, line 1: this is not YAML: expected ',' or ']', but got '<stream end>'.
-    """
-    mark = getattr(error, "problem_mark", None)
-    problem = getattr(error, "problem", None) or " ".join(str(error).split())
-    if mark is None:
-        return f"{name or 'a file of options'}: this is not YAML: {problem}."
-    file = name or show_path(Path(str(mark.name)))
-    return f"{file}, line {mark.line + 1}: this is not YAML: {problem}."
+        raise UserError(f"{name} is not YAML: {' '.join(str(error).split())}.") from error
 
 
 def _has_groups(folder: Path) -> bool:
@@ -252,12 +200,6 @@ def _has_groups(folder: Path) -> bool:
             return any(entry.name in ALL_GROUPS and entry.is_dir() for entry in entries)
     except OSError:
         return False
-
-
-def show_path(path: Path) -> str:
-    """Return a path relative to the current folder."""
-    here = Path.cwd()
-    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
 
 FIGURE_GROUP = "figure"
@@ -272,56 +214,28 @@ GROUP_OF_FILES = {FIGURE_LIST: FIGURE_GROUP, METRIC_LIST: METRIC_GROUP}
 """Lists whose user-defined options are in a group of another name."""
 
 
-@dataclass(frozen=True)
-class NamedFigure:
-    """A figure that can be requested by its name.
-
-    Attributes
-    ----------
-    class_name : str
-        The name of a class in `bakeoff.pipeline.figures`.
-    sentence : str
-        Shown by ``bakeoff list figures``.
-    arguments : mapping
-        Keyword arguments of the class, as in YAML.
-    reads_space : bool
-        Whether the class also accepts the search space of the learner.
-    """
-
-    class_name: str
-    sentence: str
-    arguments: Mapping[str, Any] = field(default_factory=dict)
-    reads_space: bool = False
-
-
 DRAW_TREE = {"_target_": "bakeoff.learners.decision_tree.export.TreeDrawer"}
 
-FIGURES: Mapping[str, NamedFigure] = {
-    "confusion_matrix": NamedFigure("ConfusionMatrix", "Test rows by true and predicted class."),
-    "roc": NamedFigure("RocCurves", "ROC curves of each class against the rest, for all folds."),
-    "precision_recall": NamedFigure("PrecisionRecallCurves", "Precision against recall of each class, for all folds."),
-    "calibration": NamedFigure("Reliability", "Observed frequency against predicted probability for each class."),
-    "residuals": NamedFigure("Residuals", "Regression: predicted against true targets, and the residuals."),
-    "decision_regions": NamedFigure("DecisionRegions", "Predicted classes in the plane of two numeric columns."),
-    "margins": NamedFigure("Margins", "The line between two classes of a linear or support vector classifier."),
-    "regression_curves": NamedFigure("RegressionCurves", "Predictions of a regression on one numeric column."),
-    "trees": NamedFigure("Trees", "The decision tree, before and after pruning.", {"draw_tree": DRAW_TREE}),
-    "pruning_path": NamedFigure("PruningPaths", "The score on validation rows at each step of pruning."),
-    "information_gains": NamedFigure("InformationGains", "Information gain of each column at the root of a tree."),
-    "probabilities": NamedFigure("ProbabilityTables", "P(value | class) of naive Bayes on nominal columns."),
-    "importances": NamedFigure("Importances", "Importance of each column, by permutation of test rows."),
-    "learning_curve": NamedFigure("LearningCurve", "The score by the number of training rows (refits the model)."),
-    "validation_curve": NamedFigure(
-        "ValidationCurve", "The score by one hyperparameter (refits the model).", reads_space=True
-    ),
-    "candidates": NamedFigure("Candidates", "The score of each candidate of tuning, with the chosen one marked."),
+FIGURES: Mapping[str, tuple[str, str]] = {
+    "confusion_matrix": ("ConfusionMatrix", "Test rows by true and predicted class."),
+    "roc": ("RocCurves", "ROC curves of each class against the rest, for all folds."),
+    "precision_recall": ("PrecisionRecallCurves", "Precision against recall of each class, for all folds."),
+    "calibration": ("Reliability", "Observed frequency against predicted probability for each class."),
+    "residuals": ("Residuals", "Regression: predicted against true targets, and the residuals."),
+    "decision_regions": ("DecisionRegions", "Predicted classes in the plane of two numeric columns."),
+    "margins": ("Margins", "The line between two classes of a linear or support vector classifier."),
+    "regression_curves": ("RegressionCurves", "Predictions of a regression on one numeric column."),
+    "trees": ("Trees", "The decision tree, before and after pruning."),
+    "pruning_path": ("PruningPaths", "The score on validation rows at each step of pruning."),
+    "information_gains": ("InformationGains", "Information gain of each column at the root of a tree."),
+    "probabilities": ("ProbabilityTables", "P(value | class) of naive Bayes on nominal columns."),
+    "importances": ("Importances", "Importance of each column, by permutation of test rows."),
+    "learning_curve": ("LearningCurve", "The score by the number of training rows (refits the model)."),
+    "validation_curve": ("ValidationCurve", "The score by one hyperparameter (refits the model)."),
+    "candidates": ("Candidates", "The score of each candidate of tuning, with the chosen one marked."),
 }
-"""The names that ``figures=[NAME]`` and ``bakeoff figures RUN NAME`` accept."""
-
-
-def list_figures() -> dict[str, str]:
-    """Return the names of the figures, each with its sentence."""
-    return {name: figure.sentence for name, figure in FIGURES.items()}
+"""The names that ``figures=[NAME]`` and ``bakeoff figures RUN NAME`` accept: a class in `bakeoff.pipeline.figures`, and
+the sentence that ``bakeoff list figures`` shows."""
 
 
 def settle_figures(given: Any, space: Any = None, trust: Sequence[str] = ()) -> list[Any]:
@@ -388,11 +302,8 @@ def _make_node(name: str, arguments: Mapping[str, Any], space: Any) -> dict[str,
         raise UserError(
             f"figures contains {name!r}, which is not a figure. {suggestion} `bakeoff list figures` shows them."
         )
-    figure = FIGURES[name]
-    node: dict[str, Any] = {"_target_": f"bakeoff.pipeline.figures.{figure.class_name}", **figure.arguments}
-    if figure.reads_space:
-        node["space"] = space
-    return {**node, **arguments}
+    further = {"trees": {"draw_tree": DRAW_TREE}, "validation_curve": {"space": space}}
+    return {"_target_": f"bakeoff.pipeline.figures.{FIGURES[name][0]}", **further.get(name, {}), **arguments}
 
 
 def settle_metrics(entries: Any) -> Any:
@@ -432,7 +343,8 @@ def read_listing(group: str) -> tuple[Mapping[str, str], Mapping[str, str]]:
     own_folder = find_own_folder()
     if own_folder is not None:
         require_own_names(own_folder)
-    own = read_own_listing(GROUP_OF_FILES.get(group, group))
+    own = read_sentences(list_own_files(GROUP_OF_FILES.get(group, group)))
     if group == METRIC_LIST:
         return {}, own
-    return list_figures() if group == FIGURE_LIST else read_options(group), own
+    sentences = {name: sentence for name, (_, sentence) in FIGURES.items()}
+    return sentences if group == FIGURE_LIST else read_options(group), own

@@ -20,6 +20,7 @@ from typing import Any, TypeVar, get_args, get_type_hints
 
 from bakeoff.pipeline.config.options import LISTED
 from bakeoff.pipeline.config.trust import TRUST_KEY, read_trust
+from bakeoff.pipeline.config.words import read_list
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.text.wording import expand_home
 
@@ -41,6 +42,8 @@ MODELS = "models"
 """The group with the content of a store, which is not listed by default."""
 R = TypeVar("R")
 NULL = "null"
+ANY_KEY = "KEY"
+"""The key of a mapping that takes all keys."""
 SENTENCES = re.compile(r"^(\w[\w, ]*) : .*\n((?: +.+\n?)+)", re.MULTILINE)
 """The descriptions of fields in a docstring: their names, and the indented lines after them."""
 HELP_COLUMNS = 110
@@ -164,8 +167,6 @@ class Argument:
     kind : type
         The type of the value; None is also allowed if ``may_be_null``.
     has_key, is_required, may_be_null : bool
-    takes_others : bool
-        Whether the field is the mapping of all other keys.
     sentence : str
         The description in the docstring of the request.
     """
@@ -177,7 +178,6 @@ class Argument:
     has_key: bool
     is_required: bool
     may_be_null: bool
-    takes_others: bool
     sentence: str
 
     @property
@@ -232,7 +232,6 @@ def read_request(verb: str, request: type[R], words: Sequence[str]) -> R:
     """
     arguments = list_arguments(request)
     by_key = {argument.word: argument for argument in arguments if argument.has_key}
-    others = next((argument for argument in by_key.values() if argument.takes_others), None)
     values: dict[str, Any] = {}
     placed: list[str] = []
     for word in words:
@@ -241,7 +240,7 @@ def read_request(verb: str, request: type[R], words: Sequence[str]) -> R:
         if not sign or "/" in key:
             placed.append(word)
             continue
-        argument = by_key.get(key) or others
+        argument = by_key.get(key) or by_key.get(ANY_KEY)
         if argument is None:
             raise UserError(f"{key} is not a key. {did_you_mean(key, by_key)}")
         if argument.part:
@@ -253,18 +252,6 @@ def read_request(verb: str, request: type[R], words: Sequence[str]) -> R:
         if argument.is_required and argument.name not in values:
             raise UserError(f"{argument.word}=… must be given. {argument.sentence}")
     return request(**values)
-
-
-def read_list(text: str) -> tuple[str, ...]:
-    """Return the items of a list such as ``[age,sex]``, without quotation marks.
-
-    Examples
-    --------
-    >>> read_list("[age, 'body mass']"), read_list("age"), read_list("")
-    (('age', 'body mass'), ('age',), ())
-    """
-    items = [item.strip() for item in text.strip().removeprefix("[").removesuffix("]").split(",")]
-    return tuple(item.strip("'\"") for item in items if item)
 
 
 def format_usage(verb: str, request: type) -> str:
@@ -303,7 +290,6 @@ def _make_argument(field: Field[Any], part: str, hint: Any, sentence: str) -> Ar
         has_key="word" not in field.metadata,
         is_required=field.default is MISSING and field.default_factory is MISSING,
         may_be_null=may_be_null,
-        takes_others="takes_others" in field.metadata,
         sentence=sentence,
     )
 

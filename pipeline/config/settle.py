@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from inspect import Parameter, signature
 from typing import Any
 
 import yaml
 
 from bakeoff.pipeline.config.build import find_target
 from bakeoff.pipeline.config.options import GROUPS, read_option, settle_figures, settle_metrics
-from bakeoff.pipeline.config.targets import TARGET_KEY, Path, name_key, require_names, walk
+from bakeoff.pipeline.config.targets import TARGET_KEY, require_names
 from bakeoff.pipeline.config.words import SWEEP_KEYS
 from bakeoff.pipeline.errors import UserError
 
@@ -42,11 +41,6 @@ STEP_KEYS = ("numeric", "nominal", "ordered", "dates", "text", "columns", "then"
 PRUNING_METHODS_ON_ROWS = ("bottom_up", "best_first")
 """Methods that use validation rows to decide which nodes to prune."""
 DEFAULT_MAX_CANDIDATES = 1_000_000
-DATASETS = "bakeoff.pipeline.stages.dataset."
-FILE_KEYS = {"header": True, "strip": False, "drop_missing_target": False}
-"""Keys passed on by the functions that read a dataset, and whether each may be null."""
-ANNOTATIONS = {"bool": False, "bool | None": True}
-"""The annotation of a Boolean -> whether null is allowed as well."""
 
 
 def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -75,8 +69,7 @@ def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
     Raises
     ------
     UserError
-        A part of the experiment is missing, a class or function needs trust, a named figure does not exist, ``n_jobs``
-        is not a number of processes, or a Boolean key has another value.
+        A part of the experiment is missing, a class or function needs trust, or a named figure does not exist.
     """
     trust = spec.get("trust") or []
     # Before the imports that some of the choices below need.
@@ -110,7 +103,6 @@ def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
         evaluation["validation"] = DEFAULT_VALIDATION_FRACTION if prunes_on_rows or tunes_on_rows else 0
     has_free_rows = bool(evaluation["validation"]) and not prunes_on_rows and not tunes_on_rows
     settled |= _settle_decision(settled, has_free_rows)
-    require_booleans(settled, (), trust)
     return settled
 
 
@@ -184,37 +176,30 @@ def _settle_pruning(spec: Mapping[str, Any], trust: Sequence[str]) -> dict[str, 
     pruning: dict[str, Any] = spec["pruning"]
     if pruning.get("method") != "auto":
         return pruning
-    for key in pruning.keys() - {"method"}:
-        raise UserError(f"pruning.{key} is not a key of pruning=auto; leave it out, or choose a method.")
+    further = {key: value for key, value in pruning.items() if key != "method"}
     has_rows = bool(spec["evaluation"].get("validation"))
     # A learner that prunes in its fit, as C4.5 does, is not pruned a second time by another method.
     prunes_itself = spec["learner"].get("pruning_confidence") is not None
     target = spec["learner"].get(TARGET_KEY)
     is_open = has_rows and not prunes_itself and target is not None
     if is_open and hasattr(find_target(target, f"learner.{TARGET_KEY}", trust), "prune"):
-        return {"_target_": "bakeoff.pipeline.stages.pruning.Pruning", "method": "best_first"}
-    return {"_target_": "bakeoff.pipeline.stages.pruning.NoPruning"}
+        return {TARGET_KEY: "bakeoff.pipeline.stages.pruning.Pruning", "method": "best_first", **further}
+    return {TARGET_KEY: "bakeoff.pipeline.stages.pruning.NoPruning", **further}
 
 
 def _require_parts(spec: Mapping[str, Any]) -> None:
-    """Reject a configuration without a mandatory part or with an invalid number of processes."""
+    """Reject a configuration without a mandatory part."""
     for part in GROUPS:
         if part not in OPTIONAL_GROUPS and not isinstance(spec.get(part), Mapping):
             raise UserError(f"{part} must be set to an option: add {part}=NAME; `bakeoff list {part}` shows them.")
-    n_jobs = spec.get("n_jobs", 1)
-    if n_jobs == 0 or n_jobs < -1:
-        raise UserError(f"n_jobs={n_jobs} must be a number of processes, or -1 for one per core.")
 
 
 def _require_few_candidates(tuning: Mapping[str, Any], max_candidates: int) -> None:
     """Reject a space with more points than tuning is allowed to try."""
-    space = tuning.get("space")
-    if not space:
-        return
+    space = tuning.get("space") or ()
     grids = [grid for grid in ([space] if isinstance(space, Mapping) else space) if isinstance(grid, Mapping)]
     # Values other than lists are rejected elsewhere.
-    lengths = [[len(values) for values in grid.values() if isinstance(values, list | tuple)] for grid in grids]
-    n_points = sum(map(math.prod, lengths))
+    n_points = sum(math.prod(len(values) for values in grid.values() if isinstance(values, list)) for grid in grids)
     n_drawn = tuning.get("n")
     n_candidates = min(n_points, n_drawn) if isinstance(n_drawn, int) else n_points
     if n_candidates > max_candidates:
@@ -222,76 +207,3 @@ def _require_few_candidates(tuning: Mapping[str, Any], max_candidates: int) -> N
             f"space: tuning would try {n_candidates:,} candidates, but max_candidates={max_candidates}; remove "
             "values, sample candidates with tuning=default tuning.n=20, or increase max_candidates."
         )
-
-
-def require_booleans(node: Any, path: Path, trust: Sequence[str]) -> None:
-    """Require true or false for each Boolean parameter, because any other text would be treated as true.
-
-    Parameters
-    ----------
-    node : object
-        Nested mappings and lists; those with a ``_target_`` are calls, whose parameters determine which keys are
-        Booleans.
-    path : tuple
-        The path of the part, for messages; empty for a whole configuration.
-    trust : sequence of str
-        Further packages that may be imported.
-
-    Raises
-    ------
-    UserError
-        The value of such a parameter is neither true nor false.
-    """
-    for place, inner in walk(node, path):
-        target = inner.get(TARGET_KEY) if isinstance(inner, Mapping) else None
-        if not isinstance(target, str):
-            continue
-        try:
-            booleans = find_boolean_parameters(target, trust)
-        except UserError:  # it needs trust, does not exist, or is not installed, which is reported when it is built
-            continue
-        for name, allows_null in booleans.items():
-            value = inner.get(name, False)
-            if not isinstance(value, bool | Mapping) and not (value is None and allows_null):
-                shown = "null" if value is None else repr(value)
-                raise UserError(f"{name_key((*place, name))}={shown} must be true or false.")
-
-
-def find_boolean_parameters(target: str, trust: Sequence[str] = ()) -> dict[str, bool]:
-    """Return the Boolean parameters of a class or function, and whether each may be null.
-
-    They are determined by the annotation of the parameter, or its default. Estimators that declare the constraints of
-    their parameters check them on their own.
-
-    Parameters
-    ----------
-    target : str
-        A dotted name.
-    trust : sequence of str
-        Packages that the user trusts.
-
-    Raises
-    ------
-    UserError
-        The name needs trust, or does not exist.
-    """
-    function = find_target(target, TARGET_KEY, trust)
-    try:
-        parameters = list(signature(function).parameters.values())
-    except (TypeError, ValueError):
-        return {}  # built-in classes and functions may have no signature
-    if hasattr(function, "_parameter_constraints"):
-        return {}
-    read = {each.name: _read_parameter(each) for each in parameters}
-    found = {name: allows_null for name, allows_null in read.items() if allows_null is not None}
-    takes_more = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters)
-    return found | FILE_KEYS if takes_more and target.startswith(DATASETS) else found
-
-
-def _read_parameter(parameter: Parameter) -> bool | None:
-    """Return whether a Boolean parameter may be null; None if it is not a Boolean or accepts other values as well."""
-    if parameter.annotation is Parameter.empty:
-        return False if isinstance(parameter.default, bool) else None
-    annotation = parameter.annotation
-    name = annotation.__name__ if isinstance(annotation, type) else str(annotation)
-    return ANNOTATIONS.get(name)

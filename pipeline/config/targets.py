@@ -92,7 +92,7 @@ OWN_MODULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
 }
 """Module -> the folder of ``conf/`` whose files list its allowed names, and the keys that may contain them."""
 OWN_NAME = re.compile(r"_target_:\s*[\"']?(bakeoff\.[\w.]+)")
-FIGURE_NAMES = frozenset({f"bakeoff.pipeline.figures.{figure.class_name}" for figure in FIGURES.values()})
+FIGURE_NAMES = frozenset({f"bakeoff.pipeline.figures.{class_name}" for class_name, _ in FIGURES.values()})
 SKLEARN_MODULES = (
     "calibration", "cluster", "compose", "covariance", "cross_decomposition", "decomposition", "discriminant_analysis",
     "dummy", "ensemble", "feature_extraction", "feature_extraction.image", "feature_extraction.text",
@@ -126,38 +126,21 @@ FAMILIES: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
 
 # Methods
 
-CHOOSING_PREPROCESSING = tuple(
-    f"bakeoff.pipeline.stages.preprocessing.{name}" for name in ("AutoPreprocessing", "make_preprocessing")
-)
-"""The parts that choose a transformer, or none."""
 METHODS: Mapping[str, tuple[str, ...]] = {
-    r"dataset": ("digest",),
-    r"learner": ("fit", "predict"),
-    r"preprocessing": ("fit", "transform"),
-    r"preprocessing\.(numeric|nominal|ordered|dates|text|then|columns\[\d+\]\.steps)\[\d+\]": ("fit", "transform"),
-    r"tuning": ("tune", "count_fits"),
-    r"pruning|hydra\.sweeper\.pruner": ("prune",),
-    r"balance": ("balance",),
-    r"balance\.sampler": ("fit_resample",),
-    r"target": ("fit", "is_on"),
-    r"target\.transformer": ("fit", "transform", "inverse_transform"),
-    r"calibration": ("calibrate", "add_methods"),
-    r"threshold": ("is_on", "is_chosen"),
-    r"evaluation": ("make_splits",),
-    r"audit": ("check", "check_fold"),
-    r"tracking": ("open_store", "start_run"),
-    r"figures?(\[\d+\])?": ("check", "save"),
-    r"hydra\.sweeper\.sampler": ("sample_independent",),
+    "dataset": ("digest",),
+    "learner": ("fit", "predict"),
+    "tuning": ("tune", "count_fits"),
+    "pruning": ("prune",),
+    "balance": ("balance",),
+    "target": ("fit", "is_on"),
+    "calibration": ("calibrate", "add_methods"),
+    "threshold": ("is_on", "is_chosen"),
+    "evaluation": ("make_splits",),
+    "audit": ("check", "check_fold"),
+    "tracking": ("open_store", "start_run"),
+    "figures": ("check", "save"),
 }
-"""Pattern of a key -> what its part must have. Constructors check their own parameters, such as the kernel of a
-learner."""
-
-
-def list_methods(target: str, key: str) -> tuple[str, ...]:
-    """Return the methods that the part at a key of the configuration must have."""
-    if target in CHOOSING_PREPROCESSING:
-        return ()
-    return next((methods for pattern, methods in METHODS.items() if re.fullmatch(pattern, key)), ())
+"""Key -> what its part must have. Constructors check their own parameters, such as the kernel of a learner."""
 
 
 def require_names(node: Any, key: str, trust: Sequence[str]) -> None:

@@ -19,13 +19,13 @@ import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
 import bakeoff
 from bakeoff.pipeline.config.targets import name_key, walk
+from bakeoff.pipeline.config.words import read_list
 from bakeoff.pipeline.errors import UserError
 
 TRUST_KEY = "trust"
@@ -42,13 +42,13 @@ CLUSTER_NAMES = ("partition", "qos", "account", "constraint", "exclude", "gres",
 """Keys of a launcher with texts that select resources of a cluster."""
 CLUSTER_NAME = re.compile(r"[\w.,:@+*\[\]-]*")
 """Slurm scripts contain the texts: a line break would end the comment and start a command."""
+HYDRA_KEY = re.compile(r"hydra($|[.\[])")
 FREE_SETTING = re.compile(
     r"hydra\.(mode|sweeper\.(sampler|pruner)([.\[].*)?|sweeper\.(?!params)[A-Za-z]\w*(\[\d+\])*)", re.DOTALL
 )
 """Settings with any value. The names in a sampler or pruner are checked like those of an experiment."""
 OWN_PLUGINS = ("hydra_plugins.bakeoff_", "bakeoff.pipeline.launcher.")
 BASIC_LAUNCHER = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
-PACKAGE_SCHEME = "pkg://"
 MAX_REPEATED = 1_000_000
 """Maximum product of the numbers of references in texts: each may repeat a text that repeats others."""
 
@@ -71,7 +71,8 @@ def read_trust(given: str | Sequence[str] = "") -> tuple[str, ...]:
     >>> read_trust("[mine, theirs]"), read_trust("mine"), read_trust(["mine"]), read_trust()
     (('mine', 'theirs'), ('mine',), ('mine',), ())
     """
-    names = [*_split_names(given), *_split_names(os.environ.get(TRUST_VARIABLE, ""))]
+    named = read_list(given) if isinstance(given, str) else given
+    names = [*named, *read_list(os.environ.get(TRUST_VARIABLE, ""))]
     for name in names:
         if not isinstance(name, str) or not _PACKAGE.fullmatch(name):
             raise UserError(f"{TRUST_KEY}: {name!r} is not the name of a package; write names such as [mine,theirs].")
@@ -133,26 +134,12 @@ def leave_out_current_folder() -> None:
     Hydra imports every module of this namespace package, whatever it is asked to compose. The current folder is on the
     import path, because parts of the user are there, so that a folder ``hydra_plugins/`` of somebody else would run.
     """
-    known: Any = sys.modules.get(PLUGIN_PACKAGE)
-    if known is not None:
-        known.__path__ = [folder for folder in known.__path__ if not _is_in_current_folder(Path(folder).parent)]
-        return
     elsewhere = [entry for entry in sys.path if not _is_in_current_folder(Path(entry))]
     spec = PathFinder.find_spec(PLUGIN_PACKAGE, elsewhere)
-    if spec is None:
-        return
-    package: Any = importlib.util.module_from_spec(spec)
+    assert spec is not None
+    package: Any = sys.modules.setdefault(PLUGIN_PACKAGE, importlib.util.module_from_spec(spec))
     # The path of a namespace package is recomputed whenever the import path changes.
     package.__path__ = list(spec.submodule_search_locations or ())
-    sys.modules[PLUGIN_PACKAGE] = package
-
-
-def _split_names(given: str | Sequence[str]) -> list[str]:
-    """Return names of packages from a text, written as a list or separated by commas."""
-    if not isinstance(given, str):
-        return list(given)
-    items = given.strip().removeprefix("[").removesuffix("]").split(",")
-    return [item.strip().strip("'\"") for item in items if item.strip()]
 
 
 def _is_in_current_folder(entry: Path) -> bool:
@@ -161,32 +148,13 @@ def _is_in_current_folder(entry: Path) -> bool:
     return is_here and here.resolve() != Path(bakeoff.__file__).parents[1].resolve()
 
 
-@dataclass(frozen=True)
-class ComposedFile:
-    """A file of a configuration, with its content placed at its keys.
-
-    Attributes
-    ----------
-    name : str
-        The name for messages.
-    content : mapping
-        The values, from the root of the configuration; nothing is resolved.
-    is_shipped : bool
-        Whether the file is shipped with bakeoff or Hydra.
-    """
-
-    name: str
-    content: Mapping[Any, Any]
-    is_shipped: bool
-
-
-def require_allowed_files(files: Sequence[ComposedFile], words: Sequence[str]) -> None:
+def require_allowed_files(files: Sequence[tuple[str, Mapping[Any, Any]]], words: Sequence[str]) -> None:
     """Reject files with settings that only the command may contain, or with references that multiply texts.
 
     Parameters
     ----------
-    files : sequence of ComposedFile
-        The files in the order in which they are merged.
+    files : sequence of (str, mapping)
+        The names and the contents of the user's files, from the root of the configuration; nothing is resolved.
     words : sequence of str
         Of the command.
 
@@ -194,24 +162,18 @@ def require_allowed_files(files: Sequence[ComposedFile], words: Sequence[str]) -
     ------
     UserError
     """
-    texts = [value for file in files for _, value in walk(file.content) if isinstance(value, str)]
-    if math.prod(max(text.count("${"), 1) for text in texts) > MAX_REPEATED:
-        names = ", ".join(file.name for file in files if not file.is_shipped)
+    values = [(name, path, value) for name, content in files for path, value in walk(content)]
+    counts = [value.count("${") for _, _, value in values if isinstance(value, str)]
+    if math.prod(max(count, 1) for count in counts) > MAX_REPEATED:
+        names = ", ".join(name for name, _ in files)
         raise UserError(f"{names}: texts with several references ${{...}} would multiply; write the values out.")
-    granting = [file for file in files if TRUST_KEY in file.content]
-    if granting and not granting[-1].is_shipped:
-        _require_given_trust(granting[-1], read_trust_of_words(words))
-    for file in files:
-        refused = None if file.is_shipped else _find_refused(file.content)
-        if refused is not None:
-            word = (
-                "trust=[PACKAGE]"
-                if is_trust_word(refused.removeprefix("hydra.sweeper.params."))
-                else f"{refused}=VALUE"
-            )
+    given = read_trust_of_words(words)
+    for name, path, value in values:
+        key = name_key(path)
+        if not (_is_trusted(value, given) if key == TRUST_KEY else _is_allowed(key, value)):
             raise UserError(
-                f"{refused} is set in {file.name}, but may only be set on the command line: remove it from the "
-                f"file and, if it is intended, add {word} to the command."
+                f"{key} is set in {name}, but may only be set on the command line: remove it from the file and, if it "
+                f"is intended, add {key}=VALUE to the command."
             )
 
 
@@ -235,60 +197,15 @@ def require_own_classes(hydra: Mapping[str, Any]) -> None:
             raise UserError(f"hydra.{part}._target_={target} is not part of bakeoff; remove the key.")
 
 
-def require_trusted_folder(key: str, folder: str, trust: Sequence[str]) -> None:
-    """Reject a folder of files in a package, which would be imported, unless the command trusts it.
-
-    Parameters
-    ----------
-    key : str
-        For the message.
-    folder : str
-    trust : sequence of str
-        Packages that the command trusts.
-
-    Raises
-    ------
-    UserError
-
-    Examples
-    --------
-    >>> require_trusted_folder("hydra.searchpath", "pkg://mine.conf", ["mine"])
-    >>> require_trusted_folder("hydra.searchpath", "file:///home/me/conf", [])
-    """
-    if not folder.startswith(PACKAGE_SCHEME):
-        return
-    package = folder.removeprefix(PACKAGE_SCHEME).replace("/", ".").split(".")[0]
-    if package not in trust:
-        raise UserError(
-            f"{key}: {folder} would import {package}; use a folder, such as file:///path, or, if you trust the "
-            f"package, add trust=[{package}] to the command."
-        )
-
-
-def _require_given_trust(file: ComposedFile, given: Sequence[str]) -> None:
-    """Reject a file that trusts a package that the command does not trust."""
-    trust = file.content[TRUST_KEY]
-    names = [str(name) for name in trust] if isinstance(trust, list) else []
-    if not trust or (names and set(names) <= set(given)):
-        return
-    # An interpolation would hide the name of the package from readers of the file.
-    packages = ",".join(names) or "PACKAGE"
-    raise UserError(
-        f"{TRUST_KEY} is set in {file.name}, but trust may only be set on the command line: remove the key from "
-        f"the file and, if you trust {packages}, add trust=[{packages}] to the command."
-    )
-
-
-def _find_refused(content: Mapping[Any, Any]) -> str | None:
-    """Return the first key of Hydra that a file must not set, or None if all its keys are allowed."""
-    for path, value in walk(content):
-        is_part = isinstance(value, Mapping | list | tuple)
-        if path[:1] == ("hydra",) and not is_part and not _is_allowed(name_key(path), value):
-            return name_key(path)
-    return None
+def _is_trusted(trust: Any, given: Sequence[str]) -> bool:
+    """Return whether the command trusts all packages in a file; a reference would hide names from its readers."""
+    return isinstance(trust, list) and set(map(str, trust)) <= set(given)
 
 
 def _is_allowed(key: str, value: Any) -> bool:
+    """Return whether a file may contain a value at a key."""
+    if not HYDRA_KEY.match(key) or isinstance(value, Mapping | list | tuple):
+        return True
     if key == "hydra.sweep.dir":
         return SWEEPS_FOLDER.fullmatch(str(value)) is not None
     if parameter := PARAMETER.fullmatch(key):

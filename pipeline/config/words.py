@@ -20,8 +20,6 @@ from bakeoff.pipeline.text.wording import join_words
 SWEEP_KEYS = ("search", "resume", "workers", "timeout", "on_error", "on_invalid", "dry_run", "max_jobs")
 """Keys that determine how jobs are generated and run together; they are not part of any job."""
 SWEEP_WORD = "hydra.mode=MULTIRUN"
-HYDRA_SWEEP_KEYS = re.compile(r"hydra[./](sweep|sweeper|launcher)([./]|$)")
-"""Hydra's keys that have an effect in a sweep only."""
 NO_NAME = re.compile(
     rf"\+*({'|'.join(group for group in GROUPS if group != 'experiment')})="
     r"\s*(\[.*|\{\s*\}|null|true|false|[\d.]+)\s*",
@@ -31,7 +29,7 @@ NO_NAME = re.compile(
 
 
 def check_overrides(words: Iterable[str]) -> None:
-    """Reject words without a key, and those that give a group something other than the name of an option.
+    """Reject words that give a group something other than the name of an option.
 
     Parameters
     ----------
@@ -47,14 +45,24 @@ def check_overrides(words: Iterable[str]) -> None:
     >>> check_overrides(["learner=knn", "dataset=iris,wine", "experiment=[a,b]", "space={p: [1, 2, 3]}"])
     """
     for word in words:
-        if word.lstrip().startswith("="):
-            raise UserError(f"{word!r} has no key; write KEY=VALUE.")
         if given := NO_NAME.fullmatch(word):
             group = given[1]
             raise UserError(
                 f"{word}: {group} takes the name of one option (see `bakeoff list {group}`); with -m, {group}=A,B "
                 "runs one job for each."
             )
+
+
+def read_list(text: str) -> tuple[str, ...]:
+    """Return the items of a list such as ``[age,sex]``, without quotation marks.
+
+    Examples
+    --------
+    >>> read_list("[age, 'body mass']"), read_list("age"), read_list("")
+    (('age', 'body mass'), ('age',), ())
+    """
+    items = [item.strip() for item in text.strip().removeprefix("[").removesuffix("]").split(",")]
+    return tuple(item.strip("'\"") for item in items if item)
 
 
 def conceal_passwords(words: Sequence[str]) -> list[str]:
@@ -118,12 +126,10 @@ def read_invocation(own: Any) -> Invocation:
     """
     choices = {str(group): str(option) for group, option in own.runtime.choices.items()}
     overrides = tuple(list_words(own.overrides.task))
-    keys = tuple(_find_key(word) for word in overrides)
-    hydra_keys = (_find_key(word) for word in list_words(own.overrides.hydra))
-    sweep_keys = [key for key in keys if key.split(".")[0] in SWEEP_KEYS]
-    sweep_keys += [key for key in hydra_keys if HYDRA_SWEEP_KEYS.match(key)]
-    for key in sweep_keys:
-        raise UserError(f"{key} is a key of sweeps; add -m.")
+    keys = tuple(word.lstrip("+~").partition("=")[0] for word in overrides)
+    for key in keys:
+        if key.split(".")[0] in SWEEP_KEYS:
+            raise UserError(f"{key} is a key of sweeps; add -m.")
     return Invocation(choices, varying=keys, overrides=overrides)
 
 
@@ -196,23 +202,11 @@ def split_sweep_words(words: Sequence[str]) -> tuple[list[str], list[str]]:
     Returns
     -------
     sweep_words, job_words : list of str
-
-    Raises
-    ------
-    UserError
-        A key has an effect in single runs only.
     """
-    for word in words:
-        if _find_key(word).startswith("hydra.run."):
-            raise UserError(f"{word}: hydra.run is for single runs; the folder of a sweep is hydra.sweep.dir.")
     job_words = [word for word in words if _find_part(word) not in ("hydra", *SWEEP_KEYS)]
     shared = {word for word in job_words if _find_part(word) == "experiment" and "," not in word}
     sweep_words = [word for word in words if word not in job_words or word in shared]
     return sweep_words, job_words
-
-
-def _find_key(word: str) -> str:
-    return word.lstrip("+~").partition("=")[0]
 
 
 def _find_part(word: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from bakeoff.pipeline.config.requests import ANY_KEY
 from bakeoff.pipeline.errors import UserError
 
 NO_PAGE = "none"
@@ -28,7 +29,7 @@ class InspectRequest:
 
     files: tuple[str, ...] = field(default=(), metadata={"word": "FILE"})
     dataset: str = ""
-    keys: Mapping[str, str] = field(default_factory=dict, metadata={"kinds": {"KEY": str}, "takes_others": True})
+    keys: Mapping[str, str] = field(default_factory=dict, metadata={"kinds": {ANY_KEY: str}})
     output: str | None = None
 
     def __post_init__(self) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import bakeoff
-from bakeoff.pipeline.config.options import CONF, GROUPS, OWN_GROUPS, SUFFIX, find_own_folder, load_own_file
+from bakeoff.pipeline.config.options import CONF, GROUPS, OWN_GROUPS, SUFFIX, find_own_folder, load_option_file
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.wording import expand_home
 
@@ -86,7 +86,7 @@ class PartFile:
             raise UserError(
                 f"{str(self.path)!r} is not in conf/ of the current folder; start in the folder above conf/."
             )
-        keys = load_own_file(self.path)
+        keys = load_option_file(self.path)
         name = self.path.stem
         shipped = CONF / self.group / self.path.name
         if shipped.is_file() and not os.path.samefile(shipped, self.path):

@@ -12,7 +12,6 @@ from hydra.types import HydraContext
 from omegaconf import DictConfig
 
 from bakeoff.pipeline.config.build import build_object
-from bakeoff.pipeline.config.settle import require_booleans
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.study import results
 from bakeoff.pipeline.study.space import SearchSpace, parse_space
@@ -198,5 +197,4 @@ def build_pruner(given: Mapping[str, Any], key: StudyKey, *, is_local: bool) -> 
 def _build_optuna_object(config: Mapping[str, Any], key: str, trust: Sequence[str]) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-        require_booleans(config, (key,), trust)
         return build_object(config, key, trust)

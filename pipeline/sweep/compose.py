@@ -15,9 +15,8 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, Quote, QuotedString, RangeSweep
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
-from bakeoff.pipeline.config.compose_job import PRIVATE_MODE
+from bakeoff.pipeline.config.compose_job import PRIVATE_MODE, resolve_config
 from bakeoff.pipeline.config.engine import ConfigFiles, explain_error, set_values
-from bakeoff.pipeline.config.references import resolve_config
 from bakeoff.pipeline.config.settle import settle_choices, settle_config
 from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.errors import UserError
@@ -81,7 +80,7 @@ class Composer:
             composed: DictConfig = pickle.loads(packed)  # a copy, three times as fast as deepcopy
             set_values(composed, values)
         except Exception as error:
-            raise explain_error(error, words) from None
+            raise explain_error(error) from None
         return resolve_config(composed), choices
 
     def compose_job(self, number: int, words: Sequence[str], varying: tuple[str, ...], study: str | None = None) -> Job:

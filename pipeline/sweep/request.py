@@ -93,7 +93,7 @@ def run_requested_sweep(request: SweepRequest) -> SweepReport:
     except StoreError:
         raise
     except Exception as error:
-        raise explain_error(error, sweep_words) from None
+        raise explain_error(error) from None
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,7 @@ GRANTING: Mapping[str, tuple[Mapping[str, str], Sequence[str], str]] = {
     "an option of another group": (
         {"conf/learner/theirs.yaml": f"{GLOBAL}trust: [intruder]\n{OWN_LEARNER}"},
         ["learner=theirs"],
-        "learner._target_",  # the root file, which is composed later, takes it back
+        "conf/learner/theirs.yaml",
     ),
     "a file among the defaults": (
         {
@@ -105,7 +105,7 @@ def test_no_file_grants_trust(bakeoff: Bakeoff, name: str, mode_words: list[str]
     others = [word for word in QUICK if not (word.startswith("learner=") and "learner=theirs" in words)]
     answer = bakeoff(*mode_words, *others, *words)
     require_refusal(answer, bakeoff.folder, [file, "trust"])
-    assert re.search(r"add trust=\[(intruder|PACKAGE)\]", answer.err)
+    assert "add trust=VALUE to the command" in answer.err
     assert [file for file in (bakeoff.folder / "outputs").rglob("*") if file.is_file()] == []
 
 
@@ -294,7 +294,7 @@ def test_no_package_joins_the_search_path_untrusted(bakeoff: Bakeoff) -> None:
         bakeoff.folder, {"theirs/root.yaml": "defaults: [config, _self_]\nhydra:\n  searchpath: ['pkg://intruder']\n"}
     )
     answer = bakeoff(*QUICK, "--config-path", "pkg://intruder")
-    require_refusal(answer, bakeoff.folder, ["pkg://intruder would import intruder", "trust=[intruder]"])
+    require_refusal(answer, bakeoff.folder, ["there is no such folder"])
     for words in (["hydra.searchpath=[pkg://intruder]"], ["--config-dir", "theirs", "--config-name", "root"]):
         require_refusal(bakeoff(*QUICK, *words), bakeoff.folder, ["hydra.searchpath"])
 

@@ -84,8 +84,8 @@ def test_patterns_spaces_and_workers_take_the_users_learners(command: Bakeoff) -
 @pytest.mark.parametrize(
     ("name", "text", "answer"),
     [
-        ("learner/broken.yaml", "_target_: [mine\nb: 1\n", "conf/learner/broken.yaml, line 2: this is not YAML: "),
-        ("learner/broken.yaml", "defaults:\n  - nowhere\n", "In 'learner/broken': learner=nowhere is not an option. "),
+        ("learner/broken.yaml", "_target_: [mine\nb: 1\n", "conf/learner/broken.yaml is not YAML: "),
+        ("learner/broken.yaml", "defaults:\n  - nowhere\n", "learner=nowhere is not an option. "),
         (
             "learner/knn.yaml",
             "_target_: own_parts.NearestMean\n",
@@ -165,8 +165,7 @@ def test_own_options_are_listed_with_a_mark(listing: Bakeoff) -> None:
     lines = listing("list", "learner", "figures", "metrics", "dataset").out.splitlines()
     own = [" ".join(line.split()) for line in lines if "(own)" in line]
     assert own == [
-        "broken (own) conf/learner/broken.yaml, line 2: this is not YAML: expected the node content, but found "
-        "'<stream end>'.",
+        "broken (own)",
         "nearest_mean (own) The class whose mean is nearest.",
         "by_fold (own) Scores of folds.",
         "profit (own) Profit of a row.",
@@ -179,12 +178,6 @@ def test_own_options_are_listed_with_a_mark(listing: Bakeoff) -> None:
     [
         ("metric/profit.yaml", "gain: 2\n", ["evaluation.metrics=[profit]"], "conf/metric/profit.yaml has no _target_"),
         ("metric/profit.yaml", "- 1\n", ["evaluation.metrics=[profit]"], "conf/metric/profit.yaml must contain keys"),
-        (
-            "metric/profit.yaml",
-            "_target_: own_parts.profit\ngain: ${seed}\n",
-            ["evaluation.metrics=[profit]"],
-            "conf/metric/profit.yaml must contain plain values",
-        ),
         ("metric/f1.yaml", "_target_: own_parts.profit\n", ["evaluation.metrics=[f1]"], "the name of another metric"),
         ("metric/profit.yaml", "_target_: own_parts.profit\n", ["evaluation.metrics=[profi]"], "you mean 'profit'?"),
         ("figure/x.yaml", "_target_: own_figures.A\n", ["figures=[by_folt]"], "Did you mean 'by_fold'?"),

@@ -8,7 +8,7 @@ import pytest
 from doubles import composed
 
 from bakeoff.learners import DecisionTreeClassifier
-from bakeoff.pipeline.config.references import resolve_config
+from bakeoff.pipeline.config.compose_job import resolve_config
 from bakeoff.pipeline.config.settle import settle_config
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.experiment.builder import PartCache, build_experiment

@@ -11,9 +11,9 @@ from omegaconf import OmegaConf
 
 from bakeoff.learners import MajorityClassifier
 from bakeoff.pipeline.config.build import build_object
+from bakeoff.pipeline.config.compose_job import resolve_config
 from bakeoff.pipeline.config.engine import explain_error
 from bakeoff.pipeline.config.options import CONF
-from bakeoff.pipeline.config.references import resolve_config
 from bakeoff.pipeline.config.settle import NULL_PARTS, settle_choices, settle_config, to_yaml
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.pruning import METHODS, Pruning
@@ -284,9 +284,3 @@ def test_what_is_written_under_space_replaces_the_default_space(tuning: str) -> 
 def test_a_space_that_is_chosen_by_name_is_changed_by_what_is_written() -> None:
     spec = resolve_config(composed("learner=sklearn_knn", "space=knn", "space.metric=[hamming]", "tuning=grid"))
     assert spec["tuning"]["space"] == {**DEFAULT_SPACE, "metric": ["hamming"]}
-
-
-@pytest.mark.parametrize("n_jobs", [0, -3])
-def test_a_number_of_processes_that_is_none_is_refused(n_jobs: int) -> None:
-    with pytest.raises(UserError, match=f"n_jobs={n_jobs} must be a number of processes"):
-        settle_config(spec() | {"n_jobs": n_jobs})

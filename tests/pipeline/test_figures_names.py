@@ -42,9 +42,9 @@ def list_names(choice: FigureChoice) -> set[str]:
 
 
 def test_every_figure_has_a_name_which_is_that_of_its_file() -> None:
-    assert sorted(named.class_name for named in FIGURES.values()) == figures.__all__
-    for name, named in FIGURES.items():
-        assert getattr(figures, named.class_name).file == f"{name}.png"
+    assert sorted(class_name for class_name, _ in FIGURES.values()) == figures.__all__
+    for name, (class_name, _) in FIGURES.items():
+        assert getattr(figures, class_name).file == f"{name}.png"
 
 
 def test_names_and_nodes_and_arguments_may_be_mixed() -> None:

@@ -27,8 +27,8 @@ from sklearn.tree import DecisionTreeClassifier
 from bakeoff.learners import REGISTRY
 from bakeoff.learners import KNeighborsClassifier as KNeighbors
 from bakeoff.pipeline.checks import check_splits
+from bakeoff.pipeline.config.compose_job import resolve_config
 from bakeoff.pipeline.config.options import CONF
-from bakeoff.pipeline.config.references import resolve_config
 from bakeoff.pipeline.config.settle import settle_config
 from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.errors import UserError

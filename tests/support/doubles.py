@@ -13,9 +13,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin, OneToOneFeatureMixin, T
 
 from bakeoff.pipeline.checks import check_experiment, check_splits
 from bakeoff.pipeline.config.build import build_object
+from bakeoff.pipeline.config.compose_job import resolve_config
 from bakeoff.pipeline.config.engine import register_schema
 from bakeoff.pipeline.config.options import CONF
-from bakeoff.pipeline.config.references import resolve_config
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.pruning import NoPruning
