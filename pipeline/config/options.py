@@ -226,7 +226,6 @@ FIGURES: Mapping[str, tuple[str, str]] = {
     "margins": ("Margins", "The line between two classes of a linear or support vector classifier."),
     "regression_curves": ("RegressionCurves", "Predictions of a regression on one numeric column."),
     "trees": ("Trees", "The decision tree, before and after pruning."),
-    "pruning_path": ("PruningPaths", "The score on validation rows at each step of pruning."),
     "information_gains": ("InformationGains", "Information gain of each column at the root of a tree."),
     "probabilities": ("ProbabilityTables", "P(value | class) of naive Bayes on nominal columns."),
     "importances": ("Importances", "Importance of each column, by permutation of test rows."),

@@ -24,12 +24,12 @@ from bakeoff.pipeline.explanation.effects import (
     Dependence,
     Importances,
     ModelOutputs,
-    ScoredPart,
     compute_dependence,
     find_outputs,
     measure_importances,
 )
 from bakeoff.pipeline.explanation.rules import Feature, Rule, list_rules, trace_features
+from bakeoff.pipeline.model.permutation import ScoredPart
 from bakeoff.pipeline.model.training_record import TrainingRecord
 from bakeoff.pipeline.text.wording import count_nouns
 

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.experiment.experiment import ShowProgress
-from bakeoff.pipeline.explanation.effects import ScoredPart, list_scored_parts
 from bakeoff.pipeline.explanation.explain_model import Explanation, Subject, explain_model, require_columns
 from bakeoff.pipeline.explanation.report import render_page
 from bakeoff.pipeline.explanation.request import NO_PAGE, ExplainRequest
 from bakeoff.pipeline.model.further_rows import convert_rows, hiding_groups, make_rules, read_rows
+from bakeoff.pipeline.model.permutation import ScoredPart, list_scored_parts
 from bakeoff.pipeline.model.pyfunc import Model
 from bakeoff.pipeline.model.training_record import make_training_record
 from bakeoff.pipeline.replay.refit import LoadedRun, load_run, refit_run

@@ -135,7 +135,7 @@ def _draw_importances(importances: Importances | None) -> str:
     if importances is None:
         return ""
     names = [str(name) for name in importances.columns.index]
-    means, deviations = importances.columns.to_numpy().T.tolist()
+    means, deviations = importances.columns.to_numpy().T
     figure = draw_importances(names, means, deviations, importances.change)
     return render_svg(figure, "importances", f"{importances.change} if the values of a column are permuted")
 

@@ -9,7 +9,7 @@ Matplotlib is imported by this package alone, and whoever needs a picture import
 """
 
 from bakeoff.pipeline.figures.classification import ConfusionMatrix, PrecisionRecallCurves, Reliability, RocCurves
-from bakeoff.pipeline.figures.curves import Candidates, LearningCurve, PruningPaths, ValidationCurve
+from bakeoff.pipeline.figures.curves import Candidates, LearningCurve, ValidationCurve
 from bakeoff.pipeline.figures.importances import Importances
 from bakeoff.pipeline.figures.planes import DecisionRegions, Margins
 from bakeoff.pipeline.figures.probabilities import ProbabilityTables
@@ -26,7 +26,6 @@ __all__ = [
     "Margins",
     "PrecisionRecallCurves",
     "ProbabilityTables",
-    "PruningPaths",
     "RegressionCurves",
     "Reliability",
     "Residuals",

@@ -6,7 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -49,6 +49,9 @@ PANEL_INCHES = 2.6
 FRAME_INCHES = 1.0
 CLASS_LETTERS = 20
 """Longer names of classes are cut."""
+
+Ranking = tuple[np.ndarray, np.ndarray]
+"""Whether each of m test rows belongs to a class, and its score, which grows with the confidence."""
 
 
 @final
@@ -177,18 +180,6 @@ class Reliability(ClassFigure):
         return f"Brier score {format_score(float(brier_score_loss(is_class, probabilities)))}"
 
 
-class Ranking(NamedTuple):
-    """Whether each of m test rows belongs to a class, and its score, which grows with the confidence."""
-
-    is_class: np.ndarray
-    score: np.ndarray
-
-    @property
-    def has_both(self) -> bool:
-        """Whether there are both rows of the class and rows of other classes, as a curve requires."""
-        return 0 < int(self.is_class.sum()) < len(self.is_class)
-
-
 @dataclass(frozen=True, kw_only=True)
 class ThresholdCurves(ClassFigure):
     """Abstract: a curve over all thresholds for each fold, for the positive one of two classes or for each of more."""
@@ -204,6 +195,7 @@ class ThresholdCurves(ClassFigure):
     def check(self, experiment: Experiment, splits: Splits) -> None:
         """Check before a run that the learner scores each class; UserError if not."""
         super().check(experiment, splits)
+        self.require_several_rows(splits)
         learner = experiment.learner
         if hasattr(experiment.scored_learner, "predict_proba"):
             return
@@ -222,14 +214,11 @@ class ThresholdCurves(ClassFigure):
     def draw_class(self, axes: Axes, run: FinishedRun, label: object) -> str:
         """Draw the curve of each fold that tests rows of the class and rows of others; return the mean area."""
         self.draw_chance(axes, float(np.mean(run.truth == label)))
-        rankings = rank_folds(run, label)
-        areas = self.draw_curves(axes, rankings)
+        areas = self.draw_curves(axes, rank_folds(run, label))
         if not areas:
             return "not defined"
         deviation = float(np.std(areas, ddof=1)) if len(areas) > 1 else math.nan
-        is_pooled = len(rankings[0].score) == len(run.truth)
-        folds = "all folds pooled" if is_pooled else f"{len(areas)} of {len(run.folds)} folds"
-        note = "" if len(areas) == len(run.folds) else f", {folds}"
+        note = "" if len(areas) == len(run.folds) else f", {len(areas)} of {len(run.folds)} folds"
         return f"{self.area_name} {format_mean(float(np.mean(areas)), deviation)}{note}"
 
     def draw_curves(self, axes: Axes, rankings: Sequence[Ranking]) -> list[float]:
@@ -289,19 +278,9 @@ class PrecisionRecallCurves(ThresholdCurves):
 
 
 def rank_folds(run: FinishedRun, label: object) -> list[Ranking]:
-    """Return the rankings of the folds that test rows of a class and rows of others; if there are none, of all rows.
-
-    With leave-one-out no fold tests several rows, and only all folds together rank rows.
-    """
+    """Return the rankings of the folds that test both rows of a class and rows of others, as a curve requires."""
     rankings = [ranking for fold in run.folds if (ranking := _rank_rows(fold, label)) is not None]
-    defined = [ranking for ranking in rankings if ranking.has_both]
-    pooled = [_join_rankings(rankings)] if rankings and not defined else []
-    return defined or [ranking for ranking in pooled if ranking.has_both]
-
-
-def _join_rankings(rankings: Sequence[Ranking]) -> Ranking:
-    """Return the ranking of the test rows of all folds together."""
-    return Ranking(*map(np.concatenate, zip(*rankings, strict=True)))
+    return [(is_class, score) for is_class, score in rankings if is_class.any() and not is_class.all()]
 
 
 def _rank_rows(fold: FoldResult, label: object) -> Ranking | None:
@@ -309,12 +288,12 @@ def _rank_rows(fold: FoldResult, label: object) -> Ranking | None:
     predictions = fold.predictions
     is_class = predictions.truth == label  # (m,)
     if predictions.probabilities is not None and predictions.classes is not None:
-        return Ranking(is_class, predictions.probabilities[:, list(predictions.classes).index(label)])
+        return (is_class, predictions.probabilities[:, list(predictions.classes).index(label)])
     assert predictions.decision is not None
     # Decision values have a column for each class of the training rows, or one value for the second of two.
     seen = list(fold.model.pipeline.classes_)
     if label not in seen:
         return None
     if predictions.decision.ndim == 1:
-        return Ranking(is_class, predictions.decision if label == seen[-1] else -predictions.decision)
-    return Ranking(is_class, predictions.decision[:, seen.index(label)])
+        return (is_class, predictions.decision if label == seen[-1] else -predictions.decision)
+    return (is_class, predictions.decision[:, seen.index(label)])

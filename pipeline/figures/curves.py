@@ -1,6 +1,6 @@
 """Scores against the number of training rows or a hyperparameter, and what validation rows have chosen by them.
 
-The figures are learning and validation curves, the candidates of tuning, and the steps of pruning.
+The figures are learning and validation curves, and the candidates of tuning.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from bakeoff.pipeline.experiment import Experiment, FoldResult, evaluate_split
 from bakeoff.pipeline.experiment.experiment import derive_seed
 from bakeoff.pipeline.figures.panels import (
     CLASS_COLOURS,
-    OTHER_COLOUR,
     add_heading,
     add_legend,
     add_title,
@@ -29,18 +28,12 @@ from bakeoff.pipeline.figures.panels import (
     make_panels,
     set_log_scale,
 )
-from bakeoff.pipeline.figures.run_figure import (
-    FinishedRun,
-    RunFigure,
-    TabulatedFigure,
-    check_variants,
-    describe_variants,
-)
-from bakeoff.pipeline.stages.pruning import NoPruning
+from bakeoff.pipeline.figures.run_figure import FinishedRun, RunFigure, TabulatedFigure, check_variants
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import GridTuning, find_best_candidate
 from bakeoff.pipeline.text.wording import cut_text
 
+VARIANTS = "without pruning, calibration and threshold"
 WARNING = "the test score of a value chosen from this curve is optimistic"
 DEFAULT_SIZES = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 MIN_LOG_RATIO = 20.0
@@ -246,7 +239,7 @@ class ValidationCurve(ScoreCurves):
     def draw_table(self, run: FinishedRun, table: pd.DataFrame) -> Figure:
         """Draw means over the folds, and their standard deviation as a band."""
         parameter, values = self.choose_values(run.experiment)
-        note = f"{run.describe_folds()}{describe_variants(run.experiment)}\n{WARNING}"
+        note = f"{run.describe_folds()}, {VARIANTS}\n{WARNING}"
         figure, axes = self.draw_scores(run, table, place_values(values), note)
         scale_values(axes)
         axes.set_xlabel(self.get_label(parameter))
@@ -329,54 +322,3 @@ class Candidates(RunFigure):
         add_heading(figure, f"{run.title}: {len(tuning.candidates)} candidates")
         add_legend(figure, "rows of the run's model", collect_marks(panels))
         return figure
-
-
-@final
-@dataclass(frozen=True, kw_only=True)
-class PruningPaths(RunFigure):
-    """The score that pruning chooses by against the number of leaves, from the unpruned tree to the last step.
-
-    The score is that of the validation rows that the cuts are chosen on (of pessimistic pruning, its estimate from the
-    training rows), so it does not estimate the score on new rows. Each fold has a path, and the run's own model one.
-    """
-
-    file: str = "pruning_path.png"
-
-    def check(self, experiment: Experiment, splits: Splits) -> None:
-        """Check before a run that it prunes; UserError if it does not."""
-        super().check(experiment, splits)
-        if isinstance(experiment.pruning, NoPruning):
-            raise self.refuse("shows pruning, but pruning=none", "add pruning=best_first")
-
-    def draw(self, run: FinishedRun) -> Figure:
-        """Draw the paths of the folds, and above them that of the run's model with its end."""
-        figure, (axes,) = make_panels(width=6.6, height=3.9)
-        if len(run.folds) > 1:
-            for fold in run.folds:
-                _draw_path(axes, fold.model.path, OTHER_COLOUR, "folds" if fold is run.folds[0] else "")
-        path = run.model.path
-        assert path is not None
-        _draw_path(axes, path, CLASS_COLOURS[0], "the run's model")
-        axes.plot(path.leaves[-1], path.score[-1], **STAR, label="pruned tree")
-        scale_values(axes)
-        # Pruning removes leaves, so that its path is read from left to right.
-        axes.invert_xaxis()
-        axes.set(xlabel="leaves (fewer to the right)", ylabel=_describe_pruning_score(run.experiment))
-        axes.grid()
-        axes.legend(loc="best")
-        method = run.experiment.pruning.method.replace("_", "-")
-        leaves = f"{path.leaves[0]} → {path.leaves[-1]} leaves"
-        add_title(axes, run.title, f"{method} pruning: {leaves}, depth {path.depth[0]} → {path.depth[-1]}")
-        return figure
-
-
-def _draw_path(axes: Axes, path: Any, colour: str, label: str) -> None:
-    axes.plot(path.leaves, path.score, ".-", color=colour, label=label or None)
-
-
-def _describe_pruning_score(experiment: Experiment) -> str:
-    if experiment.pruning.method == "pessimistic":
-        return "estimated accuracy, training rows"
-    if experiment.dataset.is_classification:
-        return "accuracy on validation rows"
-    return "minus mean squared error, validation rows"

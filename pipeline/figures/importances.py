@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, final
+from functools import partial
+from typing import NamedTuple, final
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from sklearn.inspection import permutation_importance
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, score_headline
@@ -29,6 +29,7 @@ from bakeoff.pipeline.figures.panels import (
     make_panels,
 )
 from bakeoff.pipeline.figures.run_figure import FinishedRun, TabulatedFigure
+from bakeoff.pipeline.model.permutation import list_scored_parts, permute_columns
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.text.wording import cut_text
 
@@ -62,48 +63,34 @@ class Importances(TabulatedFigure):
         super().check(experiment, splits)
         if not isinstance(self.repeats, int) or self.repeats < 1:
             raise UserError(f"figures: Importances.repeats={self.repeats!r} must be an integer of at least 1.")
-        if min(len(split.test) for split in splits.folds) < 2:
-            raise self.refuse(
-                "permutes the test rows of a fold, but each fold tests a single row",
-                "use evaluation=kfold, or remove the figure",
-            )
+        self.require_several_rows(splits)
 
     def measure(self, run: FinishedRun) -> pd.DataFrame:
         """Return a line for each column: the mean and the standard deviation over folds."""
-        columns = run.experiment.dataset.X.columns.astype(str)
-        folds = pd.DataFrame([self._permute_columns(run, number) for number in range(len(run.folds))], columns=columns)
+        experiment = run.experiment
+        score = partial(score_headline, experiment)
+        is_better = experiment.headline_metric.greater_is_better
+        seed = derive_seed(experiment.seed, "importances")
+        parts, _ = list_scored_parts(experiment, run.folds)
+        losses = [
+            permute_columns(part, score, is_better, self.repeats, seed + number).mean(axis=1)
+            for number, part in enumerate(parts)
+        ]
+        folds = pd.DataFrame(losses, columns=experiment.dataset.X.columns.astype(str))
         return folds.agg(["mean", "std"]).T.rename_axis("column").reset_index()
-
-    def _permute_columns(self, run: FinishedRun, number: int) -> np.ndarray:
-        """Return the mean fall of the headline score in a fold for each column, of shape (d,)."""
-        fold = run.folds[number]
-        X, y = run.select_rows(fold.split.test)
-        weights = run.select_weights(fold.split.test)
-        # A fall of an error is a rise of the score: importances are positive where a column helps.
-        sign = 1 if run.experiment.headline_metric.greater_is_better else -1
-        result: Any = permutation_importance(
-            fold.model.predictor,
-            X,
-            y,
-            scoring=lambda model, rows, targets: sign * score_headline(run.experiment, model, rows, targets, weights),
-            n_repeats=self.repeats,
-            random_state=derive_seed(run.experiment.seed, "importances") + number,
-        )
-        means: np.ndarray = result.importances_mean
-        return means
 
     def draw_table(self, run: FinishedRun, table: pd.DataFrame) -> Figure:
         """Draw a bar for each column, the most important one on top."""
         drawn = table.nlargest(MAX_BARS, "mean")
-        figure, (axes,) = make_panels(width=6.5, height=1.5 + BAR_INCHES * len(drawn))
         names = [self.get_label(name) for name in drawn["column"]]
-        draw_bars(axes, names, drawn["mean"].to_numpy(), drawn["std"].to_numpy() if len(run.folds) > 1 else None)
         change = "fall" if run.experiment.headline_metric.greater_is_better else "rise"
-        axes.set_xlabel(f"{change} of {self.get_label(run.experiment.headline)} on test rows if the column is permuted")
+        label = f"{change} of {self.get_label(run.experiment.headline)} on test rows if the column is permuted"
+        deviations = drawn["std"].to_numpy() if len(run.folds) > 1 else None
+        figure = draw_importances(names, drawn["mean"].to_numpy(), deviations, label)
         note = run.describe_folds()
         if len(drawn) < len(table):
             note += f"\nthe first {len(drawn)} of {len(table)} columns"
-        add_title(axes, run.title, note)
+        add_title(figure.axes[0], run.title, note)
         return figure
 
 
@@ -140,19 +127,20 @@ class Curve(NamedTuple):
 
 @in_style()
 def draw_importances(
-    names: Sequence[str], means: Sequence[float], deviations: Sequence[float], score_change: str
+    names: Sequence[str], means: np.ndarray, deviations: np.ndarray | None, score_change: str
 ) -> Figure:
-    """Draw a bar for each column or group of columns, with whiskers of one standard deviation.
+    """Draw a bar for each column, with whiskers of one standard deviation.
 
     Parameters
     ----------
     names : sequence of n str
-    means, deviations : sequence of n float
+    means : ndarray of shape (n,)
+    deviations : ndarray of shape (n,) or None
     score_change : str
         What the axis shows, such as "fall of accuracy".
     """
-    figure, (axes,) = make_panels(width=8.0, height=0.7 + BAR_INCHES * len(names))
-    draw_bars(axes, names, means, np.array(deviations))
+    figure, (axes,) = make_panels(width=7.0, height=1.2 + BAR_INCHES * len(names))
+    draw_bars(axes, names, means, deviations)
     axes.set_xlabel(score_change)
     return figure
 

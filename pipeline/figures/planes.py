@@ -162,7 +162,7 @@ class Margins(PlaneFigure):
     def draw_plane(self, axes: Axes, run: FinishedRun, parameters: Parameters) -> str:
         """Draw f(x) = 0; for a support vector machine also f(x) = ±1 and a ring around each support vector."""
         X, y = run.select_rows(run.split.train, self.columns)
-        pipeline = run.fit_variant(parameters, run.split.train, self.columns)
+        pipeline = run.fit_variant(parameters, self.columns)
         _draw_regions(axes, pipeline, X, run.experiment.dataset.classes)
         learner: Any = pipeline[-1]
         has_margin = hasattr(learner, "support_")

@@ -82,7 +82,7 @@ class ProbabilityTables(RunFigure):
         X = run.experiment.dataset.X
         classes = [wrap_name(str(label), CLASS_LETTERS) for label in run.experiment.dataset.classes]
         variants = run.name_variants(self.variants)
-        learners = [run.fit_variant(parameters, run.split.train)[-1] for parameters in variants.values()]
+        learners = [run.fit_variant(parameters)[-1] for parameters in variants.values()]
         tables = [self._tabulate(learner, X) for learner in learners]
         width = CELL_INCHES * len(classes) + NAMES_INCHES
         height = FRAME_INCHES + LINE_INCHES * len(tables[0]) + QUERY_INCHES * len(self.queries)

@@ -23,7 +23,6 @@ from bakeoff.pipeline.checks.learner import check_parameters, check_row_bounds
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, prepare_rows, score_headline
 from bakeoff.pipeline.figures.panels import NAME_LETTERS, in_style
-from bakeoff.pipeline.stages.pruning import NoPruning
 from bakeoff.pipeline.stages.splitting import Split, Splits
 from bakeoff.pipeline.stages.tuning import NoTuning, fit_candidates, preprocess_tables
 from bakeoff.pipeline.tables.output_file import write_csv
@@ -66,18 +65,6 @@ def check_variants(experiment: Experiment, splits: Splits, variants: Iterable[Pa
             "but the models fitted for a figure are not calibrated; list another metric first, or remove the "
             "figure."
         )
-
-
-def describe_variants(experiment: Experiment) -> str:
-    """Return what the variants of a run lack, to follow a note; empty if they are fitted as the run's model is."""
-    lacking = []
-    if not isinstance(experiment.pruning, NoPruning):
-        lacking.append("trees not pruned")
-    if experiment.calibration.is_on:
-        lacking.append("not calibrated")
-    if experiment.threshold.is_on:
-        lacking.append("threshold of the learner")
-    return "".join(f", {words}" for words in lacking)
 
 
 def make_variant(pipeline: Pipeline, parameters: Parameters) -> Pipeline:
@@ -164,9 +151,9 @@ class FinishedRun:
         """Return the variants to draw: without any, the run's own parameters under the name of the learner."""
         return variants or {self.learner_name: {}}
 
-    def fit_variant(self, parameters: Parameters, rows: np.ndarray, columns: Sequence[str] = ()) -> Pipeline:
-        """Fit the pipeline of the run's model with other parameters; `rows` and `columns` as in `select_rows`."""
-        return self._fit(self.model.pipeline, parameters, rows, columns)[0]
+    def fit_variant(self, parameters: Parameters, columns: Sequence[str] = ()) -> Pipeline:
+        """Fit the pipeline of the run's model with other parameters; `columns` as in `select_rows`."""
+        return self._fit(self.model.pipeline, parameters, self.split.train, columns)[0]
 
     def get_variant(self, parameters: Parameters, columns: Sequence[str] = ()) -> Any:
         """Return what predicts with other parameters, in the units of the target: without any, the run's model."""
@@ -227,15 +214,14 @@ class FinishedRun:
         test = np.empty((len(values), len(self.folds)))  # (v, folds)
         for number, fold in enumerate(self.folds):
             pipeline = fold.model.pipeline
-            X_train, y_train = self.select_rows(fold.split.train)
-            X_test, y_test = self.select_rows(fold.split.test)
+            parts = (fold.split.train, fold.split.test)
+            (X_train, y_train), (X_test, y_test) = map(self.select_rows, parts)
+            train_weights, test_weights = map(self.select_weights, parts)
             # Training rows are scored as new rows are: transformed by the fitted steps, which may differ from the
             # result of fitting and transforming together.
             X, seen, unseen = preprocess_tables(pipeline, X_train, y_train, X_train, X_test)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
-                train_weights = self.select_weights(fold.split.train)
-                test_weights = self.select_weights(fold.split.test)
                 given = prepare_rows(self.experiment, X, y_train, train_weights)
                 fits = fit_candidates(pipeline[-1], [grid], given.X, given.y, weights=given.weights)
                 for position, learner, _ in fits:
@@ -280,6 +266,12 @@ class RunFigure(ABC):
         if self.task not in (None, experiment.dataset.task):
             dataset = experiment.dataset
             raise self.refuse(f"supports {self.task} only, but dataset={dataset.name} is {dataset.task}")
+
+    def require_several_rows(self, splits: Splits) -> None:
+        """Raise UserError if a fold tests a single row, among which nothing can be permuted or ranked."""
+        if min(len(split.test) for split in splits.folds) < 2:
+            cure = "use evaluation=kfold, or remove the figure"
+            raise self.refuse("needs several test rows in a fold, but each fold tests a single one", cure)
 
     def refuse(self, reason: str, cure: str = "choose another dataset, or remove the figure") -> UserError:
         """Return the error for an experiment that the figure cannot show."""

@@ -127,12 +127,12 @@ class Trees(TreeFigure):
         if run.model.path is None:
             return {run.learner_name: run.model.pipeline}
         method = run.experiment.pruning.method.replace("_", "-")
-        unpruned = run.fit_variant({}, run.split.train)
+        unpruned = run.fit_variant({})
         return {"before pruning": unpruned, f"after {method} pruning": run.model.pipeline}
 
     def _fit_and_prune(self, run: FinishedRun, title: str) -> Pipeline:
         """Fit a variant, and prune it if a method is given for its title."""
-        pipeline = run.fit_variant(self.variants[title], run.split.train)
+        pipeline = run.fit_variant(self.variants[title])
         method = self.pruning.get(title)
         if method == COST_COMPLEXITY:
             return _prune_by_cost_complexity(run, pipeline)
@@ -257,7 +257,7 @@ class InformationGains(TreeFigure):
         """Return the gain in bits and the gain ratio of a single split on each column."""
         stump: dict[str, Any] = {"learner__criterion": "entropy", "learner__max_depth": 1}
         names = [str(name) for name in run.experiment.dataset.X.columns]
-        trees = {name: run.fit_variant(stump, run.split.train, [name])[-1].fitted_tree_ for name in names}
+        trees = {name: run.fit_variant(stump, [name])[-1].fitted_tree_ for name in names}
         return {name: _measure_split(tree) for name, tree in trees.items()}
 
     def draw(self, run: FinishedRun) -> Figure:

@@ -23,20 +23,18 @@ from bakeoff import learners
 from bakeoff.pipeline.experiment import Experiment, evaluate_splits, fit_model, score_headline
 from bakeoff.pipeline.explanation.effects import (
     DECISION,
-    MAX_SCORED_ROWS,
     PREDICTION,
     PROBABILITY,
     Importances,
-    ScoredPart,
     choose_points,
     compute_dependence,
     find_outputs,
-    list_scored_parts,
     measure_importances,
 )
 from bakeoff.pipeline.explanation.explain_model import (
     describe_learner,
 )
+from bakeoff.pipeline.model.permutation import MAX_SCORED_ROWS, ScoredPart, list_scored_parts
 from bakeoff.pipeline.stages.calibration import Calibration
 from bakeoff.pipeline.stages.dataset import load_bundled, load_lecture_table
 from bakeoff.pipeline.stages.preprocessing import make_preprocessing

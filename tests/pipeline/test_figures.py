@@ -93,7 +93,7 @@ def test_regions_are_coloured_by_what_the_learner_predicts() -> None:
         shades = mesh.get_array().reshape(300, 300)
         assert set(np.unique(shades)) == {0, 1}
         corner = COLOURS.X.iloc[:1] * 0 + [-2.2, 0]
-        predicted = run.fit_variant({"learner__n_neighbors": k}, run.split.train).predict(corner)
+        predicted = run.fit_variant({"learner__n_neighbors": k}).predict(corner)
         assert run.experiment.dataset.classes[int(shades[0, 0])] == predicted[0]
 
 
@@ -117,7 +117,7 @@ def test_scores_under_a_title_are_the_means_over_the_runs_folds() -> None:
 def test_the_hard_margin_goes_through_its_support_vectors_and_the_soft_one_is_wider() -> None:
     run = finish(make_experiment(OUTLIER, learners.SVC(kernel="linear"), splitter=LeaveOneOut()))
     variants = {"hard": {"learner__C": np.inf}, "soft": {"learner__C": 0.1}}
-    hard, soft = (run.fit_variant(parameters, run.split.train) for parameters in variants.values())
+    hard, soft = (run.fit_variant(parameters) for parameters in variants.values())
     X, _ = run.select_rows(run.split.train)
     on = X.iloc[hard[-1].support_]
     assert np.abs(hard.decision_function(on)) == pytest.approx(1, abs=1e-5)

@@ -37,7 +37,7 @@ def test_the_bars_below_a_curve_are_as_high_as_their_rows_and_under_all_points()
 
 
 def test_importances_have_bars_with_whiskers_the_first_on_top() -> None:
-    (axes,) = draw_importances(["a", "b, c"], [0.25, -0.5], [0.125, 0.0], "fall of accuracy").axes
+    (axes,) = draw_importances(["a", "b, c"], np.array([0.25, -0.5]), np.array([0.125, 0.0]), "fall").axes
     bars: list[Any] = list(axes.patches)
     assert [bar.get_width() for bar in bars] == [0.25, -0.5]
     whiskers: Any = axes.collections[0]

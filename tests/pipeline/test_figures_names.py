@@ -107,7 +107,7 @@ def test_what_is_asked_for_by_name_is_refused_where_it_does_not_apply() -> None:
 OF_ALL_CLASSIFIERS = {"confusion_matrix", "decision_regions", "importances", "learning_curve"}
 OF_SCORES = {"roc", "precision_recall"}
 OF_PROBABILITIES = OF_SCORES | {"calibration"}
-OF_TREES = {"trees", "pruning_path", "information_gains", "validation_curve"}
+OF_TREES = {"trees", "information_gains", "validation_curve"}
 OF_LINES = {"margins", "validation_curve"}
 OF_ALL_REGRESSORS = {"residuals", "importances", "learning_curve", "regression_curves"}
 EXPECTED = {
@@ -120,7 +120,7 @@ EXPECTED = {
     "perceptron": OF_ALL_CLASSIFIERS | OF_SCORES | OF_LINES,
     "random_forest": OF_ALL_CLASSIFIERS | OF_PROBABILITIES | {"validation_curve"},
     "svm": OF_ALL_CLASSIFIERS | OF_SCORES | {"margins", "validation_curve"},
-    "decision_tree_regressor": OF_ALL_REGRESSORS | {"trees", "pruning_path", "validation_curve"},
+    "decision_tree_regressor": OF_ALL_REGRESSORS | {"trees", "validation_curve"},
     "knn_regressor": OF_ALL_REGRESSORS | {"validation_curve"},
     "linear_regression": OF_ALL_REGRESSORS | {"validation_curve"},
     "mean": OF_ALL_REGRESSORS,
@@ -141,7 +141,7 @@ def test_all_figures_that_apply_to_a_learner_are_drawn(name: str) -> None:
     learner = REGISTRY[name](**QUICK.get(name, {}))
     dataset = MOONS if "confusion_matrix" in EXPECTED[name] else CARS
     parts: dict[str, Any] = {"splitter": KFold(folds=2)}
-    if "pruning_path" in EXPECTED[name]:
+    if "trees" in EXPECTED[name]:
         parts = {"splitter": KFold(folds=2, validation=0.3), "pruning": Pruning("best_first")}
     experiment = make_experiment(dataset, learner, **parts)
     space = {key: values[:2] for key, values in read_option("space", name).items()}

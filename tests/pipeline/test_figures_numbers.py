@@ -94,13 +94,10 @@ def test_decision_values_of_more_classes_rank_each_against_the_rest() -> None:
     assert compute_areas(figures.RocCurves(), run, "versicolor") == pytest.approx(expected)
 
 
-def test_where_each_fold_tests_one_row_the_rows_are_pooled_and_the_figure_reports_it() -> None:
-    run = finish(make_experiment(MORTGAGE, BAYES, splitter=LeaveOneOut()))
-    truth = [fold.predictions.truth[0] == "Approve" for fold in run.folds]
-    tables = [fold.predictions.probabilities for fold in run.folds]
-    score = [float(table[0, 0]) for table in tables if table is not None]
-    assert compute_areas(figures.RocCurves(), run, "Approve") == pytest.approx([roc_auc_score(truth, score)])
-    assert "all folds pooled" in read_texts(figures.RocCurves().draw(run))
+def test_folds_of_a_single_row_have_no_curves() -> None:
+    built = make_experiment(MORTGAGE, BAYES, splitter=LeaveOneOut())
+    with pytest.raises(UserError, match="each fold tests a single one; use evaluation=kfold"):
+        figures.RocCurves().check(built, built.make_splits())
 
 
 def test_folds_without_the_class_do_not_count_and_the_figure_reports_it() -> None:
@@ -303,17 +300,6 @@ def test_an_error_is_tuned_downwards() -> None:
     tuning = GridTuning({"alpha": [0.1, 1e6]}, folds=3)
     run = finish(make_experiment(DIABETES, learners.Ridge(), tuning=tuning, metrics=["rmse"]))
     assert describe_tuning(run.folds, run.model)[0].endswith("alpha=0.1")
-
-
-def test_a_pruning_path_is_the_one_of_the_tree() -> None:
-    parts: dict[str, Any] = {"pruning": Pruning("best_first"), "splitter": KFold(folds=3, validation=0.3)}
-    run = finish(make_experiment(MOONS, learners.DecisionTreeClassifier(), **parts))
-    axes: Any = figures.PruningPaths().draw(run).axes[0]
-    path = run.model.pipeline[-1].pruning_path_
-    drawn = axes.lines[3]
-    assert drawn.get_xdata().tolist() == list(path["leaves"])
-    assert drawn.get_ydata().tolist() == list(path["score"])
-    assert len(axes.lines) == 5  # three folds, the run's model, and its pruned tree
 
 
 # Regression
