@@ -33,8 +33,6 @@ class StudySchema:
     pruner: dict[str, Any] = field(default_factory=dict)
     n_trials: int = 20
     objectives: Any = None
-    direction: Any = None
-    study_name: str | None = None
     storage: str | None = None
     params: dict[str, str] = field(default_factory=dict)
 

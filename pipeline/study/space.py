@@ -15,8 +15,6 @@ from optuna.trial import Trial
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.compose import Composer, override_text
 
-SEARCH_METHODS = ("none", "grid")
-"""The values of ``search`` with which Optuna chooses the jobs."""
 LEARNER_PREFIX = "learner."
 LOG_TAG = "log"
 Distribution: TypeAlias = CategoricalDistribution | FloatDistribution | IntDistribution
@@ -160,18 +158,13 @@ def parse_space(overrides: Sequence[Override], composer: Composer, method: str) 
     composer : Composer
         Finds the space of the chosen learner.
     method : str
-        ``grid`` searches ``conf/space/<learner>.yaml`` as well; ``none`` does not.
+        ``grid`` and the other methods search ``conf/space/<learner>.yaml`` as well; ``none`` does not.
 
     Raises
     ------
     UserError
         There is nothing to search, or a key that cannot be searched.
     """
-    if method not in SEARCH_METHODS:
-        raise UserError(
-            f"search={method} lists the jobs of a sweep, but Optuna chooses the jobs of a study; use search=grid, "
-            "which adds conf/space/<learner>.yaml to the search, or search=none."
-        )
     latest = {override.key_or_group: override for override in overrides}
     dimensions = []
     fixed = []
@@ -179,7 +172,8 @@ def parse_space(overrides: Sequence[Override], composer: Composer, method: str) 
     for key, override in latest.items():
         text = str(override.input_line)
         if override.is_sweep_override():
-            _require_searchable(key)
+            if key == "dataset":
+                raise UserError("scores on different datasets cannot be compared; run a study for each dataset.")
             dimensions.append(replace(parse_dimension(override), is_group=composer.chooses_option(text)))
         elif text.lstrip("+~").startswith("space"):
             space_overrides.append(text)
@@ -204,16 +198,6 @@ def parse_space(overrides: Sequence[Override], composer: Composer, method: str) 
             "or search=grid for a learner of conf/space."
         )
     return space
-
-
-def _require_searchable(key: str) -> None:
-    if key == "dataset":
-        raise UserError(
-            "dataset is searched, but scores on different data cannot be compared; run a study for each dataset."
-        )
-    if key.startswith("space."):
-        parameter = key.removeprefix("space.")
-        raise UserError(f"{key} is searched, but it is itself a search space; search learner.{parameter} instead.")
 
 
 def parse_learner_space(learner: str, space: Any, given_keys: Sequence[str]) -> Dimensions:
@@ -262,15 +246,10 @@ def parse_dimension(override: Override) -> Dimension:
     Raises
     ------
     UserError
-        There are no values, a logarithmic range is not positive, or nothing reads a tag.
+        There are no values, or a logarithmic range is not positive.
     """
     key = override.get_key_element()
     value: Any = override.value()
-    for tag in {str(tag) for tag in getattr(value, "tags", ())} - {LOG_TAG}:
-        raise UserError(
-            f"{override.input_line}: the tag {tag} is not supported; a study supports tag({LOG_TAG},...) of an "
-            "interval or a range."
-        )
     try:
         if isinstance(value, IntervalSweep):
             return Dimension(key, key, _make_distribution(value.start, value.end, None, LOG_TAG in value.tags))

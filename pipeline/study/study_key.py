@@ -1,4 +1,4 @@
-"""The identity of a study: the keys of ``hydra.sweeper`` with its objectives, and the name by which a command finds it.
+"""The identity of a study: the keys of ``hydra.sweeper`` with its objectives, and the name made from the command.
 
 The objectives are metrics of a run, but never its scores on test rows: a score by which something was chosen is no
 longer an unbiased estimate. A study therefore chooses by scores on validation rows, and the test scores of its runs are
@@ -10,13 +10,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from dataclasses import astuple, dataclass
+from typing import Any, Literal
 
 from optuna.distributions import distribution_to_json
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.identity.config_hash import hash_config_code
 from bakeoff.pipeline.stages.scoring import (
     COST,
     DEFAULTS,
@@ -50,20 +49,14 @@ class Objective:
 
 
 def choose_objectives(
-    names: Sequence[str] | str | None,
-    directions: Sequence[str] | str | None,
-    task: str,
-    metrics: Sequence[Any] | None,
-    costs: Any = None,
+    names: Sequence[str] | str | None, task: str, metrics: Sequence[Any] | None, costs: Any = None
 ) -> tuple[Objective, ...]:
-    """Return the objectives that ``hydra.sweeper`` names.
+    """Return the objectives that ``hydra.sweeper`` names: accuracies are maximized, errors and times minimized.
 
     Parameters
     ----------
     names : sequence of str, str or None
         None is the headline metric on validation rows.
-    directions : sequence of str, str or None
-        None is the natural direction of each metric: accuracies are maximized, errors and times minimized.
     task : {"classification", "regression"}
     metrics : sequence or None
         ``evaluation.metrics``.
@@ -73,40 +66,20 @@ def choose_objectives(
     Raises
     ------
     UserError
-        A name is not a metric of the run, or a test score; a direction is invalid, or there are not as many as names.
+        A name is not a metric of the run, or a test score.
     """
     entries = DEFAULTS[task] if metrics is None else tuple(metrics)
     if costs is not None:
         entries = (*entries, COST)
-    given = _as_list(f"validation_{name_entry(entries[0])}" if names is None else names)
+    if names is None:
+        names = f"validation_{name_entry(entries[0])}"
+    given = [names] if isinstance(names, str) else names
     if not given:
         raise UserError("hydra.sweeper.objectives is empty; name a metric, such as [validation_accuracy].")
-    chosen = [_natural_direction(name, entries) for name in given]
-    if directions is not None:
-        chosen = [_check_direction(direction) for direction in _as_list(directions)]
-    if len(chosen) != len(given):
-        raise UserError(
-            f"hydra.sweeper.direction has {len(chosen)} values, but there are {len(given)} objectives "
-            f"({', '.join(given)}); give one for each, or null."
-        )
-    return tuple(Objective(name, direction) for name, direction in zip(given, chosen, strict=True))
+    return tuple(Objective(name, _find_direction(name, entries)) for name in given)
 
 
-def _as_list(values: Sequence[str] | str) -> list[str]:
-    if isinstance(values, str):
-        return [values]
-    return [str(value) for value in values]
-
-
-def _check_direction(direction: str) -> Direction:
-    for allowed in get_args(Direction):
-        if direction == allowed:
-            known: Direction = allowed
-            return known
-    raise UserError(f"hydra.sweeper.direction={direction!r} must be minimize or maximize.")
-
-
-def _natural_direction(name: str, entries: Sequence[Any]) -> Direction:
+def _find_direction(name: str, entries: Sequence[Any]) -> Direction:
     """Return the direction in which a metric gets better."""
     if name in COST_METRICS:
         return "minimize"
@@ -153,22 +126,14 @@ def require_validation_rows(objectives: Sequence[Objective], spec: Mapping[str, 
             f"the study and pruning={pruning} would choose on the same validation rows; "
             "set pruning=none, or pruning=pessimistic, which needs no rows."
         )
-    tuning = spec["tuning"]
-    if "space" in tuning and tuning["folds"] == 0:
-        raise UserError(
-            "the study and tuning with tuning.folds=0 would choose on the same validation rows; "
-            "set tuning=none, or tuning.folds to 2 or more."
-        )
-    for part in ("calibration", "threshold"):
+    for part in ("tuning", "calibration", "threshold"):
         if spec[part].get("folds") == 0:
             raise UserError(
                 f"the study and {part} with {part}.folds=0 would use the same validation rows; "
-                f"set {part}.folds=5, which uses inner folds of the training rows."
+                f"set {part}=none, or {part}.folds=5, which uses inner folds of the training rows."
             )
 
 
-COSMETIC_KEYS = ("tracking", "trust", "figures")
-"""Keys that define how runs are kept. Commands that differ only in these continue the same study."""
 DIGEST_BYTES = 4
 
 
@@ -181,8 +146,6 @@ class StudySettings:
     params: dict[str, str]
     n_trials: int
     objectives: list[str] | str | None
-    direction: list[str] | str | None
-    study_name: str | None
     storage: str | None
 
     def require_trials(self, max_jobs: int) -> None:
@@ -210,32 +173,24 @@ class StudyKey:
     Attributes
     ----------
     name : str
-        The given one, or else the dataset and a digest of ``shared`` and of the search space.
-    shared : mapping
-        What all trials of the study share: fixed overrides, data, objectives and code.
+        The dataset, and a digest of the objectives, the search space and the jobs at its edges, with data and code.
     objectives : tuple of Objective
     spec : mapping
         The settled configuration of one job.
     """
 
     name: str
-    shared: Mapping[str, Any]
     objectives: tuple[Objective, ...]
     spec: Mapping[str, Any]
 
     @property
-    def seed(self) -> int:
-        """The ``seed`` of the experiment."""
-        return int(self.spec["seed"])
-
-    @property
-    def trust(self) -> tuple[str, ...]:
-        """The packages that the user trusts."""
-        return tuple(self.spec["trust"])
+    def aims(self) -> str:
+        """The objectives with their directions."""
+        return ", ".join(f"{objective.direction} {objective.name}" for objective in self.objectives)
 
 
 def make_study_key(
-    space: SearchSpace, edge_jobs: Sequence[Job], runner: JobRunner, settings: StudySettings
+    space: SearchSpace, edge_jobs: Sequence[Job], runner: JobRunner, names: Sequence[str] | str | None
 ) -> StudyKey:
     """Return the key of the study that a command describes.
 
@@ -245,7 +200,8 @@ def make_study_key(
     edge_jobs : sequence of Job
         The jobs at the edges of the space, at least one.
     runner : JobRunner
-    settings : StudySettings
+    names : sequence of str, str or None
+        ``hydra.sweeper.objectives``.
 
     Raises
     ------
@@ -253,33 +209,15 @@ def make_study_key(
         An objective is invalid, or there are no validation rows to choose by.
     """
     spec = edge_jobs[0].spec
-    dataset = runner.resources.get_dataset(spec)
     evaluation = spec["evaluation"]
-    objectives = choose_objectives(
-        settings.objectives, settings.direction, dataset.task, evaluation.get("metrics"), evaluation.get("costs")
-    )
+    task = runner.resources.get_dataset(spec).task
+    objectives = choose_objectives(names, task, evaluation.get("metrics"), evaluation.get("costs"))
     for job in edge_jobs:
         require_validation_rows(objectives, job.spec)
-    code_hashes = {hash_config_code(job.spec) for job in edge_jobs}
-    shared = {
-        "fixed": sorted(override for override in space.fixed if _top_level_key(override) not in COSMETIC_KEYS),
-        "data": dataset.digest(),
-        "objectives": [f"{objective.direction} {objective.name}" for objective in objectives],
-        "code": _digest(sorted(code_hashes)),
-    }
     searched = {
         name: distribution_to_json(dimension.distribution) for name, dimension in space.all_dimensions().items()
     }
-    job_hashes = sorted(job.hash for job in edge_jobs)
-    digest = _digest([shared, searched, job_hashes])
-    name = settings.study_name or f"{dataset.name}-{digest}"
-    return StudyKey(name, shared, objectives, spec)
-
-
-def _top_level_key(override: str) -> str:
-    return override.lstrip("+~").split(".")[0].split("=")[0]
-
-
-def _digest(value: Any) -> str:
-    encoded = json.dumps(value, sort_keys=True).encode()
-    return hashlib.blake2b(encoded, digest_size=DIGEST_BYTES).hexdigest()
+    identity = [list(map(astuple, objectives)), searched, sorted(job.hash for job in edge_jobs)]
+    encoded = json.dumps(identity, sort_keys=True).encode()
+    digest = hashlib.blake2b(encoded, digest_size=DIGEST_BYTES).hexdigest()
+    return StudyKey(f"{edge_jobs[0].dataset}-{digest}", objectives, spec)

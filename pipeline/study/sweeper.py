@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
+import shlex
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import optuna
 from hydra.types import HydraContext
 from omegaconf import DictConfig
+from optuna.trial import FrozenTrial, TrialState
 
 from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.study import results
 from bakeoff.pipeline.study.space import SearchSpace, parse_space
-from bakeoff.pipeline.study.storage import STORAGE_ERRORS, count_finished_trials, open_study
-from bakeoff.pipeline.study.study_key import StudyKey, StudySettings, make_study_key
-from bakeoff.pipeline.study.trials import TrialSearch
+from bakeoff.pipeline.study.storage import open_study
+from bakeoff.pipeline.study.study_key import Objective, StudyKey, StudySettings, make_study_key
+from bakeoff.pipeline.study.trials import JOB, RUN, TrialSearch
 from bakeoff.pipeline.sweep.compose import SweepCommand
 from bakeoff.pipeline.sweep.display import SweepDisplay
 from bakeoff.pipeline.sweep.engine import SweepEngine, SweepReport
-from bakeoff.pipeline.sweep.jobs import FAILED, TO_DO, Job, JobOutcome
+from bakeoff.pipeline.sweep.jobs import INVALID, TO_DO, Job, JobOutcome
+from bakeoff.pipeline.sweep.planning import Plan
 from bakeoff.pipeline.sweep.plugin import read_command
 from bakeoff.pipeline.sweep.request import SweepRequest
+from bakeoff.pipeline.text.wording import format_score
 from bakeoff.pipeline.tracking.history import end_orphans
 from bakeoff.pipeline.tracking.run import get_tracker
 
 
 def run_study(settings: StudySettings, request: SweepRequest, context: HydraContext, master: DictConfig) -> SweepReport:
-    """Run trials until the study has ``n_trials`` finished ones, and show and write the best.
+    """Run trials until the study has ``n_trials`` finished ones, and show the best.
 
     Parameters
     ----------
@@ -45,10 +47,6 @@ def run_study(settings: StudySettings, request: SweepRequest, context: HydraCont
     UserError
         The command is invalid, and nothing was run.
     """
-    if request.jobs is not None:
-        raise UserError(
-            "rerun runs given jobs, but the jobs of a study are chosen by Optuna; leave out hydra/sweeper=optuna."
-        )
     params = [f"{key}={value}" for key, value in settings.params.items()]
     command = read_command(params, request, context, master)
     options = command.options
@@ -59,16 +57,15 @@ def run_study(settings: StudySettings, request: SweepRequest, context: HydraCont
     report = engine.check(_compose_edges(space, command), resume=False)
     edge_jobs = report.plan.with_state(TO_DO)
     name = command.folder.name
-    if report.is_refused or not edge_jobs:
+    if not edge_jobs or (report.is_refused and not options.dry_run):
         return SweepReport(report.outcomes, name)
-    key = make_study_key(space, edge_jobs, engine.runner, settings)
+    key = make_study_key(space, edge_jobs, engine.runner, settings.objectives)
     display = SweepDisplay(settings.n_trials, command.quiet)
     if options.dry_run:
-        n_finished = count_finished_trials(settings.storage, key.name)
-        results.show_start(key, n_finished, settings.n_trials, display)
-        results.show_space(space, report.plan, display)
-        return SweepReport([], name, is_dry_run=True)
-    outcomes = Study(settings, key, space, engine, display).run()
+        display.show(f"study {key.name}: {key.aims}; {settings.n_trials} trials")
+        _show_space(space, report.plan, display)
+        return SweepReport(report.outcomes, name, is_dry_run=True, skips_invalid=options.skips_invalid)
+    outcomes = _run_trials(settings, key, space, engine, display)
     command.write_record()
     return SweepReport(outcomes, name, results=outcomes, skips_invalid=options.skips_invalid)
 
@@ -81,85 +78,61 @@ def _compose_edges(space: SearchSpace, command: SweepCommand) -> list[Job]:
     ]
 
 
-@dataclass(frozen=True)
-class Study:
-    """A checked study.
+def _show_space(space: SearchSpace, edge_plan: Plan, display: SweepDisplay) -> None:
+    """Print the search space, and the invalid jobs at its edges."""
+    for name, dimension in space.all_dimensions().items():
+        display.show(f"  {name}: {', '.join(dimension.value_texts) or dimension.distribution}")
+    invalid = edge_plan.with_state(INVALID)
+    display.show(f"{len(edge_plan.jobs)} jobs at the edges of this space were checked, {len(invalid)} cannot work")
+    for job in invalid:
+        display.show(f"  {job.name}: {job.reason}")
 
-    Attributes
-    ----------
-    settings : StudySettings
-    key : StudyKey
-    space : SearchSpace
-    engine : SweepEngine
-        The engine that has checked the edges of the space.
-    display : SweepDisplay
-    """
 
-    settings: StudySettings
-    key: StudyKey
-    space: SearchSpace
-    engine: SweepEngine
-    display: SweepDisplay
-
-    def run(self) -> list[JobOutcome]:
-        """Open the study, run its trials, show the results, and return the outcomes of the jobs."""
-        settings = self.settings
-        key = self.key
-        command = self.engine.command
-        runner = self.engine.runner
-        build_sampler(settings.sampler, key)  # an invalid one is refused now, before anything is written
-        pruner = build_pruner(settings.pruner, key, is_local=command.launch is None)
-        with open_study(settings.storage, key) as study:
-            study.sampler = build_sampler(settings.sampler, key, len(study.get_trials(deepcopy=False)))
-            workers = command.options.workers
-            search = TrialSearch(
-                study, self.space, key.objectives, settings.n_trials, key.spec, runner, command.composer, workers
-            )
-            if pruner is not None:
-                study.pruner = pruner
-                runner.should_continue = search.should_continue
-            # A store that cannot be written is rejected before the first trial.
-            tracker = get_tracker(runner.resources, key.spec)
-            tracker.open_store()
-            if tracker.store is not None:
-                end_orphans(tracker.store)
-            results.show_start(key, search.count_finished(), search.n_jobs, self.display)
-            outcomes = self._run_trials(search)
-            results.show_results(study, key.objectives, command.folder, self.display)
-        return outcomes
-
-    def _run_trials(self, search: TrialSearch) -> list[JobOutcome]:
-        """Run jobs until the study has enough trials; no trial of this process is left running."""
-        outcomes: list[JobOutcome] = []
+def _run_trials(
+    settings: StudySettings, key: StudyKey, space: SearchSpace, engine: SweepEngine, display: SweepDisplay
+) -> list[JobOutcome]:
+    """Run jobs until the study has enough trials, show the best, and return the outcomes of the jobs."""
+    command = engine.command
+    runner = engine.runner
+    # Invalid ones are refused before anything is written.
+    sampler = build_sampler(settings.sampler, key)
+    pruner = build_pruner(settings.pruner, key, is_local=command.launch is None)
+    outcomes: list[JobOutcome] = []
+    with open_study(settings.storage, key) as study:
+        study.sampler = sampler
+        search = TrialSearch(
+            study, space, key, settings.n_trials, runner, command.composer, batch_size=command.options.workers
+        )
+        if pruner is not None:
+            study.pruner = pruner
+            runner.should_continue = search.should_continue
+        # A store that cannot be written is rejected before the first trial.
+        tracker = get_tracker(runner.resources, key.spec)
+        tracker.open_store()
+        if tracker.store is not None:
+            end_orphans(tracker.store)
+        display.show(f"study {key.name}: {key.aims}; {search.count_finished()} of {search.n_jobs} trials are finished")
         try:
-            self.engine.run_search(search, self.display, outcomes)
-        except STORAGE_ERRORS as error:
-            reason = f"hydra.sweeper.storage cannot be used any more: {str(error).splitlines()[0]}"
-            outcomes.append(JobOutcome(0, search.study.study_name, FAILED, reason))
+            engine.run_search(search, display, outcomes)
         finally:
-            search.close()
-        self.display.show_unfinished(outcomes, len(outcomes), self.engine.command.options.skips_invalid)
-        return outcomes
+            search.close()  # no trial of this process is left running
+        display.show_unfinished(outcomes, len(outcomes), command.options.skips_invalid)
+        _show_results(study, key.objectives, display)
+    return outcomes
 
 
-def build_sampler(given: Mapping[str, Any], key: StudyKey, n_known: int = 0) -> Any:
-    """Build a sampler; one without a seed gets the seed of the experiment.
+def build_sampler(given: Mapping[str, Any], key: StudyKey) -> Any:
+    """Build a sampler; one whose seed is null gets the seed of the experiment.
 
     Parameters
     ----------
     given : mapping
         The keys below ``hydra.sweeper.sampler``.
     key : StudyKey
-    n_known : int
-        The number of trials that the study has already, whose draws must not be repeated.
     """
-    settled = dict(given)
-    if "seed" in settled:
-        seed = key.seed if settled["seed"] is None else settled["seed"]
-        if not isinstance(seed, int):
-            raise UserError(f"hydra.sweeper.sampler.seed={seed!r} must be an integer, or null.")
-        settled["seed"] = seed + n_known
-    return _build_optuna_object(settled, "hydra.sweeper.sampler", key.trust)
+    if given.get("seed", 0) is None:
+        given = {**given, "seed": key.spec["seed"]}
+    return _build_optuna_object(given, "hydra.sweeper.sampler", key)
 
 
 def build_pruner(given: Mapping[str, Any], key: StudyKey, *, is_local: bool) -> Any:
@@ -178,7 +151,7 @@ def build_pruner(given: Mapping[str, Any], key: StudyKey, *, is_local: bool) -> 
     UserError
         It cannot be built, or cannot stop the jobs of this study.
     """
-    pruner = _build_optuna_object(given, "hydra.sweeper.pruner", key.trust)
+    pruner = _build_optuna_object(given, "hydra.sweeper.pruner", key)
     if isinstance(pruner, optuna.pruners.NopPruner):
         return None
     if len(key.objectives) > 1:
@@ -194,7 +167,35 @@ def build_pruner(given: Mapping[str, Any], key: StudyKey, *, is_local: bool) -> 
     return pruner
 
 
-def _build_optuna_object(config: Mapping[str, Any], key: str, trust: Sequence[str]) -> Any:
+def _build_optuna_object(config: Mapping[str, Any], name: str, key: StudyKey) -> Any:
+    trust = tuple(key.spec["trust"])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-        return build_object(config, key, trust)
+        return build_object(config, name, trust)
+
+
+def _show_results(study: optuna.Study, objectives: Sequence[Objective], display: SweepDisplay) -> None:
+    """Print the best trial, or with several objectives the Pareto front."""
+    if not study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,)):
+        display.show(f"study {study.study_name}: no trial is finished, so there are no best parameters")
+    elif len(objectives) == 1:
+        best = study.best_trial
+        display.show(f"Best parameters: {_format_params(best)}")
+        display.show(f"Best value: {_format_values(best, objectives)}")
+        display.show(f"bakeoff {shlex.join(best.user_attrs[JOB]['overrides'])}")
+    else:
+        display.show("Pareto front: the trials that no other trial beats in all objectives")
+        for trial in study.best_trials:
+            display.show(f"  #{trial.number}  {_format_values(trial, objectives)}  {_format_params(trial)}")
+
+
+def _format_values(trial: FrozenTrial, objectives: Sequence[Objective]) -> str:
+    """Return the objectives of a trial, and in brackets its test scores."""
+    values = zip((objective.name for objective in objectives), trial.values, strict=True)
+    found = ", ".join(f"{name} {format_score(value)}" for name, value in values)
+    scores = ", ".join(f"{name} {format_score(score)}" for name, score in trial.user_attrs[RUN]["recorded"].items())
+    return f"{found}  ({scores})" if scores else found
+
+
+def _format_params(trial: FrozenTrial) -> str:
+    return " ".join(f"{key}={value}" for key, value in trial.user_attrs[JOB]["params"].items())

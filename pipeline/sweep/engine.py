@@ -36,6 +36,7 @@ from bakeoff.pipeline.tracking.run import get_tracker
 POLL_SECONDS = 0.5
 """Time between two checks of a job that another process runs."""
 LOST_STORE = "the store is unavailable, so no further job is started; run the same command again when it works"
+INTERRUPTED = "the same command continues with the jobs that are not finished"
 RunJobs = Callable[[Iterable[Job]], Iterator[JobOutcome]]
 """Consumes jobs one by one as processes become free, and yields their outcomes as they arrive."""
 RecordOutcome = Callable[[JobOutcome], object]
@@ -70,10 +71,6 @@ class Search(ABC):
         """Record the outcome of a job, and return it in the form to keep and show."""
         return outcome
 
-    @abstractmethod
-    def describe_rest(self, outcomes: Sequence[JobOutcome]) -> str:
-        """Return how many jobs are done when a sweep is interrupted, and how to continue it."""
-
 
 @final
 @dataclass
@@ -89,12 +86,6 @@ class ListedJobs(Search):
     def ask(self, record: RecordOutcome) -> Iterator[Job]:
         """Yield the jobs in order."""
         return iter(self._jobs)
-
-    def describe_rest(self, outcomes: Sequence[JobOutcome]) -> str:
-        """Return how many of the different jobs are done."""
-        n_done = sum(outcome.kind in (FINISHED, SKIPPED) for outcome in outcomes)
-        n_planned = len(self.plan.jobs) - len(self.plan.with_state(DUPLICATE))
-        return f"{n_done} of {count_nouns(n_planned, 'job')} done; the same command runs the others."
 
 
 @dataclass(frozen=True)
@@ -289,7 +280,7 @@ class SweepEngine:
             try:
                 loop.run_all(run_jobs)
             except KeyboardInterrupt:
-                display.show_end(search.describe_rest(outcomes))
+                display.show_end(INTERRUPTED)
                 raise
 
     @contextmanager
