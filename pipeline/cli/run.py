@@ -68,9 +68,7 @@ def run_experiments(words: Sequence[str]) -> int:
     return 0
 
 
-def run_sweep(
-    words: Sequence[str], jobs: Sequence[Sequence[str]] | None = None, *, only_plans: bool = False
-) -> SweepReport | None:
+def run_sweep(words: Sequence[str], jobs: Sequence[Sequence[str]] | None = None) -> SweepReport | None:
     """Run the sweep that a command line describes, and return its report; None if only help is requested.
 
     Parameters
@@ -79,12 +77,10 @@ def run_sweep(
         Flags and overrides, with or without ``-m``.
     jobs : sequence of sequence of str, optional
         The overrides of each job; by default they are made from `words`.
-    only_plans : bool
-        Whether to show the jobs and run none.
     """
     others = [word for word in words if word not in MULTIRUN_FLAGS]
     experiments = _read_experiments([MULTIRUN_FLAGS[0], *others])
-    return None if experiments is None else _run_sweep(experiments, jobs, only_plans)
+    return None if experiments is None else _run_sweep(experiments, jobs)
 
 
 def find_status(report: SweepReport | None) -> int:
@@ -96,7 +92,7 @@ def find_status(report: SweepReport | None) -> int:
 
 def plan_sweep(words: Sequence[str]) -> int:
     """Show the jobs of a sweep, what is wrong with them and how long they may take, without running them."""
-    return find_status(run_sweep(words, only_plans=True))
+    return find_status(run_sweep([*words, "dry_run=true"]))
 
 
 def rerun_failed_jobs(words: Sequence[str]) -> int:
@@ -142,16 +138,14 @@ def _read_experiments(words: Sequence[str]) -> Experiments | None:
     return Experiments(tuple(overrides), source, arguments.multirun)
 
 
-def _run_sweep(
-    experiments: Experiments, jobs: Sequence[Sequence[str]] | None = None, only_plans: bool = False
-) -> SweepReport:
+def _run_sweep(experiments: Experiments, jobs: Sequence[Sequence[str]] | None = None) -> SweepReport:
     from bakeoff.pipeline.sweep.request import SweepRequest, run_requested_sweep, set_single_threads
 
     # Jobs, not matrix products, share the processors. NumPy reads the variables when it is loaded.
     set_single_threads()
     jobs = None if jobs is None else tuple(tuple(conceal_words(job)[0]) for job in jobs)
     overrides, source, _ = experiments
-    return run_requested_sweep(SweepRequest(overrides, source, jobs, _shows_tracebacks(), only_plans=only_plans))
+    return run_requested_sweep(SweepRequest(overrides, source, jobs, _shows_tracebacks()))
 
 
 def _shows_tracebacks() -> bool:

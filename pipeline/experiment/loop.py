@@ -186,21 +186,3 @@ def limit_processes(n_asked: int, n_tasks: int) -> int:
         The number of tasks that the processes share.
     """
     return n_asked if n_asked < 0 else max(1, min(n_asked, n_tasks, count_most_processes()))
-
-
-def describe_limit(key: str, n_asked: int) -> tuple[str, ...]:
-    """Return a sentence if fewer processes are started than requested by a key; else nothing.
-
-    Parameters
-    ----------
-    key : str
-    n_asked : int
-    """
-    n_most = count_most_processes()
-    if n_asked <= n_most:
-        return ()
-    n_cores = n_most // MAX_PROCESSES_PER_CORE
-    return (
-        f"{key}={n_asked}: at most {n_most} processes are started, {MAX_PROCESSES_PER_CORE} for each of the "
-        f"{n_cores} cores, and no more than there are tasks.",
-    )

@@ -219,11 +219,10 @@ def make_sweep_result(report: SweepReport, notes: Sequence[str], command: str) -
         Notes on the given tables.
     command : str
     """
-    results = report.results
     jobs = report.plan.jobs
     return SweepResult(
         name=report.name,
-        runs=_tabulate_plan(jobs) if jobs and not results else _tabulate_jobs(results),
+        runs=_tabulate_plan(jobs) if jobs and report.is_dry_run else _tabulate_jobs(report.outcomes),
         notes=(*notes, *report.notes),
         command=command,
         tracking=report.tracking,

@@ -18,12 +18,11 @@ from bakeoff.pipeline.study.space import SearchSpace, parse_space
 from bakeoff.pipeline.study.storage import open_study
 from bakeoff.pipeline.study.study_key import Objective, StudyKey, StudySettings, make_study_key
 from bakeoff.pipeline.study.trials import JOB, RUN, TrialSearch
-from bakeoff.pipeline.sweep.compose import SweepCommand
+from bakeoff.pipeline.sweep.compose import SweepCommand, read_command
 from bakeoff.pipeline.sweep.display import SweepDisplay
 from bakeoff.pipeline.sweep.engine import SweepEngine, SweepReport
 from bakeoff.pipeline.sweep.jobs import INVALID, TO_DO, Job, JobOutcome
 from bakeoff.pipeline.sweep.planning import Plan
-from bakeoff.pipeline.sweep.plugin import read_command
 from bakeoff.pipeline.sweep.request import SweepRequest
 from bakeoff.pipeline.text.wording import format_score
 from bakeoff.pipeline.tracking.history import end_orphans
@@ -67,7 +66,7 @@ def run_study(settings: StudySettings, request: SweepRequest, context: HydraCont
         return SweepReport(report.outcomes, name, is_dry_run=True, skips_invalid=options.skips_invalid)
     outcomes = _run_trials(settings, key, space, engine, display)
     command.write_record()
-    return SweepReport(outcomes, name, results=outcomes, skips_invalid=options.skips_invalid)
+    return SweepReport(outcomes, name, skips_invalid=options.skips_invalid)
 
 
 def _compose_edges(space: SearchSpace, command: SweepCommand) -> list[Job]:
@@ -116,7 +115,7 @@ def _run_trials(
             engine.run_search(search, display, outcomes)
         finally:
             search.close()  # no trial of this process is left running
-        display.show_unfinished(outcomes, len(outcomes), command.options.skips_invalid)
+        display.show_unfinished(outcomes, len(outcomes))
         _show_results(study, key.objectives, display)
     return outcomes
 

@@ -1,4 +1,4 @@
-"""Composition of the jobs of a sweep, from values on a command line or in a space to configurations."""
+"""Composition of the jobs of a sweep, from the command that Hydra passes on to the configuration of each job."""
 
 from __future__ import annotations
 
@@ -9,20 +9,28 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override, Quote, QuotedString, RangeSweep
+from hydra.core.override_parser.types import Override, Quote, QuotedString
+from hydra.types import HydraContext
+from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
 from bakeoff.pipeline.config.compose_job import PRIVATE_MODE, resolve_config
 from bakeoff.pipeline.config.engine import ConfigFiles, explain_error, set_values
 from bakeoff.pipeline.config.settle import settle_choices, settle_config
-from bakeoff.pipeline.config.words import Invocation
+from bakeoff.pipeline.config.trust import BASIC_LAUNCHER
+from bakeoff.pipeline.config.words import Invocation, list_words, reject_unread_space
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.jobs import INVALID, Job, JobOutcome
-from bakeoff.pipeline.sweep.options import SPACE_METHODS, SweepOptions
+from bakeoff.pipeline.sweep.options import SPACE_METHODS, SweepOptions, require_single_values
+from bakeoff.pipeline.sweep.request import SweepRequest
 from bakeoff.pipeline.text.wording import MISSING_VALUE, escape_text
+
+if TYPE_CHECKING:
+    from bakeoff.pipeline.sweep.engine import SweepReport
 
 JobWords = tuple[str, ...]
 """The overrides of a job."""
@@ -228,7 +236,7 @@ def expand_overrides(overrides: Sequence[Override], options: SweepOptions, compo
             given = ", ".join(f"{key} has {length}" for key, length in lengths.items())
             raise UserError(f"search=zip needs the same number of values for each key, but {given}.")
         return list(zip(*(words if len(words) > 1 else words * n_jobs for words in axes.values()), strict=True))
-    jobs: list[JobWords] = list(itertools.product(*axes.values()))
+    jobs: list[JobWords] = list(dict.fromkeys(itertools.product(*axes.values())))
     if options.method not in SPACE_METHODS:
         return jobs
     points: list[JobWords] = []
@@ -251,11 +259,6 @@ def _list_words(override: Override, max_jobs: int) -> list[str]:
         return [f"{key}={value}" if value or not override.is_delete() else key]
     if not override.is_discrete_sweep():
         raise UserError(f"{override.input_line}: an interval has infinitely many values; give a list, or range(...).")
-    given = override.value()
-    if isinstance(given, RangeSweep) and given.shuffle:  # Hydra would write it out, of whatever length it is
-        raise UserError(
-            f"{override.input_line}: the jobs of a sweep cannot be shuffled; use range(...) without shuffle."
-        )
     values = list(itertools.islice(override.sweep_string_iterator(), max_jobs + 1))
     if not values:
         raise UserError(f"{override.input_line} has no values; write at least one.")
@@ -279,7 +282,7 @@ def _search_space(words: JobWords, composer: Composer, options: SweepOptions) ->
         for grid in ([space] if isinstance(space, Mapping) else space or [])
     ]
     try:
-        points = ParameterGrid([grid for number, grid in enumerate(found) if grid not in found[:number]] or {})
+        points = ParameterGrid(found or {})
     except (TypeError, ValueError) as error:
         raise UserError(f"space: {error}") from error
     indices: Sequence[int] = range(min(len(points), options.max_jobs + 1))
@@ -305,3 +308,83 @@ def varying_keys(jobs: Sequence[Sequence[str]]) -> tuple[str, ...]:
             key, _, value = word.lstrip("+~").partition("=")
             values.setdefault(key, set()).add(value)
     return tuple(key for key, distinct in values.items() if len(distinct) > 1)
+
+
+def read_command(
+    params: Sequence[str], request: SweepRequest, context: HydraContext, master: DictConfig
+) -> SweepCommand:
+    """Read the command of a sweep from the arguments that Hydra passes to a sweeper.
+
+    Parameters
+    ----------
+    params : sequence of str
+        Overrides in the configuration of the sweeper; those of the request take precedence.
+    request : SweepRequest
+        The request with the words of the jobs.
+    context : HydraContext
+    master : DictConfig
+        The configuration of the sweep itself.
+
+    Raises
+    ------
+    UserError
+        An option of the sweep is invalid.
+    """
+    # Otherwise each combination would contain both values of a key, and use the last one.
+    given = {word.lstrip("+~").partition("=")[0] for word in request.words}
+    words = [*(word for word in params if word.partition("=")[0] not in given), *request.words]
+    # Values of the configuration may refer to settings of Hydra.
+    HydraConfig.instance().set_config(master)
+    parser = OverridesParser.create(config_loader=context.config_loader)
+    parsed = parser.parse_overrides(words)
+    # The words of the master set the options of the sweep itself, which cannot vary from job to job.
+    require_single_values(parser.parse_overrides(list_words(master.hydra.overrides.task)))
+    has_basic_launcher = master.hydra.launcher._target_ == BASIC_LAUNCHER
+    return SweepCommand(
+        words=tuple(words),
+        overrides=parsed,
+        options=SweepOptions.read(master),
+        composer=Composer(context.config_loader, master),
+        launch=None if has_basic_launcher else instantiate(master.hydra.launcher, _convert_="all").launch,
+        folder=Path(str(master.hydra.sweep.dir)),
+        master=master,
+        tracebacks=request.tracebacks,
+        quiet=request.quiet,
+    )
+
+
+def run_hydra_sweep(
+    params: Sequence[str], request: SweepRequest, context: HydraContext, master: DictConfig
+) -> SweepReport:
+    """Compose all jobs of a sweep, run them with the engine, and return its report.
+
+    Parameters
+    ----------
+    params : sequence of str
+        Overrides in the configuration of the sweeper; those of the command line take precedence.
+    request : SweepRequest
+        The request with the words of the jobs.
+    context : HydraContext
+    master : DictConfig
+        The configuration of the sweep itself.
+
+    Raises
+    ------
+    UserError
+        An option of the sweep is invalid. An invalid job is not an error here: the plan shows it.
+    """
+    command = read_command(params, request, context, master)
+    jobs = request.jobs
+    if jobs is None:
+        jobs = expand_overrides(command.overrides, command.options, command.composer)
+    # Invalid words are refused before the numerical packages are imported.
+    from bakeoff.pipeline.sweep.engine import SweepEngine
+
+    varying = varying_keys(jobs)
+    composed = [command.composer.compose_job(number, words, varying) for number, words in enumerate(jobs)]
+    settled = [job.spec for job in composed if job.spec]
+    if command.options.method not in SPACE_METHODS:
+        reject_unread_space(command.words, settled)
+    report = SweepEngine(command).run(composed)
+    command.write_record()
+    return report

@@ -14,12 +14,13 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import Progress
 
 from bakeoff.pipeline.config.requests import DEFAULT_EXPERIMENT, list_store_words
-from bakeoff.pipeline.sweep.jobs import FAILED, FINISHED, INVALID, REFUSED, SKIPPED, STOPPED, TO_DO, JobOutcome
+from bakeoff.pipeline.sweep.jobs import FINISHED, INVALID, REFUSED, SKIPPED, STOPPED, TO_DO, JobOutcome
 from bakeoff.pipeline.sweep.planning import Plan
 from bakeoff.pipeline.tables.table import EMPTY, Cell, Row, Table, align_lines, make_table, print_table
+from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.text.wording import (
     count_nouns,
     escape,
@@ -135,12 +136,8 @@ def _write_result(table: ResultTable, configuration: str, dataset: str, is_best:
     outcome = table.results.get((configuration, dataset))
     if outcome is None:
         return Cell("", EMPTY)
-    if outcome.kind not in (FINISHED, SKIPPED):
-        # The reason of a failure begins with the name of the error.
-        failure = outcome.reason.partition(":")[0] if outcome.kind == FAILED else outcome.kind
-        return Cell(failure, EMPTY, hint=outcome.reason.partition("\n")[0])
     if not outcome.metrics:
-        return Cell("no scores", EMPTY, hint=f"run {outcome.run_id} has no scores in the store")
+        return Cell(outcome.kind if outcome.kind not in (FINISHED, SKIPPED) else "no scores", EMPTY)
     deviation = format_deviation(outcome.metrics.get(f"{table.metric}_std", np.nan))
     return Cell(format_mean(outcome.metrics.get(table.metric, np.nan)), note=deviation, is_best=is_best)
 
@@ -177,8 +174,6 @@ def _add_scores(outcome: JobOutcome, run: StoredRun) -> JobOutcome:
 
 MAX_ROWS = 30
 """Maximum number of configurations in a table."""
-MAX_FAILURES_SHOWN = 40
-"""Maximum number of failures in the list at the end; the store contains the others."""
 MAX_WARNINGS_SHOWN = 5
 NAME_WIDTH = 36
 
@@ -197,9 +192,8 @@ class SweepDisplay:
     def __init__(self, total: int, quiet: bool = False) -> None:
         self.out = make_console(quiet=quiet)
         self._err = make_console(stderr=True, quiet=quiet)
-        columns = (BarColumn(), MofNCompleteColumn(), TextColumn("jobs"), TimeRemainingColumn())
-        self._bar = Progress(*columns, console=self._err, disable=quiet or not self._err.is_terminal)
-        self._task = self._bar.add_task("", total=total)
+        self._bar = Progress(console=self._err, disable=quiet or not self._err.is_terminal)
+        self._task = self._bar.add_task("jobs", total=total)
 
     def __enter__(self) -> Self:
         self._bar.start()
@@ -234,13 +228,10 @@ class SweepDisplay:
         console.print(escape(f"#{outcome.number:<4} {outcome.name:<{NAME_WIDTH}} {text}".rstrip()))
 
     def show_warnings(self, outcomes: Sequence[JobOutcome]) -> None:
-        """Print the warnings of the learners, each once with the number of its jobs."""
+        """Print the most frequent warnings of the learners with the number of jobs; each run stores its own."""
         counts = Counter(warning for outcome in outcomes for warning in outcome.warnings)
         for warning, n_jobs in counts.most_common(MAX_WARNINGS_SHOWN):
             self._err.print(f"[yellow]warning[/] of {count_nouns(n_jobs, 'job')}: {escape(warning)}")
-        if len(counts) > MAX_WARNINGS_SHOWN:
-            n_hidden = len(counts) - MAX_WARNINGS_SHOWN
-            self._err.print(f"and {n_hidden} other warnings; the file warnings.txt of each run lists its own")
 
     def show_tables(self, tables: Sequence[ResultTable], sweep: str, setting: Mapping[str, Any]) -> None:
         """Print the scores, and the commands that compare the runs and open them.
@@ -263,34 +254,20 @@ class SweepDisplay:
         if not tables or not setting:
             return
         words = list_store_words(setting.get("uri"), setting.get("experiment", DEFAULT_EXPERIMENT))
-        self.show("\ncompare  " + shlex.join(["bakeoff", "compare", f"sweep={sweep}", *words]))
-        self.show("open     " + shlex.join(["bakeoff", "ui", *words]))
+        self.show(hide_secrets("\ncompare  " + shlex.join(["bakeoff", "compare", f"sweep={sweep}", *words])))
+        self.show(hide_secrets("open     " + shlex.join(["bakeoff", "ui", *words])))
 
-    def show_unfinished(self, outcomes: Sequence[JobOutcome], n_planned: int, skips_invalid: bool) -> None:
-        """Print the jobs that did not finish and why.
-
-        Parameters
-        ----------
-        outcomes : sequence of JobOutcome
-        n_planned : int
-        skips_invalid : bool
-            Whether the user asked to leave out invalid jobs, which are then counted separately.
-        """
-        of_jobs = f"of {count_nouns(n_planned, 'job')}"
-        left_out = [outcome for outcome in outcomes if skips_invalid and outcome.kind == REFUSED]
-        self._show_reasons(left_out, f"{of_jobs} skipped as invalid (on_invalid=skip):")
-        # A stopped job is not a failure: the study does not need its score.
-        done = (FINISHED, SKIPPED, STOPPED)
-        unfinished = [outcome for outcome in outcomes if outcome.kind not in done and outcome not in left_out]
-        self._show_reasons(unfinished, f"{of_jobs} did not finish:")
+    def show_unfinished(self, outcomes: Sequence[JobOutcome], n_planned: int) -> None:
+        """Print the jobs without a result and why; a stopped one is no failure, because its study needs no score."""
+        unfinished = [outcome for outcome in outcomes if outcome.kind not in (FINISHED, SKIPPED, STOPPED)]
+        self._show_reasons(unfinished, f"of {count_nouns(n_planned, 'job')} did not finish:")
 
     def show_invalid(self, plan: Plan) -> None:
         """Print why a sweep does not start."""
         invalid = [job.to_outcome(REFUSED, job.reason) for job in plan.with_state(INVALID)]
         n_jobs = count_nouns(len(plan.jobs), "job")
-        self._show_reasons(invalid, f"of {n_jobs} cannot work, so none was started:", "refused: ")
-        if len(invalid) < len(plan.jobs):
-            self._err.print("Correct them, or add on_invalid=skip to run the others.")
+        title = f"of {n_jobs} cannot work, so none was started (on_invalid=skip runs the others):"
+        self._show_reasons(invalid, title, "refused: ")
 
     def show_plan(self, plan: Plan, workers: int) -> None:
         """Print all jobs with their states and reasons, and the expected duration of those to do."""
@@ -315,11 +292,9 @@ class SweepDisplay:
             return
         self._err.print(f"{prefix}{len(outcomes)} {title}")
         by_reason: dict[str, list[JobOutcome]] = {}
-        for outcome in outcomes[:MAX_FAILURES_SHOWN]:
+        for outcome in outcomes:
             by_reason.setdefault(outcome.reason, []).append(outcome)
         for reason, sharing in by_reason.items():
             for outcome in sharing:
                 self._err.print(f"  {outcome.kind:<8} #{outcome.number} {escape(outcome.name)}")
             self._err.print(f"           {escape(reason)}")
-        if len(outcomes) > MAX_FAILURES_SHOWN:
-            self._err.print(f"  and {len(outcomes) - MAX_FAILURES_SHOWN} more")

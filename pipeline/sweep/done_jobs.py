@@ -28,7 +28,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from bakeoff.pipeline.config.requests import DEFAULT_EXPERIMENT, ExperimentRequest
+from bakeoff.pipeline.config.requests import ExperimentRequest
 from bakeoff.pipeline.config.trust import is_trust_word
 from bakeoff.pipeline.errors import StoreError, UserError
 from bakeoff.pipeline.sweep.compose import override_text
@@ -186,9 +186,6 @@ def _open_file(path: str) -> int:
     return descriptor
 
 
-URI_KEY = "tracking.uri"
-
-
 @dataclass(frozen=True, kw_only=True)
 class RerunRequest(ExperimentRequest):
     """Jobs to run again.
@@ -236,31 +233,17 @@ def find_failed_jobs(request: RerunRequest) -> FailedJobs:
     store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
     history.end_orphans(store)
     here = name_author(find_user(), describe_machine()["host"])
+    # The store that a job names may have moved here.
+    place = {"tracking.uri": request.tracking__uri, "tracking.experiment": request.tracking__experiment}
     found = FailedJobs([], [])
     for job in history.find_failed_jobs(store, request.sweep):
         words = [word for word in job.overrides if not is_trust_word(word) and _root_of(word) != "hydra"]
         if job.author != here:
             found.notes.append(f"a job of {job.author} runs again: bakeoff {shlex.join(words)}")
-        found.overrides.append(_replace_store(words, request, store))
+        kept = [word for word in words if word.lstrip("+").partition("=")[0] not in place]
+        found.overrides.append([*kept, *(f"{key}={override_text(value)}" for key, value in place.items())])
     return found
-
-
-def _replace_store(words: Sequence[str], request: RerunRequest, store: Store) -> list[str]:
-    """Return the overrides of a job with the store in which it was found: the original store may have moved."""
-    replaced = {}
-    if request.tracking__uri is not None:
-        replaced[URI_KEY] = request.tracking__uri
-    elif any(_key_of(word) == URI_KEY for word in words):
-        replaced[URI_KEY] = store.uri
-    if request.tracking__experiment != DEFAULT_EXPERIMENT:
-        replaced["tracking.experiment"] = request.tracking__experiment
-    kept = [word for word in words if _key_of(word) not in replaced]
-    return [*kept, *(f"{key}={override_text(value)}" for key, value in replaced.items())]
 
 
 def _root_of(word: str) -> str:
     return re.split(r"[=.@/]", word.lstrip("+~"))[0]
-
-
-def _key_of(word: str) -> str:
-    return word.split("=", 1)[0].lstrip("+")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, final
 
-from bakeoff.pipeline.experiment.loop import describe_limit, limit_processes
+from bakeoff.pipeline.experiment.loop import limit_processes
 from bakeoff.pipeline.identity.config_hash import describe_unidentified
 from bakeoff.pipeline.sweep.compose import SweepCommand
 from bakeoff.pipeline.sweep.display import ResultTable, SweepDisplay, add_stored_scores, make_tables
@@ -18,10 +18,7 @@ from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import (
     BUSY,
     DONE,
-    DUPLICATE,
-    FINISHED,
     INVALID,
-    NOT_RUN,
     REFUSED,
     SKIPPED,
     TO_DO,
@@ -30,7 +27,6 @@ from bakeoff.pipeline.sweep.jobs import (
 )
 from bakeoff.pipeline.sweep.planning import Plan, add_estimates, find_store, make_plan, record_sweep
 from bakeoff.pipeline.sweep.workers import Workers, prepare_server
-from bakeoff.pipeline.text.wording import count_nouns
 from bakeoff.pipeline.tracking.run import get_tracker
 
 POLL_SECONDS = 0.5
@@ -95,17 +91,15 @@ class SweepReport:
     Attributes
     ----------
     outcomes : list of JobOutcome
-        The outcomes of the jobs that ended, were already done, or were refused.
+        The outcomes of the jobs that ended, were already done, or were refused, with the stored scores.
     name : str
         The name of the sweep.
     plan : Plan
         The plan; without jobs for a study, which chooses its jobs one by one.
-    results : list of JobOutcome
-        The outcomes of all jobs, with stored scores of those already done; empty if nothing was to run.
     tracking : mapping
         The settings of the store; empty if nothing is stored.
     notes : tuple of str
-        Notes on possible problems of the data, and problems that did not stop the sweep.
+        Notes on possible problems of the data.
     is_dry_run : bool
         Whether only the plan was requested.
     skips_invalid : bool
@@ -115,7 +109,6 @@ class SweepReport:
     outcomes: list[JobOutcome]
     name: str
     plan: Plan = field(default_factory=Plan)
-    results: Sequence[JobOutcome] = ()
     tracking: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     is_dry_run: bool = False
@@ -124,7 +117,7 @@ class SweepReport:
     @property
     def tables(self) -> list[ResultTable]:
         """A table for each headline score."""
-        return make_tables(self.results)
+        return make_tables(self.outcomes)
 
     @property
     def is_refused(self) -> bool:
@@ -188,11 +181,8 @@ class SweepEngine:
         command = self.command
         options = command.options
         plan = make_plan(jobs, self.runner, resume=resume)
-        specs = [job.spec for job in plan.identified]
         findings = dict.fromkeys([
-            *(describe_limit("workers", options.workers) if command.launch is None else ()),
-            *describe_limit("n_jobs", max((spec.get("n_jobs", 1) for spec in specs), default=1)),
-            *(sentence for spec in specs for sentence in describe_unidentified(spec)),
+            *(sentence for job in plan.identified for sentence in describe_unidentified(job.spec)),
             *(f"{each.name}: {remark}" for each in self.runner.resources.datasets for remark in each.remarks),
         ])  # fmt: skip
         display = SweepDisplay(0, command.quiet)
@@ -212,43 +202,30 @@ class SweepEngine:
     def _run_planned(self, report: SweepReport) -> SweepReport:
         """Run the jobs of a plan that are not done, and return the report with their outcomes."""
         plan = report.plan
+        to_do = plan.with_state(TO_DO)
+        display = SweepDisplay(len(to_do), self.command.quiet)
         # A store that cannot be written must be rejected before the first job runs.
-        for job in plan.with_state(TO_DO):
+        for job in to_do:
             get_tracker(self.runner.resources, job.spec).open_store()
-        display = SweepDisplay(len(plan.with_state(TO_DO)), self.command.quiet)
+
+        def start() -> None:
+            store = find_store(plan.jobs, self.runner)
+            if store is not None:
+                record_sweep(report.name, plan, store)
+            display.show(plan.summary)
+
         done = [job.to_outcome(SKIPPED, job.reason, job.run_id) for job in plan.with_state(DONE)]
         outcomes = [*report.outcomes, *done]
-        problems: list[str] = []
-        self.run_search(ListedJobs(plan), display, outcomes, lambda: problems.extend(self._start(report, display)))
+        self.run_search(ListedJobs(plan), display, outcomes, start)
         display.show_warnings(outcomes)
-        display.show_unfinished(outcomes, len(plan.jobs), report.skips_invalid)
-        report = replace(report, outcomes=outcomes, results=outcomes, notes=(*report.notes, *problems))
-        if not _has_lost_store(outcomes):  # else the scores of earlier jobs cannot be read
-            report = self._add_stored(report)
+        display.show_unfinished(outcomes, len(plan.jobs))
+        report = replace(report, outcomes=outcomes)
+        if not any(outcome.has_lost_store for outcome in outcomes):  # else the scores of earlier jobs cannot be read
+            store = find_store(plan.jobs, self.runner)
+            tracking = {} if store is None else plan.identified[0].spec["tracking"]
+            report = replace(report, outcomes=add_stored_scores(outcomes, store), tracking=tracking)
         display.show_tables(report.tables, report.name, report.tracking)
         return report
-
-    def _start(self, report: SweepReport, display: SweepDisplay) -> list[str]:
-        """Record the jobs in the store, print how many there are, and return the problems."""
-        plan = report.plan
-        store = find_store(plan.jobs, self.runner)
-        problems = [] if store is None else record_sweep(report.name, plan, store)
-        display.show(plan.summary)
-        display.warn(problems)
-        return problems
-
-    def _add_stored(self, report: SweepReport) -> SweepReport:
-        """Return a report with the scores of jobs done before, the jobs that did not start, and the store."""
-        plan = report.plan
-        store = find_store(plan.jobs, self.runner)
-        known = {outcome.number for outcome in report.outcomes}
-        unstarted = [
-            job.to_outcome(NOT_RUN, "the sweep ended before it")
-            for job in plan.with_state(TO_DO)
-            if job.number not in known
-        ]
-        results = add_stored_scores([*report.outcomes, *unstarted], store)
-        return replace(report, results=results, tracking={} if store is None else plan.identified[0].spec["tracking"])
 
     def run_search(
         self,
@@ -272,7 +249,7 @@ class SweepEngine:
         KeyboardInterrupt
             Ctrl-C or SIGTERM; the runs have ended as KILLED.
         """
-        loop = SweepLoop(self.command.options.max_failures, display, search, outcomes)
+        loop = SweepLoop(self.command.options.on_error == "stop", display, search, outcomes)
         # Workers start before anything needs a thread, because a process with threads cannot be copied.
         with self._open_executor(search) as run_jobs:
             self.command.folder.mkdir(parents=True, exist_ok=True)
@@ -303,30 +280,25 @@ class SweepEngine:
             yield lambda jobs: map(self.runner.run_job, jobs)
 
 
-def _has_lost_store(outcomes: Iterable[JobOutcome]) -> bool:
-    return any(outcome.has_lost_store for outcome in outcomes)
-
-
 @dataclass
 class SweepLoop:
-    """Runs the jobs of a search until all have ended or too many have failed.
+    """Runs the jobs of a search until all have ended.
 
     Attributes
     ----------
-    max_failures : int or None
-        The number of failures that ends the sweep.
+    stops_at_failure : bool
+        Whether the first failed job ends the sweep.
     display : SweepDisplay
     search : Search
     outcomes : list of JobOutcome
         Outcomes known in advance; the others are appended as they arrive.
     """
 
-    max_failures: int | None
+    stops_at_failure: bool
     display: SweepDisplay
     search: Search
     outcomes: list[JobOutcome]
     _is_stopped: bool = field(default=False, init=False)
-    _n_failures: int = field(default=0, init=False)
 
     def run_all(self, run_jobs: RunJobs) -> None:
         """Run the jobs; retry those that run in another process until they have ended.
@@ -354,16 +326,14 @@ class SweepLoop:
         outcome = self.search.tell(outcome)
         self.outcomes.append(outcome)
         self.display.show_outcome(outcome)
-        self._n_failures += outcome.has_failed
         # Running jobs are completed, but no further ones are started.
         if outcome.has_lost_store and not self._is_stopped:
             self.display.warn([LOST_STORE])
-        has_failures = self.max_failures is not None and self._n_failures >= self.max_failures
-        self._is_stopped |= outcome.has_lost_store or has_failures
+        self._is_stopped |= outcome.has_lost_store or (self.stops_at_failure and outcome.has_failed)
         return True
 
     def _until_stopped(self, jobs: Iterable[Job], started: dict[int, Job]) -> Iterator[Job]:
-        """Yield jobs until too many have failed, and record the started ones by number."""
+        """Yield jobs until the sweep is to end, and record the started ones by number."""
         remaining = iter(jobs)
         while not self._is_stopped and (job := next(remaining, None)) is not None:
             started[job.number] = job

@@ -12,7 +12,6 @@ from bakeoff.pipeline.text.wording import format_mean
 TO_DO = "to do"
 DONE = "done"
 INVALID = "invalid"
-DUPLICATE = "duplicate"
 
 FINISHED = "finished"
 SKIPPED = "skipped"
@@ -21,7 +20,6 @@ FAILED = "failed"
 KILLED = "killed"
 REFUSED = "refused"
 BUSY = "busy"
-NOT_RUN = "not run"
 NAN = float("nan")
 
 
@@ -58,9 +56,9 @@ class Job:
     spec : mapping
         The settled configuration; empty if composing failed.
     state : str
-        ``to do``, ``done`` (finished in the store), ``invalid``, or ``duplicate`` (the same as an earlier job).
+        ``to do``, ``done`` (finished in the store) or ``invalid``.
     reason : str
-        Why it is invalid, or the run or job with which it is identical.
+        Why it is invalid, or the run with which it is identical.
     hash : str
         The ``config_hash`` of the job; empty if it could not be composed or its data cannot be read.
     dataset : str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +16,7 @@ SEARCH_METHODS = ("none", "zip", "grid", "random")
 SPACE_METHODS = ("grid", "random")
 """The values of ``search.method`` that read the space of a learner."""
 ON_INVALID = ("stop", "skip")
-ON_ERROR = re.compile(r"continue|stop|stop_after:[1-9]\d*")
+ON_ERROR = ("continue", "stop")
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class SweepOptions:
     timeout : float or None
         The time limit of a job in seconds.
     on_error : str
-        ``continue``, ``stop``, or ``stop_after:N``.
+        ``continue`` after a failed job, or ``stop``.
     on_invalid : {"stop", "skip"}
     dry_run : bool
         Whether to show the plan and run nothing.
@@ -85,27 +84,18 @@ class SweepOptions:
             ("timeout", self.timeout, self.timeout is None or self.timeout > 0, "a positive number of seconds or null"),
             ("search.n", self.n, _is_whole(self.n, least=1), "a positive integer"),
             ("search.seed", self.seed, _is_whole(self.seed, least=0), "an integer of at least 0"),
-            (
-                "on_error",
-                self.on_error,
-                ON_ERROR.fullmatch(self.on_error),
-                "continue, stop, or stop_after:N with N of at least 1",
-            ),
         )
         for key, value, is_valid, need in numbers:
             if not is_valid:
                 raise UserError(f"{key}={value!r} must be {need}.")
-        names = (("on_invalid", self.on_invalid, ON_INVALID), ("search.method", self.method, SEARCH_METHODS))
+        names = (
+            ("on_error", self.on_error, ON_ERROR),
+            ("on_invalid", self.on_invalid, ON_INVALID),
+            ("search.method", self.method, SEARCH_METHODS),
+        )
         for key, name, allowed in names:
             if name not in allowed:
                 raise UserError(f"{key}={name!r} is not allowed. {did_you_mean(name, allowed)}")
-
-    @property
-    def max_failures(self) -> int | None:
-        """The number of failures that stops the sweep, or None if it always continues."""
-        if self.on_error == "continue":
-            return None
-        return int(self.on_error.removeprefix("stop").removeprefix("_after:") or 1)
 
     @property
     def skips_invalid(self) -> bool:
@@ -123,25 +113,19 @@ def _is_whole(value: Any, least: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
-def check_keys(sweep_overrides: Sequence[Override], job_overrides: Sequence[Override]) -> None:
-    """Reject several values of a key of the whole sweep, and such keys among the overrides of its jobs.
+def require_single_values(overrides: Sequence[Override]) -> None:
+    """Reject several values of a key of the whole sweep.
 
     Parameters
     ----------
-    sweep_overrides, job_overrides : sequence of Override
+    overrides : sequence of Override
+        Those that compose the sweep itself.
 
     Raises
     ------
     UserError
     """
-    for override in sweep_overrides:
+    for override in overrides:
         key = override.key_or_group
         if override.is_sweep_override() and key.split(".")[0] in SWEEP_KEYS:
             raise UserError(f"{override.input_line}: {key} is a key of the whole sweep; give it a single value.")
-    for override in job_overrides:
-        key = override.key_or_group
-        if re.split(r"[./]", key)[0] in ("hydra", *SWEEP_KEYS):
-            raise UserError(
-                f"hydra.sweeper.params.{key}: {key} is a key of the whole sweep and not of its jobs; write it at the "
-                "top of the file, or on the command line."
-            )

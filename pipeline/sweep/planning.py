@@ -11,17 +11,17 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.identity.config_hash import require_current_code
 from bakeoff.pipeline.sweep.done_jobs import find_done_jobs
 from bakeoff.pipeline.sweep.job_runner import JobRunner
-from bakeoff.pipeline.sweep.jobs import DONE, DUPLICATE, INVALID, TO_DO, Job
+from bakeoff.pipeline.sweep.jobs import DONE, INVALID, TO_DO, Job
 from bakeoff.pipeline.text.wording import count_nouns
 from bakeoff.pipeline.tracking.history import read_durations
-from bakeoff.pipeline.tracking.store import Store, store_uri
+from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.stored_runs import (
     RecordedJob,
     SweepRecord,
     write_sweep_record,
 )
 
-STATE_WORDS = {TO_DO: "to run", DONE: "already done", DUPLICATE: "given twice", INVALID: "invalid"}
+STATE_WORDS = {TO_DO: "to run", DONE: "already done", INVALID: "invalid"}
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def make_plan(jobs: Sequence[Job], runner: JobRunner, *, resume: bool) -> Plan:
     UserError
         The jobs have several stores.
     """
-    found = _mark_duplicates([_identify(job, runner) for job in jobs])
+    found = [_identify(job, runner) for job in jobs]
     _require_one_store(found)
     done: dict[str, str] = {}
     store = find_store(found, runner)
@@ -105,24 +105,13 @@ def _identify(job: Job, runner: JobRunner) -> Job:
         return replace(job, state=INVALID, reason=str(error))
 
 
-def _mark_duplicates(jobs: Sequence[Job]) -> list[Job]:
-    """Mark each job that is identical with an earlier one."""
-    first: dict[str, Job] = {}
-    marked = []
-    for job in jobs:
-        if job.hash and first.setdefault(job.hash, job) is not job:
-            job = replace(job, state=DUPLICATE, reason=f"the same as #{first[job.hash].number}")
-        marked.append(job)
-    return marked
-
-
 def _require_one_store(jobs: Sequence[Job]) -> None:
     """Reject jobs with several stores, because the plan, scores and resuming rely on a single store."""
     settings = [job.spec["tracking"] for job in jobs if job.hash]
-    given = {
+    stores = {
         (setting["_target_"], setting.get("uri"), setting.get("experiment", DEFAULT_EXPERIMENT)) for setting in settings
     }
-    if len({(target, store_uri(uri), experiment) for target, uri, experiment in given}) > 1:
+    if len(stores) > 1:
         raise UserError(
             "the jobs of a sweep share one store, but the values of tracking, tracking.uri or "
             "tracking.experiment differ; use a single value, or run a sweep for each."
@@ -143,10 +132,8 @@ def _check(job: Job, done: dict[str, str], runner: JobRunner) -> Job:
     return job
 
 
-def record_sweep(name: str, plan: Plan, store: Store) -> list[str]:
+def record_sweep(name: str, plan: Plan, store: Store) -> None:
     """Write the jobs of a plan, including finished and refused ones, so that `compare` finds them all.
-
-    A list that cannot be written does not stop the sweep, because its jobs may still be worth running.
 
     Parameters
     ----------
@@ -154,21 +141,8 @@ def record_sweep(name: str, plan: Plan, store: Store) -> list[str]:
         The name of the sweep.
     plan : Plan
     store : Store
-
-    Returns
-    -------
-    list of str
-        The reason why the list could not be written.
     """
-    recorded = [_to_record(job) for job in plan.jobs if job.state != DUPLICATE]
-    try:
-        write_sweep_record(store, SweepRecord(name, tuple(recorded)))
-    except OSError as error:
-        return [
-            f"the list of the jobs of this sweep cannot be written ({error}): bakeoff compare sweep={name} will "
-            "find only the jobs run now"
-        ]
-    return []
+    write_sweep_record(store, SweepRecord(name, tuple(map(_to_record, plan.jobs))))
 
 
 def _to_record(job: Job) -> RecordedJob:

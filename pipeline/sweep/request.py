@@ -41,8 +41,6 @@ class SweepRequest:
         Whether to print the traceback of a job that fails.
     quiet : bool
         Whether to print nothing, because the caller uses the report.
-    only_plans : bool
-        Whether to show the plan and run nothing, as with ``dry_run=true``.
     """
 
     words: tuple[str, ...]
@@ -50,7 +48,6 @@ class SweepRequest:
     jobs: Sequence[Sequence[str]] | None = None
     tracebacks: bool = False
     quiet: bool = False
-    only_plans: bool = False
 
 
 def set_single_threads() -> None:
@@ -159,7 +156,7 @@ def run_experiment(request: RunRequest) -> JobResult | None:
     folder = run_folder(composed) if request.is_command else nullcontext()
     try:
         with job_environment(composed):
-            prepared, tracker = _open_job(composed, request, screen)
+            prepared, tracker = _open_job(composed, request)
             with folder:
                 if request.is_command and _store_kept_result(prepared, tracker, screen):
                     return None
@@ -174,10 +171,9 @@ def run_experiment(request: RunRequest) -> JobResult | None:
         raise RunFailed(error, json.dumps(composed.spec, default=str)) from error
 
 
-def _open_job(composed: ComposedRun, request: RunRequest, screen: RunScreen) -> tuple[PreparedJob, Tracker]:
+def _open_job(composed: ComposedRun, request: RunRequest) -> tuple[PreparedJob, Tracker]:
     """Check a job and open its store, so that a store that cannot be written is refused before any fit."""
     from bakeoff.pipeline.experiment.builder import PartCache
-    from bakeoff.pipeline.experiment.loop import describe_limit
     from bakeoff.pipeline.identity.config_hash import require_current_code
     from bakeoff.pipeline.sweep.job import prepare_job
     from bakeoff.pipeline.tracking.history import end_orphans
@@ -186,7 +182,6 @@ def _open_job(composed: ComposedRun, request: RunRequest, screen: RunScreen) -> 
     spec = composed.spec
     if not request.is_command:  # the modules of a command always match its files
         require_current_code(spec)
-    screen.show_notes(describe_limit("n_jobs", spec.get("n_jobs", 1)))
     resources = PartCache()
     prepared = prepare_job(spec, composed.invocation, resources)
     tracker = get_tracker(resources, spec)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import track
 
 from bakeoff.pipeline.card.report import describe_choices, summarize_folds, tabulate_means
 from bakeoff.pipeline.checks import FigureChoice
@@ -14,7 +14,7 @@ from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.identity.config_hash import describe_unidentified
 from bakeoff.pipeline.sweep.job import JobResult, PreparedJob
 from bakeoff.pipeline.tables.table import print_table
-from bakeoff.pipeline.text.secrets import find_references, hide_secrets
+from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.text.wording import escape, make_console
 from bakeoff.pipeline.tracking import RunDescription
 from bakeoff.pipeline.tracking.history import count_looks
@@ -38,19 +38,9 @@ class RunScreen:
 
     def track_folds(self, folds: Iterable[FoldResult], total: int, title: str) -> Iterator[FoldResult]:
         """Yield the folds and advance a progress bar, which is shown on a terminal only and removed at the end."""
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("folds"),
-            TimeRemainingColumn(),
-        )
-        is_hidden = self._err.quiet or not self._err.is_terminal
-        with Progress(*columns, console=self._err, transient=True, disable=is_hidden) as progress:
-            task = progress.add_task(escape(title), total=total)
-            for fold in folds:
-                progress.advance(task)
-                yield fold
+        if self._err.quiet or not self._err.is_terminal:
+            return iter(folds)
+        return iter(track(folds, escape(title), total, console=self._err, transient=True))
 
     def show_notes(self, sentences: Iterable[str]) -> None:
         """Print notes on the words of the run or on user-defined code."""
@@ -112,10 +102,8 @@ class RunScreen:
             return
         self._out.print(f"run {run_id}")
         setting = prepared.spec["tracking"]
-        given = str(setting.get("uri"))
-        uri = given if find_references(given) else store.uri
-        words = list_store_words(hide_secrets(uri), setting.get("experiment", DEFAULT_EXPERIMENT))
-        self._out.print(f"open  {escape(shlex.join(['bakeoff', 'ui', *words]))}")
+        words = list_store_words(setting.get("uri"), setting.get("experiment", DEFAULT_EXPERIMENT))
+        self._out.print(f"open  {escape(hide_secrets(shlex.join(['bakeoff', 'ui', *words])))}")
 
     def _show_figures(self, choice: FigureChoice, is_kept: bool) -> None:
         """Print the figures of a stored run."""

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from bakeoff.pipeline.sweep.display import MAX_ROWS, ResultTable, SweepDisplay, make_tables, tabulate_results
-from bakeoff.pipeline.sweep.jobs import FAILED, FINISHED, NOT_RUN, REFUSED, SKIPPED, STOPPED, JobCell, JobOutcome
+from bakeoff.pipeline.sweep.jobs import FAILED, FINISHED, REFUSED, SKIPPED, STOPPED, JobCell, JobOutcome
 from bakeoff.pipeline.tables.table import BEST_SIGN, render_text
 
 
@@ -102,12 +102,11 @@ def test_every_reason_is_a_cell() -> None:
         replace(outcome(2, "undefined", "iris"), metrics={"test_accuracy": float("nan")}),
         failed(3, "slow", "iris", "TimedOut: the job took longer than timeout=1 seconds"),
         failed(4, "dead", "iris", "its process ended by signal SIGKILL", "killed"),
-        failed(5, "late", "iris", "the sweep ended before it", NOT_RUN),
         failed(6, "lost", "iris", "", SKIPPED),
     ]
     (table,) = make_tables(outcomes)
     text = render_text(tabulate_results(table))
-    for cell in ("undefined", "TimedOut", "killed", "not run", "no scores"):
+    for cell in ("undefined", "failed", "killed", "no scores"):
         assert re.search(rf"^\w+ +{cell}$", text, re.M), cell
     assert text.count(f"{BEST_SIGN} 0.5000 ± 0.0100") == 2
 
