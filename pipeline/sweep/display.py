@@ -211,10 +211,6 @@ class SweepDisplay:
         for sentence in sentences:
             self._err.print(f"[yellow]warning:[/] {escape(sentence)}")
 
-    def show_end(self, sentence: str) -> None:
-        """Print why a sweep ends before its jobs have."""
-        self._err.print(escape(sentence))
-
     def show_outcome(self, outcome: JobOutcome) -> None:
         """Print the outcome of a job and advance the bar."""
         self._bar.update(self._task, advance=1)

@@ -18,7 +18,9 @@ from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import (
     BUSY,
     DONE,
+    FAILED,
     INVALID,
+    KILLED,
     REFUSED,
     SKIPPED,
     TO_DO,
@@ -32,7 +34,6 @@ from bakeoff.pipeline.tracking.run import get_tracker
 POLL_SECONDS = 0.5
 """Time between two checks of a job that another process runs."""
 LOST_STORE = "the store is unavailable, so no further job is started; run the same command again when it works"
-INTERRUPTED = "the same command continues with the jobs that are not finished"
 RunJobs = Callable[[Iterable[Job]], Iterator[JobOutcome]]
 """Consumes jobs one by one as processes become free, and yields their outcomes as they arrive."""
 RecordOutcome = Callable[[JobOutcome], object]
@@ -73,15 +74,14 @@ class Search(ABC):
 class ListedJobs(Search):
     """Jobs that are all known before the first one runs: those of a grid, of random points, or of paired values."""
 
-    plan: Plan
+    jobs: Sequence[Job]
 
     def __post_init__(self) -> None:
-        self._jobs = self.plan.with_state(TO_DO)
-        self.n_jobs = len(self._jobs)
+        self.n_jobs = len(self.jobs)
 
     def ask(self, record: RecordOutcome) -> Iterator[Job]:
         """Yield the jobs in order."""
-        return iter(self._jobs)
+        return iter(self.jobs)
 
 
 @dataclass(frozen=True)
@@ -216,7 +216,7 @@ class SweepEngine:
 
         done = [job.to_outcome(SKIPPED, job.reason, job.run_id) for job in plan.with_state(DONE)]
         outcomes = [*report.outcomes, *done]
-        self.run_search(ListedJobs(plan), display, outcomes, start)
+        self.run_search(ListedJobs(to_do), display, outcomes, start)
         display.show_warnings(outcomes)
         display.show_unfinished(outcomes, len(plan.jobs))
         report = replace(report, outcomes=outcomes)
@@ -254,11 +254,7 @@ class SweepEngine:
         with self._open_executor(search) as run_jobs:
             self.command.folder.mkdir(parents=True, exist_ok=True)
             start()
-            try:
-                loop.run_all(run_jobs)
-            except KeyboardInterrupt:
-                display.show_end(INTERRUPTED)
-                raise
+            loop.run_all(run_jobs)
 
     @contextmanager
     def _open_executor(self, search: Search) -> Iterator[RunJobs]:
@@ -329,7 +325,8 @@ class SweepLoop:
         # Running jobs are completed, but no further ones are started.
         if outcome.has_lost_store and not self._is_stopped:
             self.display.warn([LOST_STORE])
-        self._is_stopped |= outcome.has_lost_store or (self.stops_at_failure and outcome.has_failed)
+        has_failed = outcome.kind in (FAILED, KILLED)
+        self._is_stopped |= outcome.has_lost_store or (self.stops_at_failure and has_failed)
         return True
 
     def _until_stopped(self, jobs: Iterable[Job], started: dict[int, Job]) -> Iterator[Job]:

@@ -174,11 +174,6 @@ class JobOutcome:
         }
         return ", ".join(f"{name} {mean}" for name, mean in means.items())
 
-    @property
-    def has_failed(self) -> bool:
-        """Whether the job started and neither finished nor was stopped."""
-        return self.kind in (FAILED, KILLED)
-
 
 def exit_code(outcomes: Iterable[JobOutcome], skips_invalid: bool = False) -> int:
     """Return 0 if all jobs are done, 2 if all were refused before anything ran, 1 if some job did not finish.

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from bakeoff.pipeline.config.requests import DEFAULT_EXPERIMENT
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.identity.config_hash import require_current_code
 from bakeoff.pipeline.sweep.done_jobs import find_done_jobs
@@ -84,14 +83,13 @@ def add_estimates(plan: Plan, runner: JobRunner) -> Plan:
     if store is None:
         return plan
     durations = read_durations(store)
-    jobs = []
-    for job in plan.jobs:
-        if job.state == TO_DO:
-            learner = job.invocation.choices["learner"]
-            seconds = durations.get((learner, job.invocation.choices["dataset"]), durations.get((learner,)))
-            job = replace(job, seconds=seconds)
-        jobs.append(job)
-    return Plan(tuple(jobs))
+
+    def estimate(job: Job) -> Job:
+        learner = job.invocation.choices["learner"]
+        of_learner = durations.get((learner,))
+        return replace(job, seconds=durations.get((learner, job.invocation.choices["dataset"]), of_learner))
+
+    return Plan(tuple(estimate(job) if job.state == TO_DO else job for job in plan.jobs))
 
 
 def _identify(job: Job, runner: JobRunner) -> Job:
@@ -108,9 +106,7 @@ def _identify(job: Job, runner: JobRunner) -> Job:
 def _require_one_store(jobs: Sequence[Job]) -> None:
     """Reject jobs with several stores, because the plan, scores and resuming rely on a single store."""
     settings = [job.spec["tracking"] for job in jobs if job.hash]
-    stores = {
-        (setting["_target_"], setting.get("uri"), setting.get("experiment", DEFAULT_EXPERIMENT)) for setting in settings
-    }
+    stores = {(setting["_target_"], setting.get("uri"), setting.get("experiment")) for setting in settings}
     if len(stores) > 1:
         raise UserError(
             "the jobs of a sweep share one store, but the values of tracking, tracking.uri or "
