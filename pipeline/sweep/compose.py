@@ -27,6 +27,7 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.jobs import INVALID, Job, JobOutcome
 from bakeoff.pipeline.sweep.options import SPACE_METHODS, SweepOptions, require_single_values
 from bakeoff.pipeline.sweep.request import SweepRequest
+from bakeoff.pipeline.text.secrets import describe_error
 from bakeoff.pipeline.text.wording import MISSING_VALUE, escape_text
 
 if TYPE_CHECKING:
@@ -112,10 +113,8 @@ class Composer:
             spec, choices = self.compose(overrides)
             settled = settle_config(spec)
             return Job(number, name, replace(given, choices=settle_choices(settled, choices)), settled)
-        except UserError as error:
-            return Job(number, name, given, state=INVALID, reason=str(error))
         except Exception as error:  # one job must not prevent the composition of the others
-            return Job(number, name, given, state=INVALID, reason=f"{type(error).__name__}: {error}")
+            return Job(number, name, given, state=INVALID, reason=describe_error(error))
 
     def chooses_option(self, word: str) -> bool:
         """Whether an override chooses an option of a group, which determines the files to read."""

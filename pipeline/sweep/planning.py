@@ -138,7 +138,8 @@ def record_sweep(name: str, plan: Plan, store: Store) -> None:
     plan : Plan
     store : Store
     """
-    write_sweep_record(store, SweepRecord(name, tuple(map(_to_record, plan.jobs))))
+    recorded = {job.hash or job.number: _to_record(job) for job in plan.jobs}
+    write_sweep_record(store, SweepRecord(name, tuple(recorded.values())))
 
 
 def _to_record(job: Job) -> RecordedJob:
