@@ -41,7 +41,7 @@ class PlanningSweeper:
 
     def run(self, request: "SweepRequest", context: "HydraContext", master: "DictConfig") -> "SweepReport":
         """Run the sweep of a request, whose words are those of the jobs."""
-        from bakeoff.pipeline.sweep.compose import run_hydra_sweep
+        from bakeoff.pipeline.sweep.plugin import run_hydra_sweep
 
         return run_hydra_sweep(self._words, request, context, master)
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.sweep.compose import SweepOptions
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import KILLED, REFUSED, Job, JobOutcome
-from bakeoff.pipeline.sweep.options import SweepOptions
 from bakeoff.pipeline.text.secrets import CONCEALED_VARIABLE
 from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX
 from bakeoff.pipeline.tracking.store import store_uri

@@ -18,11 +18,12 @@ from bakeoff.pipeline.study.space import SearchSpace, parse_space
 from bakeoff.pipeline.study.storage import open_study
 from bakeoff.pipeline.study.study_key import Objective, StudyKey, StudySettings, make_study_key
 from bakeoff.pipeline.study.trials import JOB, RUN, TrialSearch
-from bakeoff.pipeline.sweep.compose import SweepCommand, read_command
+from bakeoff.pipeline.sweep.compose import SweepCommand
 from bakeoff.pipeline.sweep.display import SweepDisplay
 from bakeoff.pipeline.sweep.engine import SweepEngine, SweepReport
 from bakeoff.pipeline.sweep.jobs import INVALID, TO_DO, Job, JobOutcome
 from bakeoff.pipeline.sweep.planning import Plan
+from bakeoff.pipeline.sweep.plugin import read_command
 from bakeoff.pipeline.sweep.request import SweepRequest
 from bakeoff.pipeline.text.wording import format_score
 from bakeoff.pipeline.tracking.history import end_orphans

@@ -1,4 +1,4 @@
-"""Composition of the jobs of a sweep, from the command that Hydra passes on to the configuration of each job."""
+"""The options of a sweep, and the composition of its jobs from values on a command line or in a space."""
 
 from __future__ import annotations
 
@@ -9,38 +9,148 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, Quote, QuotedString
-from hydra.types import HydraContext
-from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
 from bakeoff.pipeline.config.compose_job import PRIVATE_MODE, resolve_config
 from bakeoff.pipeline.config.engine import ConfigFiles, explain_error, set_values
 from bakeoff.pipeline.config.settle import settle_choices, settle_config
-from bakeoff.pipeline.config.trust import BASIC_LAUNCHER
-from bakeoff.pipeline.config.words import Invocation, list_words, reject_unread_space
-from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.config.words import SWEEP_KEYS, Invocation
+from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.sweep.jobs import INVALID, Job, JobOutcome
-from bakeoff.pipeline.sweep.options import SPACE_METHODS, SweepOptions, require_single_values
-from bakeoff.pipeline.sweep.request import SweepRequest
 from bakeoff.pipeline.text.secrets import describe_error
 from bakeoff.pipeline.text.wording import MISSING_VALUE, escape_text
-
-if TYPE_CHECKING:
-    from bakeoff.pipeline.sweep.engine import SweepReport
 
 JobWords = tuple[str, ...]
 """The overrides of a job."""
 Choices = dict[str, str]
 """Group -> the chosen option."""
-LaunchJobs = Callable[[Sequence[Job], SweepOptions], Iterator[JobOutcome]]
-"""Another launcher: runs a batch of jobs and yields their outcomes in order."""
 YAML_WORDS = ("null", "true", "false", "nan")
 """Strings that would be parsed as other values without quotation marks."""
+SEARCH_METHODS = ("none", "zip", "grid", "random")
+SPACE_METHODS = ("grid", "random")
+"""The values of ``search.method`` that read the space of a learner."""
+ON_INVALID = ("stop", "skip")
+ON_ERROR = ("continue", "stop")
+
+
+@dataclass(frozen=True)
+class SweepOptions:
+    """Options for making and running the jobs of a sweep.
+
+    Attributes
+    ----------
+    resume : bool
+        Whether to skip jobs that are FINISHED in the store.
+    workers : int
+        The number of processes on this machine.
+    timeout : float or None
+        The time limit of a job in seconds.
+    on_error : str
+        ``continue`` after a failed job, or ``stop``.
+    on_invalid : {"stop", "skip"}
+    dry_run : bool
+        Whether to show the plan and run nothing.
+    max_jobs : int
+        The maximum number of jobs.
+    method : str
+        A name in `SEARCH_METHODS`: how the jobs are chosen.
+    n, seed : int
+        The number of random points, and their seed.
+    """
+
+    resume: bool
+    workers: int
+    timeout: float | None
+    on_error: str
+    on_invalid: str
+    dry_run: bool
+    max_jobs: int
+    method: str
+    n: int
+    seed: int
+
+    @classmethod
+    def read(cls, master: DictConfig) -> SweepOptions:
+        """Return the options in the configuration of a sweep.
+
+        Parameters
+        ----------
+        master : DictConfig
+
+        Raises
+        ------
+        UserError
+            An option is missing or invalid.
+        """
+        options: Any = OmegaConf.to_container(OmegaConf.masked_copy(master, list(SWEEP_KEYS)), resolve=True)
+        missing = [key for key in SWEEP_KEYS if key not in options]
+        if missing:
+            raise UserError(f"{missing[0]} cannot be removed, because every sweep needs it; leave ~{missing[0]} out.")
+        search = options.pop("search") or {}
+        return cls(
+            **options, method=str(search.get("method", "none")), n=search.get("n", 1), seed=search.get("seed", 0)
+        )
+
+    def __post_init__(self) -> None:
+        numbers = (
+            ("max_jobs", self.max_jobs, self.max_jobs >= 1, "a positive number of jobs"),
+            ("workers", self.workers, self.workers >= 1, "a positive integer"),
+            ("timeout", self.timeout, self.timeout is None or self.timeout > 0, "a positive number of seconds or null"),
+            ("search.n", self.n, _is_whole(self.n, least=1), "a positive integer"),
+            ("search.seed", self.seed, _is_whole(self.seed, least=0), "an integer of at least 0"),
+        )
+        for key, value, is_valid, need in numbers:
+            if not is_valid:
+                raise UserError(f"{key}={value!r} must be {need}.")
+        names = (
+            ("on_error", self.on_error, ON_ERROR),
+            ("on_invalid", self.on_invalid, ON_INVALID),
+            ("search.method", self.method, SEARCH_METHODS),
+        )
+        for key, name, allowed in names:
+            if name not in allowed:
+                raise UserError(f"{key}={name!r} is not allowed. {did_you_mean(name, allowed)}")
+
+    @property
+    def skips_invalid(self) -> bool:
+        """Whether invalid jobs are skipped instead of refusing the whole sweep."""
+        return self.on_invalid == "skip"
+
+    @property
+    def needs_workers(self) -> bool:
+        """Whether jobs run in separate processes, which allows jobs with a time limit to be killed."""
+        return self.workers > 1 or self.timeout is not None
+
+
+def _is_whole(value: Any, least: int) -> bool:
+    """Whether a value is a whole number; Booleans, which are integers in Python, are not."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def require_single_values(overrides: Sequence[Override]) -> None:
+    """Reject several values of a key of the whole sweep.
+
+    Parameters
+    ----------
+    overrides : sequence of Override
+        Those that compose the sweep itself.
+
+    Raises
+    ------
+    UserError
+    """
+    for override in overrides:
+        key = override.key_or_group
+        if override.is_sweep_override() and key.split(".")[0] in SWEEP_KEYS:
+            raise UserError(f"{override.input_line}: {key} is a key of the whole sweep; give it a single value.")
+
+
+LaunchJobs = Callable[[Sequence[Job], SweepOptions], Iterator[JobOutcome]]
+"""Another launcher: runs a batch of jobs and yields their outcomes in order."""
 
 
 @dataclass
@@ -307,83 +417,3 @@ def varying_keys(jobs: Sequence[Sequence[str]]) -> tuple[str, ...]:
             key, _, value = word.lstrip("+~").partition("=")
             values.setdefault(key, set()).add(value)
     return tuple(key for key, distinct in values.items() if len(distinct) > 1)
-
-
-def read_command(
-    params: Sequence[str], request: SweepRequest, context: HydraContext, master: DictConfig
-) -> SweepCommand:
-    """Read the command of a sweep from the arguments that Hydra passes to a sweeper.
-
-    Parameters
-    ----------
-    params : sequence of str
-        Overrides in the configuration of the sweeper; those of the request take precedence.
-    request : SweepRequest
-        The request with the words of the jobs.
-    context : HydraContext
-    master : DictConfig
-        The configuration of the sweep itself.
-
-    Raises
-    ------
-    UserError
-        An option of the sweep is invalid.
-    """
-    # Otherwise each combination would contain both values of a key, and use the last one.
-    given = {word.lstrip("+~").partition("=")[0] for word in request.words}
-    words = [*(word for word in params if word.partition("=")[0] not in given), *request.words]
-    # Values of the configuration may refer to settings of Hydra.
-    HydraConfig.instance().set_config(master)
-    parser = OverridesParser.create(config_loader=context.config_loader)
-    parsed = parser.parse_overrides(words)
-    # The words of the master set the options of the sweep itself, which cannot vary from job to job.
-    require_single_values(parser.parse_overrides(list_words(master.hydra.overrides.task)))
-    has_basic_launcher = master.hydra.launcher._target_ == BASIC_LAUNCHER
-    return SweepCommand(
-        words=tuple(words),
-        overrides=parsed,
-        options=SweepOptions.read(master),
-        composer=Composer(context.config_loader, master),
-        launch=None if has_basic_launcher else instantiate(master.hydra.launcher, _convert_="all").launch,
-        folder=Path(str(master.hydra.sweep.dir)),
-        master=master,
-        tracebacks=request.tracebacks,
-        quiet=request.quiet,
-    )
-
-
-def run_hydra_sweep(
-    params: Sequence[str], request: SweepRequest, context: HydraContext, master: DictConfig
-) -> SweepReport:
-    """Compose all jobs of a sweep, run them with the engine, and return its report.
-
-    Parameters
-    ----------
-    params : sequence of str
-        Overrides in the configuration of the sweeper; those of the command line take precedence.
-    request : SweepRequest
-        The request with the words of the jobs.
-    context : HydraContext
-    master : DictConfig
-        The configuration of the sweep itself.
-
-    Raises
-    ------
-    UserError
-        An option of the sweep is invalid. An invalid job is not an error here: the plan shows it.
-    """
-    command = read_command(params, request, context, master)
-    jobs = request.jobs
-    if jobs is None:
-        jobs = expand_overrides(command.overrides, command.options, command.composer)
-    # Invalid words are refused before the numerical packages are imported.
-    from bakeoff.pipeline.sweep.engine import SweepEngine
-
-    varying = varying_keys(jobs)
-    composed = [command.composer.compose_job(number, words, varying) for number, words in enumerate(jobs)]
-    settled = [job.spec for job in composed if job.spec]
-    if command.options.method not in SPACE_METHODS:
-        reject_unread_space(command.words, settled)
-    report = SweepEngine(command).run(composed)
-    command.write_record()
-    return report

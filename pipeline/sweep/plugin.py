@@ -1,0 +1,109 @@
+"""The interface of a sweep to Hydra: it reads the command and composes the jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hydra.core.hydra_config import HydraConfig
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.types import HydraContext
+from hydra.utils import instantiate
+from omegaconf import DictConfig
+
+from bakeoff.pipeline.config.trust import BASIC_LAUNCHER
+from bakeoff.pipeline.config.words import list_words, reject_unread_space
+from bakeoff.pipeline.sweep.compose import (
+    SPACE_METHODS,
+    Composer,
+    SweepCommand,
+    SweepOptions,
+    expand_overrides,
+    require_single_values,
+    varying_keys,
+)
+from bakeoff.pipeline.sweep.request import SweepRequest
+
+if TYPE_CHECKING:
+    from bakeoff.pipeline.sweep.engine import SweepReport
+
+
+def read_command(
+    params: Sequence[str], request: SweepRequest, context: HydraContext, master: DictConfig
+) -> SweepCommand:
+    """Read the command of a sweep from the arguments that Hydra passes to a sweeper.
+
+    Parameters
+    ----------
+    params : sequence of str
+        Overrides in the configuration of the sweeper; those of the request take precedence.
+    request : SweepRequest
+        The request with the words of the jobs.
+    context : HydraContext
+    master : DictConfig
+        The configuration of the sweep itself.
+
+    Raises
+    ------
+    UserError
+        An option of the sweep is invalid.
+    """
+    # Otherwise each combination would contain both values of a key, and use the last one.
+    given = {word.lstrip("+~").partition("=")[0] for word in request.words}
+    words = [*(word for word in params if word.partition("=")[0] not in given), *request.words]
+    # Values of the configuration may refer to settings of Hydra.
+    HydraConfig.instance().set_config(master)
+    parser = OverridesParser.create(config_loader=context.config_loader)
+    parsed = parser.parse_overrides(words)
+    # The words of the master set the options of the sweep itself, which cannot vary from job to job.
+    require_single_values(parser.parse_overrides(list_words(master.hydra.overrides.task)))
+    has_basic_launcher = master.hydra.launcher._target_ == BASIC_LAUNCHER
+    return SweepCommand(
+        words=tuple(words),
+        overrides=parsed,
+        options=SweepOptions.read(master),
+        composer=Composer(context.config_loader, master),
+        launch=None if has_basic_launcher else instantiate(master.hydra.launcher, _convert_="all").launch,
+        folder=Path(str(master.hydra.sweep.dir)),
+        master=master,
+        tracebacks=request.tracebacks,
+        quiet=request.quiet,
+    )
+
+
+def run_hydra_sweep(
+    params: Sequence[str], request: SweepRequest, context: HydraContext, master: DictConfig
+) -> SweepReport:
+    """Compose all jobs of a sweep, run them with the engine, and return its report.
+
+    Parameters
+    ----------
+    params : sequence of str
+        Overrides in the configuration of the sweeper; those of the command line take precedence.
+    request : SweepRequest
+        The request with the words of the jobs.
+    context : HydraContext
+    master : DictConfig
+        The configuration of the sweep itself.
+
+    Raises
+    ------
+    UserError
+        An option of the sweep is invalid. An invalid job is not an error here: the plan shows it.
+    """
+    command = read_command(params, request, context, master)
+    jobs = request.jobs
+    if jobs is None:
+        jobs = expand_overrides(command.overrides, command.options, command.composer)
+    # Invalid words are refused before the numerical packages are imported.
+    from bakeoff.pipeline.sweep.engine import SweepEngine
+
+    varying = varying_keys(jobs)
+    composed = [command.composer.compose_job(number, words, varying) for number, words in enumerate(jobs)]
+    settled = [job.spec for job in composed if job.spec]
+    if command.options.method not in SPACE_METHODS:
+        reject_unread_space(command.words, settled)
+    report = SweepEngine(command).run(composed)
+    command.write_record()
+    return report
