@@ -18,9 +18,9 @@ from bakeoff.pipeline.model.permutation import ScoredPart, list_scored_parts
 from bakeoff.pipeline.model.pyfunc import Model
 from bakeoff.pipeline.model.training_record import make_training_record
 from bakeoff.pipeline.replay.refit import LoadedRun, load_run, refit_run
-from bakeoff.pipeline.stages.dataset import ColumnRules
 from bakeoff.pipeline.stages.dataset.convert import convert_like
 from bakeoff.pipeline.stages.dataset.files import require_file
+from bakeoff.pipeline.stages.dataset.keys import ColumnRules
 from bakeoff.pipeline.tables.output_file import name_file, replace_file, require_output
 from bakeoff.pipeline.text.wording import count_nouns, expand_home
 from bakeoff.pipeline.tracking.loading import load_model

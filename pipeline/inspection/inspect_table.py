@@ -20,13 +20,14 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.inspection.profile import ColumnProfile, TableProfile, count_cells, measure_association
 from bakeoff.pipeline.inspection.report import render_page
 from bakeoff.pipeline.inspection.request import NO_PAGE, InspectRequest
-from bakeoff.pipeline.stages.dataset import Column, ColumnRules, Dataset, Roles, Source, make_dataset
+from bakeoff.pipeline.stages.dataset import Column, Dataset
 from bakeoff.pipeline.stages.dataset.cells import Cells, read_cells
 from bakeoff.pipeline.stages.dataset.convert import convert_cells
 from bakeoff.pipeline.stages.dataset.files import list_dataset_files
-from bakeoff.pipeline.stages.dataset.keys import name_roles
+from bakeoff.pipeline.stages.dataset.keys import ColumnRules, Roles, name_roles
 from bakeoff.pipeline.stages.dataset.kinds import find_date_format
-from bakeoff.pipeline.stages.dataset.loaders import COLLECTORS, describe_columns, describe_left_out
+from bakeoff.pipeline.stages.dataset.loaders import COLLECTORS, describe_columns, describe_left_out, make_dataset
+from bakeoff.pipeline.stages.dataset.source import Source
 from bakeoff.pipeline.stages.dataset.table import DATE, IDENTIFIER, NOMINAL, NUMERIC, ORDERED, TARGET, TEXT
 from bakeoff.pipeline.tables.output_file import name_file, replace_file, require_output
 from bakeoff.pipeline.text.wording import expand_home, quote_text

@@ -15,15 +15,11 @@ from pandas.api.types import is_bool_dtype, is_numeric_dtype
 from bakeoff.pipeline.config.requests import LAYOUT_KINDS
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.model.training_record import TrainingRecord
-from bakeoff.pipeline.stages.dataset import (
-    Column,
-    ColumnRules,
-    FileLayout,
-    Source,
-    read_file,
-)
+from bakeoff.pipeline.stages.dataset import Column
 from bakeoff.pipeline.stages.dataset.convert import ConvertedTable, convert_like
-from bakeoff.pipeline.stages.dataset.files import find_format
+from bakeoff.pipeline.stages.dataset.files import find_format, read_file
+from bakeoff.pipeline.stages.dataset.keys import ColumnRules, FileLayout
+from bakeoff.pipeline.stages.dataset.source import Source
 from bakeoff.pipeline.stages.dataset.spelling import spell_cell
 from bakeoff.pipeline.stages.dataset.table import TARGET
 

@@ -13,8 +13,7 @@ from bakeoff.pipeline.inspection.profile import TableProfile
 from bakeoff.pipeline.inspection.report import render_page
 from bakeoff.pipeline.inspection.request import NO_PAGE, InspectRequest
 from bakeoff.pipeline.python.call import own_process_state, show_html
-from bakeoff.pipeline.stages.dataset import ColumnRules, Roles
-from bakeoff.pipeline.stages.dataset.keys import build_from_keys
+from bakeoff.pipeline.stages.dataset.keys import ColumnRules, Roles, build_from_keys
 from bakeoff.pipeline.stages.dataset.typed_table import read_frame
 from bakeoff.pipeline.sweep.compose import override_text
 

@@ -64,7 +64,7 @@ def test_titanic_has_the_same_scores_to_the_last_digit_in_every_format(
     files = write_titanic(tmp_path / "files")
     sources = [["dataset=file", f"dataset.path={files[name]}"] for name in FORMATS]
     sources += [
-        ["dataset=sql", f"dataset.url={url}", "dataset.table=titanic"],
+        ["dataset=sql", f"dataset.url={url}", "dataset.query='SELECT * FROM titanic'"],
         ["dataset=openml", f"dataset.id={OPENML_IDS['titanic']}", f"dataset.data_home={tmp_path / 'openml'}"],
         ["--config-dir=my_conf", "dataset=from_python", "trust=[mine]"],
     ]
@@ -95,7 +95,7 @@ def test_no_password_of_a_database_is_stored_or_printed(bakeoff: Bakeoff, shop: 
     secret = str(shop.password)
     bakeoff.patch.setenv("SHOP_PASSWORD", secret)
     in_clear = shop.render_as_string(hide_password=False)
-    words = ["dataset=sql", "dataset.table=titanic", *SHARED, "learner=majority"]
+    words = ["dataset=sql", "dataset.query='SELECT * FROM titanic'", *SHARED, "learner=majority"]
     by_variable = bakeoff(*words, f"dataset.url={in_clear.replace(secret, '$SHOP_PASSWORD')}")
     assert by_variable.status == 0, by_variable.err
     (run,) = bakeoff.runs()

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 from command import Bakeoff
 
-from bakeoff.pipeline.stages.dataset import FileLayout, read_file
+from bakeoff.pipeline.stages.dataset.files import read_file
+from bakeoff.pipeline.stages.dataset.keys import FileLayout
 from bakeoff.pipeline.tables.output_file import WRITERS
 
 ROWS = [("true", "1", f"{number}.5", "red", "a") for number in range(20)]

@@ -128,7 +128,12 @@ def test_hydras_files_are_private(bakeoff: Bakeoff) -> None:
         ("dataset=iris", "learner=majority", f"tracking.uri='sqlite:///x.db?password={CANARY}'"),
         ("dataset=file", f"dataset.path='https://host/x.csv?X-Amz-Signature={CANARY}'", "dataset.target=y"),
         ("-m", "dataset=file", f"dataset.path=https://me:{CANARY}@host/x.csv", "dataset.target=y", "seed=1,2"),
-        ("dataset=sql", f"dataset.url=postgresql://me:{CANARY}@127.0.0.1:9/x", "dataset.table=t", "dataset.target=y"),
+        (
+            "dataset=sql",
+            f"dataset.url=postgresql://me:{CANARY}@127.0.0.1:9/x",
+            "dataset.query=SELECT 1",
+            "dataset.target=y",
+        ),
         ("rerun", "--failed", f"tracking.uri=http://me:{CANARY}@127.0.0.1:9"),
         ("predict", "latest", "x.csv", f"tracking.uri=http://me:{CANARY}@127.0.0.1:9"),
         ("inspect", "target=y", f"dataset.url=postgresql://me:{CANARY}@127.0.0.1:9/x"),
@@ -149,7 +154,7 @@ def test_a_password_in_a_variable_is_nowhere(bakeoff: Bakeoff, monkeypatch: pyte
     answers = [
         bakeoff("dataset=iris", "learner=majority", uri),
         bakeoff("dataset=iris", "learner=majority", "tracking.uri=http://me:$PW@127.0.0.1:9"),
-        bakeoff("dataset=sql", url, "dataset.table=t", "dataset.target=y"),
+        bakeoff("dataset=sql", url, "dataset.query=SELECT 1", "dataset.target=y"),
         bakeoff("dataset=iris", "learner=knn", "learner.metric=${oc.env:PW}"),
         bakeoff("ui", "tracking.uri=http://me:$PW@127.0.0.1:9"),
     ]

@@ -11,7 +11,8 @@ import pytest
 from pyarrow import feather, ipc, parquet
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset import FileLayout, read_file
+from bakeoff.pipeline.stages.dataset.files import read_file
+from bakeoff.pipeline.stages.dataset.keys import FileLayout
 
 LAYOUT = FileLayout()
 TABLE = pa.table(

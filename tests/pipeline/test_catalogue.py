@@ -56,16 +56,6 @@ def test_titanic_is_the_same_dataset_as_from_python(tmp_path: Path, monkeypatch:
     assert fetched.y.astype(str).tolist() == given.y.astype(str).tolist()
 
 
-def test_a_name_says_which_version_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    by_name = load(tmp_path, monkeypatch, 561, id=None, name="cpu")
-    note, warning = by_name.notes[:2]
-    assert note == "Version 1 is read."
-    assert warning.startswith("Multiple active versions of the dataset matching the name cpu exist.")
-    by_version = load(tmp_path, monkeypatch, 561, id=None, name="cpu", version=1)
-    assert not [said for said in by_version.notes if "Multiple" in said]
-    assert by_version.digest() == by_name.digest()
-
-
 def test_what_openml_warns_of_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert any("Deep Blue is in the house" in note for note in load(tmp_path, monkeypatch, 3).notes)
 
@@ -77,7 +67,7 @@ def test_one_of_several_targets_is_chosen_and_the_others_are_left_out(
         load(tmp_path, monkeypatch, EMOTIONS)
     chosen = load(tmp_path, monkeypatch, EMOTIONS, target="sad.lonely")
     assert (chosen.target, chosen.X.shape) == ("sad.lonely", (13, 72))
-    assert chosen.notes[1].startswith("The other targets that OpenML names are left out: 'amazed.suprised'")
+    assert chosen.notes[0].startswith("The other targets that OpenML names are left out: 'amazed.suprised'")
 
 
 def test_another_column_can_be_the_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,23 +82,9 @@ def test_a_sparse_dataset_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
         read_openml(OpenmlQuery(id=292, data_home=str(tmp_path)))
 
 
-@pytest.mark.parametrize(
-    ("keys", "message"),
-    [
-        ({"name": "iris"}, r"dataset=openml needs dataset.name or dataset.id, one of them"),
-        ({"version": 1}, r"dataset.id=40675 cannot be read from OpenML: .*not both"),
-        ({"id": "glass2"}, r"dataset.id='glass2' cannot be read from OpenML: .*must be an int"),
-        (
-            {"id": None, "name": "glass2"},
-            r"dataset.name='glass2' cannot be read from OpenML: No active dataset glass2 f",
-        ),
-    ],
-)
-def test_wrong_keys_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keys: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(UserError, match=message):
-        load(tmp_path, monkeypatch, 40675, **keys)
+def test_a_wrong_id_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UserError, match=r"dataset.id='glass2' cannot be read from OpenML: .*must be an int"):
+        load(tmp_path, monkeypatch, 40675, id="glass2")
 
 
 def test_without_a_network_the_cure_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,9 @@ import pyarrow as pa
 import pytest
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset import ColumnRules, load_frame
+from bakeoff.pipeline.stages.dataset import load_frame
 from bakeoff.pipeline.stages.dataset.convert import convert_like
+from bakeoff.pipeline.stages.dataset.keys import ColumnRules
 from bakeoff.pipeline.stages.dataset.typed_table import read_frame
 
 FRAME = pd.DataFrame({"size": [1.5, 2.5, None], "sort": ["a", "b", "a"]})

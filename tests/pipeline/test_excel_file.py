@@ -14,7 +14,9 @@ import pandas as pd
 import pytest
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset import FileLayout, Source, read_file
+from bakeoff.pipeline.stages.dataset.files import read_file
+from bakeoff.pipeline.stages.dataset.keys import FileLayout
+from bakeoff.pipeline.stages.dataset.source import Source
 
 PEOPLE: list[list[Any]] = [
     ["age", "job", "day", "owner"],
@@ -23,7 +25,7 @@ PEOPLE: list[list[Any]] = [
 ]
 
 
-def write(folder: Path, *sheets: Sequence[Sequence[Any]], hidden: str = "") -> Path:
+def write(folder: Path, *sheets: Sequence[Sequence[Any]]) -> Path:
     """Write the sheets S1, S2, … into a workbook."""
     workbook = openpyxl.Workbook()
     workbook.remove(workbook.active)
@@ -31,8 +33,6 @@ def write(folder: Path, *sheets: Sequence[Sequence[Any]], hidden: str = "") -> P
         sheet = workbook.create_sheet(f"S{number}")
         for row in rows:
             sheet.append(row)
-    if hidden:
-        workbook[hidden].sheet_state = "hidden"
     file = folder / "people.xlsx"
     workbook.save(file)
     return file
@@ -55,13 +55,13 @@ def test_text_that_looks_like_a_number_stays_text(tmp_path: Path) -> None:
     assert read(tmp_path, [["zip"], ["007"], ["010"]]).frame["zip"].tolist() == ["007", "010"]
 
 
-def test_the_first_visible_sheet_is_read_and_the_others_are_named(tmp_path: Path) -> None:
-    file = write(tmp_path, [["x"], [1]], [["x"], [2]], [["x"], [3]], hidden="S1")
+def test_the_first_sheet_is_read_and_the_others_are_named(tmp_path: Path) -> None:
+    file = write(tmp_path, [["x"], [1]], [["x"], [2]], [["x"], [3]])
     raw = read_file(file, FileLayout())
-    assert raw.frame["x"].tolist() == [2]
-    assert raw.notes == ("Sheet 'S2' is read; dataset.sheet chooses another one: S1, S3.",)
-    chosen = read_file(file, FileLayout(sheet="S1"))
-    assert (chosen.frame["x"].tolist(), chosen.notes) == ([1], ())
+    assert raw.frame["x"].tolist() == [1]
+    assert raw.notes == ("Sheet 'S1' is read; dataset.sheet chooses another one: S2, S3.",)
+    chosen = read_file(file, FileLayout(sheet="S2"))
+    assert (chosen.frame["x"].tolist(), chosen.notes) == ([2], ())
     with pytest.raises(UserError, match=r"dataset.sheet='S9' is not a sheet of people.xlsx"):
         read_file(file, FileLayout(sheet="S9"))
 

@@ -9,8 +9,9 @@ from command import Bakeoff
 from wheel_data import wheel_frame
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset import FileLayout, read_table
+from bakeoff.pipeline.stages.dataset import read_table
 from bakeoff.pipeline.stages.dataset.files import read_files
+from bakeoff.pipeline.stages.dataset.keys import FileLayout
 
 
 @pytest.fixture

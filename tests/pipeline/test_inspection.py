@@ -21,7 +21,9 @@ from bakeoff.pipeline.inspection.profile import (
     measure_association,
 )
 from bakeoff.pipeline.inspection.report import render_page
-from bakeoff.pipeline.stages.dataset import Column, ColumnRules, Roles, Source, load_bundled
+from bakeoff.pipeline.stages.dataset import Column, load_bundled
+from bakeoff.pipeline.stages.dataset.keys import ColumnRules, Roles
+from bakeoff.pipeline.stages.dataset.source import Source
 
 DRAW = np.random.default_rng(0)
 

@@ -8,7 +8,9 @@ import pandas as pd
 import pytest
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset import FileLayout, Source, read_file
+from bakeoff.pipeline.stages.dataset.files import read_file
+from bakeoff.pipeline.stages.dataset.keys import FileLayout
+from bakeoff.pipeline.stages.dataset.source import Source
 
 
 def read(folder: Path, text: str, name: str = "people.jsonl") -> Source:
@@ -48,8 +50,8 @@ def test_a_column_of_objects_is_left_out_and_said(tmp_path: Path) -> None:
     ("name", "text", "message"),
     [
         ("a.jsonl", '{"x": 1}\n{"x": 2,}\n', "line 2 is not JSON: .* at character \\d"),
-        ("a.jsonl", '{"x": 1}\n\n[1]\n', 'line 3 is not an object such as {"age": 29}'),
-        ("a.json", '[{"x": 1}, 2]', "item 2 of the list is not an object"),
+        ("a.jsonl", '{"x": 1}\n\n[1]\n', 'item 2 is not an object such as {"age": 29}'),
+        ("a.json", '[{"x": 1}, 2]', "item 2 is not an object"),
         ("a.json", '[{"x": 1}', "the file is not JSON: .*a file holds an object a line, or a list of objects"),
         ("a.json", '{"x": [1, 2], "y": [3, 4]}', "has column names but no rows. Column 'x': cells of type "),
     ],

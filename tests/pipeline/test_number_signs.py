@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset import FileLayout, read_table
+from bakeoff.pipeline.stages.dataset import read_table
+from bakeoff.pipeline.stages.dataset.keys import FileLayout
 from bakeoff.pipeline.stages.dataset.text_file import spell_table
 
 GERMAN = FileLayout(decimal="comma", thousands="point")

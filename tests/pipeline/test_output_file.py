@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset import FileLayout, read_file
+from bakeoff.pipeline.stages.dataset.files import read_file
+from bakeoff.pipeline.stages.dataset.keys import FileLayout
 from bakeoff.pipeline.tables.output_file import (
     ESCAPED_FORMATS,
     WRITERS,

@@ -29,8 +29,9 @@ from bakeoff.pipeline.model.training_record import (
     parse_record,
     profile_column,
 )
-from bakeoff.pipeline.stages.dataset import ColumnRules, Dataset, load_bundled, load_frame
+from bakeoff.pipeline.stages.dataset import Dataset, load_bundled, load_frame
 from bakeoff.pipeline.stages.dataset.convert import convert_columns
+from bakeoff.pipeline.stages.dataset.keys import ColumnRules
 from bakeoff.pipeline.stages.preprocessing import list_kinds
 from bakeoff.pipeline.stages.splitting import Holdout, Split
 

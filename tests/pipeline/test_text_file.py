@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import bz2
 import csv
 import gzip
 import io
-import lzma
 import struct
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
@@ -22,8 +19,11 @@ from hypothesis import strategies as st
 from wheel_data import wheel_frame
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset import FileLayout, Source, content, read_file, read_table
+from bakeoff.pipeline.stages.dataset import content, read_table
+from bakeoff.pipeline.stages.dataset.files import read_file
+from bakeoff.pipeline.stages.dataset.keys import FileLayout
 from bakeoff.pipeline.stages.dataset.parser import SAMPLE_BYTES
+from bakeoff.pipeline.stages.dataset.source import Source
 
 CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\0\r", exclude_categories=["Cs"]), max_size=6)
 TABLES = st.integers(2, 4).flatmap(lambda d: st.lists(st.lists(CELLS, min_size=d, max_size=d), min_size=1, max_size=5))
@@ -183,22 +183,17 @@ def test_the_row_numbers_of_pandas_are_left_out_without_a_further_remark(tmp_pat
     assert (column.name, column.kind, column.role, column.suspicions) == ("column_1", "identifier", "left out", ())
 
 
-COMPRESSORS: Mapping[str, Callable[[bytes], bytes]] = {
-    ".gz": gzip.compress,
-    ".bz2": bz2.compress,
-    ".xz": lzma.compress,
-}
 TABLE = "x,y\n" + "1,a\n2,b\n" * 3000
 
 
-@pytest.mark.parametrize("ending", [".gz", ".bz2", ".xz", ".zip"])
+@pytest.mark.parametrize("ending", [".gz", ".zip"])
 def test_a_file_that_expands_too_much_is_refused(ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / f"table.csv{ending}"
     if ending == ".zip":
         with ZipFile(file, "w", ZIP_DEFLATED) as archive:
             archive.writestr("table.csv", TABLE)
     else:
-        file.write_bytes(COMPRESSORS[ending](TABLE.encode()))
+        file.write_bytes(gzip.compress(TABLE.encode()))
     assert len(read_file(file, FileLayout()).frame) == 6000
     monkeypatch.setattr(content, "MIN_EXPANDED_BYTES", 100)
     monkeypatch.setattr(content, "MAX_EXPANSION", 2)

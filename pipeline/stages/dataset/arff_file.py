@@ -1,34 +1,24 @@
 """ARFF files, the format of WEKA and OpenML: declared columns, then rows of cells between commas.
 
 liac-arff reads them. It knows no dates, cuts 1.5 to 1 in a column that is declared as integer, and keeps backslashes in
-names. So columns are declared to it as text under names of our own, except for nominal ones, whose cells it checks; the
-declared numbers are read here. Dates are text, whose format is found as in any text.
+names. So columns are declared to it as text under other names, except for nominal ones, whose cells it checks; numbers
+and dates are recognised as in any text.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import suppress
-from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.content import read_characters
 from bakeoff.pipeline.stages.dataset.keys import FileLayout
-from bakeoff.pipeline.stages.dataset.source import (
-    TEXT_TYPE,
-    Source,
-    arrow_to_column,
-    make_source,
-    require_different_names,
-)
+from bakeoff.pipeline.stages.dataset.source import TEXT_TYPE, Source, require_different_names
 
 QUOTED = r"""'(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*\""""
 VALUE = rf"""(?: {QUOTED} | [^\s,{{}}'"]+ | )"""
@@ -41,9 +31,8 @@ DECLARATION = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """liac-arff takes exponential time for values without a closing brace, so they are never passed to it."""
-NUMBERS = ("numeric", "real", "integer")
 NOMINAL = "nominal"
-TYPES = (*NUMBERS, "string", "date", NOMINAL)
+TYPES = ("numeric", "real", "integer", "string", "date", NOMINAL)
 """A nominal column is declared by its values in braces."""
 
 
@@ -55,10 +44,7 @@ class Attribute(NamedTuple):
 
 
 def read_arff(file: Path, layout: FileLayout) -> Source:
-    """Read an ARFF file: numbers are float64 or integers, all other cells text.
-
-    A cell ``?`` without quotation marks is missing. A cell that disagrees with its declaration is an error.
-    """
+    """Read an ARFF file; ``?`` without quotation marks is missing, and undeclared nominal values are refused."""
     try:
         import arff
     except ModuleNotFoundError:
@@ -70,15 +56,14 @@ def read_arff(file: Path, layout: FileLayout) -> Source:
         table = arff.load(_rewrite_declarations(read_characters(file, layout), attributes))
     except arff.ArffException as error:
         raise ValueError(str(error)) from error
-    require_different_names([attribute.name for attribute in attributes], f"{file.name} declares")
-    cells = pd.DataFrame(table["data"], columns=range(len(attributes)), dtype=TEXT_TYPE)
-    columns = {each.name: _read_cells(cells[number], each) for number, each in enumerate(attributes)}
+    names = [attribute.name for attribute in attributes]
+    require_different_names(names, f"{file.name} declares")
     declared = {
         attribute.name: tuple(value for value in values if value is not None)
         for attribute, (_, values) in zip(attributes, table["attributes"], strict=True)
         if attribute.type == NOMINAL
     }
-    return replace(make_source(pd.DataFrame(columns)), declared=declared)
+    return Source(pd.DataFrame(table["data"], columns=names, dtype=TEXT_TYPE), declared=declared)
 
 
 def _rewrite_declarations(text: str, attributes: list[Attribute]) -> Iterator[str]:
@@ -100,24 +85,6 @@ def _rewrite_declarations(text: str, attributes: list[Attribute]) -> Iterator[st
             raise ValueError(f"line {number} declares {name} as {declared!r}; allowed are {', '.join(TYPES)}")
         attributes.append(Attribute(_unquote(name), kind))
         yield f"@attribute c{len(attributes)} {declared if is_nominal else 'string'}"
-
-
-def _read_cells(cells: pd.Series, attribute: Attribute) -> pd.Series:
-    """Return the cells of a column, as numbers if it is declared so."""
-    if attribute.type not in NUMBERS:
-        return cells
-    for type_ in (pa.int64(), pa.float64()):
-        with suppress(pa.ArrowInvalid):
-            return arrow_to_column(pa.chunked_array([pc.cast(pa.array(cells, pa.string()), type_)]))
-    numbers = pd.to_numeric(cells, errors="coerce")
-    is_wrong = numbers.isna() & cells.notna()
-    if is_wrong.any():
-        row = int(is_wrong.argmax())
-        raise ValueError(
-            f"row {row + 1}: column {attribute.name!r} is declared as {attribute.type}, but {cells[row]!r} is not a "
-            "number"
-        )
-    return numbers
 
 
 def _unquote(name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +51,14 @@ def load_bundled(name: str, positive: str | None = None) -> Dataset:
     )
 
 
+SHAPES: Mapping[str, Mapping[str, Any]] = {
+    "moons": {},
+    "circles": {"factor": 0.4},
+    "blobs": {"centers": [(-1.5, 0.0), (1.5, 0.0), (0.0, 2.0)]},
+}
+"""Name of generated points -> options of scikit-learn's function; each shuffles its rows."""
+
+
 def make_points(name: str, rows: int, noise: float, seed: int) -> Dataset:
     """Generate points in the plane, with columns x1 and x2, of classes that no line separates.
 
@@ -66,16 +74,11 @@ def make_points(name: str, rows: int, noise: float, seed: int) -> Dataset:
     """
     from sklearn import datasets
 
-    shared = {"shuffle": True, "random_state": seed}
-    centers = [(-1.5, 0.0), (1.5, 0.0), (0.0, 2.0)]
-    generators: dict[str, Callable[[], tuple[np.ndarray, np.ndarray]]] = {
-        "moons": lambda: datasets.make_moons(rows, noise=noise, **shared),
-        "circles": lambda: datasets.make_circles(rows, noise=noise, factor=0.4, **shared),
-        "blobs": lambda: datasets.make_blobs(rows, centers=centers, cluster_std=noise, **shared),
-    }
-    if str(name) not in generators:
-        raise UserError(f"dataset.name={name!r} cannot be generated. {did_you_mean(str(name), generators)}")
-    points, codes = generators[name]()  # (n, 2), (n,)
+    if str(name) not in SHAPES:
+        raise UserError(f"dataset.name={name!r} cannot be generated. {did_you_mean(str(name), SHAPES)}")
+    spread = "cluster_std" if name == "blobs" else "noise"
+    make = getattr(datasets, f"make_{name}")
+    points, codes = make(rows, random_state=seed, **{spread: noise}, **SHAPES[name])  # (n, 2), (n,)
     y = np.array(["A", "B", "C"])[codes]
     return Dataset(
         name=name,
@@ -94,24 +97,14 @@ class OpenmlQuery:
 
     Parameters
     ----------
-    name : str, optional
-        Its name; several versions may have one.
-    version : int, optional
-        By default the oldest version that is active.
-    id : int, optional
-        Its number, instead of name and version.
+    id : int
+        Its number, which stands for one version.
     data_home : str, optional
         The folder of the cache; by default that of scikit-learn.
     """
 
-    name: str | None = None
-    version: int | None = None
-    id: int | None = None
+    id: int
     data_home: str | None = None
-
-    def __post_init__(self) -> None:
-        if (self.name is None) == (self.id is None):
-            raise UserError("dataset=openml needs dataset.name or dataset.id, one of them: dataset.id=40945.")
 
 
 def read_openml(query: OpenmlQuery, target: str | None = None) -> tuple[Source, str]:
@@ -147,9 +140,8 @@ def read_openml(query: OpenmlQuery, target: str | None = None) -> tuple[Source, 
         # The other targets would reveal the chosen one.
         frame = frame.drop(columns=others)
         notes.append(f"The other targets that OpenML names are left out: {', '.join(map(repr, others))}.")
-    name, version = details["name"], details["version"]
-    origin = f"OpenML: {name}, version {version}, id {details['id']}"
-    return make_source(frame, str(name), origin, [f"Version {version} is read.", *notes]), target
+    origin = f"OpenML: {details['name']}, version {details['version']}, id {details['id']}"
+    return make_source(frame, str(details["name"]), origin, notes), target
 
 
 def _choose_target(known: Sequence[str], wanted: str | None) -> str:
@@ -164,20 +156,15 @@ def _fetch(query: OpenmlQuery) -> tuple[Any, list[str]]:
     """Return the response of OpenML, and its warnings."""
     from sklearn.datasets import fetch_openml
 
-    version = "active" if query.version is None else query.version
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             # The other parser of scikit-learn cuts cells at a % and fails on values such as 0 and 1 with pandas 3.
-            bunch = fetch_openml(
-                query.name, version=version, data_id=query.id, data_home=query.data_home, parser="liac-arff",
-                as_frame="auto",
-            )  # fmt: skip
+            bunch = fetch_openml(data_id=query.id, data_home=query.data_home, parser="liac-arff", as_frame="auto")
         except (OSError, ValueError) as error:
             reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-            given = f"dataset.name={query.name!r}" if query.id is None else f"dataset.id={query.id!r}"
             raise UserError(
-                f"{given} cannot be read from OpenML: {reason}. A file that was downloaded before is read with "
-                "dataset=file."
+                f"dataset.id={query.id!r} cannot be read from OpenML: {reason}. Check the id and the connection, or "
+                "read a downloaded file with dataset=file."
             ) from error
     return bunch, [" ".join(str(warning.message).split()) for warning in caught]

@@ -16,12 +16,10 @@ from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules
-from bakeoff.pipeline.stages.dataset.source import unify_column
+from bakeoff.pipeline.stages.dataset.source import MAX_EXACT_INTEGER, unify_column
 from bakeoff.pipeline.stages.dataset.spelling import MissingRule, make_missing_rule, spell_cell, spell_cells
 
 LEADING_ZERO = r"^\s*[+-]?0[0-9]"
-MAX_EXACT_INTEGER = 2.0**53
-"""The limit beyond which float64 does not represent every integer."""
 NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE)
 """A number as text files spell it, with a decimal point; other signs are replaced when a file is read."""
 SHORT_FLOATS = ("float32", "float16")
@@ -150,7 +148,8 @@ class Cells:
             return _encode_typed(self.reading.values)
         if self.dates is not None:
             return _encode_typed(self.dates.to_numpy())
-        return _encode_text(self.text, self.rule)
+        codes, cells, _ = _encode_arrow(self.text)
+        return _merge_spellings(codes, cells, [self.rule.covers(cell) for cell in cells])
 
     @cached_property
     def leading_zero(self) -> str:
@@ -229,11 +228,6 @@ def _to_nanoseconds(column: pd.Series) -> pd.Series:
         return column.astype("datetime64[ns]").reset_index(drop=True)
     except (pd.errors.OutOfBoundsDatetime, OverflowError) as error:
         raise UserError(f"column {str(column.name)!r} holds dates outside the years 1678 to 2261: {error}.") from error
-
-
-def _encode_text(text: pa.Array, rule: MissingRule) -> DistinctText:
-    codes, cells, _ = _encode_arrow(text)
-    return _merge_spellings(codes, cells, [rule.covers(cell) for cell in cells])
 
 
 def _encode_typed(cells: np.ndarray) -> DistinctText:

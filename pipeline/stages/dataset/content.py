@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import bz2
 import codecs
 import gzip
-import lzma
 import re
 import zipfile
 import zlib
@@ -26,7 +24,6 @@ OTHER_FORMATS = {
     rb"PK\x03\x04": "is an Excel file or a ZIP archive; its name must end in .xlsx, or in .csv.zip",
     rb"\xd0\xcf\x11\xe0": "is a file of an old Excel; save it as .xlsx or as CSV",
     rb"\x1f\x8b": "is compressed by gzip; its name must end in .csv.gz",
-    rb"\xfd7zXZ": "is compressed by xz; its name must end in .csv.xz",
     rb"PAR1": "is Parquet; its name must end in .parquet",
     rb"ARROW1": "is an Arrow file; its name must end in .feather",
     rb"SQLite format 3": "is a database; read it with dataset=sql",
@@ -54,8 +51,6 @@ def _open_zip(file: Path) -> Iterator[IO[bytes]]:
 
 DECOMPRESSORS: Mapping[str, Callable[[Path], Any]] = {
     ".gz": gzip.open,
-    ".bz2": bz2.open,
-    ".xz": lzma.open,
     ".zip": _open_zip,
 }
 """Extension -> the function that opens such a file."""
@@ -75,7 +70,7 @@ def read_bytes(file: Path) -> bytes:
             return file.read_bytes()
         with decompress(file) as stream:
             return _read_expanded(stream.read, file)
-    except (OSError, EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile, RuntimeError) as error:
+    except (OSError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError) as error:
         raise UserError(f"dataset.path={str(file)!r} cannot be read: {error}.") from error
 
 

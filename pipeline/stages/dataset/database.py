@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import URL
 
 SQLITE = "sqlite"
-ORDER = re.compile(r"\border\s+by\b", re.IGNORECASE)
 VARIABLE = re.compile(r"\$([A-Za-z_]\w*)")
 
 
@@ -34,22 +33,12 @@ class Query:
     url : str
         Of the database, as SQLAlchemy writes it. ``$NAME`` in place of a user, password, host or of the whole URL is
         the environment variable NAME. A password itself is refused, because configurations are stored.
-    query : str, optional
-        A SELECT; give it or a table.
-    table : str, optional
-        The table whose rows and columns are all read.
+    query : str
+        A SELECT.
     """
 
     url: str
-    query: str | None = None
-    table: str | None = None
-
-    def __post_init__(self) -> None:
-        if (self.query is None) == (self.table is None):
-            raise UserError(
-                "dataset=sql needs dataset.query or dataset.table, one of them: "
-                "dataset.table=passengers, or \"dataset.query='SELECT age, fare, survived FROM passengers'\"."
-            )
+    query: str
 
 
 def read_query(query: Query) -> Source:
@@ -75,7 +64,7 @@ def read_query(query: Query) -> Source:
     url = _parse_url(query.url)
     shown = _hide_secrets(url)
     engine = _create_engine(url, shown)
-    statement = query.query or _select_table(engine, str(query.table))
+    statement = query.query
     try:
         names, rows = _fetch_rows(engine, statement)
     except SQLAlchemyError as error:
@@ -86,11 +75,7 @@ def read_query(query: Query) -> Source:
         raise UserError(f"dataset.query={statement!r} returns no rows.")
     require_different_names(names, f"dataset.query={statement!r} returns", "rename one with AS")
     cells = {name: pd.Series(column, dtype=object) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
-    notes = []
-    if not ORDER.search(statement) and url.get_backend_name() != SQLITE:
-        notes.append("The query has no ORDER BY, so the database may give the rows, and the splits, in another order.")
-    name = query.table or Path(str(url.database)).stem
-    return make_source(pd.DataFrame(cells), name, f"{shown}: {statement}", notes)
+    return make_source(pd.DataFrame(cells), Path(str(url.database)).stem, f"{shown}: {statement}")
 
 
 def _parse_url(given: str) -> URL:
@@ -128,9 +113,11 @@ def find_database(given: str) -> list[Path]:
     UserError
         The URL is not valid.
     """
-    url = _parse_url(given) if given else None
-    is_file = url is not None and url.get_backend_name() == SQLITE and url.database
-    return [expand_home(str(url.database))] if is_file and url is not None else []
+    if not given:
+        return []
+    url = _parse_url(given)
+    is_file = url.get_backend_name() == SQLITE and url.database
+    return [expand_home(str(url.database))] if is_file else []
 
 
 def _hide_secrets(url: URL) -> str:
@@ -170,19 +157,11 @@ def _open_sqlite(url: URL, shown: str) -> Engine:
     """Return an engine that only reads; SQLite would create a file that is not there."""
     from sqlalchemy import create_engine
 
-    if not url.database:
-        raise UserError(f"dataset.url={shown!r} names no file; write sqlite:///my.db.")
     file = expand_home(str(url.database))
     if not file.is_file():
         raise UserError(f"dataset.url={shown!r}: {str(file)!r} is not a file (looked in {Path.cwd()}).")
     address = f"{file.absolute().as_uri()}?mode=ro"
     return create_engine("sqlite://", creator=lambda: sqlite3.connect(address, uri=True))
-
-
-def _select_table(engine: Engine, table: str) -> str:
-    """Return the query of a whole table, whose name may have a schema before a dot."""
-    quote = engine.dialect.identifier_preparer.quote
-    return "SELECT * FROM " + ".".join(quote(part) for part in table.split("."))
 
 
 def _fetch_rows(engine: Engine, statement: str) -> tuple[list[str], list[Any]]:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset.keys import COMMA, POINT, FileLayout, name_sign, read_sign
+from bakeoff.pipeline.stages.dataset.keys import COMMA, POINT, name_sign, read_sign
 from bakeoff.pipeline.stages.dataset.parser import Text
 from bakeoff.pipeline.stages.dataset.spelling import AMONG_NUMBERS, EVERYWHERE
 
@@ -59,13 +59,11 @@ ENGLISH = NumberSigns(POINT, COMMA)
 GERMAN = NumberSigns(COMMA, POINT)
 
 
-def choose_signs(layout: FileLayout) -> NumberSigns | None:
-    """Return the signs that a layout gives, or None if it gives neither."""
-    decimal, thousands = read_sign(layout.decimal), read_sign(layout.thousands)
-    if decimal is None and thousands is None:
-        return None
+def read_signs(decimal: str | None = None, thousands: str | None = None) -> NumberSigns:
+    """Return the signs that the keys of a layout name."""
+    separator = read_sign(thousands)
     # Points between groups of digits imply a decimal comma.
-    return NumberSigns(decimal or (COMMA if thousands == POINT else POINT), thousands)
+    return NumberSigns(read_sign(decimal) or (COMMA if separator == POINT else POINT), separator)
 
 
 def spell_numbers(table: pa.Table, signs: NumberSigns, source: str) -> tuple[pa.Table, list[str]]:

@@ -35,10 +35,6 @@ def build_from_keys(keys: Mapping[str, Any], *classes: Any) -> list[Any]:
     return built
 
 
-REFUSE = "refuse"
-LEAVE_OUT = "leave_out"
-RAGGED = (REFUSE, LEAVE_OUT)
-"""What happens to rows with more or fewer cells than the others."""
 COMMA = ","
 POINT = "."
 SIGN_WORDS = {"comma": COMMA, "point": POINT, "apostrophe": "'", "underscore": "_", "space": " "}
@@ -77,10 +73,8 @@ class FileLayout:
         The character around cells that hold separators or line breaks; None if there is none.
     skip_rows : int
         Lines above the table that are left out.
-    ragged : {"refuse", "leave_out"}
-        What happens to rows with more or fewer cells than the others.
     sheet : str, optional
-        The sheet of a workbook; by default the first one that is not hidden.
+        The sheet of a workbook; by default the first one.
     """
 
     separator: str | None = None
@@ -91,7 +85,6 @@ class FileLayout:
     thousands: str | None = None
     quote: str | None = '"'
     skip_rows: int = 0
-    ragged: str = REFUSE
     sheet: str | None = None
 
     def __post_init__(self) -> None:
@@ -104,7 +97,6 @@ class FileLayout:
             ("separator", is_separator, f"must be one character, or one of {', '.join(SEPARATOR_WORDS)}, {WHITESPACE}"),
             ("quote", is_letter, "must be one character, such as '\"', or null for none"),
             ("skip_rows", is_count, "must be a number of lines, from 0"),
-            ("ragged", self.ragged in RAGGED, f"is not allowed. Allowed: {', '.join(sorted(RAGGED))}"),
             ("decimal", decimal in (None, *DECIMAL_SIGNS), "must be point or comma, or null for a guess"),
             ("thousands", thousands in (None, *THOUSANDS_SIGNS), f"must be one of {words}, or null for none"),
             ("thousands", thousands is None or thousands != decimal, "is the decimal sign as well; give two signs"),

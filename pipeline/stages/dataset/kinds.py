@@ -5,7 +5,6 @@ A suspicion is a sentence with the key that cures it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -13,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset.cells import MAX_EXACT_INTEGER, Cells
+from bakeoff.pipeline.stages.dataset.cells import Cells
+from bakeoff.pipeline.stages.dataset.source import MAX_EXACT_INTEGER
 from bakeoff.pipeline.stages.dataset.spelling import find_date_formats, format_list_key, parse_dates, spell_cell
 from bakeoff.pipeline.stages.dataset.table import (
     BOOLEAN,
@@ -43,7 +43,6 @@ MIN_NUMBERS_SHARE = 0.9
 """A column of text with at least this share of numbers was probably intended to contain numbers."""
 MAX_STRAY_CELLS = 3
 """So was one with a majority of numbers and at most this many different other cells."""
-LONG_INTEGER = re.compile(r"-?[0-9]+")
 TRUTH_VALUES = ("false", "true")
 MAX_SHOWN_LETTERS = 40
 
@@ -118,23 +117,15 @@ def _judge_numbers(cells: Cells) -> Kind | None:
     present = values[~np.isnan(values)]
     if present.size == 0:
         return Kind(CONSTANT, "every cell is missing")
-    if present.size < max(values.size, MIN_JUDGED_CELLS):
+    # Beyond the exact integers, different codes are equal numbers.
+    if present.size < max(values.size, MIN_JUDGED_CELLS) or np.abs(present).max() >= MAX_EXACT_INTEGER:
         return None
-    if cells.text is not None and np.abs(present).max() >= MAX_EXACT_INTEGER:
-        values = _read_exactly(cells)
     if (values == values[0]).all():
         return Kind(CONSTANT, f"every cell is {spell_cell(values[0])}")
     if is_row_number(values):
         first, second = map(spell_cell, values[:2])
         return Kind(IDENTIFIER, f"whole numbers in the order of the rows: {first}, {second}, …")
     return None
-
-
-def _read_exactly(cells: Cells) -> np.ndarray:
-    """Return the numbers of a column of text without missing cells, shape (n,), as Python's, which lose no digits."""
-    values = cells.distinct.values
-    numbers = [int(value) if LONG_INTEGER.fullmatch(value) else float(value) for value in values]
-    return np.array(numbers, dtype=object)[cells.distinct.codes]
 
 
 def is_mostly_numbers(cells: Cells) -> bool:
@@ -256,8 +247,6 @@ def _locate(cells: Cells, cell: str) -> str:
 
 MAX_INTEGER_CLASSES = 20
 """A target of integers with at most this many distinct values is interpreted as classes."""
-MIN_ROWS_PER_CLASS = 2
-"""With fewer rows of a class on average, the target is probably a name."""
 
 
 def find_suspicions(cells: Cells, kind: str, is_chosen: bool = False) -> tuple[str, ...]:
@@ -283,12 +272,8 @@ def find_suspicions(cells: Cells, kind: str, is_chosen: bool = False) -> tuple[s
 
 
 def suspect_classes(cells: Cells) -> tuple[str, ...]:
-    """Return sentences about a target of classes: missing cells among them, two spellings, and rare classes."""
+    """Return sentences about a target of classes: missing cells among them, and two spellings of one class."""
     found = [*_suspect_placeholders(cells), *_suspect_similar_values(cells)]
-    distinct = cells.distinct
-    n_classes = len(distinct.values)
-    if n_classes > MAX_INTEGER_CLASSES and n_classes * MIN_ROWS_PER_CLASS > distinct.n_present:
-        found.append(f"the target has {n_classes} classes in {distinct.n_present} rows.")
     return tuple(f"{cells.name}: {sentence}" for sentence in found)
 
 

@@ -218,7 +218,7 @@ def make_dataset(source: Source, roles: Roles, rules: ColumnRules) -> Dataset:
     frame = source.frame.set_axis(names, axis=1).reset_index(drop=True)
     target_cells = read_cells(frame[target], rules, source.declared)
     is_kept = ~find_missing(target_cells)  # (n,)
-    row_notes = _answer_missing_targets(is_kept, target_cells, frame[target], roles, source.name)
+    row_notes = _answer_missing_targets(is_kept, target_cells, roles, source.name)
     if row_notes:
         frame = frame[is_kept].reset_index(drop=True)
         target_cells = read_cells(frame[target], rules, source.declared)
@@ -243,7 +243,7 @@ def make_dataset(source: Source, roles: Roles, rules: ColumnRules) -> Dataset:
         columns=tuple(described[name] for name in names),
         notes=(*source.notes, *row_notes, *left_out_notes),
         guessed=source.guessed,
-        class_order=_find_class_order(target_cells, y, task, source.declared.get(target, ())),
+        class_order=_find_class_order(y, source.declared.get(target, ())) if task == "classification" else None,
         **facts,
     )
 
@@ -304,9 +304,7 @@ def describe_left_out(columns: Sequence[Column]) -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def _answer_missing_targets(
-    is_kept: np.ndarray, target: Cells, spelled: pd.Series, roles: Roles, name: str
-) -> tuple[str, ...]:
+def _answer_missing_targets(is_kept: np.ndarray, target: Cells, roles: Roles, name: str) -> tuple[str, ...]:
     """Return a sentence about the rows without a target; raise UserError unless leaving them out was requested."""
     n_missing = int(np.count_nonzero(~is_kept))
     if n_missing == 0:
@@ -314,13 +312,10 @@ def _answer_missing_targets(
     if n_missing == len(is_kept):
         raise UserError(f"dataset.target={target.name!r}: all cells are missing in {name}.")
     if not roles.drop_missing_target:
-        spellings = set(spelled[~is_kept].dropna().astype(str)) - {""}
-        hint = ""
-        if spellings:
-            hint = f" If {min(spellings)!r} is a class, dataset.na_values={{{target.name}: []}} keeps it."
         raise UserError(
             f"dataset.target={target.name!r} has {count_nouns(n_missing, 'missing cell')} in {name}; remove those "
-            f"rows, or leave them out with dataset.drop_missing_target=true.{hint}"
+            f"rows, or leave them out with dataset.drop_missing_target=true. If a spelling such as NA is a class, "
+            f"dataset.na_values={{{target.name}: []}} keeps it."
         )
     return (f"{n_missing} of {len(is_kept)} rows are left out, because their target is missing.",)
 
@@ -335,15 +330,12 @@ def _read_target(cells: Cells, roles: Roles) -> tuple[np.ndarray, str]:
     return (to_labels(values) if task == "classification" else to_targets(cells)), task
 
 
-def _find_class_order(cells: Cells, y: np.ndarray, task: str, declared: Sequence[str]) -> tuple[Any, ...] | None:
+def _find_class_order(y: np.ndarray, declared: Sequence[str]) -> tuple[Any, ...] | None:
     """Return the classes in their declared order; None if nothing is declared, or the order is the sorted one."""
-    if task != "classification" or not declared or cells.text is None:
-        return None
-    labels = dict(zip(cells.text.to_pylist(), y.tolist(), strict=True))  # text -> label
-    order = [labels[value] for value in spell_cells(declared) if value in labels]
     classes = np.unique(y).tolist()
-    is_complete = sorted(order, key=classes.index) == classes
-    return tuple(order) if is_complete and order != classes else None
+    label_of = {str(label): label for label in classes}
+    order = [label_of[value] for value in spell_cells(declared) if value in label_of]
+    return tuple(order) if sorted(order) == classes != order else None
 
 
 def _describe_target(cells: Cells, task: str) -> Column:

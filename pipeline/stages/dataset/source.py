@@ -26,8 +26,8 @@ TEXT_TYPE = pd.StringDtype("pyarrow")
 SPELLED_SCALARS = (str, bool, np.bool_, date, time, UUID)
 SCALARS = (*SPELLED_SCALARS, Real, Decimal)
 """What a cell may be; datetime and Timestamp are dates."""
-EXACT_INTEGERS = 2**53
-"""Up to here, every whole number is a float."""
+MAX_EXACT_INTEGER = 2**53
+"""The limit beyond which float64 does not represent every integer."""
 UNIFIED_TYPES = (
     pa.types.is_boolean,
     pa.types.is_integer,
@@ -39,7 +39,7 @@ UNIFIED_TYPES = (
     pa.types.is_duration,
 )
 """The types of Arrow that have a type of pandas with the same values; the cells of others are Python objects."""
-NOT_OF_ONE_TYPE = (pa.ArrowException, OverflowError)
+NOT_OF_ONE_TYPE = (pa.ArrowException, OverflowError, TypeError)
 """The errors with which pyarrow refuses a column of Python objects or of a type of its own."""
 
 Unified = tuple[pd.Series | None, str]
@@ -132,7 +132,7 @@ def unify_column(column: pd.Series) -> Unified:
         return column.dt.tz_convert(None), remark
     try:
         cells = pa.chunked_array(pa.array(column, from_pandas=True))
-    except (TypeError, *NOT_OF_ONE_TYPE):
+    except NOT_OF_ONE_TYPE:
         return _unify_objects(column)
     types = pa.types
     type_ = cells.type
@@ -179,7 +179,7 @@ def _unify_objects(column: pd.Series) -> Unified:
 
 
 def _is_long_integer(cell: Any) -> bool:
-    return not isinstance(cell, float | np.floating) and abs(cell) > EXACT_INTEGERS and cell == cell // 1
+    return not isinstance(cell, float | np.floating) and abs(cell) > MAX_EXACT_INTEGER and cell == cell // 1
 
 
 def _spell_categories(column: pd.Series) -> pd.Series:

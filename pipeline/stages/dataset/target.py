@@ -10,15 +10,15 @@ import pandas as pd
 from pandas.api.types import is_integer_dtype, is_numeric_dtype
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset.cells import MAX_EXACT_INTEGER, Cells
+from bakeoff.pipeline.stages.dataset.cells import Cells
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules
 from bakeoff.pipeline.stages.dataset.kinds import (
     MAX_INTEGER_CLASSES,
     MAX_SHOWN_CELLS,
     find_date_format,
-    find_kind,
     list_cells,
 )
+from bakeoff.pipeline.stages.dataset.source import MAX_EXACT_INTEGER
 from bakeoff.pipeline.stages.dataset.spelling import format_list_key, parse_dates
 from bakeoff.pipeline.text.wording import count_nouns
 
@@ -162,15 +162,15 @@ def _read_folds(cells: Cells, rules: ColumnRules) -> np.ndarray:
 
 def _read_weights(cells: Cells, rules: ColumnRules) -> np.ndarray:
     weights = cells.reading.values  # (n,)
-    given = f"dataset.weights={cells.name!r} holds"
-    if others := cells.reading.all_others:
-        raise UserError(f"{given} {list_cells(others)}; weights must be numbers from 0.")
     is_bad = ~np.isfinite(weights) | (weights < 0)
     if is_bad.any():
         row = int(is_bad.argmax())
-        raise UserError(f"{given} {weights[row]:g} in row {row + 1}; weights must be finite numbers from 0.")
+        cell = cells.distinct.cells[row]
+        raise UserError(
+            f"dataset.weights={cells.name!r} holds {cell!r} in row {row + 1}; weights must be finite numbers from 0."
+        )
     if not weights.any():
-        raise UserError(f"{given} no weight above 0.")
+        raise UserError(f"dataset.weights={cells.name!r} holds no weight above 0.")
     return weights
 
 
@@ -192,14 +192,10 @@ def _read_times(cells: Cells, rules: ColumnRules) -> np.ndarray:
         return cells.dates.to_numpy(dtype="datetime64[ns]")
     if cells.reading.is_pure:
         return cells.reading.values
-    date_format = rules.get_date_format(cells.name)
-    if not date_format and find_kind(cells).name != "date":
-        raise UserError(
-            f"dataset.time={cells.name!r} holds {next(iter(cells.reading.all_others))!r}; each cell must be a number, "
-            f'or a date in a known format. Give it: dataset.dates={{{cells.name}: "%d.%m.%Y"}}.'
-        )
     distinct = cells.distinct
-    dates = parse_dates(distinct.values, find_date_format(cells, date_format)).to_numpy()
+    claim = f"dataset.time={cells.name!r} must hold numbers or dates"
+    date_format = find_date_format(cells, rules.get_date_format(cells.name), claim)
+    dates = parse_dates(distinct.values, date_format).to_numpy()
     return np.asarray(dates[distinct.codes], dtype="datetime64[ns]")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 
 import pandas as pd
@@ -13,27 +12,25 @@ import pyarrow.compute as pc
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.content import read_content, strip_compression
 from bakeoff.pipeline.stages.dataset.guesses import (
-    NumberSigns,
-    choose_signs,
     doubt_points,
     guess_separator,
     guess_signs,
     looks_like_data,
+    read_signs,
     spell_numbers,
 )
-from bakeoff.pipeline.stages.dataset.keys import COMMA, LEAVE_OUT, FileLayout
+from bakeoff.pipeline.stages.dataset.keys import COMMA, FileLayout
+from bakeoff.pipeline.stages.dataset.kinds import shorten
 from bakeoff.pipeline.stages.dataset.parser import TEXT, ParsedText, Text
 from bakeoff.pipeline.stages.dataset.source import Source, require_different_names
 from bakeoff.pipeline.text.wording import count_nouns
 
 TEXT_EXTENSIONS = (".csv", ".tsv", ".tab", ".txt", ".dat", ".data")
-TEXT_KEYS = ("separator", "header", "strip", "encoding", "decimal", "thousands", "quote", "skip_rows", "ragged")
+TEXT_KEYS = ("separator", "header", "strip", "encoding", "decimal", "thousands", "quote", "skip_rows")
 USUAL_SEPARATORS = {".tsv": "\t", ".tab": "\t"}
 """Extension -> the separator that is not worth a note; of other files, a comma is not."""
 MAX_EXAMINED_CELLS = 1000
 """Of a column, with line breaks."""
-MAX_SHOWN_LINES = 5
-MAX_SHOWN_LETTERS = 60
 
 
 def read_text(file: Path, layout: FileLayout) -> Source:
@@ -44,7 +41,8 @@ def read_text(file: Path, layout: FileLayout) -> Source:
     """
     text, notes = _open_text(file, layout)
     parsed = text.parse()
-    notes += _answer_ragged_rows(text, parsed, file.name)
+    if parsed.ragged_counts:
+        raise _make_ragged_error(text, parsed, file.name)
     table = _name_columns(parsed.table, text.layout, file)
     if text.has_quotes:
         notes += _find_swallowed_rows(table, text.layout.character)
@@ -75,16 +73,13 @@ def spell_table(
     UserError
         A comma, or a point, may have two meanings.
     """
-    signs = choose_signs(layout)
-    guess = None
-    if signs is None:
-        guess = guess_signs(table, source) if may_hold_commas else None
-        guess = guess or doubt_points(table)
-    if guess is None:
-        spelled, notes = spell_numbers(table, signs or NumberSigns(), source)
+    if layout.decimal is not None or layout.thousands is not None:
+        spelled, notes = spell_numbers(table, read_signs(layout.decimal, layout.thousands), source)
         return spelled, {}, notes
-    signs = choose_signs(FileLayout(decimal=guess.keys.get("decimal"), thousands=guess.keys.get("thousands")))
-    spelled, notes = spell_numbers(table, signs or NumberSigns(), source)
+    guess = (guess_signs(table, source) if may_hold_commas else None) or doubt_points(table)
+    if guess is None:
+        return table, {}, []
+    spelled, notes = spell_numbers(table, read_signs(**guess.keys), source)
     return spelled, guess.keys, [guess.sentence, *notes]
 
 
@@ -96,7 +91,7 @@ def require_several_columns(source: Source, file: Path, layout: FileLayout) -> N
     if layout.separator is not None:
         how = f"with dataset.separator={layout.separator!r}"
     raise UserError(
-        f"{strip_compression(file).name} has one column {how}: {_shorten(str(source.frame.columns[0]))}; give the "
+        f"{strip_compression(file).name} has one column {how}: {shorten(str(source.frame.columns[0]))!r}; give the "
         "character between its cells, such as dataset.separator=semicolon or dataset.separator=whitespace."
     )
 
@@ -120,31 +115,17 @@ def _open_text(file: Path, layout: FileLayout) -> tuple[Text, list[str]]:
     return text, notes
 
 
-def _answer_ragged_rows(text: Text, parsed: ParsedText, name: str) -> list[str]:
-    """Return a sentence about the rows that are left out; raise UserError if this was not requested."""
-    n_ragged = len(parsed.ragged_counts)
-    if n_ragged == 0:
-        return []
+def _make_ragged_error(text: Text, parsed: ParsedText, name: str) -> UserError:
+    """Return the error for rows with more or fewer cells than the first one."""
     n_cells = parsed.table.num_columns
-    ragged = list(islice((each for each in text.read_records() if len(each.cells) != n_cells), MAX_SHOWN_LINES))
-    first = ragged[0]
-    if text.layout.ragged == LEAVE_OUT:
-        lines = ", ".join(str(record.line) for record in ragged)
-        more = ", …" if n_ragged > len(ragged) else ""
-        rows = count_nouns(n_ragged, "row is", "rows are")
-        return [f"{rows} left out for not having {n_cells} cells (line {lines}{more})."]
-    cure = "correct the row, or leave such rows out with dataset.ragged=leave_out"
-    if n_ragged > parsed.table.num_rows:
+    first = next(each for each in text.read_records() if len(each.cells) != n_cells)
+    cure = "correct the row"
+    if len(parsed.ragged_counts) > parsed.table.num_rows:
         cure = f"if the table begins there, give dataset.skip_rows={first.line - 1}"
-    raise UserError(
+    return UserError(
         f"line {first.line} of {name} has {count_nouns(len(first.cells), 'cell')}, but the first row has {n_cells}: "
-        f"{_shorten(text.layout.character.join(first.cells))}; {cure}."
+        f"{shorten(text.layout.character.join(first.cells))!r}; {cure}."
     )
-
-
-def _shorten(text: str) -> str:
-    """Return the beginning of a text in quotation marks."""
-    return repr(text if len(text) <= MAX_SHOWN_LETTERS else f"{text[:MAX_SHOWN_LETTERS]}…")
 
 
 def _name_columns(table: pa.Table, layout: FileLayout, file: Path) -> pa.Table:
@@ -174,7 +155,7 @@ def _find_swallowed_rows(table: pa.Table, separator: str) -> list[str]:
         if row is not None:
             sentences.append(
                 f"Column {name!r} has cells with line breaks, and in them a line that looks like a row, such as "
-                f"{row[:MAX_SHOWN_LETTERS]!r}; if it is one, a quotation mark above it is not closed "
+                f"{shorten(row)!r}; if it is one, a quotation mark above it is not closed "
                 "(dataset.quote=null takes all marks for letters)."
             )
     return sentences

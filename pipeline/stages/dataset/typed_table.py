@@ -66,7 +66,12 @@ def read_frame(table: Any, name: str = "frame") -> Source:
     UserError
         It is no table, has no rows, or has two columns of one name.
     """
-    require_table(table)
+    # A Series exports Arrow too, and is one column.
+    if isinstance(table, pd.Series) or not (isinstance(table, pd.DataFrame) or hasattr(table, "__arrow_c_stream__")):
+        raise UserError(
+            f"a table must be a DataFrame of pandas, or a table of Arrow or polars, but a {type(table).__name__} was "
+            "given; pandas.DataFrame(table) makes one of it."
+        )
     frame = table if isinstance(table, pd.DataFrame) else pa.table(table)
     if len(frame) == 0:
         raise UserError(f"the table {name!r} has no rows.")
@@ -74,22 +79,6 @@ def read_frame(table: Any, name: str = "frame") -> Source:
         return _make_arrow_source(frame, name, "Python")
     require_different_names([str(column) for column in frame.columns], f"the table {name!r} has")
     return make_source(frame, name, "Python")
-
-
-def require_table(table: Any) -> None:
-    """Reject an object that is no table.
-
-    Raises
-    ------
-    UserError
-    """
-    # A Series exports Arrow too, and is one column.
-    if isinstance(table, pd.DataFrame) or (hasattr(table, "__arrow_c_stream__") and not isinstance(table, pd.Series)):
-        return
-    raise UserError(
-        f"a table must be a DataFrame of pandas, or a table of Arrow or polars, but a {type(table).__name__} was "
-        "given; pandas.DataFrame(table) makes one of it."
-    )
 
 
 def _make_arrow_source(table: pa.Table, name: str, origin: str = "") -> Source:
@@ -117,17 +106,14 @@ def read_json(file: Path, layout: FileLayout) -> Source:
 def _parse_rows(text: str) -> list[dict[str, Any]]:
     if text.lstrip().startswith("["):
         rows = _parse(text, "the file")
-        where = [f"item {number} of the list" for number in range(1, len(rows) + 1)]
     else:
         # Not splitlines(), which splits lines at characters within cells.
         lines = enumerate(StringIO(text, newline=None), start=1)
-        filled = {f"line {number}": line for number, line in lines if line.strip()}
-        rows = [_parse(line, place) for place, line in filled.items()]
-        where = list(filled)
-    for place, row in zip(where, rows, strict=True):
+        rows = [_parse(line, f"line {number}") for number, line in lines if line.strip()]
+    for number, row in enumerate(rows, start=1):
         if not isinstance(row, dict):
-            raise ValueError(f'{place} is not an object such as {{"age": 29}}')
-    return rows
+            raise ValueError(f'item {number} is not an object such as {{"age": 29}}')
+    return list(rows)
 
 
 def _parse(text: str, where: str) -> Any:
@@ -204,10 +190,9 @@ def _choose_sheet(workbook: Any, layout: FileLayout, file: Path) -> tuple[Any, l
             hint = did_you_mean(str(layout.sheet), sheets)
             raise UserError(f"dataset.sheet={layout.sheet!r} is not a sheet of {file.name}. {hint}")
         return sheets[str(layout.sheet)], []
-    chosen = next((sheet for sheet in workbook.worksheets if sheet.sheet_state == "visible"), workbook.worksheets[0])
-    others = ", ".join(title for title in sheets if title != chosen.title)
-    note = f"Sheet {chosen.title!r} is read; dataset.sheet chooses another one: {others}."
-    return chosen, [note] if others else []
+    first, *others = sheets
+    note = f"Sheet {first!r} is read; dataset.sheet chooses another one: {', '.join(others)}."
+    return sheets[first], [note] if others else []
 
 
 def _name_cells(cells: pd.DataFrame, layout: FileLayout) -> pd.DataFrame:
