@@ -95,25 +95,16 @@ def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
     settled["pruning"] = _settle_pruning(settled, trust)
     # Each of these choices depends on the previous one.
     prunes_on_rows = settled["pruning"].get("method") in PRUNING_METHODS_ON_ROWS
-    tuning = _settle_tuning(settled["tuning"], prunes_on_rows)
+    tuning = settled["tuning"]
+    if "space" in tuning and tuning.get("folds") is None:
+        tuning["folds"] = DEFAULT_INNER_FOLDS if prunes_on_rows else 0
     _require_few_candidates(tuning, spec.get("max_candidates", DEFAULT_MAX_CANDIDATES))
-    settled["tuning"] = tuning
     tunes_on_rows = "space" in tuning and tuning["folds"] == 0
     if evaluation.get("validation") is None:
         evaluation["validation"] = DEFAULT_VALIDATION_FRACTION if prunes_on_rows or tunes_on_rows else 0
     has_free_rows = bool(evaluation["validation"]) and not prunes_on_rows and not tunes_on_rows
     settled |= _settle_decision(settled, has_free_rows)
     return settled
-
-
-def _settle_tuning(tuning: Mapping[str, Any], prunes_on_rows: bool) -> dict[str, Any]:
-    """Return the node of tuning with its number of inner folds: 0 if the validation part is free."""
-    if "space" not in tuning:
-        return dict(tuning)
-    folds = tuning.get("folds")
-    if folds is None:
-        folds = DEFAULT_INNER_FOLDS if prunes_on_rows else 0
-    return {**tuning, "folds": folds}
 
 
 def _settle_decision(settled: Mapping[str, Any], has_free_rows: bool) -> dict[str, Any]:
