@@ -136,6 +136,13 @@ def bakeoff(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pyt
 
 
 @pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the current folder, which is empty."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
 def start() -> Iterator[warm_process.Start]:
     """Return a way to give the command in a process of its own, which ends with the test at the latest."""
     with warm_process.starting() as begin:

@@ -1,4 +1,4 @@
-"""The numbers in figures are those of the learner, of scikit-learn, and of the run."""
+"""The numbers in figures are those of the learner, of scikit-learn, and of the run with all its stages."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from doubles import experiment as make_experiment
 from doubles import preset
 from finished_runs import finish, read_texts
 from sklearn.inspection import permutation_importance
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import average_precision_score, get_scorer, roc_auc_score
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.metrics import average_precision_score, get_scorer, roc_auc_score, root_mean_squared_error
 from sklearn.model_selection import learning_curve
 from sklearn.svm import SVC
 
@@ -27,10 +27,15 @@ from bakeoff.pipeline.experiment.experiment import derive_seed
 from bakeoff.pipeline.figures.classification import ThresholdCurves, rank_folds
 from bakeoff.pipeline.figures.curves import order_rows
 from bakeoff.pipeline.figures.panels import make_panels
-from bakeoff.pipeline.figures.run_figure import FinishedRun
+from bakeoff.pipeline.figures.run_figure import FinishedRun, check_variants
+from bakeoff.pipeline.stages.balance import ClassWeights
+from bakeoff.pipeline.stages.calibration import Calibration
 from bakeoff.pipeline.stages.dataset import load_bundled, load_lecture_table, make_points
 from bakeoff.pipeline.stages.pruning import Pruning
+from bakeoff.pipeline.stages.scoring import CLASSIFICATION
 from bakeoff.pipeline.stages.splitting import Holdout, KFold, LeaveOneOut, TimeSeries
+from bakeoff.pipeline.stages.target import TransformedTarget, make_function
+from bakeoff.pipeline.stages.threshold import GivenThreshold, TunedThreshold
 from bakeoff.pipeline.stages.tuning import GridTuning
 from bakeoff.pipeline.text.wording import format_mean, format_score
 
@@ -314,3 +319,92 @@ def test_residuals_are_those_of_the_test_rows_of_all_folds() -> None:
     assert sorted(drawn[:, 1]) == pytest.approx(sorted(truth))
     residuals = truth - np.concatenate([fold.predictions.predicted for fold in run.folds])
     assert f"standard deviation {format_score(residuals.std(ddof=1))}" in read_texts(right)
+
+
+# Weights, transformed targets, calibration and thresholds
+
+LOG = TransformedTarget(make_function("log"))
+
+
+def weighted_diabetes() -> Any:
+    return replace(DIABETES, weights=np.random.default_rng(0).uniform(0.1, 2, len(DIABETES.y)))
+
+
+def test_a_validation_curve_has_the_weighted_errors_in_the_units_of_the_target() -> None:
+    data = weighted_diabetes()
+    run = finish(
+        make_experiment(data, learners.KNeighborsRegressor(), target=LOG, metrics=["rmse"], splitter=KFold(folds=2))
+    )
+    training, test = run.compute_validation_curve("n_neighbors", [1, 9])
+    assert data.weights is not None
+    for number, fold in enumerate(run.folds):
+        rows = fold.split.train
+        for position, k in enumerate([1, 9]):
+            own = learners.KNeighborsRegressor(n_neighbors=k)
+            own.fit(data.X.iloc[rows], np.log(data.y[rows]), sample_weight=data.weights[rows])
+            for part, scores in ((rows, training), (fold.split.test, test)):
+                predicted = np.exp(own.predict(data.X.iloc[part]))
+                expected = root_mean_squared_error(data.y[part], predicted, sample_weight=data.weights[part])
+                assert scores[position, number] == pytest.approx(expected)
+
+
+def test_a_variant_predicts_in_the_units_of_the_target_and_its_learner_does_not() -> None:
+    run = finish(make_experiment(DIABETES, LinearRegression(), target=LOG))
+    X, _ = run.select_rows(run.split.test)
+    predictor = run.get_variant({"learner__fit_intercept": True})
+    np.testing.assert_allclose(predictor.predict(X), run.model.predictor.predict(X))
+    np.testing.assert_allclose(np.exp(run.fit_variant({}).predict(X)), predictor.predict(X))
+
+
+def test_the_scores_of_a_variant_are_those_of_a_run_with_its_parameters() -> None:
+    data = weighted_diabetes()
+    run = finish(make_experiment(data, Ridge(), target=LOG, metrics=["mae"], splitter=KFold(folds=2)))
+    other = finish(make_experiment(data, Ridge(alpha=0.01), target=LOG, metrics=["mae"], splitter=KFold(folds=2)))
+    assert run.score_variant({"learner__alpha": 0.01}) == pytest.approx(other.score_variant({}))
+
+
+def test_a_balanced_variant_is_the_balanced_run() -> None:
+    run = finish(make_experiment(CANCER, learners.SVC(), balance=ClassWeights()))
+    X, _ = run.select_rows(run.split.test)
+    variant = run.fit_variant({})
+    np.testing.assert_array_equal(variant.decision_function(X), run.model.pipeline.decision_function(X))
+
+
+def test_the_runs_own_variant_is_what_predicts() -> None:
+    run = finish(make_experiment(CANCER, learners.SVC(), threshold=TunedThreshold()))
+    assert run.get_variant({}) is run.model.predictor
+
+
+def test_calibrated_learners_have_the_figures_of_probabilities() -> None:
+    built = make_experiment(CANCER, learners.SVC())
+    splits = built.make_splits()
+    with pytest.raises(UserError, match="SVC has none; add calibration=platt"):
+        figures.Reliability().check(built, splits)
+    calibrated = replace(built, calibration=Calibration("platt"))
+    figures.Reliability().check(calibrated, splits)
+    figures.RocCurves().check(calibrated, splits)
+
+
+def test_importances_are_those_of_the_predictor() -> None:
+    # Every row is positive from this threshold on, so that no column is important, whatever the learner has learnt.
+    built = make_experiment(
+        CANCER,
+        learners.SVC(),
+        calibration=Calibration("platt"),
+        threshold=GivenThreshold(1e-9),
+        metrics=["accuracy"],
+    )
+    table = figures.Importances(repeats=2).measure(finish(built))
+    assert table["mean"].abs().max() == 0
+
+
+def test_figures_that_would_show_other_numbers_are_refused() -> None:
+    built = make_experiment(DIABETES, learners.DecisionTreeRegressor(), target=LOG)
+    with pytest.raises(UserError, match="values of a transformed target; set target=none"):
+        figures.Trees(draw_tree=lambda learner: learner).check(built, built.make_splits())
+    uncalibrated = make_experiment(CANCER, learners.SVC(), calibration=Calibration("platt"))
+    by_log_loss = replace(uncalibrated, metrics={"log_loss": CLASSIFICATION["log_loss"]})
+    splits = by_log_loss.make_splits()
+    with pytest.raises(UserError, match=r"log_loss, .* models fitted for a figure are not calibrated"):
+        figures.ValidationCurve(parameter="C", values=[1, 2]).check(by_log_loss, splits)
+    check_variants(uncalibrated, splits, [{"learner__C": 2}])

@@ -56,16 +56,11 @@ def test_the_order_of_keys_does_not_count() -> None:
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("learner.n_neighbors", 7),
         ("learner.weights", None),
         ("learner.new", 1),
         ("learner._target_", "sklearn.neighbors.KNeighborsClassifier"),
-        ("preprocessing.nominal", [{"_target_": "o"}]),
         ("preprocessing.numeric", [{"_target_": "i"}, {"_target_": "s"}]),
-        ("tuning.folds", 5),
         ("pruning.method", "best_first"),
-        ("evaluation.folds", 10),
-        ("evaluation.validation", 0.2),
         ("evaluation.metrics", ["f1"]),
         ("seed", 1),
     ],

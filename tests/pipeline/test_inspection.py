@@ -264,14 +264,6 @@ def test_each_column_has_a_row_with_its_facts(page: Page) -> None:
     assert [row[5] for row in rows] == ["", "0.2500", "0.0000", "0.1250"]
 
 
-def test_notes_and_suspicions_stand_above_the_columns(page: Page) -> None:
-    places = [
-        page.text.index(text)
-        for text in ("3 rows occur more than once.", f"name: {EVIL}", "Left out as free text: name.", "age")
-    ]
-    assert places == sorted(places)
-
-
 def test_the_bars_of_a_histogram_have_the_heights_of_its_counts(page: Page) -> None:
     bars = [(name, value) for tag, name, value in page.attributes if tag == "i"]
     assert [value for name, value in bars if name == "title"][:2] == ["0 to 20: 10 rows", "20 to 40: 30 rows"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from sklearn.dummy import DummyClassifier
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import fit_model
-from bakeoff.pipeline.model.estimator_file import MODEL_FILE_NAME, list_own_code
+from bakeoff.pipeline.model.estimator_file import CODE_FOLDER, MODEL_FILE_NAME, MissingCode, compare_code, list_own_code
 from bakeoff.pipeline.model.pyfunc import Model
 from bakeoff.pipeline.model.training_record import TRAINING_FILE, make_training_record
 from bakeoff.pipeline.stages.dataset import load_bundled
@@ -120,3 +121,34 @@ def change_record(folder: Path, **values: Any) -> None:
 
 def test_installed_packages_and_names_without_a_source_do_not_travel() -> None:
     assert list_own_code(["sklearn", "json", "bakeoff", "__main__", "no_such_package"]) == {}
+
+
+# The code that is stored with a model
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> Path:
+    """Return the folder of the code of a model."""
+    folder = tmp_path / "model" / CODE_FOLDER
+    folder.mkdir(parents=True)
+    return folder
+
+
+def test_stored_code_is_not_run_where_the_package_is_not_here(stored: Path) -> None:
+    (stored / "code_of_a_model.py").write_text("raise SystemExit\n")
+    before = list(sys.path)
+    with pytest.raises(MissingCode, match="needs the package 'code_of_a_model'"):
+        compare_code(["code_of_a_model"], stored.parent)
+    assert sys.path == before
+
+
+def test_code_that_differs_from_the_stored_code_is_reported(
+    stored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "changed_code.py").write_text("DIGITS = 1\n")
+    (stored / "changed_code.py").write_text("DIGITS = 1\n")
+    assert compare_code(["changed_code"], stored.parent) == []
+    (stored / "changed_code.py").write_text("DIGITS = 2\n")
+    (note,) = compare_code(["changed_code"], stored.parent)
+    assert note.startswith("the installed code of changed_code differs")

@@ -14,10 +14,8 @@ from bakeoff.pipeline.tracking.mlflow_tables import (
     STORE_TABLES,
     TABLE_WITH_TRIGGERS,
     create_tables,
-    get_backend,
     list_expected_tables,
 )
-from bakeoff.pipeline.tracking.store import open_store
 
 
 @pytest.fixture(scope="module")
@@ -46,16 +44,3 @@ def test_a_store_has_the_tables_and_the_schema_that_are_looked_for(database: Pat
     assert tables >= STORE_TABLES
     assert triggers <= {TABLE_WITH_TRIGGERS}
     assert tables >= list_expected_tables()
-
-
-def test_the_stores_have_the_methods_that_the_client_lacks(database: Path) -> None:
-    from mlflow.store.tracking.rest_store import RestStore
-
-    backend = get_backend(open_store(f"sqlite:///{database}", "bakeoff").client)
-    methods = ("_hard_delete_run", "_hard_delete_logged_model", "get_metric_history_bulk")
-    assert all(callable(getattr(backend, name)) for name in methods)
-    assert hasattr(backend, "engine")
-    server = RestStore(lambda: None)
-    assert callable(server.get_host_creds)
-    assert not hasattr(server, "engine")
-    assert callable(server._get_server_version)

@@ -92,13 +92,6 @@ def test_one_hot_of_an_unseen_value_is_zero_everywhere() -> None:
     assert table["shape_round"].tolist() == [1.0]
 
 
-def test_full_leaves_numbers_without_gaps() -> None:
-    table = preset("full").fit_transform(MIXED)
-    assert not table.isna().to_numpy().any()
-    assert all(str(dtype) == "float64" for dtype in table.dtypes)
-    np.testing.assert_allclose(table[["size", "mass"]].mean(), 0, atol=1e-15)
-
-
 def test_a_table_of_one_kind_passes_the_steps_of_the_other() -> None:
     nominal = MIXED[["colour", "shape"]]
     assert preset("standardize").fit_transform(nominal).equals(nominal)

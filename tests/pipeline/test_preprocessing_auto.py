@@ -53,33 +53,25 @@ def choose(learner: Any, X: pd.DataFrame, auto: AutoPreprocessing = AUTO) -> Any
     return transformer
 
 
-def summary(learner: Any, X: pd.DataFrame = TABLE[["mass", "colour"]]) -> str:
-    return AUTO.choose([learner], X).summary
+AS_THEY_ARE = "all columns as they are"
+AS_NUMBERS = "numeric: median in missing cells, standardized; nominal: one-hot"
+COMPLETE = "numeric: median in missing cells, standardized; nominal: most frequent value in missing cells, values"
+SUMMARIES: list[tuple[Any, str]] = [
+    *((REGISTRY[name](), AS_THEY_ARE) for name in ("decision_tree", "random_forest", "naive_bayes", "majority")),
+    *((REGISTRY[name](), AS_NUMBERS) for name in ("logistic_regression", "svm", "perceptron", "mlp")),
+    (learners.KNeighborsClassifier(), "numeric: standardized; nominal: as they are"),
+    (learners.KNeighborsClassifier(missing="error"), COMPLETE),
+    (HistGradientBoostingClassifier(), AS_THEY_ARE),
+    (HistGradientBoostingClassifier(categorical_features=None), "numeric: as they are; nominal: one-hot"),
+    (SVC(kernel="precomputed"), AS_THEY_ARE),
+]
 
 
-@pytest.mark.parametrize("name", ["decision_tree", "random_forest", "naive_bayes", "majority"])
-def test_trees_and_naive_bayes_receive_the_values_themselves(name: str) -> None:
-    chosen = AUTO.choose([REGISTRY[name]()], TABLE[["mass", "colour"]])
-    assert chosen.transformer is None
-    assert chosen.summary == "all columns as they are"
-
-
-@pytest.mark.parametrize("name", ["logistic_regression", "svm", "perceptron", "mlp"])
-def test_linear_learners_and_networks_receive_scaled_numbers_and_one_hot_values(name: str) -> None:
-    assert summary(REGISTRY[name]()) == "numeric: median in missing cells, standardized; nominal: one-hot"
-
-
-def test_neighbours_receive_values_and_missing_cells_in_comparable_units() -> None:
-    assert summary(learners.KNeighborsClassifier()) == "numeric: standardized; nominal: as they are"
-
-
-def test_what_a_learner_takes_follows_from_its_parameters() -> None:
-    complete_only = learners.KNeighborsClassifier(missing="error")
-    assert summary(complete_only) == (
-        "numeric: median in missing cells, standardized; nominal: most frequent value in missing cells, values"
-    )
-    assert summary(HistGradientBoostingClassifier()) == "all columns as they are"
-    assert "one-hot" in summary(HistGradientBoostingClassifier(categorical_features=None))
+@pytest.mark.parametrize(("learner", "summary"), SUMMARIES)
+def test_each_learner_receives_the_columns_that_it_takes(learner: Any, summary: str) -> None:
+    chosen = AUTO.choose([learner], TABLE[["mass", "colour"]])
+    assert chosen.summary == summary
+    assert (chosen.transformer is None) == (summary == AS_THEY_ARE)
 
 
 def test_one_setting_suits_the_learner_and_all_candidates_of_tuning() -> None:
@@ -99,10 +91,6 @@ def test_counts_are_not_negative_and_codes_are_codes() -> None:
     for _, column in choose(CategoricalNB(), KINDS).fit_transform(KINDS).items():
         assert sorted(column.unique()) == list(range(column.nunique()))
     assert sorted(codes["colour"].unique()) == [0, 1, 2]
-
-
-def test_a_table_of_similarities_is_left_alone() -> None:
-    assert summary(SVC(kernel="precomputed")) == "all columns as they are"
 
 
 def test_a_row_without_any_cell_is_filled_for_every_learner() -> None:

@@ -11,18 +11,11 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.parts.project import make_project
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return an empty folder, which is the current one."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def test_the_path_of_this_machine_is_in_a_file_that_git_ignores(here: Path) -> None:
+def test_the_path_of_this_machine_is_in_a_file_that_git_ignores(folder: Path) -> None:
     files = make_project(Path("flowers_of_mine"))
-    with_path = [file for file in files if sys.executable in (here / "flowers_of_mine" / file).read_text()]
+    with_path = [file for file in files if sys.executable in (folder / "flowers_of_mine" / file).read_text()]
     assert with_path == [Path("local.mk")]
-    assert "local.mk" in (here / "flowers_of_mine" / ".gitignore").read_text().splitlines()
+    assert "local.mk" in (folder / "flowers_of_mine" / ".gitignore").read_text().splitlines()
 
 
 @pytest.mark.parametrize(
@@ -34,7 +27,7 @@ def test_the_path_of_this_machine_is_in_a_file_that_git_ignores(here: Path) -> N
         ("nowhere/mine", "cannot be written: No such file"),
     ],
 )
-def test_names_that_no_project_can_have_are_refused(here: Path, name: str, said: str) -> None:
+def test_names_that_no_project_can_have_are_refused(folder: Path, name: str, said: str) -> None:
     with pytest.raises(UserError, match=said.replace("+", r"\+")):
         make_project(Path(name))
-    assert list(here.iterdir()) == []
+    assert list(folder.iterdir()) == []

@@ -10,31 +10,18 @@ import pandas as pd
 import pytest
 from command import command_in
 from sklearn.naive_bayes import GaussianNB
+from small_tables import make_frame
 
 import bakeoff
 
-pytestmark = pytest.mark.filterwarnings("ignore::bakeoff.BakeoffWarning")
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the current folder, which is empty."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def make_frame(n: int = 60) -> pd.DataFrame:
-    rng = np.random.default_rng(0)
-    size = rng.normal(size=n)
-    label = np.where(size + rng.normal(size=n) > 0, "yes", "no")
-    return pd.DataFrame({"size": size, "weight": rng.normal(size=n), "y": label})
+pytestmark = [pytest.mark.filterwarnings("ignore::bakeoff.BakeoffWarning"), pytest.mark.usefixtures("folder")]
 
 
 def test_the_shipped_model_is_the_procedure_fitted_on_all_rows_of_the_table(folder: Path) -> None:
     frame = make_frame()
     result = bakeoff.run(learner="sklearn_naive_bayes", dataset=frame, target="y")
     model = bakeoff.ship(result, "mine@champion")
-    rows = frame[["size", "weight"]]
+    rows = frame[["size", "noise"]]
     by_hand = GaussianNB().fit(rows, frame["y"]).predict_proba(rows)
     np.testing.assert_allclose(model.predict(rows)["probability_yes"], by_hand[:, 1])
     assert model.record.describe_rows() == "fitted on all 60 rows"

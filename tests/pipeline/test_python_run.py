@@ -13,30 +13,16 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 from command import Bakeoff, command_in
+from small_tables import make_frame
 
 import bakeoff
 from bakeoff.pipeline.errors import UserError
 
 WORDS = ("learner=decision_tree", "dataset=wine", "evaluation=kfold", "evaluation.folds=3")
-pytestmark = pytest.mark.filterwarnings("ignore::bakeoff.BakeoffWarning")
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the current folder, which is empty."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def make_frame(n: int = 60) -> pd.DataFrame:
-    rng = np.random.default_rng(0)
-    sort = rng.choice(["red", "green", "blue"], n)
-    size = rng.normal(size=n)
-    return pd.DataFrame({"size": size, "sort": sort, "y": np.where(size + (sort == "red") > 0, "yes", "no")})
+pytestmark = [pytest.mark.filterwarnings("ignore::bakeoff.BakeoffWarning"), pytest.mark.usefixtures("folder")]
 
 
 def read_state() -> dict[str, Any]:

@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 from command import command_in
+from small_tables import make_frame
 
 import bakeoff
 
@@ -28,20 +28,7 @@ os.environ["MLFLOW_TRACKING_URI"] = "sqlite:///second.db"
 result = bakeoff.sweep("learner=majority,naive_bayes", dataset=frame, target="y", workers=2)
 print(*result.runs["state"])
 """
-pytestmark = pytest.mark.filterwarnings("ignore::bakeoff.BakeoffWarning")
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the current folder, which is empty."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def make_frame(n: int = 60) -> pd.DataFrame:
-    rng = np.random.default_rng(0)
-    size = rng.normal(size=n)
-    return pd.DataFrame({"size": size, "noise": rng.normal(size=n), "y": np.where(size > 0, "yes", "no")})
+pytestmark = [pytest.mark.filterwarnings("ignore::bakeoff.BakeoffWarning"), pytest.mark.usefixtures("folder")]
 
 
 def test_a_sweep_is_that_of_the_command_and_its_jobs_are_run_once(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Small tables for comparisons with a definition, and a way to end an iteration early."""
+"""Small tables for comparisons with a definition and for calls of Python, and a way to end an iteration early."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
+import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
 
@@ -20,6 +21,13 @@ def labels_of(seed: int, n: int, c: int) -> np.ndarray:
     y = np.random.default_rng(seed).integers(0, c, n)
     y[:c] = np.arange(c)
     return y
+
+
+def make_frame(n: int = 60) -> pd.DataFrame:
+    """Return n rows of two numbers, of which ``size`` tells the class ``y`` in most rows."""
+    rng = np.random.default_rng(0)
+    size, noise = rng.normal(size=(2, n))
+    return pd.DataFrame({"size": size, "noise": noise, "y": np.where(size + noise > 0, "yes", "no")})
 
 
 @contextmanager
