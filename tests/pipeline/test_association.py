@@ -97,8 +97,7 @@ def test_ranges_hold_equally_many_rows_and_keep_equal_numbers_together() -> None
 def test_columns_of_titanic_are_ranked_as_its_readers_know_them() -> None:
     cells = wheel_frame("titanic")
     y = cells["survived"].to_numpy()
-    found = {name: measure_association(cells[name], y) for name in ("sex", "boat", "name", "embarked", "pclass")}
-    assert found["boat"] > 0.8
+    found = {name: measure_association(cells[name], y) for name in ("sex", "name", "embarked", "pclass")}
     # The square of phi of survivors and sex, .529, which many analyses of these passengers state.
     assert found["sex"] == pytest.approx(0.529**2, abs=0.001)
     assert found["sex"] > found["pclass"] > found["embarked"] > found["name"]

@@ -6,11 +6,8 @@ from pathlib import Path
 from typing import Any
 from urllib.error import URLError
 
-import numpy as np
-import pandas as pd
 import pytest
 from openml_server import serve_openml
-from wheel_data import OPENML_IDS, wheel_frame
 from written_tables import titanic
 
 from bakeoff.pipeline.errors import UserError
@@ -29,21 +26,6 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 def load(folder: Path, patch: pytest.MonkeyPatch, number: int, **keys: Any) -> Dataset:
     serve_openml(patch, number)
     return load_openml(**{"id": number, "data_home": str(folder), **keys})
-
-
-@pytest.mark.parametrize("name", ["titanic", "zoo", "krvskp", "penguins", "cpu", "iris"])
-def test_every_cell_is_that_of_the_file(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    serve_openml(monkeypatch, OPENML_IDS[name])
-    raw, target = read_openml(OpenmlQuery(id=OPENML_IDS[name], data_home=str(tmp_path)))
-    spelled = wheel_frame(name)
-    assert set(raw.frame.columns) <= set(spelled.columns)
-    assert target in raw.frame
-    for column in raw.frame:
-        cells = raw.frame[column]
-        is_number = pd.api.types.is_numeric_dtype(cells)
-        expected = pd.to_numeric(spelled[column]) if is_number else spelled[column]
-        assert cells.isna().equals(expected.isna())
-        assert np.array_equal(cells.dropna(), expected.dropna())
 
 
 def test_titanic_is_the_same_dataset_as_from_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

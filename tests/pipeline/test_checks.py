@@ -22,7 +22,7 @@ from bakeoff.pipeline.experiment import Experiment, evaluate_splits
 from bakeoff.pipeline.stages.dataset import Dataset, load_bundled, load_lecture_table
 from bakeoff.pipeline.stages.preprocessing import AutoPreprocessing, make_preprocessing
 from bakeoff.pipeline.stages.pruning import Pruning
-from bakeoff.pipeline.stages.splitting import FixedFolds, GroupKFold, KFold, TimeSeries
+from bakeoff.pipeline.stages.splitting import KFold, TimeSeries
 from bakeoff.pipeline.stages.tuning import GridTuning, NoTuning
 
 IRIS, DIABETES, MORTGAGE = load_bundled("iris"), load_bundled("diabetes"), load_lecture_table("mortgage", "decision")
@@ -103,14 +103,6 @@ REFUSED: dict[str, tuple[Experiment, str]] = {
         experiment(IRIS, knn(), tuning=GridTuning({"n_neighbors": [1, 80]}, folds=5)),
         "space.n_neighbors=80, but the smallest training part has 72 rows",
     ),
-    "more inner folds than given folds": (
-        experiment(
-            replace(numbered(), folds=np.arange(40) % 3),
-            splitter=FixedFolds(),
-            tuning=GridTuning({"mark": [1]}, folds=3),
-        ),
-        "3 folds, but there are 2 groups; use fewer than 3 folds",
-    ),
     "more inner folds than times": (
         experiment(
             replace(numbered(), times=np.arange(40) // 4),
@@ -118,23 +110,6 @@ REFUSED: dict[str, tuple[Experiment, str]] = {
             tuning=GridTuning({"mark": [1]}, folds=5),
         ),
         "greater than the number of samples=2; use fewer than 5 folds",
-    ),
-    "k of the space above the part of the inner folds that keep groups": (
-        experiment(
-            replace(IRIS, groups=np.arange(150) // 50),
-            knn(),
-            splitter=GroupKFold(folds=3, stratify=False),
-            tuning=GridTuning({"n_neighbors": [1, 51]}, folds=2),
-        ),
-        "space.n_neighbors=51, but the smallest training part has 50 rows",
-    ),
-    "more inner folds than rows": (
-        experiment(numbered(20), tuning=GridTuning({"mark": [1]}, folds=13)),
-        "n_splits=13 greater than .* n_samples=12; use fewer than 13 folds",
-    ),
-    "missing cells": (
-        experiment(HOLEY, LogisticRegression()),
-        r"column 'petal .*' has missing cells, and LogisticRegression does not accept them; add preprocessing=impute",
     ),
     "nominal columns with missing cells": (
         experiment(holey_mortgage(), LogisticRegression()),

@@ -66,14 +66,6 @@ def test_a_configuration_is_everything_but_dataset_seed_and_evaluation() -> None
     assert make_run(params={"learner.random_state": "7"}).configuration != runs[0].configuration
 
 
-def test_a_class_that_was_replaced_is_another_configuration() -> None:
-    replaced = make_run(tags={"overrides": '["learner._target_=mine.Learner", "dataset=iris"]'})
-    assert replaced.configuration != make_run().configuration
-    assert name_configurations([make_run().configuration, replaced.configuration])[replaced.configuration] == (
-        "knn _target_=Learner"
-    )
-
-
 def test_names_tell_what_varies_among_the_configurations_of_a_learner() -> None:
     runs = [
         make_run("knn", params={"learner.n_neighbors": "1", "learner.p": "2"}),
@@ -192,12 +184,6 @@ def test_runs_of_other_code_and_deleted_runs_are_refused() -> None:
 
 
 # Empty cells
-
-
-def test_a_failed_run_is_an_empty_cell_with_its_error() -> None:
-    failed = make_run("svm", "wine", status="FAILED", tags={"error": "ValueError: Input X contains NaN."})
-    grid = arrange_runs([make_run(), make_run("svm"), make_run("knn", "wine"), failed])
-    assert grid.reasons == {("svm", "wine"): "failed: ValueError: Input X contains NaN."}
 
 
 def test_a_failed_run_whose_job_finished_later_does_not_count() -> None:

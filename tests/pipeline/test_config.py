@@ -18,7 +18,6 @@ from bakeoff.pipeline.config.settle import NULL_PARTS, settle_choices, settle_co
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.pruning import METHODS, Pruning
 from bakeoff.pipeline.stages.scoring import SCORING_KEYS
-from bakeoff.pipeline.stages.splitting import KFold
 from bakeoff.pipeline.tracking.description import PARTS
 
 NO_PRUNING = {"_target_": "bakeoff.pipeline.stages.pruning.NoPruning"}
@@ -124,11 +123,8 @@ def test_a_part_that_is_not_there_is_refused(part: str) -> None:
 
 
 def test_build_gives_what_is_described_with_plain_lists() -> None:
-    built = build_object({"_target_": "bakeoff.pipeline.stages.splitting.KFold", "folds": 3}, "evaluation", [])
-    assert built == KFold(folds=3)
-    learner = build_object(
-        {"_target_": "bakeoff.learners.MajorityClassifier", "categorical_features": ["a"]}, "learner", []
-    )
+    node = {"_target_": "bakeoff.learners.MajorityClassifier", "categorical_features": ["a"]}
+    learner = build_object(node, "learner", [])
     assert type(learner) is MajorityClassifier
     assert type(learner.categorical_features) is list
 
@@ -175,14 +171,6 @@ def test_a_record_can_be_read_again() -> None:
 
 
 # Hydra
-
-
-def test_the_default_experiment_is_a_pruned_tree_on_breast_cancer() -> None:
-    settled = settle_config(resolve_config(composed()))
-    assert settled["dataset"]["name"] == "breast_cancer"
-    assert settled["learner"]["_target_"] == "bakeoff.learners.DecisionTreeClassifier"
-    assert settled["pruning"]["method"] == "best_first"
-    assert settled["evaluation"]["validation"] == 0.2
 
 
 @pytest.mark.parametrize(
