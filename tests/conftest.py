@@ -41,7 +41,6 @@ FOLDERS_OF_SHORT_TESTS = ("tests/learners/", "tests/pipeline/")
 SERVER_TESTS = (
     "test_server.py",
     "test_slurm.py",
-    "test_a_server_gives_the_same_numbers_as_a_file",
     "test_machines_share_a_study_on_a_server",
 )
 """Files and tests that share one MLflow server on PostgreSQL: they go to one process together."""

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,16 +11,9 @@ from _pytest.mark import ParameterSet
 from bad_inputs import BadInput, read_bad_inputs, write_file
 from command import Answer, Bakeoff
 
-ROOT = Path(__file__).parents[2]
 MAX_LINES = 2
 """Of a refusal: the sentence, and at most one more."""
 ROWS = read_bad_inputs()
-REFUSED = [row for row in ROWS if row.message is not None and not (row.before or row.marks or row.extra)]
-N_REAL_COMMANDS = 12
-IN_PROCESSES = [REFUSED[len(REFUSED) * number // N_REAL_COMMANDS] for number in range(N_REAL_COMMANDS)]
-"""Rows, spread over the areas, that are refused by the command in a process of its own, as a user starts it."""
-HANG_SECONDS = 120
-"""After this time a command that does not end is ended, and the test fails."""
 
 
 def parameters() -> list[ParameterSet]:
@@ -64,20 +54,6 @@ def test_bad_input_is_refused_or_said_with_its_cure(bakeoff: Bakeoff, row: BadIn
         cured = bakeoff(*apply_cure(row.silent_words, row.cure))
         assert cured.status == 0, cured.err
         assert row.said not in one_line(cured.out + cured.err)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("row", IN_PROCESSES, ids=lambda row: f"{row.area}: {row.cause}")
-def test_the_real_command_answers_as_the_warm_one(row: BadInput, tmp_path: Path) -> None:
-    for name, content in row.files.items():
-        write_file(tmp_path / name, content)
-    files = left_files(tmp_path)
-    ended = subprocess.run(
-        [sys.executable, "-m", "bakeoff", *row.words], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True, text=True, timeout=HANG_SECONDS, check=False,
-    )  # fmt: skip
-    require_refusal(Answer(ended.returncode, ended.stdout, ended.stderr), row)
-    assert left_files(tmp_path) == files
 
 
 def apply_cure(words: Sequence[str], cure: Sequence[str]) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +11,6 @@ import pandas as pd
 import pytest
 from command import Bakeoff
 
-import bakeoff as package
 from bakeoff.pipeline.cli.arguments import VERBS
 from bakeoff.pipeline.cli.main import keep_writable
 
@@ -24,16 +22,6 @@ def test_a_run_prints_its_scores_its_id_and_how_to_open_the_ui(bakeoff: Bakeoff)
     run = bakeoff.runs()[0]
     assert run.info.run_id in answer.out
     assert f"bakeoff ui tracking.uri=sqlite:///{bakeoff.folder}/outputs/mlflow.db" in answer.out
-
-
-def test_scores_over_folds_are_shown_as_mean_and_deviation(bakeoff: Bakeoff) -> None:
-    answer = bakeoff("learner=majority", "dataset=wine", "evaluation=kfold", "tracking=none")
-    assert "0.3989 ± 0.0" in answer.out
-
-
-def test_nothing_is_kept_without_tracking(bakeoff: Bakeoff) -> None:
-    assert bakeoff("learner=majority", "dataset=iris", "tracking=none").status == 0
-    assert not (bakeoff.folder / "outputs" / "mlflow.db").exists()
 
 
 def test_the_default_experiment_prunes_a_tree_on_the_validation_part(bakeoff: Bakeoff) -> None:
@@ -49,15 +37,6 @@ def test_the_default_experiment_prunes_a_tree_on_the_validation_part(bakeoff: Ba
 def test_a_learner_that_cannot_be_pruned_runs_without_pruning_by_default(bakeoff: Bakeoff) -> None:
     assert bakeoff("learner=knn", "dataset=wine").status == 0
     assert bakeoff.runs()[0].data.params["pruning"] == "none"
-
-
-def test_missing_cells_are_refused_with_the_preprocessing_to_add(bakeoff: Bakeoff) -> None:
-    rows = "".join(f"{i},{'' if i == 3 else i % 5},{'ab'[i % 2]}\n" for i in range(30))
-    (bakeoff.folder / "holes.csv").write_text("a,b,y\n" + rows)
-    words = ["dataset=csv", "dataset.path=holes.csv", "dataset.target=y", "learner=sklearn_knn", "preprocessing=none"]
-    assert "column 'b' has missing cells" in bakeoff(*words).err
-    assert "add preprocessing=impute" in bakeoff(*words).err
-    assert bakeoff(*words[:-1], "preprocessing=impute", "tracking=none").status == 0
 
 
 def test_a_file_without_names_is_learned_from_and_predicted(bakeoff: Bakeoff) -> None:
@@ -120,22 +99,6 @@ def test_two_runs_of_one_command_share_a_hash_and_no_folder(bakeoff: Bakeoff) ->
     assert len(list((bakeoff.folder / "outputs" / "runs").iterdir())) == 2
 
 
-def test_list_gives_every_option_of_a_group_with_a_sentence(bakeoff: Bakeoff) -> None:
-    out = bakeoff("list", "dataset").out
-    bundled, tables = (
-        ("iris", "wine", "breast_cancer", "digits", "diabetes"),
-        ("colours", "mortgage", "reading", "cars"),
-    )
-    for name in (*bundled, *tables, "csv"):
-        assert any(line.split()[0] == name and len(line.split()) > 3 for line in out.splitlines()[1:])
-
-
-def test_a_command_outlasts_the_reader_of_its_output(tmp_path: Path) -> None:
-    command = f"set -o pipefail; {shlex.quote(sys.executable)} -m bakeoff list | head -1"
-    ended = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "dataset=\n", "")
-
-
 def test_a_run_is_stored_although_nobody_reads_its_scores(bakeoff: Bakeoff) -> None:
     reading, writing = os.pipe()
     os.close(reading)
@@ -145,31 +108,6 @@ def test_a_run_is_stored_although_nobody_reads_its_scores(bakeoff: Bakeoff) -> N
         answer = bakeoff("learner=majority", "dataset=iris")
         lasting.close()
     assert (answer.status, [run.info.status for run in bakeoff.runs()]) == (0, ["FINISHED"])
-
-
-def test_configurations_of_the_user_are_found_beside_those_of_the_package(bakeoff: Bakeoff) -> None:
-    own = bakeoff.folder / "mine" / "learner"
-    own.mkdir(parents=True)
-    (own / "floor.yaml").write_text("# Mine.\n_target_: bakeoff.learners.MajorityClassifier\n")
-    assert bakeoff("--config-dir", "mine", "learner=floor", "dataset=iris", "tracking=none").status == 0
-
-
-def test_cfg_job_prints_the_configuration_and_runs_nothing(bakeoff: Bakeoff) -> None:
-    answer = bakeoff("--cfg", "job")
-    assert "evaluation:" in answer.out
-    assert not (bakeoff.folder / "outputs").exists()
-
-
-def test_a_store_that_cannot_be_written_is_refused_before_the_first_fit(bakeoff: Bakeoff) -> None:
-    Path(bakeoff.folder / "no.db").write_text("this is not a database")
-    answer = bakeoff("learner=majority", "dataset=iris", "tracking.uri=no.db")
-    assert answer.status == 2
-    assert "is not a SQLite database" in answer.err
-
-
-def test_the_version_is_the_one_of_the_package(bakeoff: Bakeoff) -> None:
-    answer = bakeoff("--version")
-    assert (answer.status, answer.out) == (0, f"bakeoff {package.__version__}\n")
 
 
 def test_the_help_names_every_verb(bakeoff: Bakeoff) -> None:

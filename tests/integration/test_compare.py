@@ -12,9 +12,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-import mlflow_server
 import pytest
-import subprocess_sweep
 from command import Bakeoff, command_in, enter
 
 JOBS = ("learner=knn,majority", "dataset=iris,wine", "evaluation=kfold", "tracking.models=false")
@@ -92,23 +90,6 @@ def test_compare_runs_what_is_missing_and_takes_what_is_done(bakeoff: Bakeoff) -
     assert len({row["run_ids"] for row in rows} & done) == 1
 
 
-def test_a_job_that_fails_is_an_empty_cell_with_its_reason(bakeoff: Bakeoff) -> None:
-    failing = ("learner=majority", "learner._target_=failing.FailingUntilRepaired", "trust=[failing]")
-    rest = ("evaluation=kfold", "tracking.models=false")
-    assert bakeoff("-m", "learner=knn,majority", "dataset=iris,wine", *rest).status == 0
-    Path("repaired").touch()
-    assert bakeoff("-m", *failing, "dataset=iris", *rest).status == 0
-    Path("repaired").unlink()
-    assert bakeoff("-m", *failing, "dataset=wine", *rest).status == 1
-    answer = bakeoff("compare", "filter=params.seed = '0'", "keep=false", "to=json")
-    assert answer.status == 0, answer.err
-    document = json.loads(answer.out)
-    reasons = {(cell["configuration"], cell["dataset"]): cell["reason"] for cell in document["cells"] if cell["reason"]}
-    assert list(reasons) == [("majority _target_=FailingUntilRepaired", "wine")]
-    assert next(iter(reasons.values())).startswith("failed: ")
-    assert document["results"][0]["overall"]["datasets"] == ["iris"]
-
-
 def test_numpy_is_not_loaded_before_the_sweep_has_set_its_threads() -> None:
     code = "import sys, bakeoff.pipeline.cli.compare; sys.exit('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
@@ -160,14 +141,6 @@ def test_json_holds_every_number_at_full_precision(compared: Bakeoff) -> None:
     for run in compared.runs():
         if run.data.params["dataset"] == first:
             assert means[run.data.params["learner"]] == pytest.approx(run.data.metrics["test_accuracy"], abs=1e-15)
-
-
-def test_the_terminal_report_fits_into_a_narrow_window(compared: Bakeoff, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "60")
-    out = compared("compare", "sweep=latest", "keep=false").out
-    assert max(map(len, out.splitlines())) <= 60
-    assert "…" not in out
-    assert "\x1b" not in out
 
 
 # What is kept
@@ -261,27 +234,3 @@ def test_wrong_words_are_refused_in_one_sentence(compared: Bakeoff, words: tuple
     assert sentence in answer.err
     assert "Traceback" not in answer.err
     assert (answer.out, len(read_kept(compared))) == ("", n_kept)
-
-
-@pytest.mark.parametrize("words", [(), ("--help",)])
-def test_without_words_the_usage_is_printed(bakeoff: Bakeoff, words: tuple[str, ...]) -> None:
-    answer = bakeoff("compare", *words)
-    assert answer.status == 0
-    for key in ("base=", "metrics=", "fail_if=", "to=", "rope="):
-        assert key in answer.out
-
-
-@pytest.mark.external
-@pytest.mark.skipif(bool(mlflow_server.missing()), reason=mlflow_server.missing())
-def test_a_server_gives_the_same_numbers_as_a_file(
-    tmp_path: Path, server: mlflow_server.Server, compared: Bakeoff
-) -> None:
-    store = ("tracking.experiment=compared", f"tracking.uri={server.uri}")
-    answer = subprocess_sweep.bakeoff(tmp_path, "compare", "-m", *JOBS, *store, "to=json")
-    assert answer.returncode == 0, answer.stderr
-    own = json.loads(compared("compare", "sweep=latest", "to=json", "keep=false").out)
-    served = json.loads(answer.stdout)
-    for cell, other in zip(own["cells"], served["cells"], strict=True):
-        assert (cell["configuration"], cell["scores"]) == (other["configuration"], other["scores"])
-    again = subprocess_sweep.bakeoff(tmp_path, "compare", "sweep=latest", *store, "to=json", "keep=false")
-    assert json.loads(again.stdout)["cells"] == served["cells"]

@@ -87,13 +87,6 @@ def test_a_column_of_weights_counts_in_fits_and_scores(bakeoff: Bakeoff) -> None
     assert plain == pytest.approx(max(n_yes, 120 - n_yes) / 120, abs=0.01)
 
 
-def test_runs_in_a_comparison_are_named_by_what_they_do(bakeoff: Bakeoff) -> None:
-    words = ("dataset=iris", "learner=naive_bayes", "calibration=none,platt", "evaluation=kfold")
-    answer = bakeoff("compare", "-m", *words, "metrics=accuracy")
-    assert answer.status == 0, answer.err
-    assert "naive_bayes calibration=platt" in answer.out
-
-
 @pytest.mark.extra("optuna")
 def test_a_study_does_not_choose_by_rows_that_a_threshold_uses(bakeoff: Bakeoff) -> None:
     words = ("hydra/sweeper=optuna", "dataset=breast_cancer", "learner=knn", "learner.n_neighbors=int(interval(1,5))")

@@ -90,15 +90,6 @@ def test_a_regression_over_folds_has_coefficients_and_importances_of_its_folds(s
     assert not list(store.folder.glob("*explanation.html"))
 
 
-def test_a_learner_without_probabilities_says_what_is_explained_instead(store: Bakeoff) -> None:
-    answer = explain(store, "latest")
-    assert "The explanation is of the decision value of" in answer.out
-    assert "SVC has no predict_proba" in answer.out
-    assert "tests a single row" in answer.out
-    run_id = find_run(store, "outlier").info.run_id
-    assert (store.folder / f"{run_id[:8]}.explanation.html").is_file()
-
-
 def test_a_registered_model_is_explained_itself_with_the_importances_of_its_run(store: Bakeoff) -> None:
     run = find_run(store, "diabetes")
     assert store("ship", run.info.run_id, "as=sugar@champion").status == 0
@@ -108,13 +99,6 @@ def test_a_registered_model_is_explained_itself_with_the_importances_of_its_run(
     assert f"importances are those of run {run.info.run_id[:8]}" in answer.out
     assert f"{run.data.metrics['test_r2']:.4f} before" in answer.out
     assert "Importance of the columns" in (store.folder / "sugar-1.explanation.html").read_text()
-
-
-def test_rows_of_a_file_are_explained_by_the_stored_model(store: Bakeoff) -> None:
-    run_id = find_run(store, "titanic").info.run_id
-    answer = explain(store, run_id, "unlabelled.csv", "output=file.html")
-    assert "not measured on the 0 of 200 rows of unlabelled.csv whose survived is known to the model" in answer.out
-    assert "200 rows of the file are equal to rows of titanic" in answer.out
 
 
 def test_the_targets_of_a_file_are_scored(store: Bakeoff) -> None:
@@ -128,25 +112,3 @@ def test_the_targets_of_a_file_are_scored(store: Bakeoff) -> None:
     predictions = pd.read_csv(store.folder / "labels.csv")["prediction"]
     accuracy = (predictions == table["survived"].to_numpy()).iloc[1:].mean()
     assert f"accuracy {accuracy:.4f} before" in answer.out
-
-
-def test_a_dataset_that_was_moved_is_named(store: Bakeoff, tmp_path: Path) -> None:
-    run_id = find_run(store, "titanic").info.run_id
-    source = store.folder / "titanic.csv"
-    source.rename(tmp_path / "moved.csv")
-    try:
-        refused = store("explain", run_id, "output=none")
-        cured = explain(store, run_id, f"dataset.path={tmp_path / 'moved.csv'}", "output=none")
-    finally:
-        (tmp_path / "moved.csv").rename(source)
-    assert refused.status == 2
-    assert "On the 262 test rows of the run" in cured.out
-
-
-def test_what_is_refused_leaves_no_page(store: Bakeoff) -> None:
-    (store.folder / "page.html").write_text("mine")
-    before = {path: path.read_bytes() for path in store.folder.glob("*.*") if path.is_file()}
-    answer = store("explain", "latest", "columns=[sizes]", "output=page.html")
-    assert answer.status == 2
-    assert answer.err.startswith("refused: explain: columns='sizes' is not a column of the model.")
-    assert {path: path.read_bytes() for path in store.folder.glob("*.*") if path.is_file()} == before

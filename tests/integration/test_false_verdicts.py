@@ -15,8 +15,6 @@ from bakeoff.pipeline.comparison.fold_tests import (
 from bakeoff.pipeline.comparison.rank_tests import (
     compute_nemenyi_test,
 )
-from benchmarks import false_verdicts
-from benchmarks.false_verdicts import draw_false_verdicts, format_single_datasets
 from benchmarks.simulated_tables import (
     N_NEIGHBORS,
     Evaluation,
@@ -28,12 +26,9 @@ from benchmarks.simulated_tables import (
 from benchmarks.verdicts import (
     EVALUATIONS,
     JUDGES,
-    LEARNERS,
-    Measured,
     Rate,
     compare_pairs,
     judge_datasets,
-    measure_one_dataset,
 )
 
 TEN_TIMES_TEN = EVALUATIONS[0]
@@ -55,14 +50,6 @@ def test_the_vectorised_learners_are_bakeoffs(
         for tested in is_test
     ]
     assert np.array_equal(score(blocks, y, is_test), expected)
-
-
-@pytest.mark.parametrize("score", LEARNERS.values(), ids=LEARNERS)
-def test_exchanging_the_blocks_exchanges_the_learners(score: Scorer) -> None:
-    rng = np.random.default_rng(1)
-    blocks, y = Population(60, n_learners=3).draw_table(rng)
-    is_test = TEN_TIMES_TEN.draw_splits(y, rng)
-    assert np.array_equal(score(blocks[::-1], y, is_test), score(blocks, y, is_test)[:, ::-1])
 
 
 def test_all_learners_see_the_shared_columns_and_equally_good_own_ones() -> None:
@@ -98,12 +85,6 @@ def test_the_corrected_tests_err_less_often_than_the_usual_one() -> None:
     assert all(np.array_equal(again[name], found) for name, found in verdicts.items())
 
 
-def test_a_better_learner_is_called_better_more_often_than_an_equal_one() -> None:
-    measured = measure_one_dataset("naive Bayes", 200, EVALUATIONS[1], 40, seed=0)
-    assert measured.difference > 0.02
-    assert measured.true_verdicts["uncorrected t"].value > measured.false_verdicts["uncorrected t"].value
-
-
 def test_the_verdict_over_datasets_is_nemenyis() -> None:
     scores = np.random.default_rng(5).normal(0, 1, (12, 5)) + np.array([2.0, 0, 0, 0, 0])
     test = compute_nemenyi_test(scores)
@@ -131,25 +112,3 @@ def test_rates_have_wilsons_interval() -> None:
     # Wilson (1927) by hand: (p + z²/2n ± z sqrt(p(1-p)/n + z²/4n²)) / (1 + z²/n) of 5 among 100
     assert Rate(5, 100).interval == pytest.approx((0.02154, 0.11175), abs=1e-4)
     assert str(Rate(5, 100)) == "5.0 % (2.2–11.2)"
-
-
-def test_tables_and_the_picture_hold_every_rate(tmp_path: Path) -> None:
-    rates = {name: Rate(number, 40) for number, name in enumerate(JUDGES, 1)}
-    measured = [Measured("naive Bayes", 50, "10 folds", rates, rates, 0.031)]
-    lines = format_single_datasets(measured, "true").splitlines()
-    assert lines[2] == f"| naive Bayes | 50 | 10 folds | 0.031 | {' | '.join(map(str, rates.values()))} |"
-    draw_false_verdicts(measured, tmp_path / "rates.png")
-    assert (tmp_path / "rates.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_the_command_writes_every_part_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = tmp_path / "statistics.md"
-    names = ("command", "false verdicts", "true verdicts", "families", "datasets")
-    page.write_text("".join(f"<!-- {name}: generated -->\n<!-- {name}: end -->\n" for name in names))
-    monkeypatch.setattr(false_verdicts, "PAGE", page)
-    monkeypatch.setattr(false_verdicts, "PICTURE", tmp_path / "false-verdicts.png")
-    false_verdicts.main(["--comparisons", "1", "--docs"])
-    written = page.read_text()
-    assert written.count("\n| ") >= 2 * 16 + 3 + 5
-    assert "--comparisons 1 --seed 0" in written
-    assert (tmp_path / "false-verdicts.png").is_file()

@@ -87,16 +87,6 @@ def test_figures_of_a_finished_run_are_those_that_the_run_would_have_drawn(
         assert stored.read_bytes() == (tmp_path / name).read_bytes()
 
 
-def test_without_names_all_are_drawn_and_the_others_are_named_with_their_reasons(
-    bakeoff_there: Bakeoff, tmp_path: Path
-) -> None:
-    answer = bakeoff_there("figures", "latest", f"output={tmp_path}")
-    assert answer.status == 0, answer.err
-    assert (tmp_path / "decision_regions.png").exists()
-    assert "not drawn: margins: Margins needs decision values" in answer.out
-    assert "residuals" not in answer.out
-
-
 REFUSED = {
     "no run": ([], "usage: bakeoff figures RUN [NAME ...]"),
     "an unknown run": (["0123456789"], "there is no run '0123456789'"),
@@ -155,24 +145,10 @@ def test_a_run_that_is_not_finished_is_refused(bakeoff: Bakeoff) -> None:
     assert "is FAILED: only a finished run" in answer.err
 
 
-def test_the_choices_of_the_folds_are_printed(bakeoff: Bakeoff) -> None:
-    space = ("space.n_neighbors=[1,9]", "space.weights=[uniform]", "space.metric=[euclidean]")
-    answer = bakeoff("dataset=iris", "learner=knn", "tuning=grid", *space, "evaluation=kfold", "tracking.models=false")
-    assert answer.status == 0, answer.err
-    assert "tuned: n_neighbors=" in answer.out
-    assert "of 5 folds" in answer.out
-
-
 def test_figures_of_a_run_that_is_not_stored_are_not_drawn_and_the_command_says_so(bakeoff: Bakeoff) -> None:
     answer = bakeoff("dataset=iris", "learner=majority", "figures=all", "tracking=none")
     assert answer.status == 0
     assert "with tracking=none, none are drawn" in answer.err
-
-
-def test_the_figures_are_listed_with_a_sentence_each(bakeoff: Bakeoff) -> None:
-    answer = bakeoff("list", "figures")
-    assert answer.status == 0
-    assert "precision_recall   Precision against recall" in answer.out
 
 
 def test_a_run_without_figures_loads_neither_them_nor_matplotlib(tmp_path: Path) -> None:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
-import shlex
 from pathlib import Path
 
 import pytest
 from command import Answer, Bakeoff, command_in
-from warm_process import Start
 
 ALL_SIGNS = 'my%20data what?now [red]a #1 & it\'s "q" b\\s {a} a=b,c ~ grün 日本 🎉 * ; | $HOME :x: %s <b>x !'
 """Signs of URIs, of Rich's markup, of shells, of Hydra, of patterns, of formats and of HTML, in one name."""
 ODD_NAMES = ("what?now", "a[/b]", "-dash", "~", "a\nb", "x" * 200)
 """Names that matter as a whole, or by their first or last sign."""
-MAX_SECONDS = 120
 TABLE = "x,z,y\n" + "".join(f"{row % 7},{row % 5}.5,{'ab'[row % 3 == 0]}\n" for row in range(40))
 NEW_ROWS = "x,z\n1,2.5\n3,0.5\n"
 DATASET = ("dataset=file", "dataset.path=t.csv", "dataset.target=y", "learner=decision_tree")
@@ -82,17 +78,6 @@ def test_every_command_works_in_a_folder_whose_name_has_all_signs(tmp_path: Path
     assert [path.name for path in folder.rglob("*.db")] == ["mlflow.db"]
 
 
-@pytest.mark.slow
-def test_workers_run_in_such_a_folder(tmp_path: Path, start: Start) -> None:
-    folder = make_folder(tmp_path / "parent", ALL_SIGNS)
-    sweep = start(folder, ["-m", *DATASET[:3], "learner=knn,majority", "workers=2"])
-    said = folder / "output.txt"
-    assert sweep.wait(MAX_SECONDS) == 0, said.read_text()
-    assert said.read_text().count("accuracy 0.") == 2
-    assert [path.name for path in tmp_path.rglob("*.db")] == ["mlflow.db"]
-    assert list_files(tmp_path) == {folder / file for file in ("t.csv", "new.csv", "output.txt")}
-
-
 def test_store_data_and_outputs_may_be_in_such_a_folder(tmp_path: Path) -> None:
     folder = make_folder(tmp_path / "parent", ALL_SIGNS)
     here = tmp_path / "here"
@@ -118,17 +103,6 @@ def test_store_data_and_outputs_may_be_in_such_a_folder(tmp_path: Path) -> None:
     assert (folder / "own store.db").is_file()
     assert list((tmp_path / "here").rglob("*.db")) == []
     assert {path.name for path in tmp_path.iterdir()} == {"parent", "here"}
-
-
-def test_the_command_on_the_page_of_a_run_repeats_it(tmp_path: Path) -> None:
-    folder = make_folder(tmp_path / "parent", ALL_SIGNS)
-    with command_in(tmp_path) as bakeoff:
-        word = f"dataset.path={quote(str(folder / 't.csv'))}"
-        require_success(bakeoff, "dataset=file", word, "dataset.target=y", "learner=majority")
-        (run,) = bakeoff.runs()
-        card = run.data.tags["mlflow.note.content"]
-        (command,) = re.findall(r"^bakeoff dataset=file .*$", card, re.MULTILINE)
-        require_success(bakeoff, *shlex.split(command)[1:], "tracking=none")
 
 
 def test_a_folder_that_hydra_would_fill_in_is_refused_before_anything_is_written(tmp_path: Path) -> None:

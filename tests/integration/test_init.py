@@ -53,11 +53,3 @@ def test_a_second_project_of_the_same_name_is_refused(bakeoff: Bakeoff) -> None:
     assert answer.status == 2
     assert "a folder that holds files, which stay; choose another name." in answer.err
     assert {file: file.read_bytes() for file in bakeoff.folder.rglob("*") if file.is_file()} == before
-
-
-def test_the_folder_of_a_new_project_can_be_pasted_and_its_makefile_explains_itself(bakeoff: Bakeoff) -> None:
-    answer = bakeoff("init", "my demo")
-    assert "\ncd 'my demo'\n" in answer.out
-    said = make(bakeoff.folder / "my demo", "help")
-    targets = ["run", "compare", "list", "check", "test"]
-    assert [line.split()[1] for line in said.splitlines() if line.startswith("make ")] == targets

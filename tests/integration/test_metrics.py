@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 from command import Bakeoff, command_in, enter
 from joblib.externals.loky import get_reusable_executor
-from sklearn import metrics
-from sklearn.metrics import get_scorer_names
 
 from bakeoff.pipeline.stages.scoring import CLASSIFICATION, REGRESSION
 from bakeoff.pipeline.tracking.names import find_headline, find_run_id, is_greater_better
@@ -111,15 +107,6 @@ def run_by_cost(bakeoff: Bakeoff) -> Any:
     return bakeoff.runs()[0]
 
 
-def test_costs_are_the_mean_over_the_test_rows(bakeoff: Bakeoff, run_by_cost: Any) -> None:
-    predictions = pd.read_csv(bakeoff.client().download_artifacts(run_by_cost.info.run_id, "predictions.csv"))
-    prices = {("benign", "malignant"): 1, ("malignant", "benign"): 10}
-    pairs = zip(predictions["truth"], predictions["predicted"], strict=True)
-    expected = sum(prices.get(pair, 0) for pair in pairs) / len(predictions)
-    assert run_by_cost.data.metrics["test_cost"] == pytest.approx(expected)
-    assert json.loads(run_by_cost.data.params["evaluation.costs"])["malignant"] == {"benign": 10}
-
-
 def test_runs_with_other_costs_are_not_compared_by_cost(bakeoff: Bakeoff, run_by_cost: Any) -> None:
     other = COSTS.replace("10", "5")
     assert bakeoff("learner=naive_bayes", other, "evaluation.metrics=[cost,accuracy]").status == 0
@@ -145,16 +132,6 @@ def test_tuning_chooses_the_lowest_value_of_a_metric_of_the_user(bakeoff: Bakeof
     assert run.data.metrics["validation_mistakes"] == pytest.approx(scores.min())
 
 
-def test_the_list_has_every_metric_that_a_run_can_name(bakeoff: Bakeoff) -> None:
-    answer = bakeoff("list", "metrics")
-    assert answer.status == 0
-    words = answer.out.replace(",", " ").split()
-    for name in get_scorer_names():
-        assert name.endswith("_samples") or name in words or name.removeprefix("neg_") in words
-    for name in ("accuracy", "brier", "cost", "rmse", "pinball"):
-        assert name in words
-
-
 def test_a_score_that_some_rows_leave_undefined_is_a_warning(bakeoff: Bakeoff) -> None:
     rows = "\n".join(f"{x},{y}" for x, y in enumerate([30, 25, 20, 15, 10, 5, 2, 1, 0.5, 0, 0, 0, 0, 0, 0, 0]))
     (bakeoff.folder / "t.csv").write_text(f"x,y\n{rows}\n")
@@ -164,20 +141,6 @@ def test_a_score_that_some_rows_leave_undefined_is_a_warning(bakeoff: Bakeoff) -
     )  # fmt: skip
     assert answer.status == 0, answer.err
     assert "warning: mean_squared_log_error is not defined on some rows: " in " ".join(answer.err.split())
-
-
-def test_a_threshold_is_chosen_by_a_metric_of_the_user_that_the_run_names(bakeoff: Bakeoff) -> None:
-    write_package(bakeoff.folder)
-    costly = "{_target_: sklearn.metrics.fbeta_score, name: f4, beta: 4, greater_is_better: true}"
-    chosen_by = {}
-    for name in ("accuracy", "f4"):
-        answer = bakeoff(
-            "learner=naive_bayes", "threshold=tuned", f"threshold.metric={name}",
-            f"evaluation.metrics=[recall,{costly}]",
-        )  # fmt: skip
-        assert answer.status == 0, answer.err
-        chosen_by[name] = bakeoff.runs()[0].data.metrics["validation_f4"]
-    assert chosen_by["f4"] > chosen_by["accuracy"]
 
 
 def read_section(name: str) -> str:
@@ -196,38 +159,3 @@ def test_the_documentation_names_every_metric_with_its_direction() -> None:
     known = {**CLASSIFICATION, **REGRESSION}
     expected = {name: "higher" if metric.greater_is_better else "lower" for name, metric in known.items()}
     assert stated == {**expected, "cost": "lower"}
-
-
-def test_weights_of_a_column_count_in_every_score(bakeoff: Bakeoff) -> None:
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=120)
-    table = pd.DataFrame({"x": x, "w": rng.integers(0, 4, 120), "y": np.where(x + rng.normal(size=120) > 0, "b", "a")})
-    table.to_csv(bakeoff.folder / "t.csv", index=False)
-    names = ["accuracy", "log_loss", "roc_auc", "mcc", "f1_weighted"]
-    answer = bakeoff(
-        "dataset=file", "dataset.path=t.csv", "dataset.target=y", "dataset.weights=w", "learner=naive_bayes",
-        f"evaluation.metrics=[{','.join(names)}]", "pruning=none",
-    )  # fmt: skip
-    assert answer.status == 0, answer.err
-    run = bakeoff.runs()[0]
-    rows = pd.read_csv(bakeoff.client().download_artifacts(run.info.run_id, "predictions.csv"))
-    weights = table["w"].to_numpy()[rows["row"]]
-    truth = rows["truth"]
-    probability = rows["probability_b"]
-    labels = (truth, rows["predicted"])
-    expected = {
-        "accuracy": metrics.accuracy_score(*labels, sample_weight=weights),
-        "log_loss": metrics.log_loss(truth, np.column_stack([1 - probability, probability]), sample_weight=weights),
-        "roc_auc": metrics.roc_auc_score(truth == "b", probability, sample_weight=weights),
-        "mcc": metrics.matthews_corrcoef(*labels, sample_weight=weights),
-        "f1_weighted": metrics.f1_score(*labels, average="weighted", sample_weight=weights),
-    }
-    stored = {name: run.data.metrics[f"test_{name}"] for name in names}
-    assert stored == pytest.approx(expected, rel=1e-12)
-    assert stored["accuracy"] != pytest.approx(metrics.accuracy_score(*labels))
-    refused = bakeoff(
-        "dataset=file", "dataset.path=t.csv", "dataset.target=y", "dataset.weights=w", "learner=naive_bayes",
-        "evaluation.metrics=[rand_score]",
-    )  # fmt: skip
-    assert refused.status == 2
-    assert "unexpected keyword argument 'sample_weight'" in refused.err

@@ -15,7 +15,6 @@ import bakeoff as bakeoff_package
 from bakeoff.pipeline.tracking.mlflow_tables import ADDRESS_COLUMNS
 from bakeoff.pipeline.tracking.store import open_store, store_uri
 
-ANY_NAME = "100%20 done? #1 'ä' & ö"
 WORDS = ("learner=naive_bayes", "dataset=iris")
 SUPPORT = str(Path(__file__).parents[1] / "support")
 
@@ -153,29 +152,6 @@ def test_failed_jobs_are_run_again_in_the_store_that_lists_them(
         assert answer.status == 0, answer.err
         assert [run.info.status for run in bakeoff.runs()] == ["FINISHED", "FAILED"]
     assert not first.exists()
-
-
-def test_a_folder_may_have_any_name(tmp_path: Path) -> None:
-    folder = tmp_path / ANY_NAME
-    folder.mkdir()
-    with command_in(folder) as bakeoff:
-        assert bakeoff(*WORDS).status == 0
-        predict(bakeoff, "latest")
-        replay = bakeoff("replay", "latest")
-        assert "identical: " in replay.out, replay.err
-    assert [path.name for path in tmp_path.iterdir()] == [folder.name]
-
-
-@pytest.mark.extra("optuna")
-def test_a_folder_of_a_study_may_have_any_name(tmp_path: Path) -> None:
-    folder = tmp_path / ANY_NAME
-    folder.mkdir()
-    with command_in(folder) as bakeoff:
-        searched = ("dataset=iris", "learner=naive_bayes,majority")
-        study = bakeoff("-m", *searched, "hydra/sweeper=optuna", "hydra.sweeper.n_trials=1")
-        assert study.status == 0, study.err
-    assert [path.name for path in tmp_path.iterdir()] == [folder.name]
-    assert (folder / "outputs" / "optuna.db").is_file()
 
 
 def test_a_uri_names_the_folder_as_it_is_spelled(tmp_path: Path) -> None:

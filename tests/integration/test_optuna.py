@@ -102,15 +102,6 @@ def test_the_choice_is_made_by_validation_rows_and_the_test_score_is_recorded(ba
     assert run.info.run_name == "knn iris"
 
 
-def test_an_error_is_minimized(bakeoff: Bakeoff) -> None:
-    answer = bakeoff(
-        *STUDY, "dataset=diabetes", "learner=ridge", "learner.alpha=tag(log,interval(0.001,1000000))",
-        "evaluation.metrics=[rmse]", "hydra.sweeper.n_trials=3",
-    )  # fmt: skip
-    assert "minimize validation_rmse" in answer.out
-    assert study(bakeoff).best_value == min(trial.value for trial in study(bakeoff).trials)
-
-
 def test_the_same_seed_makes_the_same_study(bakeoff: Bakeoff) -> None:
     for name in ("a", "b"):
         search(bakeoff, *NEIGHBOURS, f"hydra.sweeper.storage={name}.db", n_trials=3)
@@ -325,14 +316,6 @@ def in_two_processes(bakeoff: Bakeoff, start: Start, *words: str, storage: str =
 # Several trials at a time
 
 
-@pytest.mark.slow
-def test_workers_share_the_trials_of_one_command(bakeoff: Bakeoff) -> None:
-    slow = ("learner=majority", "trust=[failing]", "learner._target_=failing.Slow", "seed=range(0,99)")
-    answer = bakeoff(*KEPT, *slow, "hydra.sweeper.n_trials=8", "workers=2")
-    assert (answer.status, states(bakeoff)) == (0, ["COMPLETE"] * 8)
-    assert len({run.data.tags["pid"] for run in bakeoff.runs()}) == 2
-
-
 def test_another_launcher_runs_the_jobs_of_a_study_and_returns_their_scores(bakeoff: Bakeoff) -> None:
     import launching
 
@@ -357,12 +340,6 @@ def test_a_trial_whose_job_fails_has_failed_and_the_study_continues(bakeoff: Bak
     (failed,) = study(bakeoff).get_trials(states=[optuna.trial.TrialState.FAIL])
     assert failed.user_attrs["error"] == "RuntimeError: the cure is unknown"
     assert params_of(study(bakeoff).best_trial) == {"learner._target_": "bakeoff.learners.MajorityClassifier"}
-
-
-def test_a_study_ends_after_too_many_failures(bakeoff: Bakeoff) -> None:
-    words = ("learner=majority", "trust=[failing]", "learner._target_=failing.Failing", "seed=range(0,99)")
-    assert search(bakeoff, *words, "on_error=stop", n_trials=5).status == 1
-    assert states(bakeoff) == ["FAIL"]
 
 
 def test_a_study_does_not_start_where_an_edge_of_its_space_cannot_work(bakeoff: Bakeoff) -> None:
@@ -481,18 +458,6 @@ def test_invalid_input_is_rejected_with_a_sentence_before_anything_runs(
 # The keys of hydra-optuna-sweeper
 
 
-@pytest.mark.parametrize("sampler", ["tpe", "random", "nsgaii"])
-def test_each_sampler_draws(bakeoff: Bakeoff, sampler: str) -> None:
-    words = (
-        "learner=svm",
-        "learner.C=range(1,9)",
-        "learner.gamma=range(0.25,1.0,step=0.25)",
-        f"hydra/sweeper/sampler={sampler}",
-    )
-    assert search(bakeoff, *words, n_trials=4).status == 0
-    assert states(bakeoff) == ["COMPLETE"] * 4
-
-
 # The grammar
 
 
@@ -552,6 +517,14 @@ def test_directions_are_the_metrics_own() -> None:
     names = ["validation_accuracy", "train_error", "time/fit", "pruning/leaves_after"]
     chosen = study_key.choose_objectives(names, "classification", None)
     assert [objective.direction for objective in chosen] == ["maximize", "minimize", "minimize", "minimize"]
+    entries = [{"_target_": "priced.scores.mistakes", "greater_is_better": False}, "neg_brier_score", "max_error"]
+    named = ["validation_neg_brier_score", "validation_cost"]
+    chosen = study_key.choose_objectives(named, "classification", entries, {"a": {}})
+    assert [objective.direction for objective in chosen] == ["maximize", "minimize"]
+    first = study_key.choose_objectives(None, "classification", entries)
+    assert first == (study_key.Objective("validation_mistakes", "minimize"),)
+    with pytest.raises(UserError, match=r"add a score to evaluation.metrics"):
+        study_key.choose_objectives("validation_f1_macro", "classification", entries)
     lowest_error = study_key.Objective("validation_mae", "minimize")
     assert study_key.choose_objectives(None, "regression", ["mae"]) == (lowest_error,)
 
@@ -562,15 +535,3 @@ def test_every_command_of_the_docs_runs(bakeoff: Bakeoff, line: str) -> None:
     answer = bakeoff(*words, "hydra.sweeper.n_trials=2", "tracking=none")
     assert (answer.status, answer.err) == (0, "")
     assert "of 2 trials are finished" in answer.out or "; 2 trials" in answer.out
-
-
-def test_the_natural_direction_of_an_objective_is_that_of_its_metric() -> None:
-    entry = {"_target_": "priced.scores.mistakes", "greater_is_better": False}
-    entries = [entry, "neg_brier_score", "max_error"]
-    chosen = study_key.choose_objectives(None, "classification", entries)
-    assert chosen == (study_key.Objective("validation_mistakes", "minimize"),)
-    named = ["validation_neg_brier_score", "validation_cost"]
-    chosen = study_key.choose_objectives(named, "classification", entries, {"a": {}})
-    assert [objective.direction for objective in chosen] == ["maximize", "minimize"]
-    with pytest.raises(UserError, match=r"add a score to evaluation.metrics"):
-        study_key.choose_objectives("validation_f1_macro", "classification", entries)

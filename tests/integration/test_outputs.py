@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -15,15 +14,12 @@ import pandas as pd
 import pytest
 from command import command_in
 
-from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.python.inspect import inspect as inspect_in_notebook
-from bakeoff.pipeline.tables.output_file import WRITERS, write_table
 
 TABLE = "x,z,y\n" + "".join(f"{row % 7},{row % 5}.5,{'ab'[row % 3 == 0]}\n" for row in range(40))
 KEPT = "an earlier file"
 FULL_DISK_BYTES = 4096
 """Of a file system that one file fills: a page."""
-FILE_LIMIT_BYTES = 2048
 SCRIPT = "<script>window.evil=1</script>"
 IMAGE = "<img src=x onerror=window.evil=2>"
 LINK = "[click](javascript:window.evil=3)"
@@ -83,23 +79,6 @@ def test_a_full_disk_leaves_what_was_there_and_says_so(trained: Path, name: str)
         assert "cannot be written: No space left on device" in answer.err
         assert "Traceback" not in answer.err
         assert {path: path.read_bytes() for path in full.rglob("*")} == files
-
-
-@pytest.mark.parametrize("extension", WRITERS)
-def test_a_table_that_does_not_fit_leaves_the_earlier_one(tmp_path: Path, extension: str) -> None:
-    path = tmp_path / f"out{extension}"
-    path.write_text(KEPT)
-    numbers = np.random.default_rng(0).random(5000)
-    texts = [f"{number}" for number in numbers]
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_LIMIT_BYTES, hard))
-    try:
-        with pytest.raises(UserError, match=r"output=.* cannot be written: .*File too large"):
-            write_table(pd.DataFrame({"prediction": texts, "probability": numbers}), path)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert path.read_text() == KEPT
-    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_file_that_is_replaced_keeps_its_permissions(trained: Path) -> None:

@@ -58,19 +58,6 @@ def test_a_learner_of_the_user_is_not_trusted_because_it_is_there(command: Bakeo
     assert "add trust=[own_parts]" in answer.err
 
 
-def test_a_misspelled_name_is_compared_with_those_of_the_user(command: Bakeoff) -> None:
-    answer = command("learner=nearest_men")
-    assert (answer.status, answer.err) == (
-        2,
-        "refused: learner=nearest_men is not an option. Did you mean 'nearest_mean'?\n",
-    )
-
-
-def test_the_help_and_the_composed_configuration_know_the_users_options(command: Bakeoff) -> None:
-    assert "nearest_mean" in command("--help").out
-    assert "own_parts.NearestMean" in command("learner=nearest_mean", "--cfg", "job").out
-
-
 @pytest.mark.slow
 def test_patterns_spaces_and_workers_take_the_users_learners(command: Bakeoff) -> None:
     words = ["-m", "learner=glob([near*,majority])", "dataset=iris", "search=grid", "trust=[own_parts]"]
@@ -101,11 +88,6 @@ def test_a_file_that_cannot_be_read_is_named(
     given = command(*words)
     assert given.status == 2
     assert given.err.startswith(f"refused: {answer}")
-
-
-def test_the_folder_of_another_program_is_not_read(command: Bakeoff) -> None:
-    (command.folder / "conf" / "config.yaml").write_text("seed: 1\n")
-    assert command("learner=nearest_mean").status == 2
 
 
 OWN_LISTS = {

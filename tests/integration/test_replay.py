@@ -31,15 +31,6 @@ def test_every_learner_is_identical_in_another_process(bakeoff: Bakeoff, start: 
 
 
 @pytest.mark.slow
-def test_runs_of_workers_are_identical_to_their_replays(bakeoff: Bakeoff) -> None:
-    words = ("learner=random_forest,mlp", "learner.random_state=3", "dataset=iris", *SHORT)
-    assert bakeoff("-m", *words, "workers=2").status == 0
-    answer = bakeoff("replay", "sweep=latest")
-    assert answer.status == 0, answer.out
-    assert answer.out.splitlines()[-1] == "2 runs: 2 identical"
-
-
-@pytest.mark.slow
 def test_folds_that_two_processes_shared_are_identical_to_their_replay(bakeoff: Bakeoff) -> None:
     words = ("learner=random_forest", "dataset=iris", "n_jobs=2", "tuning=grid", "space.max_depth=[2,3]")
     assert bakeoff(*words, *SHORT).status == 0
@@ -186,33 +177,12 @@ def test_changed_data_are_named_and_not_run(changed: Bakeoff) -> None:
     assert changed.runs()[0].data.tags["dataset_digest"] in answer.out
 
 
-def test_a_file_that_is_gone_is_asked_for_and_found_where_it_is_now(changed: Bakeoff) -> None:
-    (changed.folder / "my.csv").rename(changed.folder / "moved.csv")
-    answer = changed("replay", "latest")
-    assert answer.status == 2
-    assert "dataset.path=FILE" in answer.err
-    assert changed("replay", "latest", "dataset.path=moved.csv").status == 0
-
-
-def test_a_file_is_found_from_another_folder(stored: Bakeoff, bakeoff: Bakeoff) -> None:
-    answer = bakeoff("replay", "latest", f"tracking.uri={stored.folder}/outputs/mlflow.db")
-    assert answer.status == 0, answer.err
-
-
 def test_a_table_that_was_deleted_is_named_and_the_scores_are_compared(changed: Bakeoff) -> None:
     (file,) = changed.folder.rglob("predictions.csv")
     file.unlink()
     answer = changed("replay", "latest")
     assert answer.status == 0
     assert "not compared: predictions.csv is no longer among the artifacts" in answer.out
-
-
-def test_a_configuration_that_was_deleted_cannot_be_replayed(changed: Bakeoff) -> None:
-    (file,) = changed.folder.glob("outputs/artifacts/**/config.yaml")
-    file.unlink()
-    answer = changed("replay", "latest")
-    assert answer.status == 2
-    assert "has no artifact config.yaml" in answer.err
 
 
 def test_what_cannot_be_replayed_is_refused_in_a_sentence(changed: Bakeoff) -> None:

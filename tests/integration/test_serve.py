@@ -12,11 +12,10 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-import mlflow_server
 import pandas as pd
 import pytest
 from command import Bakeoff, command_in
-from serving import Reply, ask, serving, started, wait_for_answer
+from serving import Reply, ask, serving, wait_for_answer
 from warm_process import OUTPUT, Start
 
 from bakeoff.pipeline.model.pyfunc import Model, predict_table
@@ -208,15 +207,6 @@ def test_the_server_goes_on_after_an_unexpected_error(address: str, monkeypatch:
     assert post_records(address, **ROW).status == 200
 
 
-def test_addresses_of_the_protocol_are_answered(address: str) -> None:
-    import mlflow
-
-    assert (ask(address, "/ping").status, ask(address, "/health").text) == (200, "\n")
-    assert ask(address, "/version").text == mlflow.__version__
-    assert ask(address, "/predict", "{}", content_type=JSON).status == 404
-    assert ask(address, "/invocations").status == 405
-
-
 def test_other_requests_are_answered_while_a_prediction_takes_long(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -273,14 +263,6 @@ def test_a_wrong_address_is_one_sentence(bakeoff: Bakeoff, word: str, message: s
     assert list(bakeoff.folder.iterdir()) == []
 
 
-def test_the_socket_is_closed_if_there_is_no_model(folder: Path) -> None:
-    port = mlflow_server.free_port()
-    with command_in(folder) as bakeoff:
-        assert bakeoff("serve", "0" * 32, f"port={port}").status == 2
-    with socket.socket() as again:
-        again.bind(("127.0.0.1", port))
-
-
 @pytest.mark.external
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_the_command_says_what_it_serves_and_ends_at_once(folder: Path, start: Start, number: int, status: int) -> None:
@@ -304,22 +286,3 @@ def test_the_command_says_what_it_serves_and_ends_at_once(folder: Path, start: S
     assert "fitted on 785 of 1,309 rows" in said
     assert ("everyone who can reach this machine" in said) == is_open
     assert "Traceback" not in said
-
-
-@pytest.mark.slow
-@pytest.mark.external
-def test_mlflow_serves_the_same_predictions(folder: Path) -> None:
-    with command_in(folder) as bakeoff:
-        run_id = bakeoff.runs()[0].info.run_id
-    port = mlflow_server.free_port()
-    words = ("mlflow", "models", "serve", "--model-uri", f"runs:/{run_id}/model", "--env-manager", "local")
-    ends = ("--host", "127.0.0.1", "--port", str(port), "--workers", "1")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{folder}/outputs/mlflow.db")
-        with started(folder, *words, *ends, address=f"http://127.0.0.1:{port}") as server:
-            body = (folder / "rows.csv").read_bytes()
-            from_csv = ask(server.address, "/invocations", body, content_type=CSV)
-            records = json.dumps({"dataframe_records": list(make_records(typed_rows(folder)))})
-            from_json = ask(server.address, "/invocations", records, content_type=JSON)
-    assert from_csv.json["predictions"] == predicted(folder), from_csv.text
-    assert from_json.json["predictions"] == predicted(folder), from_json.text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -145,28 +144,6 @@ def test_a_shipped_model_is_registered_with_its_run_rows_scores_and_digest(there
     assert [each.model_id for each in run.outputs.model_outputs] != [version.model_id]
 
 
-def test_it_is_said_what_was_fitted_on_how_many_rows(there: Bakeoff, ids: dict[str, str]) -> None:
-    run = there.client().get_run(ids["tuned"])
-    lines = ship(there, ids["tuned"], "said@champion").out.splitlines()
-    score = f"{run.data.metrics['test_accuracy']:.4f}"
-    assert lines == [
-        f"shipped {run.info.run_name} (run {ids['tuned'][:8]}) as said@champion, version 1",
-        "  points: fitted on all 60 rows",
-        f"  tuned on 3 inner folds: n_neighbors={predicted_neighbours(there)}",
-        f"  test_accuracy {score} is that of its run, whose model was fitted on 36 rows",
-        "  predict with it: bakeoff predict said@champion FILE",
-    ]
-    pruned = ship(there, ids["pruned"], "said@pruned").out
-    assert "points: fitted on 48 of 60 rows (12 for validation)" in pruned
-    assert "pruned: leaves" in pruned
-
-
-def predicted_neighbours(bakeoff: Bakeoff) -> int:
-    """Return the number of neighbours that scikit-learn's grid search chooses."""
-    table = pd.read_csv(bakeoff.folder / FILE)
-    return int(search_grid(table).best_params_["n_neighbors"])
-
-
 def test_the_same_alias_moves_to_the_new_version_and_it_is_said_from_which_one(
     there: Bakeoff, ids: dict[str, str]
 ) -> None:
@@ -192,13 +169,6 @@ def test_a_shipped_model_stands_for_its_run_in_comparisons_and_when_it_is_shippe
     answer = there("compare", filter_of_folds, "base=base@champion", "metrics=accuracy")
     assert answer.status == 0, answer.err
     assert "naive_bayes" in answer.out
-
-
-def test_shipping_the_best_says_that_its_score_is_optimistic(there: Bakeoff, ids: dict[str, str]) -> None:
-    answer = ship(there, "best", "optimum@champion")
-    assert "configurations have been scored on these rows" in answer.err
-    (version,) = versions(there, "optimum")
-    assert "is optimistic" in version.description
 
 
 @pytest.mark.parametrize("broken", ["register", "alias", "interrupt"])
@@ -270,28 +240,6 @@ def test_shipping_works_from_another_folder(there: Bakeoff, ids: dict[str, str],
     ship(there, ids["folds"], "elsewhere@champion", f"tracking.uri={there.folder}/outputs/mlflow.db")
     assert len(versions(there, "elsewhere")) == 1
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_list_of_models_names_each_version_with_its_rows_score_and_run(bakeoff: Bakeoff) -> None:
-    write_points(bakeoff.folder / FILE)
-    run_id = run(bakeoff, "learner=naive_bayes", "tracking.models=false")
-    nothing = bakeoff("list", "models")
-    assert nothing.status == 0
-    assert "`bakeoff ship RUN as=NAME@ALIAS` registers one" in nothing.out
-    for name in ("points@old", "points@champion"):
-        ship(bakeoff, run_id, name)
-    # A version that another program registered says less.
-    registry(bakeoff).create_registered_model("foreign")
-    registry(bakeoff).create_model_version("foreign", "file:///nowhere")
-    header, *lines = bakeoff("list", "models").out.splitlines()
-    assert header.split() == ["model", "version", "alias", "rows", "score", "of", "its", "run", "run"]
-    name, score = bakeoff.runs()[0].info.run_name, bakeoff.runs()[0].data.metrics["test_accuracy"]
-    rest = ["fitted on all 60 rows", f"test_accuracy {score:.4f}", f"{run_id[:8]} {name}"]
-    assert [re.split(r"\s{2,}", line) for line in lines] == [
-        ["foreign", "1"],
-        ["points", "2", "champion", *rest],
-        ["points", "1", "old", *rest],
-    ]
 
 
 def test_what_the_audit_found_and_code_that_has_changed_since_are_said(there: Bakeoff, ids: dict[str, str]) -> None:

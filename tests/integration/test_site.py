@@ -12,27 +12,14 @@ import urllib.parse
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
-import browser
 import pytest
-import yaml
 from page_commands import ROOT, list_pages, read_page
 
-from bakeoff.learners import REGISTRY
-from bakeoff.pipeline.config.options import CONF, GROUPS, read_options
+from bakeoff.pipeline.config.options import GROUPS, read_options
 
 LOADING_TAGS = {"script", "link", "img", "iframe", "source", "video", "audio", "embed", "object"}
 BUILD_SECONDS = 300
-PHONE_PIXELS = 420
-LOOKED_AT = (
-    "index.html",
-    "tutorial.html",
-    "data.html",
-    "lectures.html",
-    "reference/options/dataset.html",
-    "reference/learners/decision_tree.html",
-)
 
 
 class LoadedFiles(HTMLParser):
@@ -89,35 +76,6 @@ def test_every_option_is_in_the_reference_with_its_sentence(site: Path) -> None:
     assert absent == []
 
 
-@pytest.mark.slow
-@pytest.mark.extra("docs")
-def test_every_key_of_an_option_is_in_the_reference_with_its_comment(site: Path) -> None:
-    comments = 0
-    for group in ("dataset", "evaluation", "tuning", "threshold", "audit", "tracking"):
-        page = read_reference(site, f"options/{group}")
-        for file in (CONF / group).rglob("*.yaml"):
-            # Written apart from the code that makes the pages: a key at the start of a line, a comment at its end.
-            for line in file.read_text().splitlines():
-                match = re.match(r"(?!defaults|_target_)(\w+): .*?\s# (.*)$", line)
-                if match:
-                    comments += 1
-                    assert match.group(1) in page
-                    assert " ".join(match.group(2).replace("`", "").split()) in page, f"{file}: {line}"
-    assert comments > 80
-
-
-@pytest.mark.slow
-@pytest.mark.extra("docs")
-def test_each_learner_has_a_page_with_its_docstring_and_its_search_space(site: Path) -> None:
-    for name, learner in REGISTRY.items():
-        page = read_reference(site, f"learners/{name}")
-        first = (learner.__doc__ or "").strip().splitlines()[0]
-        assert first.replace("`", "") in page
-        space = CONF / "space" / f"{name}.yaml"
-        keys = yaml.safe_load(space.read_text()) if space.exists() else {}
-        assert all(key in page for key in keys)
-
-
 def test_the_navigation_and_the_table_of_tasks_list_a_page_once() -> None:
     navigation = (ROOT / "mkdocs.yml").read_text().partition("\nnav:\n")[2].partition("\n\n")[0]
     listed = re.findall(r"[\w-]+\.md$", navigation, flags=re.MULTILINE)
@@ -154,47 +112,6 @@ def test_every_file_that_a_page_loads_or_links_to_is_there(site: Path) -> None:
             if path and not re.match(r"[a-z]+:", path) and not (page.parent / path).exists():
                 missing.add(f"{page.relative_to(site)}: {address}")
     assert missing == set()
-
-
-@pytest.mark.slow
-@pytest.mark.extra("docs")
-@pytest.mark.external
-@pytest.mark.skipif(bool(browser.missing()), reason=browser.missing() or "there is a browser")
-def test_the_search_finds_pages_without_a_network_and_pages_fit_a_phone(site: Path) -> None:
-    requested: list[str] = []
-    with browser.open_page() as page:
-        page.context.set_offline(True)
-        page.on("request", lambda request: requested.append(request.url))
-        page.goto(f"{site.as_uri()}/index.html")
-        assert search(page, "pessimistic pruning") != []
-        page.locator(".md-search-result__link").first.click()
-        page.wait_for_url("**/*.html*")
-        assert "pessimistic" in page.inner_text("article").lower()
-        page.goto(f"{site.as_uri()}/audit.html")
-        assert copy_first_command(page).startswith("bakeoff dataset=iris")
-        page.set_viewport_size({"width": PHONE_PIXELS, "height": 900})
-        widths = {}
-        for name in LOOKED_AT:
-            page.goto(f"{site.as_uri()}/{name}")
-            widths[name] = page.evaluate("document.documentElement.scrollWidth")
-    assert {name: width for name, width in widths.items() if width > PHONE_PIXELS} == {}
-    assert [url for url in requested if not url.startswith(("file:", "data:", "blob:"))] == []
-
-
-def search(page: Any, words: str) -> list[str]:
-    """Type words into the search, and return the titles of what it finds."""
-    page.fill("input.md-search__input", words)
-    page.wait_for_selector(".md-search-result__link")
-    titles: list[str] = page.locator(".md-search-result__link h1, .md-search-result__link h2").all_inner_texts()
-    return titles
-
-
-def copy_first_command(page: Any) -> str:
-    """Return what the button beside the first block of commands copies: what is seen while it copies."""
-    code = page.locator(".language-console code").first
-    code.evaluate("code => code.setAttribute('data-md-copying', '')")
-    text: str = code.inner_text()
-    return text
 
 
 def slug(heading: str) -> str:

@@ -133,12 +133,6 @@ def test_an_error_while_one_job_is_checked_concerns_this_job_alone(bakeoff: Bake
     assert "failing.Unprepared" in answer.err
 
 
-def test_a_key_of_one_learner_is_checked_against_each(bakeoff: Bakeoff) -> None:
-    answer = bakeoff("plan", "-m", "learner=knn,majority", "learner.n_neighbours=3,5", "dataset=iris")
-    assert answer.status == 2
-    assert answer.out.count("Did you mean 'n_neighbors'?") == 2
-
-
 # The plan
 
 
@@ -199,12 +193,6 @@ def test_the_jobs_of_a_sweep_share_one_store(bakeoff: Bakeoff) -> None:
     answer = bakeoff(*IRIS, "tracking.experiment=one,two")
     assert (answer.status, "the jobs of a sweep share one store" in answer.err) == (2, True)
     assert bakeoff("plan", "-m", *IRIS[1:-1], "tracking.models=true,false").status == 0
-
-
-def test_a_sweep_that_stores_nothing_names_no_store(bakeoff: Bakeoff) -> None:
-    out = bakeoff("-m", "learner=majority,naive_bayes", "dataset=iris", "tracking=none").out
-    assert re.search(r"^naive_bayes +• 0\.9\d+$", out, re.M)
-    assert "bakeoff" not in out
 
 
 # One failing job
@@ -336,15 +324,6 @@ def test_zip_pairs_values(bakeoff: Bakeoff) -> None:
     assert "has 3" in bakeoff("plan", "-m", "dataset=iris,wine", "seed=1,2,3", "search=zip").err
 
 
-def test_swept_values_may_be_given_in_the_configuration(bakeoff: Bakeoff) -> None:
-    own = bakeoff.folder / "mine" / "experiment"
-    own.mkdir(parents=True)
-    text = "# @package _global_\nworkers: 1\nhydra:\n  sweeper:\n    params:\n      seed: 1,2,3\n"
-    (own / "three.yaml").write_text(text)
-    answer = bakeoff("plan", "-m", "--config-dir", "mine", "experiment=three", "learner=majority", "dataset=iris")
-    assert "3 jobs: 3 to run" in answer.out, answer
-
-
 def test_another_launcher_runs_the_jobs_and_returns_their_outcomes(bakeoff: Bakeoff) -> None:
     import launching
 
@@ -353,12 +332,6 @@ def test_another_launcher_runs_the_jobs_and_returns_their_outcomes(bakeoff: Bake
     answer = bakeoff(*RAISING, "+learner.what=SystemExit,nothing", "seed=0,1", launcher)
     assert (answer.status, states(bakeoff)) == (1, {"FAILED": 2, "FINISHED": 2}), answer.err
     assert "2 of 4 jobs did not finish" in answer.err
-
-
-def test_the_folder_of_a_sweep_records_its_command(bakeoff: Bakeoff) -> None:
-    bakeoff(*IRIS, "seed=0,1")
-    (written,) = bakeoff.folder.glob("outputs/sweeps/*/multirun.yaml")
-    assert "seed=0,1" in written.read_text()
 
 
 def test_an_interrupted_sweep_ends_its_run_killed(bakeoff: Bakeoff) -> None:

@@ -75,9 +75,9 @@ def test_the_served_model_answers_with_the_probabilities_that_predict_writes(
     bakeoff.patch.chdir(folder)
     predicted = bakeoff("predict", "titanic@champion", "asked.csv", "output=answers.csv")
     assert predicted.status == 0, predicted.err
-    with started(folder, "bakeoff", *commands[-1], "port=0") as server:
+    with started(folder, *commands[-1], "port=0") as address:
         body = json.dumps({"dataframe_records": read_records()})
-        reply = ask(server.address, "/invocations", body, content_type=JSON)
+        reply = ask(address, "/invocations", body, content_type=JSON)
     assert reply.status == 200, reply.text
     # Spelled as text, so that no digit is lost.
     written = pd.read_csv(folder / "answers.csv", dtype=str).to_dict("records")

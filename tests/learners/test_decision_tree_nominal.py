@@ -142,11 +142,12 @@ def test_mixed_columns_and_strings_pass_as_they_are() -> None:
     assert drawn.score(X, y) == 1
 
 
-def test_a_missing_number_goes_to_the_side_that_was_better() -> None:
+@pytest.mark.parametrize("criterion", ["gini", "gain_ratio"])
+def test_a_missing_number_goes_to_the_side_that_was_better(criterion: Any) -> None:
     x = np.array([[0.0], [1.0], [2.0], [5.0], [6.0], [7.0], [np.nan], [np.nan]])
     for class_of_missing in (0, 1):
         y = [0, 0, 0, 1, 1, 1, class_of_missing, class_of_missing]
-        tree = DecisionTreeClassifier().fit(x, y)
+        tree = DecisionTreeClassifier(criterion=criterion).fit(x, y)
         assert tree.get_n_leaves() == 2
         assert tree.predict([[np.nan], [0.5], [6.5]]).tolist() == [class_of_missing, 0, 1]
 

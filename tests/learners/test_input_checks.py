@@ -7,10 +7,8 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 
-from bakeoff.learners import LinearRegression, MajorityClassifier, NaiveBayesClassifier
 from bakeoff.learners.base.input_checks import (
     as_plain_column,
     as_plain_table,
@@ -90,22 +88,3 @@ def test_a_table_of_whole_numbers_is_coded_as_its_columns_are(seed: int, dtype: 
         encode_table(query, at_once, allow_nan=False, owner="T"),
         encode_table(pd.DataFrame(query), one_by_one, allow_nan=False, owner="T"),
     )
-
-
-def test_the_short_way_weakens_no_check() -> None:
-    model = LinearRegression()
-    with pytest.raises(NotFittedError):
-        model.predict(NUMBERS)
-    model.fit(pd.DataFrame(NUMBERS, columns=["a", "b"]), [0.0, 1.0, 2.0])
-    with pytest.warns(UserWarning, match="feature names"):
-        model.predict(NUMBERS)
-    model.fit(NUMBERS, np.arange(3.0))
-    assert not hasattr(model, "feature_names_in_")
-    with pytest.raises(ValueError, match="3 features, but LinearRegression is expecting 2"):
-        model.predict(np.ones((1, 3)))
-    with pytest.raises(ValueError, match="infinity"):
-        model.predict(np.array([[1.0, np.inf]]))
-    with pytest.raises(ValueError, match="Unknown label type"):
-        MajorityClassifier().fit(NUMBERS, np.array([0.5, 1.0, 2.0]))
-    with pytest.warns(UserWarning, match="number of unique classes"):
-        NaiveBayesClassifier().fit(np.arange(25.0)[:, None], np.arange(25))

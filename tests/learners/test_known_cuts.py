@@ -59,14 +59,6 @@ def test_the_cut_of_a_column_with_missing_cells_is_that_of_largest_gain(seed: in
     assert asked == (ask(X, y, least) if len(set(y)) > 1 else None)
 
 
-def test_missing_cells_go_where_the_node_gains_more() -> None:
-    x = np.array([[0.0], [1.0], [2.0], [5.0], [6.0], [7.0], [np.nan], [np.nan]])
-    for class_of_missing in (0, 1):
-        y = [0, 0, 0, 1, 1, 1, class_of_missing, class_of_missing]
-        tree = DecisionTreeClassifier(criterion="gain_ratio").fit(x, y)
-        assert tree.predict([[np.nan], [0.5], [6.5]]).tolist() == [class_of_missing, 0, 1]
-
-
 def test_a_column_is_no_better_for_cells_that_are_missing() -> None:
     # Where the cell is missing tells the class exactly, but C4.5 asks about known values only.
     y = np.repeat([0, 1], 10)

@@ -14,7 +14,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 
 from bakeoff.learners import LogisticRegression
-from bakeoff.learners.definitions.logistic_regression import probabilities
 from bakeoff.learners.linear import log_likelihood
 from bakeoff.learners.linear.log_likelihood import LogLikelihood
 
@@ -79,14 +78,6 @@ def test_without_penalty_the_two_forms_are_one_model() -> None:
     np.testing.assert_allclose(reference.predict_proba(X), softmax.predict_proba(X), atol=1e-8)
     np.testing.assert_allclose(softmax.coef_.sum(axis=0), 0, atol=1e-8)
     np.testing.assert_allclose(reference.coef_, softmax.coef_ - softmax.coef_[-1], atol=1e-7)
-
-
-def test_the_reference_class_form_is_the_lectures_formula() -> None:
-    X, y = mixed()
-    model = LogisticRegression(form="reference").fit(X, y)
-    assert not model.coef_[-1].any()
-    weights = np.column_stack([model.coef_, model.intercept_])[:-1]
-    np.testing.assert_allclose(model.predict_proba(X), probabilities(np.column_stack([X, np.ones(len(X))]), weights))
 
 
 def test_a_penalty_in_the_reference_class_form_spares_no_free_class() -> None:

@@ -48,14 +48,14 @@ class Reply:
         return json.loads(self.text)
 
 
-def ask(address: str, path: str, body: str | bytes | None = None, method: str = "", **headers: str) -> Reply:
+def ask(address: str, path: str, body: str | bytes | None = None, **headers: str) -> Reply:
     """Send a request and return the answer; header names are given with underscores."""
     parts = urlsplit(address)
     connection = HTTPConnection(str(parts.hostname), parts.port, timeout=START_SECONDS)
     sent = {name.replace("_", "-"): value for name, value in headers.items()}
     content = body.encode() if isinstance(body, str) else body
     try:
-        connection.request(method or ("GET" if body is None else "POST"), path, content, sent)
+        connection.request("GET" if body is None else "POST", path, content, sent)
         response = connection.getresponse()
         found = {name.lower(): value for name, value in response.getheaders()}
         return Reply(response.status, response.read().decode(), found)
@@ -80,77 +80,35 @@ def serving(model: Model) -> Iterator[str]:
     assert not thread.is_alive()
 
 
-@dataclass(frozen=True)
-class ServedCommand:
-    """A command that serves a model in a process of its own.
-
-    Attributes
-    ----------
-    address : str
-    process : Popen
-    log : Path
-        What it writes to both streams.
-    """
-
-    address: str
-    process: subprocess.Popen[bytes]
-    log: Path
-
-
 @contextmanager
-def started(folder: Path, *words: str, address: str = "") -> Iterator[ServedCommand]:
-    """Start a Python module as a command that serves a model, and yield when it answers.
-
-    Parameters
-    ----------
-    folder : Path
-        In which it runs.
-    words : str
-        After ``python -m``.
-    address : str
-        Where it will answer; if it is not given, the address that the command prints.
-    """
+def started(folder: Path, *words: str) -> Iterator[str]:
+    """Start ``bakeoff`` in a folder, with words that serve a model; yields its address when it answers."""
     log = folder / "server.log"
-    # MLflow starts uvicorn by its name.
-    programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     with log.open("wb") as streams:
         process = subprocess.Popen(
-            [sys.executable, "-m", *words],
+            [sys.executable, "-m", "bakeoff", *words],
             cwd=folder,
-            env={**os.environ, "PATH": programs},
             stdin=subprocess.DEVNULL,
             stdout=streams,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
     try:
-        found = wait_for_answer(log, lambda: process.poll() is None, address)
-        command = ServedCommand(found, process, log)
-        yield command
+        yield wait_for_answer(log, lambda: process.poll() is None)
     finally:
         _kill_group(process.pid)
         process.wait(STOP_SECONDS)
 
 
-def wait_for_answer(log: Path, is_running: Callable[[], bool], address: str = "") -> str:
-    """Return the address of a server that is starting, when it answers.
-
-    Parameters
-    ----------
-    log : Path
-        What it prints.
-    is_running : callable
-    address : str
-        Where it will answer; if it is not given, the address that it prints.
-    """
+def wait_for_answer(log: Path, is_running: Callable[[], bool]) -> str:
+    """Return the address that a starting server prints into its log, when it answers."""
     end = time.monotonic() + START_SECONDS
     while time.monotonic() < end and is_running():
         said = log.read_text() if log.exists() else ""
         printed = re.search(r"^POST rows to (\S+)/invocations$", said, flags=re.MULTILINE)
-        found = address or (printed[1] if printed else "")
         try:
-            if found and ask(found.replace("0.0.0.0", "127.0.0.1"), "/ping").status == 200:
-                return found
+            if printed and ask(printed[1].replace("0.0.0.0", "127.0.0.1"), "/ping").status == 200:
+                return printed[1]
         except OSError:
             pass
         time.sleep(POLL_SECONDS)
