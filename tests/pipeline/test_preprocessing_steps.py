@@ -221,7 +221,3 @@ def test_the_target_decides_which_f_test_selects() -> None:
         selection = make_selection(percentile=25).fit(X, y)
         np.testing.assert_array_equal(selection.scores_, score(X, y)[0])
         assert selection.get_feature_names_out().tolist() == ["b"]
-    by_information = make_selection(percentile=25, score="mutual_information")
-    assert by_information.fit(X, classes).get_feature_names_out().tolist() == ["b"]
-    repeated = [by_information.fit(X, number).scores_.tolist() for _ in range(2)]
-    assert repeated[0] == repeated[1]

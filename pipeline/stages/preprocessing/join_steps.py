@@ -207,7 +207,9 @@ def _read_column_steps(columns: Sequence[Mapping[str, Any]]) -> dict[tuple[str, 
         names = [node["names"]] if isinstance(node["names"], str) else [str(name) for name in node["names"]]
         repeated = sorted(taken.intersection(names))
         if repeated:
-            raise UserError(f"{key}.names: column {repeated[0]!r} has steps already; name it once, with all its steps.")
+            raise UserError(
+                f"{key}.names: column {repeated[0]!r} already has steps; name it in one entry, with all of its steps."
+            )
         taken.update(names)
         _require_transformers(node["steps"], f"{key}.steps")
         named[tuple(names)] = node["steps"]

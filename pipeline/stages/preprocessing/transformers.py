@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +11,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.utils.validation import validate_data
 
-from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.errors import did_you_mean
 
 
 class EachColumn(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -243,55 +243,30 @@ def _name_columns(column: str, vectorizer: Any, width: int) -> list[str]:
     return [f"{column}_{number}" for number in range(width)]
 
 
-def make_selection(percentile: float = 50, score: str = "f_test") -> TransformerMixin:
-    """Return a step that selects the columns with the highest scores.
+def make_selection(percentile: float = 50) -> TransformerMixin:
+    """Return a step that selects the columns with the largest F statistics of a linear association with the target.
 
     Parameters
     ----------
     percentile : float
         The percentage of the columns to keep.
-    score : {"f_test", "mutual_information"}
-        The F statistic of a linear association, or the mutual information with the target.
 
     Returns
     -------
     SelectPercentile
-        scikit-learn's; its functions of scores are either for classes or for numbers, and here the target decides.
-
-    Raises
-    ------
-    UserError
-        The score does not exist.
+        scikit-learn's; its scores are either for classes or for numbers, and here the target decides.
     """
-    if score not in SCORES:
-        raise UserError(f"preprocessing: score={score!r} is not a score of columns. {did_you_mean(str(score), SCORES)}")
     from sklearn.feature_selection import SelectPercentile
 
-    return SelectPercentile(score_func=SCORES[score], percentile=percentile)
+    return SelectPercentile(score_func=score_f_test, percentile=percentile)
 
 
 def score_f_test(X: Any, y: np.ndarray) -> Any:
     """Return the F statistic and the p-value of each column of X (n, d), both of shape (d,)."""
     from sklearn.feature_selection import f_classif, f_regression
 
+    is_numeric = np.asarray(y).dtype.kind == "f"  # classes are text or integers
     with warnings.catch_warnings():
         # scikit-learn warns of columns that vary in no class, including those that separate the classes.
         warnings.simplefilter("ignore")
-        return f_regression(X, y) if _is_numeric(y) else f_classif(X, y)
-
-
-def score_mutual_information(X: Any, y: np.ndarray) -> Any:
-    """Return the mutual information of each column of X (n, d) with the target in nats, of shape (d,)."""
-    from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
-
-    # The estimate adds a little noise to break ties, which must be the same in each run.
-    estimate = mutual_info_regression if _is_numeric(y) else mutual_info_classif
-    return estimate(X, y, random_state=0)
-
-
-SCORES: Mapping[str, Callable[..., Any]] = {"f_test": score_f_test, "mutual_information": score_mutual_information}
-
-
-def _is_numeric(y: np.ndarray) -> bool:
-    """Whether a target is numeric; classes are text or integers."""
-    return np.asarray(y).dtype.kind == "f"
+        return f_regression(X, y) if is_numeric else f_classif(X, y)
