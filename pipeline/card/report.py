@@ -77,9 +77,7 @@ def format_mean(summary: Mapping[str, float], name: str) -> str:
 
     It is empty for a score of training rows that was not computed, because the run scores them by the headline alone.
     """
-    if name.startswith("train_") and name not in summary:
-        return ""
-    return wording.format_mean(summary.get(name, np.nan), summary.get(f"{name}_std", np.nan))
+    return wording.format_mean(summary[name], summary.get(f"{name}_std", np.nan)) if name in summary else ""
 
 
 def tabulate_means(experiment: Experiment, means: Mapping[str, float]) -> Table:

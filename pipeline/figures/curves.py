@@ -225,16 +225,10 @@ class ValidationCurve(ScoreCurves):
     def measure(self, run: FinishedRun) -> pd.DataFrame:
         """Return a line for each value and fold, with both scores."""
         parameter, values = self.choose_values(run.experiment)
-        training, test = run.compute_validation_curve(parameter, values)  # (v, folds)
-        n_folds = len(run.folds)
-        cells = [value if is_number(value) else str(value) for value in values]
-        return pd.DataFrame({
-            "parameter": parameter,
-            "value": np.repeat(np.array(cells, dtype=object), n_folds),
-            "fold": np.tile(np.arange(n_folds), len(values)),
-            "train": training.ravel(),
-            "test": test.ravel(),
-        })  # fmt: skip
+        cells = pd.Series([value if is_number(value) else str(value) for value in values], dtype=object)
+        table = run.compute_validation_curve(parameter, values)
+        named = table.assign(parameter=parameter, value=cells[table["position"]].to_numpy())
+        return named[["parameter", "value", "fold", *PARTS]]
 
     def draw_table(self, run: FinishedRun, table: pd.DataFrame) -> Figure:
         """Draw means over the folds, and their standard deviation as a band."""

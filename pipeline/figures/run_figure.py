@@ -199,36 +199,37 @@ class FinishedRun:
         training, test = np.mean(scores, axis=0)
         return float(training), float(test)
 
-    def compute_validation_curve(self, parameter: str, values: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the headline score for each of v values of a learner's parameter, in each fold.
+    def compute_validation_curve(self, parameter: str, values: Sequence[Any]) -> pd.DataFrame:
+        """Return the headline score for each value of a learner's parameter, in each fold.
 
         If the learner is a `PathEstimator` along this parameter, one fit in each fold serves all values. Where the run
         was tuned, the other parameters are those that each fold chose without its test rows. Trees are not pruned.
 
         Returns
         -------
-        training, test : ndarray of shape (v, folds)
+        DataFrame
+            Sorted: ``position`` of the value, number of the ``fold``, and the scores on its ``train`` and ``test`` rows.
         """
-        grid = {parameter: list(values)}
-        training = np.empty((len(values), len(self.folds)))  # (v, folds)
-        test = np.empty((len(values), len(self.folds)))  # (v, folds)
+        grids = [{parameter: list(values)}]
+        lines = []
         for number, fold in enumerate(self.folds):
             pipeline = fold.model.pipeline
-            parts = (fold.split.train, fold.split.test)
-            (X_train, y_train), (X_test, y_test) = map(self.select_rows, parts)
-            train_weights, test_weights = map(self.select_weights, parts)
+            rows = (fold.split.train, fold.split.test)
+            (X_train, y_train), (X_test, y_test) = map(self.select_rows, rows)
+            train_weights, test_weights = map(self.select_weights, rows)
             # Training rows are scored as new rows are: transformed by the fitted steps, which may differ from the
             # result of fitting and transforming together.
             X, seen, unseen = preprocess_tables(pipeline, X_train, y_train, X_train, X_test)
+            parts = {"train": (seen, y_train, train_weights), "test": (unseen, y_test, test_weights)}
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 given = prepare_rows(self.experiment, X, y_train, train_weights)
-                fits = fit_candidates(pipeline[-1], [grid], given.X, given.y, weights=given.weights)
+                fits = fit_candidates(pipeline[-1], grids, given.X, given.y, weights=given.weights)
                 for position, learner, _ in fits:
                     model = given.complete(learner)
-                    training[position, number] = score_headline(self.experiment, model, seen, y_train, train_weights)
-                    test[position, number] = score_headline(self.experiment, model, unseen, y_test, test_weights)
-        return training, test
+                    scores = {name: score_headline(self.experiment, model, *part) for name, part in parts.items()}
+                    lines.append({"position": position, "fold": number, **scores})
+        return pd.DataFrame(lines).sort_values(["position", "fold"], ignore_index=True)
 
 
 DOTS_PER_INCH = 110

@@ -151,7 +151,8 @@ def test_a_validation_curve_equals_scikit_learns_with_a_fit_for_every_value(name
     steps = model if isinstance(model, SklearnPipeline) else make_pipeline("passthrough", model)
     experiment = replace(make_experiment(dataset, steps[-1], splitter=KFold(folds=4)), preprocessing=steps[0])
     run = finish(experiment)
-    found = run.compute_validation_curve(parameter, values)
+    table = run.compute_validation_curve(parameter, values)
+    found = table[["train", "test"]].to_numpy().T.reshape(2, len(values), 4)  # (part, value, fold)
     expected = validation_curve(
         SklearnPipeline([("before", steps[0]), ("learner", steps[-1])]),
         dataset.X,

@@ -262,13 +262,13 @@ def test_the_band_is_the_standard_deviation_that_the_run_stores(tmp_path: Path) 
 def test_where_a_run_is_tuned_no_fold_is_scored_with_what_its_test_rows_have_chosen() -> None:
     tuning = GridTuning({"n_neighbors": [1, 15], "weights": ["uniform", "distance"]}, folds=2)
     run = finish(make_experiment(MOONS, learners.KNeighborsClassifier(), tuning=tuning, splitter=KFold(folds=6)))
-    _, test = run.compute_validation_curve("n_neighbors", [15])
+    test = run.compute_validation_curve("n_neighbors", [15])["test"]
     chosen = [fold.model.pipeline[-1].weights for fold in run.folds]
     assert len(set(chosen)) == 2  # otherwise this test shows nothing
     for number, fold in enumerate(run.folds):
         own = learners.KNeighborsClassifier(n_neighbors=15, weights=chosen[number])
         own.fit(MOONS.X.iloc[fold.split.train], MOONS.y[fold.split.train])
-        assert test[0, number] == own.score(MOONS.X.iloc[fold.split.test], MOONS.y[fold.split.test])
+        assert test[number] == own.score(MOONS.X.iloc[fold.split.test], MOONS.y[fold.split.test])
 
 
 # Tuning and pruning
@@ -335,7 +335,8 @@ def test_a_validation_curve_has_the_weighted_errors_in_the_units_of_the_target()
     run = finish(
         make_experiment(data, learners.KNeighborsRegressor(), target=LOG, metrics=["rmse"], splitter=KFold(folds=2))
     )
-    training, test = run.compute_validation_curve("n_neighbors", [1, 9])
+    table = run.compute_validation_curve("n_neighbors", [1, 9])
+    training, test = table[["train", "test"]].to_numpy().T.reshape(2, 2, 2)  # (part, value, fold)
     assert data.weights is not None
     for number, fold in enumerate(run.folds):
         rows = fold.split.train
