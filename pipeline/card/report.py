@@ -75,7 +75,7 @@ def summarize_folds(experiment: Experiment, folds: Sequence[FoldResult]) -> dict
 def format_mean(summary: Mapping[str, float], name: str) -> str:
     """Return a mean over folds as text, with its standard deviation if there is one.
 
-    It is empty for a score of training rows that was not computed, because the run scores them by the headline alone.
+    It is empty for a score that was not computed: training rows are scored by the headline alone.
     """
     return wording.format_mean(summary[name], summary.get(f"{name}_std", np.nan)) if name in summary else ""
 

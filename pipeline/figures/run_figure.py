@@ -208,7 +208,8 @@ class FinishedRun:
         Returns
         -------
         DataFrame
-            Sorted: ``position`` of the value, number of the ``fold``, and the scores on its ``train`` and ``test`` rows.
+            ``position`` of the value, number of the ``fold``, and the scores on its ``train`` and ``test`` rows, in
+            this order.
         """
         grids = [{parameter: list(values)}]
         lines = []
