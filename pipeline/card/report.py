@@ -123,7 +123,7 @@ def describe_tuning(folds: Sequence[FoldResult], model: FittedModel) -> list[str
         return [f"tuned: {chosen}"]
     (first, n_first), *others = Counter(write_tuned(fold.model) for fold in folds).most_common()
     parts = [f"{first} in {n_first} of {len(folds)} folds", *(f"{params} in {n}" for params, n in others)]
-    return [f"tuned on all rows: {chosen}", f"tuned: {', '.join(parts)}"]
+    return [f"tuned on all rows: {chosen}", f"tuned: {'; '.join(parts)}"]
 
 
 def write_tuned(model: FittedModel) -> str:
