@@ -15,10 +15,7 @@ from written_runs import write_run
 from bakeoff.pipeline.comparison import selection as select
 from bakeoff.pipeline.comparison.compare_runs import compare_runs
 from bakeoff.pipeline.comparison.comparison import Comparison
-from bakeoff.pipeline.comparison.fold_tests import (
-    compute_corrected_t_test,
-    subtract_scores,
-)
+from bakeoff.pipeline.comparison.fold_tests import compute_corrected_t_test, subtract_scores
 from bakeoff.pipeline.comparison.request import CompareRequest
 from bakeoff.pipeline.comparison.verdict import check_gate
 from bakeoff.pipeline.errors import UserError

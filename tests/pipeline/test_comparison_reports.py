@@ -13,13 +13,7 @@ import pytest
 from comparisons import ACCURACY, LOG_LOSS, make_comparison
 
 from bakeoff.pipeline.comparison.comparison import Comparison
-from bakeoff.pipeline.comparison.reports import (
-    render_csv,
-    render_json,
-    render_latex,
-    render_markdown,
-    render_terminal,
-)
+from bakeoff.pipeline.comparison.reports import render_csv, render_json, render_latex, render_markdown, render_terminal
 
 DATASETS = ("iris", "wine & cheese", "breast_cancer", "100%_{moons}", "a|b", "*stars*")
 CONFIGURATIONS = ("svm", "knn n_neighbors=5", "logistic_regression C=0.1 standardize", "a_very_long_learner_name " * 3)

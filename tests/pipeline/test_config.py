@@ -37,9 +37,7 @@ def spec(
         "learner": dict(learner),
         "space": {"mark": [1]},
         "tuning": dict(tuning),
-        "pruning": {"method": pruning}
-        if pruning != "none"
-        else {"_target_": "bakeoff.pipeline.stages.pruning.NoPruning"},
+        "pruning": NO_PRUNING if pruning == "none" else {"method": pruning},
         **{part: {"_target_": target} for part, target in NULL_PARTS.items()},
         "evaluation": {"_target_": "bakeoff.pipeline.stages.splitting.KFold", "validation": None, **evaluation},
         "audit": {"_target_": "bakeoff.pipeline.audit.NoAudit"},
@@ -67,10 +65,8 @@ def spec(
 def test_auto_prunes_what_can_be_pruned_where_there_are_rows(learner: Any, validation: Any, expected: Any) -> None:
     settled = settle_config(spec(learner, "auto", validation=validation))
     assert settled["pruning"].get("method") == expected
-    assert (
-        settled["pruning"]["_target_"]
-        == f"bakeoff.pipeline.stages.pruning.{'NoPruning' if expected is None else 'Pruning'}"
-    )
+    name = "NoPruning" if expected is None else "Pruning"
+    assert settled["pruning"]["_target_"] == f"bakeoff.pipeline.stages.pruning.{name}"
     assert settled["evaluation"]["validation"] == (validation or 0)
 
 

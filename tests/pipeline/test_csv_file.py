@@ -12,12 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bakeoff.pipeline.tables.output_file import (
-    NUMBER,
-    describe_escapes,
-    escape_text,
-    write_csv,
-)
+from bakeoff.pipeline.tables.output_file import NUMBER, describe_escapes, escape_text, write_csv
 
 BEGINNINGS = ("=", "+", "-", "@", "\t", "\r", "\n", "\0", "＝", "＋", "－", "＠")
 """The signs of OWASP's page on CSV injection and of ASVS 1.2.10."""

@@ -12,12 +12,7 @@ import pytest
 from sklearn import datasets
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset import (
-    Dataset,
-    load_bundled,
-    load_lecture_table,
-    read_table,
-)
+from bakeoff.pipeline.stages.dataset import Dataset, load_bundled, load_lecture_table, read_table
 
 PEOPLE = """\
 age,height,job,owner,code,bought
@@ -93,10 +88,7 @@ def test_cars_are_rs_fifty_stopping_distances() -> None:
     assert data.X["speed"].mean() == pytest.approx(15.4)
     assert data.y.mean() == pytest.approx(42.98)
     slope, intercept = np.polyfit(data.X["speed"], data.y, 1)
-    assert (slope, intercept) == (
-        pytest.approx(3.932409, abs=1e-6),
-        pytest.approx(-17.579095, abs=1e-6),
-    )  # lm(dist~speed)
+    assert (slope, intercept) == pytest.approx((3.932409, -17.579095), abs=1e-6)  # lm(dist~speed)
 
 
 # Task and target
@@ -181,10 +173,7 @@ def test_a_first_row_of_data_is_not_taken_for_names(tmp_path: Path, text: str) -
     assert len(read_table(path, "last", header=True).y) == n_rows - 1
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["x,y\n1,a\n2,b\n", "a,b\n1,a\n2,b\n", "1,y\n3,a\n"],
-)
+@pytest.mark.parametrize("text", ["x,y\n1,a\n2,b\n", "a,b\n1,a\n2,b\n", "1,y\n3,a\n"])
 def test_names_that_may_be_meant_are_taken_for_names(tmp_path: Path, text: str) -> None:
     assert len(read_table(written(tmp_path, text), "last").y) == text.count("\n") - 1
 
