@@ -85,6 +85,9 @@ def _build(node: Any, key: str, trust: Sequence[str]) -> Any:
         return {name: _build(child, f"{key}.{name}", trust) for name, child in node.items()}
     target = node[TARGET_KEY]
     found = find_target(target, f"{key}.{TARGET_KEY}", trust)
+    # Objects of a class with __getattr__ may have methods that the class does not show.
+    if inspect.isclass(found) and not hasattr(found, "__getattr__"):
+        _require_methods(found, key, target, "it")
     given = {name: child for name, child in node.items() if name != TARGET_KEY}
     require_arguments(found, given, key, target)
     arguments = {str(name): _build(child, f"{key}.{name}", trust) for name, child in given.items()}
@@ -95,13 +98,7 @@ def _build(node: Any, key: str, trust: Sequence[str]) -> Any:
     except Exception as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise UserError(f"{key} ({target}): {reason}") from error
-    needed = METHODS.get(re.sub(r"\[\d+\]$", "", key), ())
-    for method in needed:
-        if not hasattr(built, method):
-            raise UserError(
-                f"{key}._target_={target!r}: the {type(built).__name__} that it returns has no {method}, and {key} "
-                f"needs {', '.join(needed)}."
-            )
+    _require_methods(built, key, target, f"the {type(built).__name__} that it returns")
     return built
 
 
@@ -231,3 +228,11 @@ def _require_installed(package: str, key_and_value: str) -> None:
             f"{key_and_value} needs the installed package {package}, but {find_source(package)} has the same "
             f"name; rename that file or folder, or add trust=[{package}] if you mean it."
         )
+
+
+def _require_methods(part: Any, key: str, target: str, subject: str) -> None:
+    """Reject a class or an object that is not of the kind its key requires."""
+    needed = METHODS.get(re.sub(r"\[\d+\]$", "", key), ())
+    for method in needed:
+        if not hasattr(part, method):
+            raise UserError(f"{key}._target_={target!r}: {subject} has no {method}; {key} needs {', '.join(needed)}.")

@@ -74,7 +74,7 @@ def read_trust(given: str | Sequence[str] = "") -> tuple[str, ...]:
     named = read_list(given) if isinstance(given, str) else given
     names = [*named, *read_list(os.environ.get(TRUST_VARIABLE, ""))]
     for name in names:
-        if not isinstance(name, str) or not _PACKAGE.fullmatch(name):
+        if not _PACKAGE.fullmatch(str(name)):
             raise UserError(f"{TRUST_KEY}: {name!r} is not the name of a package; write names such as [mine,theirs].")
     return tuple(dict.fromkeys(names))
 

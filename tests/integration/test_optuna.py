@@ -427,7 +427,7 @@ REFUSALS = {
     ),
     "no trials": (["learner=knn,svm", "hydra.sweeper.n_trials=0"], "n_trials=0 must be an integer from 1 to max_jobs"),
     "a sampler that does not exist": (
-        ["learner=knn,svm", "hydra.sweeper.sampler._target_=optuna.samplers.TPESampel"], "Did you mean 'TPESampler'?"
+        ["learner=knn,svm", "hydra.sweeper.sampler._target_=optuna.samplers.TPESampel"], "TPESampel' does not exist"
     ),
     "a pruner for two objectives": (
         ["learner=knn,svm", "hydra/sweeper/pruner=wilcoxon",
