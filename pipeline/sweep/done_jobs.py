@@ -69,7 +69,7 @@ def find_ended_job(job: Job, tracker: Tracker, claim_count: int) -> JobOutcome |
     if claim_count % 2 or claim_count != job.claim_count:
         run_id = history.find_finished_runs(store, [job.hash]).get(job.hash)
         if run_id is not None:
-            return job.to_outcome(SKIPPED, run_id=run_id)
+            return job.to_outcome(SKIPPED, f"run {run_id}", run_id)
         if history.is_running(store, job.hash):
             return job.to_outcome(BUSY, BUSY_REASON)
     run_id = tracker.store_kept_result(job.hash)
