@@ -182,13 +182,6 @@ def test_a_validation_curve_is_fitted_once_in_each_fold() -> None:
     assert CountedTree.fits == [len(fold.split.train) for fold in run.folds]
 
 
-def test_subtrees_of_cost_complexity_are_cut_from_one_tree() -> None:
-    run = finish(make_experiment(MOONS, CountedTree()))
-    CountedTree.fits.clear()
-    figures.Trees(variants={"cut": {}}, draw_tree=draw, pruning={"cut": "cost_complexity"}).draw(run)
-    assert len(CountedTree.fits) <= 3  # the tree, its sequence of penalties, and the path along them
-
-
 def test_the_subtree_of_cost_complexity_is_the_same_by_accuracy_and_by_error() -> None:
     by_accuracy = make_experiment(MOONS, learners.DecisionTreeClassifier())
     by_error = replace(by_accuracy, metrics=choose_metrics(["error"], "classification", TREE))

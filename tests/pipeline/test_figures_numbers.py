@@ -388,13 +388,8 @@ def test_calibrated_learners_have_the_figures_of_probabilities() -> None:
 
 def test_importances_are_those_of_the_predictor() -> None:
     # Every row is positive from this threshold on, so that no column is important, whatever the learner has learnt.
-    built = make_experiment(
-        CANCER,
-        learners.SVC(),
-        calibration=Calibration("platt"),
-        threshold=GivenThreshold(1e-9),
-        metrics=["accuracy"],
-    )
+    parts = {"calibration": Calibration("platt"), "threshold": GivenThreshold(1e-9)}
+    built = make_experiment(CANCER, learners.SVC(), metrics=["accuracy"], **parts)
     table = figures.Importances(repeats=2).measure(finish(built))
     assert table["mean"].abs().max() == 0
 

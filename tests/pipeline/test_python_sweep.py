@@ -108,16 +108,6 @@ def test_the_best_run_is_that_of_one_dataset_and_one_score() -> None:
     measured = bakeoff.sweep("learner=mean", dataset="diabetes", evaluation__metrics=[["rmse"], ["mae"]])
     with pytest.raises(bakeoff.UserError, match="with one headline score"):
         _ = measured.best_run
-    with pytest.raises(bakeoff.UserError, match="stored runs"):
-        _ = bakeoff.sweep("learner=majority,knn", dataset="wine", tracking="none").best_run
-
-
-def test_scores_of_two_tasks_have_a_table_each() -> None:
-    result = bakeoff.sweep("learner=majority,mean", dataset=["wine", "diabetes"], on_invalid="skip", tracking="none")
-    assert list(result.tables) == ["test_accuracy", "test_r2"]
-    assert result.runs["state"].tolist() == ["finished", "refused", "refused", "finished"]
-    with pytest.raises(bakeoff.UserError, match="2 headline scores"):
-        _ = result.table
 
 
 def test_a_result_is_shown_as_text_as_tables_and_as_html(capsys: pytest.CaptureFixture[str]) -> None:
