@@ -81,13 +81,6 @@ def test_values_of_a_sweep_may_be_given_on_the_command_line(bakeoff: Bakeoff) ->
     assert seeds(bakeoff("plan", *IRIS, "+hydra.sweeper.params.seed='1,2'")) == ["seed=1", "seed=2"]
 
 
-@pytest.mark.parametrize("key", ["workers: 2", "dry_run: 'true'", "hydra.sweep.dir: x"])
-def test_keys_of_the_whole_sweep_are_not_values_of_its_jobs(bakeoff: Bakeoff, key: str) -> None:
-    write_experiment(bakeoff, "two", f"# @package _global_\nhydra:\n{PARAMS}      {key}\n")
-    answer = bakeoff("-m", "experiment=two", *IRIS)
-    assert (answer.status, "is a key of the whole sweep and not of its jobs" in answer.err) == (2, True)
-
-
 # Keys that something else decides
 
 
