@@ -133,7 +133,7 @@ def require_arguments(found: Any, given: Mapping[Any, Any], key: str, target: st
         if name not in parameters and not takes_more:
             raise UserError(f"{key}.{name} is not a key of {target}. {did_you_mean(str(name), parameters)}")
         allowed = BOOLEANS.get(annotations.get(name, ""))
-        if allowed is not None and not checks_itself and not isinstance(value, allowed):
+        if allowed and not checks_itself and not isinstance(value, allowed):
             shown = "null" if value is None else repr(value)
             raise UserError(f"{key}.{name}={shown} must be true or false.")
 

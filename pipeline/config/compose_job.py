@@ -30,7 +30,6 @@ from omegaconf.resolvers import oc
 from bakeoff.pipeline.config.engine import KEYS, ROOT_NAME, SHIPPED_FILES, ConfigSource, explain_error, open_engine
 from bakeoff.pipeline.config.settle import settle_choices, settle_config
 from bakeoff.pipeline.config.targets import TARGET_KEY, name_key, walk
-from bakeoff.pipeline.config.targets import Path as KeyPath
 from bakeoff.pipeline.config.words import (
     Invocation,
     check_overrides,
@@ -188,8 +187,6 @@ RESOLVED = re.compile(
     r"threshold\.metric|tracking\.experiment|evaluation\.(metrics|costs|train_metrics))([.\[]|$)"
 )
 """Keys whose texts are no secrets: those read here, and those with names of choices and runs."""
-REQUIRED_VALUES = ("seed", "trust")
-"""Keys that every job reads."""
 
 
 def resolve_config(composed: DictConfig) -> dict[str, Any]:
@@ -257,7 +254,7 @@ def _keep_references(values: dict[str, Any], composed: DictConfig) -> None:
                     node[name] = _keep_text(child, composed, (*path, name))
 
 
-def _keep_text(text: str, composed: DictConfig, path: KeyPath) -> str:
+def _keep_text(text: str, composed: DictConfig, path: tuple[Any, ...]) -> str:
     """Return a text with references, unless it is read here or is the name of a choice."""
     key = name_key(path)
     if RESOLVED.match(key):
@@ -287,7 +284,7 @@ def check_keys(composed: DictConfig) -> None:
     ------
     UserError
     """
-    for key in REQUIRED_VALUES:
+    for key in ("seed", "trust"):
         if key not in composed:
             raise UserError(f"{key} cannot be removed, because every job needs it; leave ~{key} out.")
     unknown = [str(key) for key in composed if key not in KEYS]

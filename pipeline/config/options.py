@@ -80,7 +80,8 @@ def read_option(group: str, name: str) -> dict[str, Any]:
 def find_own_folder() -> Path | None:
     """Return the folder with user-defined options, or None if the current folder has none."""
     folder = Path.cwd() / OWN_FOLDER
-    return folder if _has_groups(folder) and not (folder / ROOT_FILE).is_file() else None
+    has_groups = any(os.path.isdir(folder / group) for group in ALL_GROUPS)
+    return folder if has_groups and not (folder / ROOT_FILE).is_file() else None
 
 
 def require_own_names(folder: Path) -> None:
@@ -191,15 +192,6 @@ def load_yaml(text: str, name: str) -> Any:
         return yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise UserError(f"{name} is not YAML: {' '.join(str(error).split())}.") from error
-
-
-def _has_groups(folder: Path) -> bool:
-    """Return whether a folder exists and has a subfolder named after a group of options."""
-    try:
-        with os.scandir(folder) as entries:
-            return any(entry.name in ALL_GROUPS and entry.is_dir() for entry in entries)
-    except OSError:
-        return False
 
 
 FIGURE_GROUP = "figure"
