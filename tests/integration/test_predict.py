@@ -78,7 +78,7 @@ def test_values_that_training_did_not_have_are_said_for_each_column(bakeoff: Bak
     assert answer.err.splitlines()[1:-1] == [
         "predict: flag: 2 of 4 rows have values not seen in training: no, yes",
         "predict: code: 1 of 4 rows have values not seen in training: 3",
-        "predict: size: 2 of 3 cells are numbers; the others, '?', are taken for missing.",
+        "predict: size: 2 of 3 cells are numbers; the others, '?', are treated as missing.",
         "predict: size: 2 of 4 cells are missing; none was missing in training.",
         "predict: colour: 3 of 4 rows have values not seen in training: RED, 'red '",
     ]

@@ -140,7 +140,7 @@ def test_spellings_are_missing_only_among_numbers(spelling: str) -> None:
     numbers = column_of(dataset_of(x=text([*NUMBERS[:98], spelling, spelling])))
     assert (numbers.kind, numbers.n_missing) == ("numeric", 2)
     assert numbers.suspicions[0].startswith(
-        f"x: 98 of 100 cells are numbers; the others, {spelling!r} (2 cells), are taken"
+        f"x: 98 of 100 cells are numbers; the others, {spelling!r} (2 cells), are treated"
     )
     words = column_of(dataset_of(x=text(["a", "b", spelling, "b"] * 10)))
     assert (words.kind, words.n_missing, words.n_distinct) == ("nominal", 0, 3)

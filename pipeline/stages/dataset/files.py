@@ -195,7 +195,7 @@ def _expand_pattern(key: str, text: str) -> list[Path]:
     found = sorted(Path(name) for name in glob.glob(str(file), recursive=True))
     files = [each for each in found if each.is_file()]
     if not files:
-        raise UserError(f"dataset.{key}={text!r} is a pattern that no file has (looked in {Path.cwd()}).")
+        raise UserError(f"dataset.{key}={text!r} matches no file (looked in {Path.cwd()}); correct the pattern.")
     return files
 
 

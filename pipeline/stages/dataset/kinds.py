@@ -213,14 +213,14 @@ def find_date_format(cells: Cells, given: str = "", claim: str = "") -> str:
     if not formats:
         sample = spellings[0] if spellings else ""
         raise UserError(
-            f"{claim}, but no format fits all its cells, such as {_locate(cells, sample)}. "
-            f'Give it: dataset.dates={{{cells.name}: "%d.%m.%Y"}}; dataset.na_values=[…] names missing cells.'
+            f"{claim}, but no format fits all its cells, such as {_locate(cells, sample)}. Give the "
+            f'format, as in dataset.dates={{{cells.name}: "%d.%m.%Y"}}, or list missing cells in dataset.na_values.'
         )
     if len(formats) > 1:
         choices = " or ".join(f'dataset.dates={{{cells.name}: "{each}"}}' for each in formats)
         raise UserError(
-            f"the dates of {cells.name!r}, such as {spellings[0]!r}, have the day or the month first; say which: "
-            f"{choices}."
+            f"the dates of {cells.name!r}, such as {spellings[0]!r}, may have the day or the month first; give their "
+            f"format: {choices}."
         )
     return formats[0]
 
@@ -231,8 +231,8 @@ def _refuse_cells(cells: Cells, wrong: Sequence[str], claim: str, needed: str) -
         further = f" (nor are {len(wrong) - 1} other cells)" if len(wrong) > 1 else ""
         key = format_list_key("na_values", wrong[:MAX_SHOWN_CELLS])
         raise UserError(
-            f"{claim}, but {_locate(cells, wrong[0])} is not {needed}{further}; correct the cell, or take such cells "
-            f"for missing with {key}."
+            f"{claim}, but {_locate(cells, wrong[0])} is not {needed}{further}; correct the cell, or treat such "
+            f"cells as missing with {key}."
         )
 
 
@@ -299,7 +299,7 @@ def _suspect_numbers(cells: Cells) -> Iterator[str]:
         n_cells = reading.n_numbers + sum(reading.missing_spellings.values())
         yield (
             f"{reading.n_numbers} of {n_cells} cells are numbers; the others, {list_cells(reading.missing_spellings)}, "
-            f"are taken for missing. {nominal} would take all for values."
+            f"are treated as missing. {nominal} keeps all cells as values."
         )
     present = reading.values[np.isfinite(reading.values)]
     # Leading zeros are only searched for in whole numbers, because the search takes longer than reading the numbers.
@@ -320,7 +320,7 @@ def _suspect_stray_cells(cells: Cells) -> Iterator[str]:
         key = format_list_key("na_values", list(others)[:MAX_SHOWN_CELLS])
         yield (
             f"{n_numbers} of {n_numbers + sum(others.values())} cells are numbers, the others {list_cells(others)}, so "
-            f"that the column is taken for nominal. Correct them, or {key} takes them for missing."
+            f"that the column is treated as nominal. Correct these cells, or treat them as missing with {key}."
         )
 
 
@@ -331,7 +331,7 @@ def _suspect_placeholders(cells: Cells) -> Iterator[str]:
     if found:
         shown = list_cells({cell: distinct.count(cell) for cell in found})
         verb = "counts as a value" if len(found) == 1 else "count as values"
-        yield f"{shown} {verb}. {format_list_key('na_values', found)} takes such cells for missing."
+        yield f"{shown} {verb}. {format_list_key('na_values', found)} treats such cells as missing."
 
 
 def _suspect_similar_values(cells: Cells) -> Iterator[str]:

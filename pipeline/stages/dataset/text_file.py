@@ -156,6 +156,6 @@ def _find_swallowed_rows(table: pa.Table, separator: str) -> list[str]:
             sentences.append(
                 f"Column {name!r} has cells with line breaks, and in them a line that looks like a row, such as "
                 f"{shorten(row)!r}; if it is one, a quotation mark above it is not closed "
-                "(dataset.quote=null takes all marks for letters)."
+                "(dataset.quote=null reads all quotation marks as text)."
             )
     return sentences

@@ -70,7 +70,7 @@ def read_frame(table: Any, name: str = "frame") -> Source:
     if isinstance(table, pd.Series) or not (isinstance(table, pd.DataFrame) or hasattr(table, "__arrow_c_stream__")):
         raise UserError(
             f"a table must be a DataFrame of pandas, or a table of Arrow or polars, but a {type(table).__name__} was "
-            "given; pandas.DataFrame(table) makes one of it."
+            "given; convert it with pandas.DataFrame(table)."
         )
     frame = table if isinstance(table, pd.DataFrame) else pa.table(table)
     if len(frame) == 0:
