@@ -1,20 +1,11 @@
-"""HTML pages, read by a parser that checks them, or by a browser without a network."""
+"""HTML pages, read by a parser that checks them."""
 
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 from collections import Counter
 from html.parser import HTMLParser
-from pathlib import Path
 
-BROWSER = shutil.which("chromium")
-OFFLINE = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
-    "--disable-background-networking", "--disable-component-update", "--virtual-time-budget=5000",
-    "--host-resolver-rules=MAP * ~NOTFOUND", "--enable-logging=stderr",
-)  # fmt: skip
 VOID = {"meta", "br", "wbr", "link", "img", "input", "hr"}
 
 
@@ -62,13 +53,3 @@ class Page(HTMLParser):
     def get(self, name: str) -> list[str]:
         """Return the values of an attribute."""
         return [value for _, attribute, value in self.attributes if attribute == name]
-
-
-def read_in_browser(html: str, folder: Path) -> tuple[str, str]:
-    """Return the document as a browser without a network has rendered it, and what the browser logged."""
-    assert BROWSER is not None
-    file = folder / "page.html"
-    file.write_text(html, encoding="utf-8")
-    command = [BROWSER, *OFFLINE, f"--user-data-dir={folder / 'profile'}", "--dump-dom", file.as_uri()]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    return ended.stdout, ended.stderr
