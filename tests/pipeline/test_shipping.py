@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from doubles import Log, Recorder, RecordingStep, experiment
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, PredefinedSplit, StratifiedGroupKFold, StratifiedKFold
+from sklearn.model_selection import GridSearchCV, PredefinedSplit, StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
@@ -88,42 +87,6 @@ def test_tuning_on_validation_rows_fits_the_chosen_candidate_on_these_too() -> N
     assert len(model.split.train) == len(WINE.y)
     assert count_tuning_rows(built) == len(full.validation) == round(0.2 * len(WINE.y))
     assert model.n_fits == len(expected.cv_results_["params"]) + 1
-
-
-def test_tuning_keeps_groups_together() -> None:
-    groups = np.arange(len(WINE.y)) // 6
-    dataset = replace(WINE, groups=groups)
-    built = standardized(KNeighborsClassifier(), dataset=dataset, tuning=GridTuning(SPACE, folds=3))
-    model = fit_on_all_rows(built)
-    folds = StratifiedGroupKFold(3, shuffle=True, random_state=inner_seed("tuning"))
-    expected = GridSearchCV(by_hand(KNeighborsClassifier()), IN_PIPELINE, cv=folds, scoring="accuracy")
-    expected.fit(WINE.X, WINE.y, groups=groups)
-    assert model.candidates is not None
-    np.testing.assert_allclose(model.candidates["validation_score"], expected.cv_results_["mean_test_score"])
-    np.testing.assert_array_equal(model.predictor.predict_proba(WINE.X), expected.predict_proba(WINE.X))
-
-
-def test_a_tree_is_pruned_on_a_validation_part_of_all_rows() -> None:
-    built = experiment(WINE, DecisionTreeClassifier(random_state=0), pruning=Pruning("best_first"))
-    model = fit_on_all_rows(built)
-    train, validation = model.split.train, model.split.validation
-    assert sorted([*train, *validation]) == list(range(len(WINE.y)))
-    assert len(validation) == round(0.2 * len(WINE.y))
-    tree = DecisionTreeClassifier(random_state=0).fit(WINE.X.iloc[train], WINE.y[train])
-    tree.prune(WINE.X.iloc[validation], WINE.y[validation], method="best_first")
-    assert model.path is not None
-    np.testing.assert_array_equal(model.predictor.predict_proba(WINE.X), tree.predict_proba(WINE.X))
-
-
-def test_calibration_on_inner_folds_is_that_of_all_rows() -> None:
-    built = standardized(GaussianNB(), calibration=Calibration("platt", folds=4))
-    model = fit_on_all_rows(built)
-    folds = StratifiedKFold(4, shuffle=True, random_state=inner_seed("decision"))
-    expected = CalibratedClassifierCV(by_hand(GaussianNB()), method="sigmoid", cv=folds, ensemble=False)
-    expected.fit(WINE.X, WINE.y)
-    # The calibrators minimize a function, to a tolerance of their own.
-    np.testing.assert_allclose(model.predictor.predict_proba(WINE.X), expected.predict_proba(WINE.X), atol=1e-6)
-    assert len(model.split.train) == len(WINE.y)
 
 
 def test_calibration_on_validation_rows_keeps_a_part_of_all_rows_for_it() -> None:

@@ -13,7 +13,7 @@ from broken_splitters import Overlapping
 from doubles import Log, Recorder, RecordingStep, check_and_split, experiment, numbered
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.experiment import Experiment, evaluate_split, fit_model, fitting
+from bakeoff.pipeline.experiment import Experiment, evaluate_split, fitting
 from bakeoff.pipeline.experiment.stage_log import RowLog, RowSet, find_leaks
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.pruning import NoPruning, Pruning
@@ -105,14 +105,6 @@ def test_the_record_is_what_the_stages_have_seen(evaluation: str, tuning: str, p
         assert {tuple(rows_of(seen, name)) for name in seen if name.startswith("scoring.")} == predicted
         assert rows_of(seen, "scoring.test") == sorted(split.test)
         assert find_leaks(seen) == {}
-
-
-def test_the_final_model_has_a_record_without_scores() -> None:
-    built = experiment(splitter=KFold(folds=4))
-    splits = built.make_splits()
-    assert splits.refit is not None
-    seen = fit_model(built, splits.refit).seen
-    assert {stage: len(rows) for stage, rows in seen.items()} == {"preprocessing.fit": 40, "learner.fit": 40}
 
 
 # A leak that is sown into one stage is found there, by the record of the stages that are unchanged

