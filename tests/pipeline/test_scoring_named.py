@@ -202,14 +202,10 @@ def test_a_scorer_does_not_depend_on_whether_another_metric_needs_decision_value
 @pytest.mark.parametrize(
     ("name", "learner", "y", "message"),
     [
-        ("f1_macro", Ridge(), [1.0, 2.0], "'f1_macro', which is not a metric of regression"),
         ("f1_samples", KNeighborsClassifier(), list("ab"), "'f1_samples', which is not a metric of classification"),
-        ("jaccard_macr", KNeighborsClassifier(), list("ab"), "Did you mean 'jaccard_macro'?"),
-        ("jaccard", KNeighborsClassifier(), list("abc"), "3 classes and KNeighborsClassifier: Target is multi"),
         ("neg_brier_score", Perceptron(), list("ab"), "needs predict_proba, and Perceptron has none"),
         ("roc_auc", Perceptron(), list("abc"), "with more than two classes it needs predict_proba"),
         ("top_k_accuracy", KNeighborsClassifier(), list("ab"), "not defined for 2 classes"),
-        ("mape", Ridge(), [0.0, 1.0, 2.0], "not defined for targets from 0 to 2 and Ridge: .* none of which may be 0"),
         ("mean_squared_log_error", Ridge(), [-2.0, 1.0, 2.0], "not defined for targets from -2 to 2"),
         ("r2", DummyRegressor(), [5.0, 5.0], "not defined for targets from 5 to 5 and DummyRegressor"),
     ],
@@ -370,7 +366,6 @@ def test_weights_reach_a_function_that_takes_them_and_others_are_refused() -> No
     ("entry", "message"),
     [
         ({"name": "x"}, "has no _target_"),
-        ({"_target_": "mine.profit"}, "does not say whether greater values are better"),
         ({"_target_": "mine.profit", "greater_is_better": True, "gian": 3}, "mine.profit fails on .* argument 'gian'"),
         ({"_target_": "mine.profit", "greater_is_better": True, "name": "f1"}, "'f1', which is the name of another"),
         ({"_target_": "mine.profit", "greater_is_better": True, "name": "cost"}, "is the name of another"),
@@ -447,9 +442,6 @@ def test_labels_are_those_of_yaml_however_the_dataset_spells_them(classes: list[
 @pytest.mark.parametrize(
     ("costs", "message"),
     [
-        ([[0, 1], [5, 0]], r"must map each true class .*: \{ill: \{well: 1\}, well: \{ill: 1\}\}"),
-        ({"ill": {"well": 1}}, "does not say what a row of well that is predicted as ill costs; write all"),
-        ({"ill": {"well": 1}, "wel": {"ill": 5}}, r"names 'wel', which is not a class .* Did you mean 'well'\?"),
         ({"ill": {"wel": 1}, "well": {"ill": 5}}, r"evaluation.costs.ill names 'wel'"),
         ({"ill": {"well": "much"}, "well": {"ill": 5}}, "evaluation.costs.ill.well='much' must be a number"),
         ({"ill": {"well": math.inf}, "well": {"ill": 5}}, "evaluation.costs.ill.well=inf must be a number"),
@@ -461,9 +453,6 @@ def test_costs_that_are_not_those_of_the_classes_are_refused(costs: Any, message
         choose_metrics(None, "classification", LogisticRegression(), Target(labels, labels), costs)
 
 
-def test_the_metric_without_costs_and_costs_of_numbers_are_refused() -> None:
-    labels = np.array(["ill", "well"])
-    with pytest.raises(UserError, match=r"needs evaluation.costs. .*=\{ill: \{well: 1\}, well: \{ill: 1\}\}"):
-        choose_metrics(["cost"], "classification", LogisticRegression(), Target(labels, labels))
+def test_costs_of_numbers_are_refused() -> None:
     with pytest.raises(UserError, match="the task is regression; remove it"):
         choose_metrics(None, "regression", Ridge(), Target(np.array([1.0, 2.0])), {"a": {"b": 1}})

@@ -9,14 +9,12 @@ from typing import Any, Self
 import numpy as np
 import pytest
 import skops.io
-from command import Bakeoff
 from doubles import check_and_split, experiment
 from omegaconf import OmegaConf
 from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
-from bakeoff.pipeline.checks import storage as storage_check
 from bakeoff.pipeline.checks.storage import check_storable, list_unknown_variants
 from bakeoff.pipeline.config.build import EXTRAS, build_object
 from bakeoff.pipeline.config.options import CONF
@@ -128,12 +126,6 @@ def test_the_options_of_bakeoff_need_no_trial() -> None:
     assert unknown == ["sklearn_qda"]  # its solver is not the default
 
 
-@pytest.mark.parametrize("name", ["knn", "sklearn_random_forest", "sklearn_hist_gradient_boosting"])
-def test_nothing_is_fitted_for_known_parts(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(storage_check, "fit_model")
-    assert check(experiment(IRIS, build(name), preprocessing=StandardScaler())) == []
-
-
 @pytest.mark.parametrize(
     ("learner", "message"),
     [
@@ -171,12 +163,3 @@ def test_the_trial_leaves_the_state_of_numpy_as_it_was() -> None:
     expected = np.random.RandomState(7).random_sample()
     assert len(check(experiment(IRIS, DrawsNumbers()))) == 1
     assert np.random.random_sample() == expected
-
-
-def test_a_command_is_refused_before_anything_is_fitted_or_stored(bakeoff: Bakeoff) -> None:
-    words = ["learner=sklearn_knn", "learner.metric=canberra", "learner.algorithm=ball_tree", "dataset=iris"]
-    refused = bakeoff(*words)
-    assert refused.status == 2
-    assert "CanberraDistance64" in refused.err
-    assert not (bakeoff.folder / "outputs" / "mlflow.db").exists()
-    assert bakeoff(*words, "tracking=none").status == 0

@@ -203,6 +203,3 @@ def test_a_shuffled_row_number_of_a_file_is_named_once() -> None:
     data = load_frame(frame, "class")
     sentences = [*data.remarks, *find_suspect_columns(data)]
     assert sum("row numbers" in sentence for sentence in sentences) == 1
-    part = load_frame(frame.iloc[:100], "class")
-    sentences = [*part.remarks, *find_suspect_columns(part)]
-    assert sum("row numbers" in sentence for sentence in sentences) == 1

@@ -182,17 +182,6 @@ def test_what_is_no_dotted_name_is_refused_whatever_is_trusted(target: Any) -> N
         require_names({"learner": {"_target_": target}}, "", ["os", "sklearn", "a", ""])
 
 
-def test_a_part_stands_where_it_belongs() -> None:
-    with pytest.raises(UserError, match="is not allowed here, but in dataset"):
-        require_name("bakeoff.pipeline.stages.dataset.read_table", "learner._target_", [])
-    with pytest.raises(UserError, match="is not allowed here, but in dataset"):
-        require_name("bakeoff.pipeline.stages.dataset.load_query", "learner.estimator._target_", [])
-    with pytest.raises(UserError, match="is not allowed here"):
-        require_name("sklearn.model_selection.KFold", "evaluation._target_", [])
-    with pytest.raises(UserError, match="is not allowed here"):
-        require_name("bakeoff.learners.SVC", "tracking._target_", [])
-
-
 GRID_SEARCH = {
     "_target_": "sklearn.model_selection.GridSearchCV",
     "estimator": {"_target_": "sklearn.pipeline.Pipeline", "steps": []},
@@ -247,12 +236,6 @@ def test_samplers_and_pruners_of_optuna_need_no_trust_in_their_place() -> None:
         assert all(find_target(f"optuna.{name}.{each}", f"{key}._target_", []) for each in classes)
         with pytest.raises(UserError, match="is not allowed here"):
             require_name(f"optuna.{name}.{classes[0]}", "learner._target_", [])
-
-
-def test_samplers_of_imbalanced_learn_need_no_trust_in_their_place() -> None:
-    for name in ("over_sampling", "under_sampling", "combine"):
-        for each in import_module(f"imblearn.{name}").__all__:
-            assert find_target(f"imblearn.{name}.{each}", "balance.sampler._target_", [])
 
 
 def test_words_and_the_environment_are_joined(monkeypatch: pytest.MonkeyPatch) -> None:

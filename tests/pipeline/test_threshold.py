@@ -29,6 +29,7 @@ from bakeoff.pipeline.stages.threshold import (
     list_candidates,
 )
 
+CANCER = load_bundled("breast_cancer")
 SCORES = np.array([0.1, 0.2, 0.3, 0.35, 0.6, 0.9])
 TRUTH = np.array([False, False, True, False, True, True])
 
@@ -87,21 +88,15 @@ def test_a_score_that_is_never_defined_is_refused() -> None:
 
 @pytest.mark.parametrize("metric", ["f1", "accuracy", "balanced_accuracy"])
 def test_it_is_the_choice_of_scikit_learn_among_the_same_candidates(metric: str) -> None:
-    data = load_bundled("breast_cancer")
-    data = replace(data, X=data.X.iloc[:, [1, 8]])
-    built = experiment(
-        data,
-        GaussianNB(),
-        threshold=TunedThreshold(metric),
-        threshold_metric=CLASSIFICATION[metric],
-    )
+    data = replace(CANCER, X=CANCER.X.iloc[:, [1, 8]])
+    threshold = TunedThreshold(metric)
+    built = experiment(data, GaussianNB(), threshold=threshold, threshold_metric=CLASSIFICATION[metric])
     (split,) = built.make_splits().folds
     model = fit_model(built, split)
     own = GaussianNB().fit(data.X.iloc[split.train], data.y[split.train])
     X, y = data.X.iloc[split.validation], data.y[split.validation]
     candidates = list_candidates(own.predict_proba(X)[:, 1], 0.5)
-    name = "f1" if metric == "f1" else metric
-    scoring = make_scorer(f1_score, pos_label=data.positive) if metric == "f1" else name
+    scoring = make_scorer(f1_score, pos_label=data.positive) if metric == "f1" else metric
     tuned = TunedThresholdClassifierCV(own, scoring=scoring, thresholds=candidates, cv="prefit", refit=False)
     tuned.fit(X, y)
     assert model.threshold is not None
@@ -110,39 +105,35 @@ def test_it_is_the_choice_of_scikit_learn_among_the_same_candidates(metric: str)
 
 
 def test_the_positive_class_is_predicted_from_the_threshold_on() -> None:
-    data = load_bundled("breast_cancer")
-    X = data.X.iloc[:, :4]
-    model = LogisticRegression(max_iter=5000).fit(X, data.y)
-    for positive, column in ((data.classes[1], 1), (data.classes[0], 0)):
+    X = CANCER.X.iloc[:, :4]
+    model = LogisticRegression(max_iter=5000).fit(X, CANCER.y)
+    for positive, column in ((CANCER.classes[1], 1), (CANCER.classes[0], 0)):
         predictor = ChosenThreshold(0.8, "predict_proba").apply(model, positive)
         np.testing.assert_array_equal(predictor.predict(X) == positive, model.predict_proba(X)[:, column] >= 0.8)
         np.testing.assert_array_equal(predictor.predict_proba(X), model.predict_proba(X))
 
 
 def test_decision_values_are_divided_where_there_are_no_probabilities() -> None:
-    data = load_bundled("breast_cancer")
-    built = experiment(
-        data, Perceptron(max_iter=10), threshold=TunedThreshold("recall"), threshold_metric=CLASSIFICATION["recall"]
-    )
+    metric = CLASSIFICATION["recall"]
+    built = experiment(CANCER, Perceptron(max_iter=10), threshold=TunedThreshold("recall"), threshold_metric=metric)
     (split,) = built.make_splits().folds
     fold = evaluate_split(built, 0, split)
     chosen = fold.model.threshold
     assert chosen is not None
     assert chosen.method == "decision_function"
-    values = fold.model.pipeline.decision_function(data.X.iloc[split.test])
-    np.testing.assert_array_equal(fold.predictions.predicted == data.positive, values >= chosen.value)
+    values = fold.model.pipeline.decision_function(CANCER.X.iloc[split.test])
+    np.testing.assert_array_equal(fold.predictions.predicted == CANCER.positive, values >= chosen.value)
     assert fold.scores["validation_recall"] == 1
 
 
 def test_a_given_threshold_is_applied_to_calibrated_probabilities() -> None:
-    data = load_bundled("breast_cancer")
-    built = experiment(data, Perceptron(max_iter=10), calibration=Calibration("platt"), threshold=GivenThreshold(0.9))
+    built = experiment(CANCER, Perceptron(max_iter=10), calibration=Calibration("platt"), threshold=GivenThreshold(0.9))
     (split,) = built.make_splits().folds
     fold = evaluate_split(built, 0, split)
     assert fold.predictions.probabilities is not None
     is_positive = fold.predictions.probabilities[:, 1] >= 0.9
-    np.testing.assert_array_equal(fold.predictions.predicted == data.classes[1], is_positive)
-    assert data.classes[1] == data.positive
+    np.testing.assert_array_equal(fold.predictions.predicted == CANCER.classes[1], is_positive)
+    assert CANCER.classes[1] == CANCER.positive
     (sentence,) = describe_run_lines(built, [fold], fold.model)
     assert sentence == "threshold: malignant from the probability 0.9 on"
 
@@ -155,7 +146,7 @@ def test_a_value_that_is_no_probability_is_refused(value: Any) -> None:
 
 @pytest.mark.parametrize("folds", [0, 4])
 def test_the_choice_sees_the_validation_part_or_the_training_rows_and_never_a_test_row(folds: int) -> None:
-    built = experiment(load_bundled("breast_cancer"), GaussianNB(), threshold=TunedThreshold(folds=folds))
+    built = experiment(CANCER, GaussianNB(), threshold=TunedThreshold(folds=folds))
     (split,) = built.make_splits().folds
     seen = evaluate_split(built, 0, split).seen["threshold"].to_rows()
     assert seen.tolist() == sorted(split.train if folds else split.validation)

@@ -1,19 +1,23 @@
-"""What a run has in MLflow, read with MLflow's own client from a real SQLite store."""
+"""What a run has in MLflow, and the views of its pages, read from a real SQLite store by MLflow's own client."""
 
 from __future__ import annotations
 
+import base64
 import json
-import signal
 import time
+import zlib
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
+import pandas as pd
 import pytest
 from command import Bakeoff, command_in
-from killing import wait_for
-from warm_process import Start
+
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.tracking import views
+from bakeoff.pipeline.tracking.store import Store, open_store
 
 
 @pytest.fixture(scope="module")
@@ -110,12 +114,162 @@ def test_params_of_a_long_run_are_written_before_its_first_scores(
         assert found.data.params == {"learner": "knn"}
 
 
-@pytest.mark.slow
-def test_sigterm_ends_a_run_killed(bakeoff: Bakeoff, start: Start) -> None:
-    words = ["learner=majority", "learner._target_=failing.Sleeping", "trust=[failing]", "dataset=iris"]
-    # Without a model there is no trial fit, which sleeps before the run begins.
-    process = start(bakeoff.folder, [*words, "tracking.models=false"])
-    wait_for(bakeoff.folder / "asleep")
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(60) == 128 + signal.SIGTERM
-    assert bakeoff.runs()[0].info.status == "KILLED"
+NOMINAL = "dataset=file dataset.path=table.csv dataset.target=y preprocessing=none evaluation=kfold evaluation.folds=2"
+
+
+def test_a_key_of_the_users_own_may_stand_in_other_values(bakeoff: Bakeoff) -> None:
+    answer = bakeoff("+k=3", "learner=knn", "learner.n_neighbors=${k}", "dataset=iris", "evaluation.validation=0")
+    assert answer.status == 0, answer.err
+    assert bakeoff.runs()[0].data.params["learner.n_neighbors"] == "3"
+
+
+def test_gradient_boosting_on_nominal_columns_is_stored_and_predicts(bakeoff: Bakeoff) -> None:
+    cells = {"sort": ["red", "green", "blue", "red"] * 12, "size": [i * 7 % 13 + 0.5 for i in range(48)]}
+    table = pd.DataFrame(cells)
+    table["y"] = ["p" if sort == "red" else "q" for sort in table["sort"]]
+    table.to_csv("table.csv", index=False)
+    answer = bakeoff(*NOMINAL.split(), "learner=sklearn_hist_gradient_boosting", "learner.min_samples_leaf=5")
+    assert answer.status == 0, answer.err
+    answer = bakeoff("predict", "latest", "table.csv", "output=answers.csv")
+    assert answer.status == 0, answer.err
+    assert pd.read_csv("answers.csv")["prediction"].tolist() == table["y"].tolist()
+
+
+SINGLE = ["dataset=iris", "learner=naive_bayes", "tracking.models=false"]
+FIRST_SWEEP = ["-m", "dataset=iris,wine", "learner=majority", "evaluation=kfold", "tracking.models=false"]
+SECOND_SWEEP = [
+    "-m", "dataset=iris,wine", "learner=majority,knn", "evaluation=kfold", "preprocessing=none,standardize",
+    "evaluation.metrics=[log_loss,accuracy]", "seed=0", "tracking.models=false",
+]  # fmt: skip
+MAX_TAG_LETTERS = 5000
+"""The shortest limit of the versions of MLflow that read the views: that of 3.15."""
+
+
+@pytest.fixture(scope="module")
+def bakeoff_with_sweep(tmp_path_factory: pytest.TempPathFactory) -> Bakeoff:
+    """Return the command in a folder with a single run, a sweep, and a sweep by another metric, lower is better."""
+    with command_in(tmp_path_factory.mktemp("sweeps")) as bakeoff:
+        for words in (SINGLE, FIRST_SWEEP, SECOND_SWEEP):
+            answer = bakeoff(*words)
+            assert answer.status == 0, answer.err
+    return bakeoff
+
+
+@pytest.fixture(scope="module")
+def store(bakeoff_with_sweep: Bakeoff) -> Store:
+    return open_store(f"{bakeoff_with_sweep.folder}/outputs/mlflow.db", "bakeoff", create=False)
+
+
+def read_views(store: Store) -> dict[str, dict[str, Any]]:
+    """Return the state of each view by its name in the menu, as MLflow's pages decode it, in the order of the menu."""
+    tags = store.client.get_experiment(store.experiment_id).tags
+    found = {}
+    for key, value in tags.items():
+        if key.startswith("mlflow.sharedViewState."):
+            assert len(value) <= MAX_TAG_LETTERS
+            envelope = json.loads(value)
+            assert envelope["state"].startswith("deflate;")
+            state = zlib.decompress(base64.b64decode(envelope["state"].removeprefix("deflate;")))
+            found[envelope["name"]] = (envelope["createdAt"], json.loads(state))
+    newest_first = sorted(found, key=lambda name: -found[name][0])
+    return {name: found[name][1] for name in newest_first}
+
+
+def find_runs(store: Store, state: dict[str, Any]) -> list[Any]:
+    """Return the runs that a view shows, in its order, by MLflow's own search."""
+    order = f"{state['orderByKey']} {'ASC' if state['orderByAsc'] else 'DESC'}"
+    return list(store.client.search_runs([store.experiment_id], state["searchFilter"], order_by=[order]))
+
+
+def test_views_are_replaced_and_not_multiplied_and_those_of_the_user_stay(store: Store) -> None:
+    mine = json.dumps(
+        {"name": "mine", "createdAt": 1, "state": "deflate;" + base64.b64encode(zlib.compress(b"{}")).decode()}
+    )
+    store.client.set_experiment_tag(store.experiment_id, "mlflow.sharedViewState.abc", mine)
+    for _ in range(2):
+        assert views.write_views(store) == ""
+        assert list(read_views(store)) == ["Leaderboard", "Last sweep", "mine"]
+    store.client.delete_experiment_tag(store.experiment_id, "mlflow.sharedViewState.abc")
+    tags = store.client.get_experiment(store.experiment_id).tags
+    assert tags["mlflow.experimentKind"] == "custom_model_development"
+
+
+COLUMNS = [
+    "params.`dataset`", "params.`learner`", "params.`preprocessing`",
+    "metrics.`test_log_loss`", "metrics.`test_log_loss_std`", "metrics.`time/fit`",
+]  # fmt: skip
+"""What tells runs apart, what varies, the headline, its deviation and the time of the fit."""
+
+
+def test_the_leaderboard_is_sorted_from_the_best_whichever_way_the_metric_points(store: Store) -> None:
+    views.write_views(store)
+    leaderboard = read_views(store)["Leaderboard"]
+    assert leaderboard["selectedColumns"] == COLUMNS
+    lower = find_runs(store, leaderboard)
+    scores = [run.data.metrics["test_log_loss"] for run in lower]
+    assert len(scores) == 11  # every run has a log loss, whatever its headline is
+    assert scores == sorted(scores)
+
+    (first,) = {run.data.tags["sweep"] for run in lower if run.data.params["evaluation.metrics"] == "null"
+                and "sweep" in run.data.tags}  # fmt: skip
+    views.write_views(store, first)
+    higher = read_views(store)["Leaderboard"]
+    assert (higher["orderByKey"], higher["orderByAsc"]) == ("metrics.`test_accuracy`", False)
+
+
+def test_the_last_sweep_shows_the_runs_of_the_newest_sweep(store: Store) -> None:
+    views.write_views(store)
+    runs = find_runs(store, read_views(store)["Last sweep"])
+    assert len(runs) == 8
+    assert {run.data.params["evaluation.metrics"] for run in runs} == {'["log_loss", "accuracy"]'}
+
+
+def test_failed_runs_are_in_the_last_sweep_and_not_on_the_leaderboard(bakeoff: Bakeoff) -> None:
+    words = ["-m", "dataset=iris", "learner=majority,knn", "evaluation=kfold", "tracking.models=false"]
+    assert bakeoff(*words).status == 0
+    store = open_store(f"{bakeoff.folder}/outputs/mlflow.db", "bakeoff", create=False)
+    # Its scores stay, as those of a run that failed after some folds do.
+    newest = bakeoff.runs()[0].info.run_id
+    store.client.set_terminated(newest, "FAILED")
+    views.write_views(store)
+    states = read_views(store)
+    assert newest not in {run.info.run_id for run in find_runs(store, states["Leaderboard"])}
+    assert newest in {run.info.run_id for run in find_runs(store, states["Last sweep"])}
+
+
+def test_runs_of_other_kinds_are_not_on_the_leaderboard_and_make_no_sweep(bakeoff: Bakeoff) -> None:
+    assert bakeoff(*SINGLE).status == 0
+    store = open_store(f"{bakeoff.folder}/outputs/mlflow.db", "bakeoff", create=False)
+    other = store.client.create_run(store.experiment_id, run_name="a comparison")
+    store.client.log_metric(other.info.run_id, "test_accuracy", 1.0)
+    store.client.set_terminated(other.info.run_id)
+    views.write_views(store)
+    states = read_views(store)
+    assert list(states) == ["Leaderboard"]
+    assert [run.info.run_name for run in find_runs(store, states["Leaderboard"])] == ["naive_bayes iris"]
+
+
+def test_runs_that_were_done_before_the_sweep_are_among_its_runs(bakeoff: Bakeoff) -> None:
+    shared = ["dataset=iris", "evaluation=kfold", "tracking.models=false"]
+    assert bakeoff("-m", "learner=majority", *shared).status == 0
+    assert bakeoff("-m", "learner=majority,knn", *shared).status == 0
+    store = open_store(f"{bakeoff.folder}/outputs/mlflow.db", "bakeoff", create=False)
+    views.write_views(store)
+    runs = find_runs(store, read_views(store)["Last sweep"])
+    assert sorted(run.info.run_name for run in runs) == ["knn iris", "majority iris"]
+    assert len({run.data.tags["sweep"] for run in runs}) == 2
+
+
+def test_without_a_score_nothing_is_written_and_a_sweep_that_is_not_there_is_refused(bakeoff: Bakeoff) -> None:
+    store = open_store(f"{bakeoff.folder}/outputs/mlflow.db", "bakeoff")
+    assert "No run of the experiment has a score yet" in views.write_views(store)
+    assert read_views(store) == {}
+    with pytest.raises(UserError, match=r"no run in .* belongs to a sweep of this name"):
+        views.write_views(store, "nothing")
+
+
+def test_views_are_written_for_the_installed_mlflow_alone_if_its_pages_are_known_to_read_them(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mlflow.version.VERSION", "3.14.0")
+    assert "MLflow 3.14.0 is not among the versions known to read the views (3.15, " in views.write_views(store)

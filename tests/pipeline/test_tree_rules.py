@@ -30,10 +30,8 @@ from bakeoff.pipeline.config.options import CONF
 from bakeoff.pipeline.explanation.explain_model import describe_learner
 from bakeoff.pipeline.explanation.rules import Rule, trace_features
 from bakeoff.pipeline.stages.preprocessing import (
-    AsIntervals,
     AsNominal,
     AutoPreprocessing,
-    EntropyDiscretizer,
     OrderCodes,
     make_preprocessing,
 )
@@ -171,14 +169,6 @@ def test_codes_are_turned_back_into_values() -> None:
     rules = describe_learner(pipeline, rows, "survived").rules
     assert any("deck = low and" in rule.words for rule in rules)
     require_rules_of(pipeline, rows, rules)
-
-
-def test_intervals_bear_the_bounds_of_the_column() -> None:
-    steps = make_preprocessing(numeric=[AsIntervals(EntropyDiscretizer())], ordered=[OrderCodes()])
-    pipeline = Pipeline([("preprocessing", steps), ("learner", learners.DecisionTreeClassifier(max_depth=3))])
-    pipeline.fit(X[["age", "deck"]], Y)
-    rules = describe_learner(pipeline, X[["age", "deck"]], "survived").rules
-    assert any(re.search(r"age = (< |≥ |\d)", rule.words) for rule in rules)
 
 
 ALL_KINDS = X.assign(
