@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sklearn import metrics
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.linear_model import Perceptron
-from sklearn.svm import SVC, LinearSVC
+from sklearn.svm import LinearSVC
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.scoring import (
@@ -211,16 +211,10 @@ def test_less_is_better_for_errors_only() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("names", "task", "learner", "message"),
-    [
-        ("accuracy", "classification", SVC(), r"evaluation.metrics='accuracy' must be a list of names, such as \[acc"),
-        ([], "regression", DummyRegressor(), r"evaluation.metrics=\[\] must be a list of names, such as \[r2\]"),
-    ],
-)
-def test_metrics_that_cannot_be_had_are_refused(names: Any, task: str, learner: Any, message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        choose_metrics(names, task, learner)
+@pytest.mark.parametrize("entries", ["accuracy", []])
+def test_metrics_that_cannot_be_had_are_refused(entries: Any) -> None:
+    with pytest.raises(UserError, match=r"must be a list of names, such as \[accuracy\]"):
+        choose_metrics(entries, "classification", DummyClassifier())
 
 
 N_DRAWS = 60

@@ -410,13 +410,11 @@ THREE_COSTS = {"a": {"b": 1, "c": 2}, "b": {"a": 3, "c": 4}, "c": {"a": 5, "b": 
 def test_the_cost_is_the_mean_over_rows() -> None:
     assert cost(THREE_COSTS, "aabbcc", "abbcca") == pytest.approx((1 + 4 + 5) / 6)
     assert cost(THREE_COSTS, "aabbcc", "aabbcc") == 0
-    weights = np.array([1, 1, 0, 1, 0, 1.0])
-    assert cost(THREE_COSTS, "aabbcc", "abbcca", weights=weights) == pytest.approx((1 + 4 + 5) / 4)
-
-
-def test_a_right_prediction_may_gain() -> None:
+    # A right prediction may gain.
     gains = {"a": {"a": -2, "b": 1}, "b": {"a": 10}}
     assert cost(gains, "aab", "aba", "ab") == pytest.approx((-2 + 1 + 10) / 3)
+    weights = np.array([1, 1, 0, 1, 0, 1.0])
+    assert cost(THREE_COSTS, "aabbcc", "abbcca", weights=weights) == pytest.approx((1 + 4 + 5) / 4)
 
 
 def test_costs_add_their_metric_at_the_end() -> None:

@@ -313,7 +313,6 @@ def test_profiles_count_the_training_rows_alone(mixed: Dataset) -> None:
         (40, 0, 0, "fitted on all 40 rows"),
         (24, 8, 8, "fitted on 24 of 40 rows (8 for validation, 8 for the test)"),
         (32, 0, 8, "fitted on 32 of 40 rows (8 for the test)"),
-        (30, 0, 0, "fitted on 30 of 40 rows"),
     ],
 )
 def test_rows_are_said(mixed: Dataset, train: int, validation: int, test: int, sentence: str) -> None:

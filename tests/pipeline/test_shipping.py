@@ -148,10 +148,11 @@ def add_run(store: Store, configuration: str, score: float = 0.75, splits: str =
     return run
 
 
-def test_nothing_is_said_of_the_only_configuration_however_often_it_ran(store: Store) -> None:
+def test_nothing_is_said_of_the_only_configuration_nor_of_a_run_without_a_score(store: Store) -> None:
     add_run(store, "knn")
-    run = add_run(store, "knn")
-    assert describe_choice(store, run) == []
+    assert describe_choice(store, add_run(store, "knn")) == []
+    run_id = store.client.create_run(store.experiment_id).info.run_id
+    assert describe_choice(store, *read_stored_runs(store, [run_id])) == []
 
 
 def test_the_best_of_several_is_optimistic_by_their_number_and_the_cure_is_named(store: Store) -> None:
@@ -166,9 +167,3 @@ def test_the_best_of_several_is_optimistic_by_their_number_and_the_cure_is_named
     )
     assert "dataset.test_path=FILE" in sentence
     assert "tuning=grid evaluation=kfold" in sentence
-
-
-def test_a_run_without_a_score_has_nothing_to_say_of(store: Store) -> None:
-    run_id = store.client.create_run(store.experiment_id).info.run_id
-    (run,) = read_stored_runs(store, [run_id])
-    assert describe_choice(store, run) == []

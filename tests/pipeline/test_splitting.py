@@ -164,6 +164,8 @@ def test_the_mean_rows_of_each_part_are_those_of_the_folds() -> None:
         "validation": 20,
         "test": pytest.approx(100 / 3),
     }
+    made = Bootstrap(repeats=3).make_splits(LABELS, 0)  # whose rows count once
+    assert made.mean_rows["train"] == pytest.approx(np.mean([len(np.unique(split.train)) for split in made.folds]))
 
 
 def test_repeats_are_fresh_shuffles_and_the_first_is_plain_k_fold() -> None:
@@ -229,12 +231,6 @@ def test_a_stratified_sample_draws_as_many_rows_of_each_class_as_it_has() -> Non
     for split in splits(Bootstrap(repeats=5, stratify=True), LABELS):
         assert Counter(LABELS.y[split.train]) == {"a": 80, "b": 20}
     assert len({Counter(LABELS.y[split.train])["b"] for split in splits(Bootstrap(repeats=5), LABELS)}) > 1
-
-
-def test_the_mean_rows_of_a_sample_count_each_row_once() -> None:
-    made = Bootstrap(repeats=3).make_splits(LABELS, 0)
-    distinct = [len(np.unique(split.train)) for split in made.folds]
-    assert made.mean_rows["train"] == pytest.approx(np.mean(distinct))
 
 
 # Parts and folds that the user gives
@@ -325,7 +321,9 @@ def test_the_full_split_has_every_row_and_the_validation_part_that_each_split_ha
     assert refit is None or same([refit], [full])
 
 
-def test_the_full_split_keeps_groups_order_and_given_validation_rows() -> None:
+def test_the_full_split_keeps_groups_proportions_order_and_given_validation_rows() -> None:
+    full = Holdout().make_full_split(LABELS, 0, with_validation=True)
+    assert [Counter(LABELS.y[part])["b"] for part in (full.train, full.validation)] == [16, 4]
     assert GROUPS.groups is not None
     grouped = Holdout().make_full_split(GROUPS, 0, with_validation=True)
     assert not set(GROUPS.groups[grouped.train]) & set(GROUPS.groups[grouped.validation])
@@ -333,11 +331,6 @@ def test_the_full_split_keeps_groups_order_and_given_validation_rows() -> None:
     assert TIMES.time_codes[timed.train].max() < TIMES.time_codes[timed.validation].min()
     given = FixedSplit(validation=0.3).make_full_split(PARTS, 0, with_validation=True)
     assert given.validation.tolist() == list(range(80, 100))
-
-
-def test_the_full_split_holds_each_class_in_proportion() -> None:
-    full = Holdout().make_full_split(LABELS, 0, with_validation=True)
-    assert [Counter(LABELS.y[part])["b"] for part in (full.train, full.validation)] == [16, 4]
 
 
 # Inner folds

@@ -227,17 +227,6 @@ def test_a_column_or_parameter_of_ones_own_may_have_that_name(spec: Any) -> None
     require_names(spec, "", ["mine"])
 
 
-@pytest.mark.extra("optuna")
-def test_samplers_and_pruners_of_optuna_need_no_trust_in_their_place() -> None:
-    for name, key in (("samplers", "hydra.sweeper.sampler"), ("pruners", "hydra.sweeper.pruner")):
-        module = import_module(f"optuna.{name}")
-        classes = [each for each in module.__all__ if re.fullmatch(r"[A-Z]\w+(Sampler|Pruner)", each)]
-        assert len(classes) > 5
-        assert all(find_target(f"optuna.{name}.{each}", f"{key}._target_", []) for each in classes)
-        with pytest.raises(UserError, match="is not allowed here"):
-            require_name(f"optuna.{name}.{classes[0]}", "learner._target_", [])
-
-
 def test_words_and_the_environment_are_joined(monkeypatch: pytest.MonkeyPatch) -> None:
     assert add_trust_of_environment(["seed=1", "trust=[mine]"]) == ["trust=[mine]", "seed=1"]
     assert add_trust_of_environment(["trust=mine", "-m"]) == ["trust=[mine]", "-m"]

@@ -135,12 +135,6 @@ def test_relative_imports_of_a_package_and_of_a_parent_are_followed(folder: Path
     assert digests[0][1] == digests[1][1]
 
 
-def test_code_in_other_modules_of_the_package_does_not_count(folder: Path) -> None:
-    before = digest_of()
-    write(folder, "ours/unrelated.py", "HALF = 1\n")
-    assert digest_of() == before
-
-
 def test_files_that_the_configuration_names_count_with_their_content(folder: Path) -> None:
     spec = describe_job(vocabulary="data/words.txt")
     digests = {hash_config(spec, DIGEST)}  # no such file: the name alone
