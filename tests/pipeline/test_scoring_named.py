@@ -253,6 +253,7 @@ FOUND = {
     "mine.weighted_error": weighted_error,
     "mine.returns_array": returns_array,
     "mine.divides": divides,
+    "mine.undefined": lambda y_true, y_pred: math.nan,
     "mine.f2": make_scorer(fbeta_score, beta=2, pos_label="yes"),
     "mine.loss": make_scorer(weighted_error, greater_is_better=False),
     "mine.sharpness": make_scorer(brier_score_loss, response_method="predict_proba", pos_label="yes"),
@@ -280,6 +281,7 @@ def test_a_function_gets_the_labels_of_the_dataset_and_further_arguments() -> No
     entry = {"_target_": "mine.profit", "greater_is_better": True, "loss": 2}
     assert value(entry) == 2 * 5 - 2
     assert value({**entry, "gain": 1}) == 2 - 2
+    assert math.isnan(value({"_target_": "mine.undefined", "greater_is_better": True}))
 
 
 def test_a_function_keeps_its_natural_sign() -> None:
