@@ -110,6 +110,15 @@ def test_svg_is_well_formed_and_refers_to_its_own_ids_alone(name: str) -> None:
     assert not set(ids) & set(re.findall(r' id="([^"]+)"', render_svg(draw_picture(name), "two", "")))
 
 
+def test_equal_figures_give_equal_bytes_with_names_as_they_are() -> None:
+    names = ['<b>&"knn"</b>', "$x$ --> \\alpha"]
+    first, second = (draw_critical_difference(names, [1.0, 2.0], [], critical_difference=0.9) for _ in range(2))
+    svg = render_svg(first, "ranks", "")
+    assert svg == render_svg(second, "ranks", "")
+    texts = {element.text for element in ElementTree.fromstring(svg).iter(f"{SVG}text")}
+    assert texts >= {'<b>&"knn"</b> (1.00)', "$x$ --> \\alpha (2.00)"}
+
+
 def read_lines(figure: Figure) -> list[tuple[list[float], list[float]]]:
     lines = figure.axes[0].lines
     return [(np.asarray(line.get_xdata()).tolist(), np.asarray(line.get_ydata()).tolist()) for line in lines]

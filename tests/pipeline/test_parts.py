@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
+from bakeoff.pipeline.config.options import find_own_folder
 from bakeoff.pipeline.parts import check
 from bakeoff.pipeline.parts.check import NOTE, OK, WRONG, Finding, check_part
 from bakeoff.pipeline.parts.project import PartFile
@@ -131,3 +132,12 @@ def test_each_failed_check_of_scikit_learn_is_named_with_its_first_line() -> Non
     failed = {line.partition(":")[0] for line in finding.details}
     assert {"check_estimators_nan_inf", "check_n_features_in_after_fitting"} <= failed
     assert all("\n" not in line for line in finding.details)
+
+
+def test_the_folder_of_another_program_is_not_read(folder: Path) -> None:
+    (folder / "conf" / "model").mkdir(parents=True)
+    assert find_own_folder() is None
+    (folder / "conf" / "metric").mkdir()
+    assert find_own_folder() == folder / "conf"
+    (folder / "conf" / "config.yaml").touch()
+    assert find_own_folder() is None
