@@ -144,10 +144,6 @@ def test_a_given_transformer_is_kept_and_returns_tables() -> None:
     assert chosen.transformer.fit_transform(X).columns.tolist() == ["mass"]
 
 
-def test_an_object_that_is_no_estimator_is_left_to_preflight() -> None:
-    assert choose_preprocessing(AUTO, [object()], TABLE).transformer is None
-
-
 @pytest.mark.parametrize("name", [name for name, learner in REGISTRY.items() if is_classifier(learner())])
 def test_every_classifier_runs_on_columns_of_every_kind(name: str) -> None:
     learner = REGISTRY[name]()

@@ -204,11 +204,6 @@ def test_text_becomes_counts_of_words_for_each_column() -> None:
     assert hashed.transform(X).shape == (3, 8)
 
 
-def test_a_column_of_text_without_a_word_is_named() -> None:
-    with pytest.raises(ValueError, match="column 'note' of text: empty vocabulary"):
-        EncodeText(CountVectorizer()).fit(pd.DataFrame({"note": pd.Series(["", "?"], dtype="string")}))
-
-
 # Selection
 
 

@@ -110,16 +110,6 @@ def test_the_best_run_is_that_of_one_dataset_and_one_score() -> None:
         _ = measured.best_run
 
 
-def test_a_result_is_shown_as_text_as_tables_and_as_html(capsys: pytest.CaptureFixture[str]) -> None:
-    result = bakeoff.sweep("learner=majority,knn", dataset="wine", tracking="none")
-    assert capsys.readouterr() == ("", "")
-    assert repr(result) == f"<SweepResult {result.name}: 2 jobs: 2 finished>"
-    best = f"{result.runs['score'].max():.4f}"
-    assert best in result._repr_html_()
-    bakeoff.sweep("learner=majority,knn", dataset="wine", tracking="none", verbose=True)
-    assert "2 jobs: 2 to run" in capsys.readouterr().out
-
-
 @pytest.mark.slow
 def test_workers_do_not_run_a_script_again_and_have_the_variables_of_the_moment(folder: Path) -> None:
     (folder / "script.py").write_text(SCRIPT)
