@@ -1,6 +1,6 @@
 """The metrics of a comparison, and its cells.
 
-A cell contains the scores of a configuration on a dataset, fold by fold, and their cost.
+A cell contains the scores of a configuration on a dataset, one per fold, and the time they took to compute.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def choose_compared_metrics(names: Sequence[str], runs: Sequence[RunFacts], rope
     Parameters
     ----------
     names : sequence of str
-        As they are stored, or without ``test_`` or ``time/``; if there are none, the headline of the runs is taken.
+        Stored names, or names without ``test_`` or ``time/``; if empty, the headline metric of the runs.
     runs : sequence of RunFacts
         Finished runs.
     rope : float
@@ -40,7 +40,7 @@ def choose_compared_metrics(names: Sequence[str], runs: Sequence[RunFacts], rope
     Raises
     ------
     UserError
-        A metric is unknown, or missing in a run.
+        A metric is unknown or missing from a run.
     """
     stored = [_find_metric(name, runs) for name in names] if names else [_find_shared_headline(runs)]
     for metric in stored:
@@ -91,7 +91,7 @@ def _require_metric(metric: str, runs: Sequence[RunFacts]) -> None:
 
 
 def _require_one_definition(metric: str, runs: Sequence[RunFacts]) -> None:
-    """Reject runs with different scores under one name: with other costs, or from another function."""
+    """Reject runs whose scores share a name but were computed with different costs or by different functions."""
     firsts: dict[str, RunFacts] = {}
     for each in runs:
         first = firsts.setdefault(each.dataset, each)
@@ -109,7 +109,7 @@ def _read_definition(metric: str, each: RunFacts) -> str:
 
 
 def _get_score(metric: str) -> str:
-    """Return the name of a score without the part of the data."""
+    """Return the name of a score without its part of the data."""
     return metric.removeprefix(TEST_PREFIX).removeprefix(VALIDATION_PREFIX).removeprefix("train_")
 
 
@@ -141,14 +141,14 @@ def _label_metric(score: str) -> str:
 
 def find_validation_metric(metric: str, example: RunFacts) -> str:
     """Return the validation score by which configurations are chosen for a comparison by a metric."""
-    # Times have no validation rows; a configuration is then chosen by the headline.
+    # Times are not measured on validation rows, so the headline metric chooses the configuration instead.
     headline = find_headline(example.run.params, example.run.metrics) or metric
     score = metric if metric.startswith(TEST_PREFIX) else headline
     return f"{VALIDATION_PREFIX}{score.removeprefix(TEST_PREFIX)}"
 
 
 FITS = "fits"
-"""The number of fits of the learner in each fold: of all candidates on inner folds, and of the chosen one."""
+"""The number of learner fits per fold: those of all candidates on the inner folds, and that of the chosen one."""
 FIT_STAGES = ("time/tune", "time/fit", "time/prune")
 PREDICT_STAGE = "time/predict"
 
@@ -161,7 +161,7 @@ def make_cells(
 ) -> dict[CellKey, Cell]:
     """Return the cell of each configuration and dataset.
 
-    A cell whose scores are not defined in every fold is empty, with the reason, because a mean over the other folds
+    A cell whose scores are undefined in any fold is empty and has a reason, because a mean over the remaining folds
     would compare different rows.
 
     Parameters
@@ -171,13 +171,13 @@ def make_cells(
         The series of the metrics for each run of the grid.
     metrics : sequence of ComparedMetric
     validation : str
-        The validation score for choosing among configurations.
+        The validation score used to choose among configurations.
     """
     scores: dict[CellKey, dict[str, tuple[float, ...]]] = {}
     n_folds = dict.fromkeys(grid.datasets, 0)
     for key, runs in grid.runs.items():
         scores[key] = {metric.name: _join_seeds(runs, series, metric.name) for metric in metrics}
-        # A run may lack values that its store does not accept.
+        # A run may lack values that its store cannot represent.
         n_folds[key[1]] = max(n_folds[key[1]], *map(len, scores[key].values()))
     cells = {key: Cell(*key, reason=reason) for key, reason in grid.reasons.items()}
     for key, runs in grid.runs.items():
@@ -211,12 +211,12 @@ def _make_cell(
 
 
 def _join_seeds(runs: Sequence[RunFacts], series: Series, metric: str) -> tuple[float, ...]:
-    """Return the values over the folds of the first seed, then of the second …."""
+    """Return the values over the folds of the first seed, then the second, and so on."""
     return tuple(value for each in runs for value in series[each.run.run_id].get(metric, ()))
 
 
 def _read_validation(runs: Sequence[RunFacts], series: Series, metric: str, n_folds: int) -> tuple[float, ...]:
-    """Return the validation scores of the folds (greater is better), or none if they were used for a choice."""
+    """Return the validation score of each fold (greater is better), or nothing if a choice has used them."""
     values = _join_seeds(runs, series, metric)
     is_usable = all(each.has_free_validation_rows for each in runs) and not _find_gap(metric, values, n_folds)
     if not is_usable:
@@ -236,18 +236,18 @@ def _find_gap(metric: str, values: Sequence[float], n_folds: int) -> str:
 
 
 def _sum_stages(facts: RunFacts) -> float:
-    """Return the mean seconds of fitting per fold, with tuning and pruning; NaN if the run stores no times."""
+    """Return the mean seconds of fitting, tuning and pruning per fold; NaN if the run stores no times."""
     stages = [facts.run.metrics[stage] for stage in FIT_STAGES if stage in facts.run.metrics]
     return sum(stages) if stages else math.nan
 
 
 def describe_dataset(name: str, grid: RunGrid, cells: Mapping[CellKey, Cell], store: Store) -> ComparedDataset:
-    """Return a dataset of a grid, with its folds and rows."""
+    """Return the description of a dataset of a grid, with its folds and rows."""
     # All cells of a dataset have the same seeds and splits, so any of them describes it.
     runs = next(runs for (_, dataset), runs in grid.runs.items() if dataset == name)
     complete = [cell for (_, dataset), cell in cells.items() if dataset == name and not cell.reason]
     n_folds = max((len(values) for cell in complete for values in cell.scores.values()), default=0)
-    # Each seed, and each repeat of an evaluation, splits the rows again.
+    # Each seed and each repeat of an evaluation splits the rows again.
     n_repeats = len(runs) * int(runs[0].run.params.get("evaluation.repeats", "1"))
     splits_digests = tuple(each.splits_digest for each in runs)
     return ComparedDataset(

@@ -1,4 +1,4 @@
-"""From runs to a finished comparison: the analysis by each metric, and the notes that a reader needs."""
+"""Analysis of the selected runs by each metric, with the notes that a reader needs."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.stored_runs import read_series
 
 POWER = 0.8
-"""The power for which reports estimate the required data."""
+"""The power for which reports estimate the amount of data required."""
 MAX_REASONS = 3
 MAX_DATASETS_IN_VERDICT = 4
-"""Up to this number of datasets, the verdict on each is a part of the whole one if tests over datasets are not."""
+"""Up to this many datasets, the verdict includes one on each dataset if no tests over datasets are possible."""
 
 
 def compare_runs(store: Store, selection: Selection, request: CompareRequest, command: str = "") -> Comparison:
@@ -67,7 +67,7 @@ def compare_runs(store: Store, selection: Selection, request: CompareRequest, co
 
     configurations = [Configuration(name, dict(own)["learner"], dict(own)) for name, own in grid.configurations.items()]
     chosen = choose_rows(configurations, cells, request.base, request.choice != "none")
-    # The order comes after the choice: the best row is the base by default, and only rows that remain may be it.
+    # Rows are chosen before they are ordered: the best row is the default base, and it must be one that remains.
     rows = _order_rows(_drop_empty_rows(chosen), chosen, datasets, metrics[0])
     settings = Settings(
         alpha=request.alpha,
@@ -99,7 +99,7 @@ def compare_runs(store: Store, selection: Selection, request: CompareRequest, co
 
 
 def _drop_empty_rows(chosen: ChosenRows) -> list[Configuration]:
-    """Return the rows with scores on some dataset, and note the others; reject fewer than two rows."""
+    """Return the rows that have scores on some dataset, and note the others; reject fewer than two rows."""
     # A row without any scores would leave no dataset complete.
     full = {name for (name, _), cell in chosen.cells.items() if not cell.reason}
     kept = [row for row in chosen.rows if row.name in full]
@@ -117,7 +117,7 @@ def _drop_empty_rows(chosen: ChosenRows) -> list[Configuration]:
 def _order_rows(
     rows: Sequence[Configuration], chosen: ChosenRows, datasets: Sequence[ComparedDataset], metric: ComparedMetric
 ) -> list[Configuration]:
-    """Return rows by mean rank on the datasets on which all have scores, or on all if there are none."""
+    """Return the rows by mean rank on the datasets where all have scores, or on all datasets if there are none."""
     names = [row.name for row in rows]
     ranks = [rank_cells(_list_cells(chosen, names, dataset), metric) for dataset in datasets]
     complete = [own for own in ranks if len(own) == len(rows)] or ranks
@@ -126,7 +126,7 @@ def _order_rows(
 
 
 def _list_cells(chosen: ChosenRows, names: Sequence[str], dataset: ComparedDataset) -> list[Cell]:
-    """Return the cells of a dataset with scores."""
+    """Return the cells of a dataset that have scores."""
     cells = [chosen.cells[name, dataset.name] for name in names]
     return [cell for cell in cells if not cell.reason]
 
@@ -151,7 +151,7 @@ def _analyze_metric(
 
 
 def _write_cell_notes(cells: Sequence[Cell], datasets: Sequence[ComparedDataset]) -> list[str]:
-    """Return notes on empty cells, and on configurations that were fitted on different numbers of rows."""
+    """Return notes on empty cells and on configurations that were fitted on different numbers of rows."""
     notes = [f"Empty: {cell.configuration} on {cell.dataset}: {cell.reason}." for cell in cells if cell.reason]
     for dataset in datasets:
         sizes = sorted({cell.n_train for cell in cells if cell.dataset == dataset.name and not cell.reason})
@@ -169,7 +169,7 @@ def _write_notes(
 ) -> list[str]:
     """Return notes on optimistic scores and on defaults."""
     notes = []
-    # The configurations of this comparison are looks as well, but they are visible here.
+    # The configurations of this comparison also count as looks, but the reader can see them here.
     looks = [f"{dataset.n_looks} on {dataset.name}" for dataset in datasets if dataset.n_looks > n_compared]
     if looks:
         notes.append(
@@ -195,7 +195,7 @@ def _write_question(rows: Sequence[Configuration], datasets: Sequence[ComparedDa
 
 
 def _write_verdict(result: MetricResult) -> tuple[str, ...]:
-    """Return the verdict over datasets, or on the only one; for few datasets, the verdict on each."""
+    """Return the verdict over datasets or on the only one; with few datasets, return the verdict on each."""
     if result.overall is None:
         return result.datasets[0].verdict
     if not result.overall.too_few or len(result.datasets) > MAX_DATASETS_IN_VERDICT:

@@ -1,7 +1,7 @@
-"""A finished comparison: all values for the reports, in frozen dataclasses.
+"""A finished comparison, which holds all values for the reports in frozen dataclasses.
 
-All tables, diagrams, pages and files are made from a `Comparison` alone, so they show the same numbers. Missing values
-are None or NaN, never 0, and come with a reason.
+All tables, diagrams, pages and files are made from the same `Comparison`, so they show the same numbers. Missing values
+are None or NaN, never 0, and have a reason.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ class ComparedMetric:
     name : str
         The stored name: ``test_accuracy``, ``time/fit``.
     label : str
-        In words: ``accuracy``, ``fit time in seconds``.
+        The name in words: ``accuracy``, ``fit time in seconds``.
     greater_is_better : bool
     rope : float
-        The half width of the region of practical equivalence: in the unit of the metric, or as a fraction.
+        Half the width of the region of practical equivalence, in the unit of the metric or as a fraction.
     is_rope_relative : bool
-        Whether the rope is a fraction of the mean of the base on each dataset, as for errors and times, whose size
-        depends on the dataset; scores from 0 to 1 have an absolute one.
+        Whether the rope is a fraction of the base's mean on each dataset. This is the case for errors and times, whose
+        magnitude depends on the dataset; scores from 0 to 1 have an absolute rope.
     """
 
     name: str
@@ -46,16 +46,16 @@ class ComparedDataset:
     digest : str
         The digest of the rows, as stored by the runs.
     evaluation : str
-        The chosen option: ``repeated_kfold``.
+        The chosen evaluation option, such as ``repeated_kfold``.
     n_folds : int
-        The scores of each cell: folds × repeats × seeds. 0 if no cell is complete.
+        The number of scores in each cell: folds × repeats × seeds. 0 if no cell is complete.
     folds_per_repeat : int
         The number of folds after which the rows were split again: k for k folds, 1 for holdout.
     splits_digests : tuple of str
         One per seed; equal for all runs on this dataset.
     n_looks : int
-        How many configurations of the store have been scored on these test rows, those of the comparison included; each
-        look makes the best score a little too good.
+        The number of configurations in the store that have been scored on these test rows, including those of the
+        comparison. Each look makes the best score slightly too optimistic.
     """
 
     name: str
@@ -74,12 +74,12 @@ class Configuration:
     Attributes
     ----------
     name : str
-        Unique: the learner and what varies, ``knn n_neighbors=5``.
+        A unique name made from the learner and the params that vary, such as ``knn n_neighbors=5``.
     learner : str
     params : mapping of str to str
-        The stored params, without those of dataset, seed and evaluation.
+        The stored params, except those of the dataset, seed and evaluation.
     members : tuple of str
-        Names of the configurations among which this row chooses, fold by fold, by their validation scores; empty for a
+        Names of the configurations among which this row chooses in each fold by their validation scores; empty for a
         plain configuration.
     """
 
@@ -98,22 +98,22 @@ class Cell:
     configuration, dataset : str
         Names.
     scores : mapping of str to tuple of float
-        Metric -> one score per fold, in the order of the folds (of the first seed, then of the second …). All cells of
-        a dataset have the same folds. Empty if the cell is empty.
+        Metric -> one score per fold, ordered by seed and then by fold. All cells of a dataset have the same folds.
+        Empty if the cell is empty.
     reason : str
         Why the cell is empty: ``failed: ValueError: …``, ``no run``. Empty if it has scores.
     run_ids : tuple of str
         One per seed, in the order of `seeds`.
     seeds : tuple of str
     fit_seconds, predict_seconds : float
-        Mean per fold; tuning and pruning count as fitting. NaN if they are not stored.
+        Means per fold; tuning and pruning count as fitting. NaN if they are not stored.
     n_fits : int
         The number of fits of the learner, including those of tuning; 0 if unknown.
     n_train, n_test : float
-        Mean rows per fold; NaN if they are not stored.
+        Mean numbers of rows per fold; NaN if they are not stored.
     validation : tuple of float
-        One score per fold on validation rows that no choice of the run has used, greater being better; empty if a run
-        has none.
+        One score per fold on validation rows that no choice of the run has used (greater is better); empty if a run has
+        no such rows.
     chosen : mapping of str to int
         For a row with members: the number of folds in which each was chosen.
     """
@@ -136,7 +136,7 @@ class Cell:
 BETTER = "v"
 WORSE = "*"
 SAME = ""
-"""WEKA's marks: significantly better or worse than the base, or not distinguished from it."""
+"""WEKA's marks: significantly better than the base, significantly worse, or not distinguished from it."""
 
 
 @dataclass(frozen=True)
@@ -148,19 +148,20 @@ class Summary:
     configuration : str
     mean : float
     std : float
-        Over folds, ddof=1; NaN with a single fold.
+        The standard deviation over folds, with ddof=1; NaN with a single fold.
     low, high : float
         The confidence interval of the mean, corrected for overlapping training parts; NaN with a single fold.
     rank : float
         The rank among the configurations of the dataset, 1 for the best; ties share their mean rank.
     is_best : bool
-        Whether its mean is the best of the dataset; several with equal means are all marked.
+        Whether its mean is the best of the dataset; configurations with equal means are all marked.
     mark : str
         `BETTER`, `WORSE` or `SAME` in comparison with the base; `SAME` for the base itself.
     p_value : float
-        Of the corrected t-test against the base; NaN for the base itself and where there is no test.
+        The p-value of the corrected t-test against the base; NaN for the base itself and if there is no test.
     p_better, p_equivalent, p_worse : float
-        Of the Bayesian correlated t-test against the base; NaN for the base itself and where there is no test.
+        Probabilities from the Bayesian correlated t-test against the base; NaN for the base itself and if there is no
+        test.
     """
 
     configuration: str
@@ -181,7 +182,7 @@ class Summary:
 class PairResult:
     """Two configurations on one dataset by one metric, fold by fold.
 
-    Differences are those of the better-is-greater orientation: positive if the first is better, also for errors.
+    Differences are oriented so that a positive one means that the first configuration is better, also for errors.
 
     Attributes
     ----------
@@ -190,25 +191,25 @@ class PairResult:
     difference : float
         The mean over folds.
     std : float
-        Of the differences over folds, ddof=1.
+        The standard deviation of the differences over folds, with ddof=1.
     low, high : float
         The corrected confidence interval of the difference.
     statistic, p_value : float
-        Of the corrected resampled t-test; NaN if the folds are too few for it.
+        The result of the corrected resampled t-test; NaN if there are too few folds.
     p_holm : float
-        Adjusted over all pairs of the dataset.
+        The p-value adjusted over all pairs of the dataset.
     p_first, p_equivalent, p_second : float
-        Of the Bayesian correlated t-test: the first is better by more than the rope, they are equivalent in practice,
-        the second is better. They sum to 1; NaN if the folds are too few.
+        Probabilities from the Bayesian correlated t-test that the first is better by more than the rope, that they are
+        equivalent in practice, and that the second is better. They sum to 1; NaN if there are too few folds.
     detectable : float
-        The smallest difference that these folds would detect with the probability `Settings.power`.
+        The smallest difference that these folds would detect with probability `Settings.power`.
     repeats_needed, rows_needed : int or None
-        The approximate number of repeats of the folds, or rows of the dataset, for detecting the observed difference;
-        None if no number would, or if none can be estimated.
+        The approximate number of repeats of the folds, or of rows of the dataset, needed to detect the observed
+        difference; None if no number would suffice or none can be estimated.
     is_told_apart : bool
         Whether `p_holm` is below alpha.
     test_train_ratio : float
-        n_test / n_train of the correction: the larger one of the two.
+        The ratio n_test / n_train used in the correction: the larger one of the two configurations.
     rope : float
         The rope in the unit of the metric.
     """
@@ -243,11 +244,11 @@ class DatasetResult:
     base : str
         The configuration to which the marks refer; empty if it has no scores here.
     summaries : tuple of Summary
-        The best first; configurations without scores are missing.
+        The configurations from best to worst; those without scores are omitted.
     pairs : tuple of PairResult
-        All pairs, the first of each having the better mean, or an equal one.
+        All pairs; the first of each has the better mean, or an equal one.
     verdict : tuple of str
-        Sentences.
+        The verdict in sentences.
     """
 
     dataset: str
@@ -269,15 +270,15 @@ class OverallPair:
     ----------
     first, second : str
     rank_difference : float
-        Mean rank of the second minus mean rank of the first: positive if the first is better.
+        Mean rank of the second minus mean rank of the first; positive if the first is better.
     p_nemenyi : float
     p_wilcoxon, p_wilcoxon_holm : float
-        Of the signed ranks of the means per dataset; adjusted over all pairs.
+        The signed-rank test of the means per dataset, and its p-value adjusted over all pairs.
     wins, ties, losses : int
-        Numbers of datasets on which the first has the better, the same and the worse mean.
+        The numbers of datasets on which the first has a better, equal or worse mean.
     is_told_apart : bool
-        With three configurations or more, whether both the test of Iman and Davenport and `p_nemenyi` show a difference
-        at alpha, which are the bars of the diagram; with two, whether `p_wilcoxon` does.
+        With three or more configurations, whether both Iman and Davenport's test and `p_nemenyi` show a difference at
+        alpha, as in the bars of the diagram; with two, whether `p_wilcoxon` does.
     """
 
     first: str
@@ -299,28 +300,28 @@ class OverallResult:
     Attributes
     ----------
     datasets : tuple of str
-        The datasets that count: those on which all configurations have scores.
+        The datasets included: those on which all configurations have scores.
     left_out : mapping of str to str
-        Dataset -> the reason why it does not count.
+        Dataset -> the reason why it is excluded.
     mean_ranks : mapping of str to float
         Configuration -> rank, the best first.
     too_few : str
-        A sentence on why there are no tests, so that all p-values are NaN; empty if there are tests.
+        Why there are no tests, in one sentence; all p-values are then NaN. Empty if there are tests.
     friedman, friedman_p : float
         χ² of Friedman's test, corrected for ties, and its p-value.
     iman_davenport, iman_davenport_p : float
-        F of the same ranks, and its p-value.
+        The F statistic of the same ranks, and its p-value.
     critical_difference : float
-        Nemenyi's, at alpha, in mean ranks.
+        Nemenyi's critical difference at alpha, in mean ranks.
     groups : tuple of tuple of str
         Maximal groups of neighbours in rank that Nemenyi's test does not distinguish: the bars of the diagram.
     pairs : tuple of OverallPair
-        All pairs, the first of each having the better mean rank, or an equal one.
+        All pairs; the first of each has the better mean rank, or an equal one.
     counts : mapping of str to tuple of int
-        Configuration -> WEKA's (v/ /*): the numbers of datasets on which it is better than the base, the same, and
-        worse, by the marks.
+        Configuration -> WEKA's (v/ /*): the numbers of datasets on which its mark is better than the base, the same,
+        and worse.
     verdict : tuple of str
-        Sentences.
+        The verdict in sentences.
     """
 
     datasets: tuple[str, ...]
@@ -340,19 +341,19 @@ class OverallResult:
 
 @dataclass(frozen=True)
 class ParetoPoint:
-    """Score and cost of a configuration, means over the datasets that count.
+    """Score and cost of a configuration, as means over the included datasets.
 
     Attributes
     ----------
     configuration : str
     score : float
-        The mean of the first metric over datasets; its mean rank is in `OverallResult`.
+        The mean of the first metric over datasets; `OverallResult` contains its mean rank.
     fit_seconds, predict_seconds : float
-        Mean per fold.
+        Means per fold.
     n_fits : int
-        Over all cells that count.
+        The number of fits over all included cells.
     is_efficient : bool
-        Whether it is on the Pareto front: no other one is at least as good and as fast, and better in one of them.
+        Whether it is on the Pareto front: no other configuration is at least as good in both and better in one.
     """
 
     configuration: str
@@ -375,7 +376,7 @@ class MetricResult:
     overall : OverallResult or None
         None with a single dataset.
     pareto : tuple of ParetoPoint
-        Score against fitting and predicting time; in the order of the configurations.
+        Score against fitting and prediction time, in the order of the configurations.
     """
 
     metric: str
@@ -386,18 +387,18 @@ class MetricResult:
 
 @dataclass(frozen=True)
 class Settings:
-    """The keys of a comparison.
+    """The settings of a comparison.
 
     Attributes
     ----------
     alpha : float
         The significance level; intervals cover 1 − alpha.
     base : str
-        Name of a configuration.
+        The name of a configuration.
     is_base_given : bool
-        False for the best by default.
+        Whether the user chose the base; otherwise it is the best configuration.
     power : float
-        The power for the required differences and numbers of repeats.
+        The power used to estimate detectable differences and numbers of repeats.
     all_pairs : bool
         Whether reports list every pair.
     """
@@ -422,11 +423,11 @@ class Comparison:
     command : str
         The command that repeats the comparison.
     created : str
-        ISO 8601, in UTC.
+        The time in ISO 8601, in UTC.
     verdict : tuple of str
-        One or two sentences for the first metric: over datasets, or on the only dataset.
+        One or two sentences on the first metric: over datasets, or on the only dataset.
     notes : tuple of str
-        Notes for readers: rows left out, defaults used, and optimistic scores.
+        Notes for readers on omitted rows, defaults and optimistic scores.
     settings : Settings
     metrics : tuple of ComparedMetric
         The metrics; the first one determines the verdict.
@@ -436,11 +437,11 @@ class Comparison:
     cells : tuple of Cell
         One for each configuration and dataset.
     results : tuple of MetricResult
-        In the order of `metrics`.
+        The results in the order of `metrics`.
     run_ids : tuple of str
         All compared runs.
     store, experiment : str
-        The place where they are stored.
+        The store and the experiment that contain them.
     """
 
     question: str

@@ -1,4 +1,4 @@
-"""The analysis of one dataset: means with intervals, marks against the base, and all pairs fold by fold."""
+"""Analysis of one dataset: means with intervals, marks against the base, and tests of all pairs over the folds."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def rank_cells(cells: Sequence[Cell], metric: ComparedMetric) -> dict[str, float
 
 
 def adjust_p_values(p_values: Sequence[float]) -> np.ndarray:
-    """Return p-values adjusted by Holm; NaN where there was no test."""
+    """Return p-values adjusted by Holm's method; NaN where there was no test."""
     adjusted = np.array(p_values, dtype=float)  # (m,)
     is_known = ~np.isnan(adjusted)  # (m,)
     adjusted[is_known] = adjust_by_holm(adjusted[is_known])
@@ -77,20 +77,20 @@ def _find_rope(cells: Sequence[Cell], base: Cell | None, metric: ComparedMetric)
     """Return the rope in the unit of the metric."""
     if not metric.is_rope_relative:
         return metric.rope
-    # Without the base, the smallest scores determine the size of scores.
+    # Without the base, the smallest scores determine the scale.
     sizes = [abs(float(np.mean(cell.scores[metric.name]))) for cell in ([base] if base else cells)]
     return metric.rope * min(sizes, default=math.nan)
 
 
 def _get_ratio(first: Cell, second: Cell) -> float:
-    """Return test rows per training row of a pair: the larger one, which makes the test more conservative."""
+    """Return the number of test rows per training row of a pair; the larger ratio makes the test more conservative."""
     return max(first.n_test / first.n_train, second.n_test / second.n_train)
 
 
 def _compare_pair(
     first: Cell, second: Cell, dataset: ComparedDataset, metric: ComparedMetric, rope: float, settings: Settings
 ) -> PairResult:
-    # For errors the sign is reversed, so that a positive difference always means that the first one is better.
+    # For errors the sign is reversed, so that a positive difference always means that the first is better.
     sign = 1 if metric.greater_is_better else -1
     scores, other_scores = (np.array(cell.scores[metric.name]) for cell in (first, second))
     ratio = _get_ratio(first, second)
@@ -107,7 +107,7 @@ def _compare_pair(
         high=test.upper,
         statistic=test.statistic,
         p_value=test.p,
-        # Holm's correction needs all pairs, and is filled in later.
+        # Holm's correction requires all pairs and is filled in later.
         p_holm=math.nan,
         p_first=posterior.better,
         p_equivalent=posterior.equivalent,
@@ -145,7 +145,7 @@ def _orient_pairs(pairs: Sequence[PairResult], base: str) -> dict[str, PairResul
 def _summarize(
     cell: Cell, metric: ComparedMetric, settings: Settings, ranks: dict[str, float], pair: PairResult | None
 ) -> Summary:
-    """Return the mean of a cell with its interval, rank, and mark in comparison with the base."""
+    """Return the mean of a cell with its interval, its rank, and its mark against the base."""
     estimate = compute_corrected_t_test(np.array(cell.scores[metric.name]), _get_ratio(cell, cell), 1 - settings.alpha)
     rank = ranks[cell.configuration]
     summary = Summary(
@@ -155,7 +155,7 @@ def _summarize(
         low=estimate.lower,
         high=estimate.upper,
         rank=rank,
-        # Equal means share their rank, so that the best of them may be more than 1.
+        # Equal means share their rank, so the rank of the best may be greater than 1.
         is_best=rank == min(ranks.values()),
     )
     if pair is None:

@@ -1,17 +1,17 @@
 """Tests of the folds of one dataset: the corrected resampled t-test, its Bayesian form, and its power.
 
-The differences of J folds are not independent: the training parts share rows, and in repeated cross-validation the test
-parts as well. The variance of their mean is therefore larger than ``variance / J``, and the usual paired t-test finds
-differences where there are none. Nadeau and Bengio replace ``1 / J`` by ``1 / J + n_test / n_train``, with the actual
-sizes of the parts. ``docs/statistics.md`` shows how often each test errs.
+The differences over J folds are not independent: the training parts share rows, and in repeated cross-validation the
+test parts do too. The variance of their mean is therefore larger than ``variance / J``, and the usual paired t-test
+finds differences where there are none. Nadeau and Bengio replace ``1 / J`` by ``1 / J + n_test / n_train``, with the
+actual sizes of the parts. ``docs/statistics.md`` shows how often each test errs.
 
 The Bayesian correlated t-test uses the same standard error as the scale of its posterior, which is Student's t with
 J - 1 degrees of freedom. The package baycomp computes it for ``n_test / n_train = 1 / (k - 1)`` only, which is wrong
 for holdout, bootstrap and folds with a validation part.
 
 The amount of data needed to distinguish two configurations is a rough estimate: the variance comes from the same folds,
-and the observed difference is treated as the true one, although it may be due to chance. The corrected t-statistic then
-has a noncentral t distribution, whose noncentrality is the true mean difference over the standard error.
+and the observed difference, which may be due to chance, is treated as the true one. The corrected t-statistic then has
+a noncentral t distribution, whose noncentrality is the true mean difference divided by the standard error.
 
 References
 ----------
@@ -38,16 +38,16 @@ from scipy import optimize, stats
 from bakeoff.pipeline.comparison.comparison import BETTER, SAME, WORSE
 
 MAX_RELATIVE_ROUNDING = 1e-9
-"""Differences that vary by less, relative to the largest of them, are equal up to rounding."""
+"""Differences whose spread is smaller than this, relative to the largest of them, are equal up to rounding."""
 MAX_ROUNDING_UNITS = 8
-"""A difference of at most so many units in the last place of the scores is zero."""
+"""A difference of at most this many units in the last place of the scores counts as zero."""
 MAX_REPEATS = 1_000_000
-"""The maximum number of repeats; more are reported as "no number of repeats"."""
+"""The maximum number of repeats; larger numbers are reported as "no number of repeats"."""
 
 
 @dataclass(frozen=True)
 class CorrectedTTest:
-    """The mean of values of folds with its corrected interval, and the corrected resampled t-test of mean 0.
+    """The mean of fold values with its corrected interval, and the corrected resampled t-test of mean 0.
 
     Parameters
     ----------
@@ -57,18 +57,18 @@ class CorrectedTTest:
         Test rows per training row; 0 if the folds are independent.
     mean : float
     standard_deviation : float
-        Over folds, with J - 1 in the denominator; NaN for one fold.
+        The standard deviation over folds, with J - 1 in the denominator; NaN for one fold.
     standard_error : float
         The corrected standard error of the mean; NaN for one fold.
     lower, upper : float
         The confidence interval of the mean; NaN for one fold.
     statistic : float
-        Student's t: the mean over the corrected standard error. Plus or minus infinity if all values are equal and not
-        0, which is degenerate; 0 if they are all 0; NaN for one fold.
+        Student's t: the mean divided by the corrected standard error; 0 if all values are 0, infinite with the sign of
+        the mean if they are equal and nonzero, and NaN for one fold.
     p : float
-        Two-sided. 0 or 1 in the degenerate cases, which is WEKA's convention; NaN for one fold.
+        The two-sided p-value; 0 or 1 if degenerate, by WEKA's convention, and NaN for one fold.
     is_degenerate : bool
-        Whether all values are equal. The interval then contains only the mean, and does not apply to other rows.
+        Whether all values are equal. The interval then contains only the mean and does not generalize to other rows.
     """
 
     n_folds: int
@@ -90,12 +90,12 @@ class CorrectedTTest:
 
 @dataclass(frozen=True)
 class Posterior:
-    """The posterior probabilities of a difference, against a region of practical equivalence (rope).
+    """The posterior probabilities of a difference relative to a region of practical equivalence (rope).
 
     Parameters
     ----------
     worse, equivalent, better : float
-        Their sum is 1; NaN where there is no posterior.
+        The probabilities, which sum to 1; NaN if there is no posterior.
     """
 
     worse: float
@@ -105,20 +105,20 @@ class Posterior:
 
 @dataclass(frozen=True)
 class Requirement:
-    """The power of these folds, and the data required for detecting the observed difference.
+    """The power of these folds, and the amount of data required to detect the observed difference.
 
     Parameters
     ----------
     smallest_difference : float
         The smallest true mean difference that the test detects on these folds with the requested power; NaN without a
-        variance, as of a single fold.
+        variance, as for a single fold.
     repeats : int or None
-        The approximate number of repeats of the same folds for detecting the observed difference. None if no number
-        would: the term n_test / n_train of the variance does not shrink with repeats.
+        The approximate number of repeats of the same folds needed to detect the observed difference. None if no number
+        would suffice, because the term n_test / n_train of the variance does not shrink with repeats.
     rows : int or None
-        The approximate number of rows for detecting the observed difference, with the same kind of folds. This assumes
-        that the variance of a fold's difference is proportional to 1 / rows at the same ratio, and that the true
-        difference stays. None if the observed difference is 0.
+        The approximate number of rows needed to detect the observed difference with the same kind of folds. This
+        assumes that the variance of a fold's difference is proportional to 1 / rows at the same ratio, and that the
+        true difference stays the same. None if the observed difference is 0.
     """
 
     smallest_difference: float
@@ -129,14 +129,14 @@ class Requirement:
 def subtract_scores(scores: np.ndarray, base_scores: np.ndarray) -> np.ndarray:
     """Subtract the scores of a base from those of another learner, fold by fold.
 
-    Differences smaller than the rounding of the scores are set to 0: two means of the same numbers in
-    different order are equal.
+    Differences smaller than the rounding error of the scores are set to 0, because means of the same numbers in a
+    different order should be equal.
 
     Parameters
     ----------
     scores : ndarray of shape (J,)
     base_scores : ndarray of shape (J,)
-        On the same folds in the same order.
+        Scores on the same folds in the same order.
 
     Returns
     -------
@@ -150,10 +150,10 @@ def subtract_scores(scores: np.ndarray, base_scores: np.ndarray) -> np.ndarray:
 
 
 def compute_corrected_t_test(values: np.ndarray, ratio: float, confidence: float = 0.95) -> CorrectedTTest:
-    """Test whether the mean over folds is 0, with an interval that is corrected for overlapping training parts.
+    """Test whether the mean over folds is 0, with an interval corrected for overlapping training parts.
 
-    The standard error is ``sqrt((1 / J + ratio) * variance)`` with the variance over J - 1; test and interval are
-    Student's with J - 1 degrees of freedom.
+    The standard error is ``sqrt((1 / J + ratio) * variance)``, where the variance has J - 1 in the denominator. The
+    test and the interval use Student's t distribution with J - 1 degrees of freedom.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def compute_corrected_t_test(values: np.ndarray, ratio: float, confidence: float
         Test rows per training row, n_test / n_train: 1 / (k - 1) for k folds without a validation part. With 0, this is
         the usual t-test of independent values.
     confidence : float, default 0.95
-        Of the interval.
+        The confidence level of the interval.
 
     Returns
     -------
@@ -200,14 +200,14 @@ def compute_corrected_t_test(values: np.ndarray, ratio: float, confidence: float
 
 
 def mark_difference(difference: float, p: float, alpha: float = 0.05) -> str:
-    """Return WEKA's mark of a learner against the base: ``v`` is better, ``*`` is worse, and blank is not told apart.
+    """Return WEKA's mark of a learner against the base: ``v`` if better, ``*`` if worse, empty if not distinguished.
 
     Parameters
     ----------
     difference : float
-        The mean over folds, positive if the learner is better.
+        The mean difference over folds, positive if the learner is better.
     p : float
-        NaN if there is no test.
+        The p-value, or NaN if there is no test.
     alpha : float, default 0.05
         The difference is significant if p is at most alpha, as in WEKA.
 
@@ -226,9 +226,9 @@ def compute_posterior(test: CorrectedTTest, rope: float = 0.0) -> Posterior:
     Parameters
     ----------
     test : CorrectedTTest
-        The test of the differences, positive where the first is better.
+        The test of the differences, which are positive where the first is better.
     rope : float, default 0
-        Half the width of the region of practical equivalence, in units of the score.
+        Half the width of the region of practical equivalence, in the unit of the score.
 
     Returns
     -------
@@ -252,16 +252,16 @@ def compute_posterior(test: CorrectedTTest, rope: float = 0.0) -> Posterior:
 def estimate_requirement(
     test: CorrectedTTest, folds_per_repeat: int, n_rows: int, alpha: float = 0.05, power: float = 0.8
 ) -> Requirement:
-    """Estimate the data required for distinguishing two configurations.
+    """Estimate the amount of data required to distinguish two configurations.
 
     Parameters
     ----------
     test : CorrectedTTest
         The test of the observed differences.
     folds_per_repeat : int
-        k for k folds; 1 for repeated holdout or bootstrap.
+        The number k for k folds; 1 for repeated holdout or bootstrap.
     n_rows : int
-        Rows of the dataset.
+        The number of rows of the dataset.
     alpha : float, default 0.05
     power : float, default 0.8
 
@@ -284,7 +284,7 @@ def estimate_requirement(
 
 
 def count_repeats(test: CorrectedTTest, folds_per_repeat: int, alpha: float = 0.05, power: float = 0.8) -> int | None:
-    """Count the repeats of the folds for detecting a true difference of the observed size.
+    """Count the repeats of the folds needed to detect a true difference of the observed size.
 
     Parameters
     ----------
@@ -297,8 +297,8 @@ def count_repeats(test: CorrectedTTest, folds_per_repeat: int, alpha: float = 0.
     Returns
     -------
     int or None
-        The smallest number r for which ``(1 / (r k) + ratio) * variance`` is small enough, at least 2 folds; None if
-        none below `MAX_REPEATS` is.
+        The smallest number r for which ``(1 / (r k) + ratio) * variance`` is small enough, with at least 2 folds; None
+        if no number below `MAX_REPEATS` suffices.
     """
 
     def is_enough(repeats: int) -> bool:
@@ -313,12 +313,12 @@ def count_repeats(test: CorrectedTTest, folds_per_repeat: int, alpha: float = 0.
 
 
 def compute_power(effect: float, degrees_of_freedom: int, alpha: float = 0.05) -> float:
-    """Compute the probability that a two-sided t-test rejects.
+    """Compute the probability that a two-sided t-test rejects the null hypothesis.
 
     Parameters
     ----------
     effect : float
-        The noncentrality: the true mean over its standard error.
+        The noncentrality: the true mean divided by its standard error.
     degrees_of_freedom : int
     alpha : float, default 0.05
 
@@ -328,7 +328,7 @@ def compute_power(effect: float, degrees_of_freedom: int, alpha: float = 0.05) -
     """
     critical = stats.t.isf(alpha / 2, degrees_of_freedom)
     above = stats.nct.sf(critical, degrees_of_freedom, effect)
-    # SciPy's lower tail is NaN for large effects. By symmetry, this is the same probability.
+    # SciPy's lower tail is NaN for large effects. By symmetry, this expression gives the same probability.
     below = stats.nct.sf(critical, degrees_of_freedom, -effect)
     return float(above + below)
 
@@ -351,16 +351,16 @@ def find_effect(degrees_of_freedom: int, alpha: float = 0.05, power: float = 0.8
     def lack(effect: float) -> float:
         return compute_power(effect, degrees_of_freedom, alpha) - power
 
-    # The sum of both quantiles is close from above or below; twice as much is enough in any case.
+    # The sum of both quantiles is close to the solution on either side; twice the sum is always sufficient.
     critical = stats.t.isf(alpha / 2, degrees_of_freedom)
     upper = 2 * (critical + stats.t.isf(1 - power, degrees_of_freedom))
     return float(optimize.brentq(lack, 0.0, upper, xtol=1e-10))
 
 
 def _average(values: np.ndarray) -> float:
-    """Return the mean of values of shape (J,); 0 if they cancel and only rounding is left."""
+    """Return the mean of values of shape (J,); 0 if they cancel except for rounding."""
     mean = float(np.mean(values))
-    # Equal means of scores in another order would otherwise differ by 1e-17, and rows be asked for that show it.
+    # Equal means of scores in a different order would otherwise differ by 1e-17, and require rows to detect it.
     return 0.0 if abs(mean) <= MAX_RELATIVE_ROUNDING * np.max(np.abs(values)) else mean
 
 

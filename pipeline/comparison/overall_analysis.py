@@ -1,4 +1,4 @@
-"""The analysis over datasets: mean ranks and their tests, win/tie/loss counts, and score against cost."""
+"""Analysis over datasets: mean ranks and their tests, win/tie/loss counts, and score against cost."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def analyze_overall(
     ----------
     results : sequence of DatasetResult
     names : sequence of str
-        Of the configurations.
+        Names of the configurations.
     metric : ComparedMetric
     settings : Settings
     """
@@ -52,7 +52,7 @@ def analyze_overall(
     left_out = {result.dataset: _name_absent(result, names) for result in results if result not in complete}
     ranks = rank_configurations(_tabulate_means(complete, names), metric.greater_is_better)  # (N, k)
     mean_ranks = ranks.mean(axis=0) if complete else np.full(len(names), math.nan)  # (k,)
-    # In the order of the ranks, the first of each pair is the better one.
+    # Names are in the order of the ranks, so the first of each pair is the better one.
     order = np.argsort(mean_ranks, kind="stable")
     ordered = [names[number] for number in order]
     means = _tabulate_means(complete, ordered)  # (N, k)
@@ -99,9 +99,9 @@ def _explain_too_few(n_datasets: int) -> str:
 def _test_ranks(
     means: np.ndarray, mean_ranks: np.ndarray, metric: ComparedMetric, settings: Settings
 ) -> tuple[FriedmanTest, NemenyiTest]:
-    """Return the tests of mean ranks; their numbers are NaN if there are too few datasets or configurations."""
+    """Return the tests of mean ranks, whose numbers are NaN if there are too few datasets or configurations."""
     n_datasets, n_configurations = means.shape
-    # The ranks of two configurations only contain the counts of wins, so that pair only has Wilcoxon's test.
+    # With two configurations, ranks only count wins, so the pair is tested by Wilcoxon's test alone.
     if n_datasets >= MIN_DATASETS and n_configurations >= MIN_FRIEDMAN_CONFIGURATIONS:
         return compute_friedman_test(means), compute_nemenyi_test(means, metric.greater_is_better, settings.alpha)
     nan = math.nan
@@ -120,7 +120,7 @@ def _compare_pairs(
     """Return all pairs over datasets.
 
     With three or more configurations, a pair is distinguished if Iman and Davenport's test shows any difference at all
-    and Nemenyi's test, which is a post-hoc test, that of the pair; with two, if Wilcoxon's test does.
+    and Nemenyi's post-hoc test shows one for the pair; with two, if Wilcoxon's test does.
     """
     numbers = list_pairs(len(names))
     is_tested = len(means) >= MIN_DATASETS
@@ -139,7 +139,7 @@ def _compare_pairs(
             wins=int(wins[i, j]),
             ties=int(len(ranks) - wins[i, j] - wins[j, i]),
             losses=int(wins[j, i]),
-            # A comparison with NaN is false, so that nothing is distinguished without a test.
+            # A comparison with NaN is false, so nothing is distinguished without a test.
             is_told_apart=bool(max(friedman.f_p, nemenyi.p[i, j]) <= alpha if has_ranks else p <= alpha),
         )
         for (i, j), p, p_adjusted in zip(numbers, p_wilcoxon, p_holm, strict=True)
@@ -147,7 +147,7 @@ def _compare_pairs(
 
 
 def _count_marks(results: Sequence[DatasetResult], name: str) -> tuple[int, int, int]:
-    """Return WEKA's counts for a configuration in comparison with the base, over the datasets that count."""
+    """Return WEKA's counts for a configuration against the base, over the included datasets."""
     marks = [summary.mark for result in results for summary in result.summaries if summary.configuration == name]
     better, worse = marks.count(BETTER), marks.count(WORSE)
     return better, len(marks) - better - worse, worse
@@ -162,14 +162,14 @@ def compare_costs(
 ) -> tuple[ParetoPoint, ...]:
     """Return the mean score and cost of each configuration over the datasets on which all have scores.
 
-    Where the size of a score depends on the dataset, as with errors in the unit of the target, each is divided by the
-    base's on the same dataset, unless there is one dataset only.
+    If the magnitude of a score depends on the dataset, as for errors in the unit of the target, each score is divided
+    by the base's on the same dataset, unless there is only one dataset.
 
     Parameters
     ----------
     results : sequence of DatasetResult
     names : sequence of str
-        Of the configurations.
+        Names of the configurations.
     cells : mapping of CellKey to Cell
     metric : ComparedMetric
     base : str
@@ -181,7 +181,7 @@ def compare_costs(
     if metric.is_rope_relative and len(complete) > 1:
         # Dividing by the absolute value preserves the order of negative scores.
         sizes = np.abs(means[:, [names.index(base)]])  # (N, 1)
-        # A base without errors would cause a division by zero.
+        # If the base has no errors, dividing by its score is impossible.
         means /= np.where(sizes == 0, math.nan, sizes)
     scores = [float(np.mean(column)) for column in means.T]  # (k,)
     counted = [[cells[name, result.dataset] for result in complete] for name in names]
@@ -193,22 +193,22 @@ def compare_costs(
 
 
 def find_pareto_front(scores: np.ndarray, costs: np.ndarray, greater_is_better: bool = True) -> np.ndarray:
-    """Find the configurations that no other one beats: none scores at least as well at no higher cost, one better.
+    """Find the configurations that no other dominates, that is, scores at least as well at no higher cost.
 
     Parameters
     ----------
     scores : ndarray of shape (k,)
         Mean scores.
     costs : ndarray of shape (k,)
-        Costs such as seconds of fitting, lower being better.
+        Costs such as seconds of fitting; lower is better.
     greater_is_better : bool, default True
-        Of the scores.
+        The direction of the scores.
 
     Returns
     -------
     is_on_front : ndarray of bool of shape (k,)
-        Configurations with equal score and cost are all on the front, or none of them; those without a score or a cost
-        are not on it.
+        Whether each configuration is on the front. Configurations with equal score and cost are all on it or all off
+        it; those without a score or a cost are never on it.
     """
     losses = -scores if greater_is_better else scores
     both = np.column_stack([losses, costs])  # (k, 2)

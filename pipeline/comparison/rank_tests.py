@@ -1,8 +1,9 @@
 """Tests of mean scores over several datasets: Friedman, Nemenyi and Wilcoxon.
 
-Each dataset counts once, by the ranks of the configurations. SciPy computes the distributions, but for the exact one of
-the Wilcoxon test: SciPy's holds without ties only, and with ties it tries all changes of signs up to 13 datasets, which
-takes a second for each pair. The exact distribution with ties is a sum over ranks, computed here in microseconds.
+Each dataset counts once, through the ranks of the configurations. SciPy computes all distributions except the exact one
+of the Wilcoxon test: SciPy's is valid only without ties, and with ties it enumerates all sign changes for up to 13
+datasets, which takes a second per pair. The exact distribution with ties is a sum over ranks and is computed here in
+microseconds.
 
 References
 ----------
@@ -27,11 +28,11 @@ MIN_DATASETS = 5
 MIN_FRIEDMAN_CONFIGURATIONS = 3
 """Two configurations are compared by the Wilcoxon test."""
 MAX_DATASETS = 1_000_000
-"""The maximum number of datasets; more are reported as "no number of datasets"."""
+"""The maximum number of datasets; larger numbers are reported as "no number of datasets"."""
 MAX_EXACT_DATASETS = 50
-"""Maximum number of datasets for the exact distribution, as in R and SciPy without ties."""
+"""Maximum number of datasets for the exact distribution; R and SciPy use the same limit without ties."""
 RANKED_DIGITS = 12
-"""Scores that agree in so many digits, relative to the largest of their dataset, are ties."""
+"""Scores that agree in this many digits, relative to the largest of their dataset, are ties."""
 
 
 @dataclass(frozen=True)
@@ -41,11 +42,11 @@ class FriedmanTest:
     Parameters
     ----------
     chi2, p : float
-        As SciPy and R compute them, with k - 1 degrees of freedom.
+        The statistic and its p-value as computed by SciPy and R, with k - 1 degrees of freedom.
     f : float
-        Iman and Davenport's statistic; infinite if all datasets rank alike.
+        Iman and Davenport's statistic; infinite if all datasets have the same ranks.
     f_p : float
-        With k - 1 and (k - 1)(N - 1) degrees of freedom. If all datasets rank alike, the exact probability of that.
+        The p-value with k - 1 and (k - 1)(N - 1) degrees of freedom, or the exact probability if all ranks agree.
     """
 
     chi2: float
@@ -61,14 +62,14 @@ class NemenyiTest:
     Parameters
     ----------
     mean_ranks : ndarray of shape (k,)
-        1 is the best.
+        The mean ranks, where 1 is the best.
     p : ndarray of shape (k, k)
-        Corrected for all pairs; 1 on the diagonal.
+        The p-values, corrected for all pairs; 1 on the diagonal.
     critical_difference : float
         Mean ranks that differ by less are not distinguished at alpha.
     cliques : tuple of tuple of int
         The largest groups of indistinguishable configurations, each from best to worst: the bars of a
-        critical-difference diagram. A configuration may be in several groups, or in none.
+        critical-difference diagram. A configuration may be in several groups or in none.
     """
 
     mean_ranks: np.ndarray
@@ -88,11 +89,11 @@ def round_scores(scores: np.ndarray) -> np.ndarray:
     Returns
     -------
     rounded : ndarray of shape (N, k)
-        To `RANKED_DIGITS` digits of the largest score of each row.
+        The scores, rounded to `RANKED_DIGITS` digits relative to the largest score of each row.
     """
     largest = np.max(np.abs(scores), axis=1, keepdims=True)  # (N, 1)
     _, exponent = np.frexp(largest)
-    # Dividing by a power of two changes no digits of the scores.
+    # Dividing by a power of two changes none of the digits of the scores.
     unit = np.ldexp(1.0, exponent)  # (N, 1)
     return np.round(scores / unit, RANKED_DIGITS) * unit
 
@@ -115,7 +116,7 @@ def rank_configurations(scores: np.ndarray, greater_is_better: bool = True) -> n
 
 
 def list_pairs(n_configurations: int) -> list[tuple[int, int]]:
-    """List all pairs (i, j) with i < j of configurations by their numbers."""
+    """List all pairs (i, j) of configuration indices with i < j."""
     return list(combinations(range(n_configurations), 2))
 
 
@@ -135,8 +136,8 @@ def compute_friedman_test(scores: np.ndarray) -> FriedmanTest:
 
     References
     ----------
-    Demšar (2006), section 3.2.2. The correction for ties is that of Conover (1999), Practical nonparametric statistics,
-    section 5.8, which SciPy and R apply.
+    Demšar (2006), section 3.2.2. The correction for ties, which SciPy and R also apply, is that of Conover (1999),
+    Practical nonparametric statistics, section 5.8.
     """
     ranks = rank_configurations(scores)  # (N, k)
     n_datasets, n_configurations = ranks.shape
@@ -160,10 +161,10 @@ def compute_iman_davenport(chi2: float, n_datasets: int, n_configurations: int) 
     Returns
     -------
     f : float
-        ``(N - 1) chi2 / (N (k - 1) - chi2)``; infinite if all datasets rank alike, where chi2 is N (k - 1).
+        ``(N - 1) chi2 / (N (k - 1) - chi2)``; infinite if all datasets have the same ranks, so that chi2 is N (k - 1).
     p : float
-        With k - 1 and (k - 1)(N - 1) degrees of freedom. Where F is infinite, the exact probability that N datasets
-        rank k configurations alike by chance, ``k! ** (1 - N)``, because the approximation would say 0.
+        The p-value with k - 1 and (k - 1)(N - 1) degrees of freedom. If F is infinite, it is the exact probability that
+        N datasets rank k configurations alike by chance, ``k! ** (1 - N)``, because the approximation would be 0.
     """
     largest = n_datasets * (n_configurations - 1)
     if math.isclose(chi2, largest, rel_tol=1e-12):
@@ -175,7 +176,7 @@ def compute_iman_davenport(chi2: float, n_datasets: int, n_configurations: int) 
 
 
 def count_wins(ranks: np.ndarray) -> np.ndarray:
-    """Count on how many datasets each configuration, by row, has a better rank than each other one, by column.
+    """Count the datasets on which each configuration (row) has a better rank than each other one (column).
 
     Parameters
     ----------
@@ -216,7 +217,7 @@ def compute_nemenyi_test(scores: np.ndarray, greater_is_better: bool = True, alp
 
 
 def compute_critical_difference(n_datasets: int, n_configurations: int, alpha: float = 0.05) -> float:
-    """Compute the minimum difference of mean ranks at which Nemenyi's test distinguishes two configurations.
+    """Compute the smallest difference of mean ranks at which Nemenyi's test distinguishes two configurations.
 
     Parameters
     ----------
@@ -227,15 +228,15 @@ def compute_critical_difference(n_datasets: int, n_configurations: int, alpha: f
     Returns
     -------
     float
-        ``q sqrt(k (k + 1) / (6 N))``, q being the quantile of the studentized range of k groups with infinitely many
-        degrees of freedom, over the square root of 2.
+        ``q sqrt(k (k + 1) / (6 N))``, where q is the quantile of the studentized range of k groups with infinite
+        degrees of freedom, divided by the square root of 2.
     """
     quantile = float(stats.studentized_range.ppf(1 - alpha, n_configurations, np.inf)) / math.sqrt(2)
     return quantile * compute_rank_error(n_datasets, n_configurations)
 
 
 def compute_rank_error(n_datasets: int, n_configurations: int) -> float:
-    """Return the standard error of the difference of two mean ranks if all are equal, ``sqrt(k (k + 1) / (6 N))``."""
+    """Return the standard error of the difference of two mean ranks under equality, ``sqrt(k (k + 1) / (6 N))``."""
     k = n_configurations
     return math.sqrt(k * (k + 1) / (6 * n_datasets))
 
@@ -252,7 +253,7 @@ def find_cliques(mean_ranks: np.ndarray, critical_difference: float) -> tuple[tu
     Returns
     -------
     cliques : tuple of tuple of int
-        The numbers of the configurations, best first, within groups and among them.
+        Groups of configuration indices, best first within and among groups.
     """
     order = np.argsort(mean_ranks, kind="stable")  # (k,)
     ordered = np.asarray(mean_ranks)[order]  # (k,)
@@ -261,7 +262,7 @@ def find_cliques(mean_ranks: np.ndarray, critical_difference: float) -> tuple[tu
     for start in range(len(ordered)):
         is_near = ordered - ordered[start] < critical_difference  # (k,)
         end = int(np.count_nonzero(is_near))
-        # A group with the same end as the previous one is a part of it.
+        # A group with the same end as the previous one is contained in it.
         if end - start >= 2 and end > end_before:
             found.append(tuple(int(number) for number in order[start:end]))
         end_before = max(end_before, end)
@@ -281,7 +282,7 @@ def count_datasets(rank_difference: float, n_configurations: int, alpha: float =
     Returns
     -------
     int or None
-        None if the difference is 0, or would need more than `MAX_DATASETS`.
+        The number of datasets, or None if the difference is 0 or requires more than `MAX_DATASETS`.
     """
     if rank_difference <= 0:
         return None
@@ -293,10 +294,10 @@ def count_datasets(rank_difference: float, n_configurations: int, alpha: float =
 def compute_wilcoxon_p(scores: np.ndarray, base_scores: np.ndarray) -> float:
     """Return the two-sided p-value of Wilcoxon's signed-rank test of two configurations over datasets.
 
-    Zero differences are ranked as the smallest, and their ranks split evenly between both sides (SciPy's ``zsplit``),
-    as Demšar does: datasets on which both score the same speak for their equality. Wilcoxon's own rule, which R
-    follows, drops them. The exact p-value is then that of Pratt's test, which leaves the zeros' ranks out of both sums.
-    Above `MAX_EXACT_DATASETS`, it is the normal approximation.
+    Zero differences receive the smallest ranks, which are split evenly between both sides (SciPy's ``zsplit``), as
+    Demšar does: datasets on which both score the same are evidence of equality. Wilcoxon's original rule, which R
+    follows, drops them. The exact p-value is then that of Pratt's test, which leaves the ranks of zeros out of both
+    sums. Above `MAX_EXACT_DATASETS`, the normal approximation is used.
 
     Parameters
     ----------
@@ -306,7 +307,7 @@ def compute_wilcoxon_p(scores: np.ndarray, base_scores: np.ndarray) -> float:
     Returns
     -------
     p : float
-        1 if all differences are 0.
+        The p-value, which is 1 if all differences are 0.
 
     References
     ----------
@@ -319,12 +320,12 @@ def compute_wilcoxon_p(scores: np.ndarray, base_scores: np.ndarray) -> float:
     if len(differences) > MAX_EXACT_DATASETS:
         return float(stats.wilcoxon(differences, zero_method="zsplit", correction=False, method="asymptotic").pvalue)
     ranks = stats.rankdata(np.abs(differences))  # (N,)
-    # The halves of the zeros' ranks are the same on both sides, whatever the signs are.
+    # The halves of the zeros' ranks are the same on both sides, whatever the signs.
     return _compute_exact_p(ranks[is_signed], np.sum(ranks[differences > 0]))
 
 
 def _subtract_rounded(scores: np.ndarray, base_scores: np.ndarray) -> np.ndarray:
-    """Return differences of shape (N,), with those that differ only by rounding made equal."""
+    """Return differences of shape (N,), where those that differ only by rounding are equal."""
     both = round_scores(np.column_stack([scores, base_scores]))  # (N, 2)
     _, exponent = np.frexp(np.max(np.abs(both)))
     unit = np.ldexp(1.0, exponent)
@@ -332,10 +333,10 @@ def _subtract_rounded(scores: np.ndarray, base_scores: np.ndarray) -> np.ndarray
 
 
 def _compute_exact_p(ranks: np.ndarray, observed: float) -> float:
-    """Return the two-sided p-value of a sum of positive ranks, among all signs of ranks of shape (m,)."""
-    # A rank that ties share is a multiple of 1/2, so that twice a rank counts steps.
+    """Return the two-sided p-value of a sum of positive ranks over all sign assignments to ranks of shape (m,)."""
+    # A rank shared by ties is a multiple of 1/2, so twice a rank is a whole number of steps.
     steps = np.round(2 * ranks).astype(int)  # (m,)
-    probabilities = np.zeros(np.sum(steps) + 1)  # of twice the sum of positive ranks, from 0 on
+    probabilities = np.zeros(np.sum(steps) + 1)  # distribution of twice the sum of positive ranks, starting at 0
     probabilities[0] = 1
     for step in steps:
         shifted = np.zeros_like(probabilities)

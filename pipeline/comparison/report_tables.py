@@ -1,4 +1,4 @@
-"""The tables of a comparison, on which all reports are based."""
+"""The tables of a comparison, from which all reports are made."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ def iterate_sections(comparison: Comparison, *, shows_datasets: bool = False) ->
     ----------
     comparison : Comparison
     shows_datasets : bool
-        Whether to include each of several datasets, as ``pairs=all`` does.
+        Whether to include a table for each of several datasets, as ``pairs=all`` does.
     """
     for result in comparison.results:
         yield from iterate_result(comparison, result, shows_datasets=shows_datasets)
 
 
 def iterate_result(comparison: Comparison, result: MetricResult, *, shows_datasets: bool = False) -> Iterator[Section]:
-    """Yield the tables for one metric, as `iterate_sections`."""
-    # The verdict on the first metric is that of the comparison, and not repeated.
+    """Yield the tables for one metric, as `iterate_sections` does."""
+    # The verdict on the first metric is that of the comparison and is not repeated.
     is_first = result is comparison.results[0]
     overall = result.overall
     if overall is not None:
@@ -74,7 +74,7 @@ def iterate_result(comparison: Comparison, result: MetricResult, *, shows_datase
 
 
 def tabulate_scores(comparison: Comparison, result: MetricResult) -> Table:
-    """Return a row for each configuration and a column for each dataset; of a single dataset, its tests as well."""
+    """Return a row for each configuration and a column for each dataset; include the tests for a single dataset."""
     if result.overall is None:
         return _tabulate_dataset(comparison, result.datasets[0], result.metric)
     rows: list[Row] = []
@@ -83,7 +83,7 @@ def tabulate_scores(comparison: Comparison, result: MetricResult) -> Table:
         # The base is not compared with itself.
         counts = "/".join(map(str, result.overall.counts.get(row.name, (BASE,))))
         rows.append([row.name, rank, counts, *_write_scores(comparison, result, row.name)])
-    # The ranks come first, because the columns of many datasets fill several screens.
+    # The ranks come first, because the columns of many datasets do not fit on a screen.
     columns: Row = ["configuration", "mean rank", COUNTS, *(dataset.dataset for dataset in result.datasets)]
     footnote = _explain_signs(comparison, result.metric, comparison.settings.base)
     return make_table(comparison.find_metric(result.metric).label, columns, rows, footnote)
@@ -123,7 +123,7 @@ def _tabulate_dataset(comparison: Comparison, result: DatasetResult, metric: str
 
 
 def _tabulate_costs(comparison: Comparison, result: MetricResult) -> Table:
-    """Return score and cost of each configuration, and whether it is on the Pareto front."""
+    """Return the score and cost of each configuration, and whether it is on the Pareto front."""
     metric = comparison.find_metric(result.metric)
     is_relative = metric.is_rope_relative and len(result.datasets) > 1
     columns = ["configuration", f"{metric.label} / base's" if is_relative else f"mean {metric.label}"]
@@ -144,7 +144,7 @@ def _tabulate_costs(comparison: Comparison, result: MetricResult) -> Table:
 
 
 def _tabulate_pairs(comparison: Comparison, result: DatasetResult) -> Table:
-    """Return all pairs of one dataset, or those of the best configuration."""
+    """Return all pairs of one dataset, or those that include the best configuration."""
     shown, hidden = _choose_pairs(comparison, result.pairs)
     rows: list[Row] = [
         [
@@ -157,13 +157,13 @@ def _tabulate_pairs(comparison: Comparison, result: DatasetResult) -> Table:
         for pair in shown
     ]
     columns = ("pair", "difference", "p", "p Holm", "first better", "equivalent", "second better")
-    # Lower errors are better, so that the sign needs an explanation.
+    # Lower errors are better, so the sign needs an explanation.
     footnote = f"If the difference is positive, the first is better. {hidden}".strip()
     return make_table(f"pairs on {result.dataset}", columns, rows, footnote)
 
 
 def _tabulate_overall_pairs(comparison: Comparison, overall: OverallResult) -> Table:
-    """Return all pairs over datasets, or those of the best configuration with each other one."""
+    """Return all pairs over datasets, or those that include the best configuration."""
     shown, hidden = _choose_pairs(comparison, overall.pairs)
     rows: list[Row] = [
         [
@@ -179,7 +179,7 @@ def _tabulate_overall_pairs(comparison: Comparison, overall: OverallResult) -> T
 
 
 def _choose_pairs(comparison: Comparison, pairs: Sequence[Any]) -> tuple[Sequence[Any], str]:
-    """Return the pairs that reports list, and a sentence on the number of hidden ones."""
+    """Return the pairs to list, and a sentence on the number of hidden ones."""
     if comparison.settings.all_pairs:
         return pairs, ""
     shown = [pair for pair in pairs if pair.first == pairs[0].first]
@@ -218,7 +218,7 @@ def tabulate_datasets(comparison: Comparison) -> Table:
 
 
 def _describe_overall(overall: OverallResult) -> list[str]:
-    """Return the tests over datasets, or the reason for their absence, and a sentence for each ignored dataset."""
+    """Return the tests over datasets or the reason for their absence, and a sentence for each excluded dataset."""
     left_out = [
         f"{dataset} is excluded from the tests over datasets: {reason}." for dataset, reason in overall.left_out.items()
     ]
@@ -237,7 +237,7 @@ def _describe_tests(overall: OverallResult) -> str:
 
 
 def _write_score(summary: Summary | None, cell: Scores) -> Cell:
-    """Return the mean of a cell, or the first words of the reason why it is empty; notes contain the whole reason."""
+    """Return the mean of a cell, or the first words of the reason why it is empty; notes contain the full reason."""
     if summary is None:
         return Cell(cell.reason.partition(":")[0], EMPTY, hint=cell.reason)
     return Cell(format_score(summary.mean), NUMBER, format_deviation(summary.std), summary.mark, summary.is_best)

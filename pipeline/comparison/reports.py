@@ -1,7 +1,7 @@
-"""The reports of a comparison: for a terminal, papers (Markdown, LaTeX), programs (JSON, CSV) and browsers (HTML).
+"""Reports of a comparison for a terminal, papers (Markdown, LaTeX), programs (JSON, CSV) and browsers (HTML).
 
-The page is a self-contained file that works offline and without scripts. Its template is `page.html`, and its pictures
-are drawn here.
+The HTML page is self-contained and works offline without scripts. Its template is `page.html`, and its pictures are
+drawn in this module.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 TEMPLATE = Path(__file__).parent / "page.html"
 MAX_DRAWN_CONFIGURATIONS = 20
-"""Maximum number of configurations in panels with a row for each; the tables contain all of them."""
+"""Maximum number of configurations in panels that have one row for each; the tables contain all of them."""
 
 
 Picture = tuple[Any, str]
-"""A figure of Matplotlib and its caption."""
+"""A Matplotlib figure and its caption."""
 
 
 def render_page(comparison: Comparison) -> str:
@@ -47,7 +47,7 @@ def render_page(comparison: Comparison) -> str:
     Returns
     -------
     str
-        Equal comparisons give equal pages, byte for byte.
+        The page; equal comparisons produce identical bytes.
     """
     blocks = []
     for number, result in enumerate(comparison.results):
@@ -71,7 +71,7 @@ def write_picture_files(comparison: Comparison) -> dict[str, str]:
     Returns
     -------
     dict of str to str
-        File name -> content; without pictures that lack numbers.
+        File name -> content; pictures without data are omitted.
     """
     from bakeoff.pipeline.figures.panels import fix_colours
 
@@ -80,7 +80,7 @@ def write_picture_files(comparison: Comparison) -> dict[str, str]:
 
 
 def _draw_svg(comparison: Comparison, result: MetricResult, number: int) -> dict[str, tuple[str, str]]:
-    """Return the pictures for a metric as SVG elements with captions, under names that no other metric has in them."""
+    """Return the pictures for a metric as SVG elements with captions, with element names unique to that metric."""
     from bakeoff.pipeline.figures.panels import render_svg
 
     drawn = {name: picture for name, draw in DRAWINGS.items() if (picture := draw(comparison, result))}
@@ -90,7 +90,7 @@ def _draw_svg(comparison: Comparison, result: MetricResult, number: int) -> dict
 
 
 def draw_ranks(comparison: Comparison, result: MetricResult) -> Picture | None:
-    """Return the critical-difference diagram, or None if mean ranks were not tested."""
+    """Return the critical-difference diagram, or None if the mean ranks were not tested."""
     from bakeoff.pipeline.figures.comparison import draw_critical_difference
 
     overall = result.overall
@@ -109,7 +109,7 @@ def draw_ranks(comparison: Comparison, result: MetricResult) -> Picture | None:
 
 
 def draw_folds(comparison: Comparison, result: MetricResult) -> Picture | None:
-    """Return the scores of folds, or None if there are no scores."""
+    """Return the picture of fold scores, or None if there are no scores."""
     from bakeoff.pipeline.figures.comparison import draw_fold_scores
 
     shown = [dataset for dataset in result.datasets if dataset.summaries]
@@ -134,7 +134,7 @@ def draw_folds(comparison: Comparison, result: MetricResult) -> Picture | None:
 
 
 def draw_costs(comparison: Comparison, result: MetricResult) -> Picture | None:
-    """Return the scores against fitting and predicting time; None for further metrics, and if no times are stored."""
+    """Return scores against fitting and prediction time; None for other metrics and if no times are stored."""
     from bakeoff.pipeline.figures.comparison import draw_pareto
 
     points = result.pareto
@@ -157,7 +157,7 @@ def draw_costs(comparison: Comparison, result: MetricResult) -> Picture | None:
 
 
 def draw_posterior_bars(comparison: Comparison, result: MetricResult) -> Picture | None:
-    """Return the posteriors in comparison with the base, or None if there are none."""
+    """Return the posteriors relative to the base, or None if there are none."""
     from bakeoff.pipeline.figures.comparison import draw_posteriors
 
     base = comparison.settings.base
@@ -248,7 +248,7 @@ def render_latex(comparison: Comparison) -> str:
 
 FORMAT = "bakeoff.comparison"
 FORMAT_VERSION = 1
-"""The version, incremented when a key changes its meaning or is removed, but not for new keys."""
+"""The format version, incremented when a key changes its meaning or is removed, but not for new keys."""
 COLUMNS = (
     "metric", "dataset", "configuration", "learner", "mean", "std", "low", "high", "rank", "is_best", "mark", "p_value",
     "base", "n_folds", "n_train", "n_test", "fit_seconds", "predict_seconds", "n_fits", "reason", "run_ids",
@@ -258,15 +258,15 @@ COLUMNS = (
 def render_json(comparison: Comparison) -> str:
     """Return the comparison as JSON.
 
-    The keys are the attributes of `Comparison` and its parts, where they are documented. Numbers have the digits that
-    give them back exactly; one that does not exist or is not finite is null.
+    The keys are the attributes of `Comparison` and its parts, where they are documented. Numbers have enough digits to
+    be restored exactly; missing and infinite numbers are null.
     """
     document = _replace_infinite({"format": FORMAT, "format_version": FORMAT_VERSION, **asdict(comparison)})
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def render_csv(comparison: Comparison) -> str:
-    """Return a row per cell and metric, with full precision; an empty cell has a reason and no numbers."""
+    """Return one row per cell and metric at full precision; an empty cell has a reason and no numbers."""
     rows = ([_write(row.get(column, "")) for column in COLUMNS] for row in _iterate_rows(comparison))
     return render_csv_table(make_table("", COLUMNS, rows))
 
@@ -292,13 +292,13 @@ def _write(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
-        # The shortest text that reads back as the same float.
+        # The shortest text that restores the same float.
         return "" if math.isnan(value) else repr(value)
     return str(value)
 
 
 def _replace_infinite(value: Any) -> Any:
-    """Return a document without NaN and infinite numbers, for which JSON has no notation."""
+    """Return a document with NaN and infinite numbers replaced, because JSON has no notation for them."""
     if isinstance(value, dict):
         return {key: _replace_infinite(child) for key, child in value.items()}
     if isinstance(value, list | tuple):

@@ -23,33 +23,33 @@ class CompareRequest(ExperimentRequest):
     Attributes
     ----------
     runs : tuple of str
-        Runs by their ids or first 8 characters, latest or best.
+        Runs given by id, by the first 8 characters of an id, or by the words latest or best.
     sweep : str or None
-        In place of runs: the name of a sweep, or latest, whose jobs are compared.
+        Instead of runs: the name of a sweep, or latest, whose jobs are compared.
     filter : str or None
-        In place of runs: those that a filter of MLflow selects, such as "params.dataset = 'wine'".
+        Instead of runs: an MLflow filter that selects them, such as "params.dataset = 'wine'".
     dataset : str
-        The dataset of latest and best.
+        The dataset that latest and best refer to.
     base : str
-        A configuration, learner, run or registered model that others are marked against; by default the best.
+        The configuration, learner, run or registered model to compare the others against; by default the best.
     metrics : tuple of str or None
-        Scores or times, the first of which decides; by default the headline.
+        Scores or times, the first of which determines the verdict; by default the headline metric.
     alpha : float
         The significance level; by default 0.05.
     rope : float
-        Differences up to this one are equivalent in practice; by default 0.01.
+        Differences up to this size are equivalent in practice; by default 0.01.
     pairs : str
-        all for every pair, on every dataset; by default best, which is the best with each other.
+        all to list every pair on every dataset; by default best, which lists the pairs with the best configuration.
     choice : str
-        none, so that no row stands for several configurations of a learner; by default auto.
+        none, so that no row represents several configurations of a learner; by default auto.
     to : str
         The format: terminal, csv, json, markdown, latex or html.
     output : Path or None
-        A file for the report, in place of standard output.
+        The file to which the report is written instead of standard output.
     keep : bool
         Whether to store the comparison as a run; by default true.
     fail_if : str
-        worse, for exit code 1 if a configuration is significantly worse than the base; by default never.
+        worse, to exit with code 1 if a configuration is significantly worse than the base; by default never.
     """
 
     runs: tuple[str, ...] = field(default=(), metadata={"word": "RUN"})
@@ -78,7 +78,7 @@ class CompareRequest(ExperimentRequest):
             raise UserError("fail_if=worse needs base=, the run, model or configuration to compare with.")
 
     def require_one_selection(self) -> None:
-        """Reject a request with no selection of runs, or with several.
+        """Reject a request that selects no runs, or selects them in several ways.
 
         Raises
         ------
@@ -101,7 +101,7 @@ class CompareRequest(ExperimentRequest):
 
 
 def require_choice(key: str, given: str) -> None:
-    """Reject a word that is not allowed for a key of a comparison.
+    """Reject a value that is not allowed for a key of a comparison.
 
     Raises
     ------

@@ -19,21 +19,21 @@ Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 OTHER_PARTS = ("dataset", "seed", "evaluation", "tuned", "experiment")
-"""Params of these parts are not part of a configuration, which is a job without dataset, seed and evaluation.
+"""The params of these parts are not part of a configuration, which is a job without dataset, seed and evaluation.
 Values chosen by tuning are results, and the name of an experiment is redundant."""
 RESULTS = ("preprocessing.chosen",)
-"""Params that follow from the others and from the dataset."""
+"""Params that follow from the others and the dataset."""
 SEED_KEY = "random_state"
 SEED_WORD = "seed"
-"""Replaces the ``random_state`` of a learner that is the seed of its run."""
+"""Replaces the ``random_state`` of a learner if it is the seed of its run."""
 TARGET_KEY = "_target_"
 RUN_KEY = "run"
 """A key that distinguishes individually named runs of one configuration."""
 REQUIRED_PARAMS = ("dataset", "learner", "evaluation", "seed")
 DECISION_PARTS = ("calibration", "threshold")
-"""Parts that learn on validation rows if they use no inner folds."""
+"""Parts that learn from validation rows if they use no inner folds."""
 PRUNING_METHODS_ON_ROWS = ("bottom_up", "best_first")
-"""Methods of pruning that use validation rows."""
+"""Pruning methods that use validation rows."""
 SHORT_ID_LETTERS = 8
 
 Params = tuple[tuple[str, str], ...]
@@ -43,7 +43,7 @@ Params = tuple[tuple[str, str], ...]
 def group_by(
     items: Iterable[Item], key_of: Callable[[Item], Key], value_of: Callable[[Item], Value]
 ) -> dict[Key, list[Value]]:
-    """Return the values of the items of each key.
+    """Return the values of the items, grouped by key.
 
     Examples
     --------
@@ -58,14 +58,14 @@ def group_by(
 
 @dataclass(frozen=True)
 class RunFacts:
-    """A stored run in a comparison, or a job that left no run with params.
+    """A stored run in a comparison, or a job that stored no params.
 
     Attributes
     ----------
     run : StoredRun
     learner, dataset, seed : str
     configuration : Params
-        The params of its job without dataset, seed and evaluation; empty if they are unknown.
+        The params of the job without those of dataset, seed and evaluation; empty if unknown.
     evaluation : Params
         The params of the folds.
     reason : str
@@ -82,7 +82,7 @@ class RunFacts:
 
     @property
     def short_id(self) -> str:
-        """The beginning of the id, for tables."""
+        """The first characters of the id, for tables."""
         return self.run.run_id[:SHORT_ID_LETTERS]
 
     @property
@@ -97,7 +97,7 @@ class RunFacts:
 
     @property
     def rows_per_fold(self) -> Mapping[str, float]:
-        """Mean rows of ``train``, ``validation`` and ``test``; empty if they are not stored."""
+        """The mean numbers of ``train``, ``validation`` and ``test`` rows; empty if they are not stored."""
         rows: dict[str, float] = json.loads(self.run.tags.get("rows_per_fold", "{}"))
         return rows
 
@@ -107,7 +107,7 @@ class RunFacts:
         params = self.run.params
         has_pruned = params.get("pruning", "none") in PRUNING_METHODS_ON_ROWS
         has_tuned = params.get("tuning", "none") != "none" and params.get("tuning.folds", "0") == "0"
-        # Calibration and a threshold have no param if the run has neither.
+        # Calibration and a threshold have no params if the run uses neither.
         has_decided = any(params.get(f"{part}.folds") == "0" for part in DECISION_PARTS)
         return bool(self.rows_per_fold.get("validation")) and not (has_pruned or has_tuned or has_decided)
 
@@ -118,7 +118,7 @@ def describe_run(run: StoredRun) -> RunFacts:
     Raises
     ------
     UserError
-        The run was deleted, or written by another program.
+        The run was deleted or was written by another program.
     """
     if run.is_deleted:
         raise UserError(f"compare: run {run.run_id} was deleted; restore it in MLflow, or leave it out.")
@@ -149,13 +149,13 @@ def describe_absent_job(learner: str, dataset: str, reason: str) -> RunFacts:
 
 
 def separate_run(facts: RunFacts, remark: str = "") -> RunFacts:
-    """Return a run with a configuration that no other run has, so that it is a row of the comparison."""
+    """Return a run with a unique configuration, so that it becomes a separate row of the comparison."""
     own = {**dict(facts.configuration), RUN_KEY: f"{remark}{facts.short_id}"}
     return replace(facts, configuration=_sort_params(own))
 
 
 def list_ids(facts: Sequence[RunFacts], limit: int = 3) -> str:
-    """Return the short ids of some runs for a message, cut after a few."""
+    """Return the short ids of the first few runs for a message."""
     shown = ", ".join(each.short_id for each in facts[:limit])
     return f"{shown}, …" if len(facts) > limit else shown
 
@@ -177,7 +177,7 @@ def _list_own_params(run: StoredRun) -> dict[str, str]:
     if ENVIRONMENT_TAG in run.tags:
         own[ENVIRONMENT_TAG] = run.tags[ENVIRONMENT_TAG]
     for key, value in own.items():
-        # Otherwise each seed would be a separate configuration, and none would have several seeds.
+        # Otherwise each seed would be a separate configuration, and no configuration would have several seeds.
         if key.endswith(SEED_KEY) and value == run.params["seed"]:
             own[key] = SEED_WORD
     return {**own, **_list_target_words(run.tags.get("overrides", "[]"))}
@@ -187,7 +187,7 @@ def _list_target_words(overrides: str) -> dict[str, str]:
     """Return the overrides that replaced a class; the params record the name of the chosen option instead."""
     try:
         words: Any = json.loads(overrides)
-    except ValueError:  # a long tag is cut
+    except ValueError:  # a long tag is truncated
         return {}
     pairs = [str(word).lstrip("+").split("=", 1) for word in words if "=" in str(word)]
     return {key: value for key, value in pairs if key.endswith(TARGET_KEY) and _part_of(key) not in OTHER_PARTS}
@@ -202,7 +202,7 @@ def _part_of(key: str) -> str:
 
 
 PLAIN_GROUPS = ("preprocessing", "tuning", "pruning")
-"""Groups whose options are clear without the name of the group."""
+"""Groups whose options are clear without the group name."""
 GROUPS = (*PLAIN_GROUPS, "balance", "target", "calibration", "threshold")
 """Groups whose chosen option is a separate param."""
 SPACE_PREFIX = "tuning.space."
@@ -211,7 +211,7 @@ DIGEST_BYTES = 2
 
 
 def name_configurations(configurations: Sequence[Params]) -> dict[Params, str]:
-    """Name each configuration by its learner and by what distinguishes it from the others of that learner.
+    """Name each configuration by its learner and the params that distinguish it from others with that learner.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def name_configurations(configurations: Sequence[Params]) -> dict[Params, str]:
     Returns
     -------
     dict of Params to str
-        Names that are unique: if the varying params do not suffice, because a long value is cut, the name ends with a
+        Unique names. If the varying params do not make a name unique because a long value is truncated, it ends with a
         fingerprint.
 
     Examples
@@ -245,16 +245,16 @@ def name_configurations(configurations: Sequence[Params]) -> dict[Params, str]:
 
 
 def _list_named_keys(own: Mapping[str, str]) -> list[str]:
-    """Return the keys of a configuration in the order of its name: options, the learner's keys, others."""
-    # Values chosen by tuning are not part of the configuration, regardless of the learner's value.
+    """Return the keys of a configuration in the order used in its name: options, the learner's keys, others."""
+    # Values chosen by tuning are not part of the configuration, whatever the learner's value.
     tuned = {key.replace(SPACE_PREFIX, "learner.") for key in own if key.startswith(SPACE_PREFIX)}
     return sorted(own.keys() - tuned, key=lambda key: (key not in GROUPS, not key.startswith("learner."), key))
 
 
 def _varies(key: str, own: Mapping[str, str], rivals: Sequence[Mapping[str, str]]) -> bool:
-    """Return whether a param distinguishes a configuration from others of its learner."""
+    """Return whether a param distinguishes a configuration from others with the same learner."""
     group = _part_of(key)
-    # Keys of an option exist only where it is chosen, so only those configurations are compared.
+    # Keys of an option exist only where the option is chosen, so only those configurations are compared.
     is_key_of_option = group in GROUPS and "." in key
     return key == RUN_KEY or any(
         rival.get(key) != own[key] for rival in rivals if not is_key_of_option or rival.get(group) == own.get(group)

@@ -20,14 +20,14 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.wording import count_nouns
 
 UNPAIRED_KEYS = ("evaluation.validation", "evaluation.metrics", "evaluation.costs")
-"""Keys of the evaluation that do not change which rows are test rows."""
+"""Evaluation keys that do not affect which rows are test rows."""
 MAX_SHOWN_REASONS = 3
 MAX_LEFT_OUT = 8
-"""Notes about configurations that did not finish: a study may have stopped hundreds of runs."""
+"""Maximum number of notes on unfinished configurations, because a study may have stopped hundreds of runs."""
 NO_RUN = "no run"
 
 CellKey = tuple[str, str]
-"""Names of a configuration and of a dataset."""
+"""The names of a configuration and a dataset."""
 
 
 @dataclass(frozen=True)
@@ -37,15 +37,15 @@ class RunGrid:
     Attributes
     ----------
     configurations : mapping of str to Params
-        By name, in the order of their names.
+        Configurations by name, in the order of their names.
     datasets : mapping of str to str
         Name -> fingerprint of the rows.
     runs : mapping of CellKey to tuple of RunFacts
-        One per seed, in the order of the seeds, which are the same in all cells of a dataset.
+        One run per seed, in the order of the seeds, which are the same in all cells of a dataset.
     reasons : mapping of CellKey to str
-        The reason why each of the other cells is empty.
+        The reason why each of the remaining cells is empty.
     notes : tuple of str
-        Notes on runs left out, or chosen among several.
+        Notes on runs that were left out or chosen among several.
     """
 
     configurations: Mapping[str, Params]
@@ -66,9 +66,10 @@ def arrange_runs(facts: Sequence[RunFacts], keeps_all: bool = False) -> RunGrid:
     Parameters
     ----------
     facts : sequence of RunFacts
-        Finished or not.
+        The runs, finished or not.
     keeps_all : bool
-        Whether runs of one job are kept apart, because each of them was named by its id; otherwise the newest counts.
+        Whether runs of the same job are kept apart because each was selected by its id; otherwise only the newest
+        counts.
 
     Raises
     ------
@@ -80,7 +81,7 @@ def arrange_runs(facts: Sequence[RunFacts], keeps_all: bool = False) -> RunGrid:
     _require_comparable(finished, unfinished)
     datasets = _list_datasets(finished)
     newest, notes = _take_newest(_keep_apart(finished) if keeps_all else finished)
-    # Names describe the differences between the rows, so they are assigned after the rows are known.
+    # Names describe the differences between rows, so they are assigned once the rows are known.
     names = name_configurations(list(dict.fromkeys(each.configuration for each in newest)))
     _require_two(names, newest, unfinished)
     reasons, left_out = _explain_absence(unfinished, newest, names)
@@ -94,7 +95,7 @@ def arrange_runs(facts: Sequence[RunFacts], keeps_all: bool = False) -> RunGrid:
 
 
 def _require_comparable(finished: Sequence[RunFacts], unfinished: Sequence[RunFacts]) -> None:
-    """Reject a selection without a finished run, or with runs whose test rows are unknown."""
+    """Reject a selection that has no finished run, or has runs whose test rows are unknown."""
     if not finished:
         reasons = sorted({each.reason for each in unfinished})[:MAX_SHOWN_REASONS]
         raise UserError(f"compare: none of the {len(unfinished)} selected runs finished ({'; '.join(reasons)}).")
@@ -108,7 +109,7 @@ def _require_comparable(finished: Sequence[RunFacts], unfinished: Sequence[RunFa
 
 
 def _list_datasets(finished: Sequence[RunFacts]) -> dict[str, str]:
-    """Return the fingerprint of each dataset; reject several versions of its rows."""
+    """Return the fingerprint of each dataset; reject a dataset with several versions of its rows."""
     versions = group_by(finished, lambda each: each.dataset, lambda each: each.digest)
     for name, digests in versions.items():
         seen = list(dict.fromkeys(digests))
@@ -132,7 +133,7 @@ def _keep_apart(finished: Sequence[RunFacts]) -> list[RunFacts]:
 
 
 def _take_newest(finished: Sequence[RunFacts]) -> tuple[list[RunFacts], list[str]]:
-    """Return one run per configuration, dataset and seed, and a note about skipped ones."""
+    """Return the newest run per configuration, dataset and seed, and a note on skipped runs."""
     newest = []
     for runs in _group_jobs(finished).values():
         first, *older = sorted(runs, key=lambda each: each.run.started, reverse=True)
@@ -154,14 +155,14 @@ def _take_newest(finished: Sequence[RunFacts]) -> tuple[list[RunFacts], list[str
 
 
 def _describe_differences(first: RunFacts, second: RunFacts) -> str:
-    """Return the keys of the evaluation in which two runs differ, with both values; empty if there are none."""
+    """Return the evaluation keys in which two runs differ, with both values; empty if there are none."""
     ours, theirs = dict(first.evaluation), dict(second.evaluation)
     keys = [key for key in sorted({**ours, **theirs}) if key not in UNPAIRED_KEYS and ours.get(key) != theirs.get(key)]
     return ", ".join(f"{key} ({ours.get(key, 'not set')} and {theirs.get(key, 'not set')})" for key in keys)
 
 
 def _require_two(names: Mapping[Params, str], newest: Sequence[RunFacts], unfinished: Sequence[RunFacts]) -> None:
-    """Reject a single configuration, and name the runs ignored because they have not finished."""
+    """Reject a single configuration, and name the unfinished runs that were ignored."""
     if len(names) >= 2:
         return
     what = "one run" if len(newest) == 1 else f"{len(newest)} runs of one configuration"
@@ -176,7 +177,7 @@ def _require_two(names: Mapping[Params, str], newest: Sequence[RunFacts], unfini
 def _explain_absence(
     unfinished: Sequence[RunFacts], newest: Sequence[RunFacts], names: Mapping[Params, str]
 ) -> tuple[dict[CellKey, str], list[str]]:
-    """Return the reasons for empty cells, and notes about jobs without a cell in the grid."""
+    """Return the reasons for empty cells, and notes on jobs that have no cell in the grid."""
     datasets = {each.dataset for each in newest}
     done = _group_jobs(newest)
     rows_by_learner = group_by(names, lambda configuration: dict(configuration)["learner"], lambda each: names[each])
@@ -213,7 +214,7 @@ def _order_seed(seed: str) -> tuple[int, str]:
 def _take_complete(
     cells: Mapping[CellKey, tuple[RunFacts, ...]], reasons: Mapping[CellKey, str]
 ) -> dict[CellKey, tuple[RunFacts, ...]]:
-    """Return the cells that have all seeds of their dataset; one that lacks a seed without a reason is refused."""
+    """Return the cells that have all seeds of their dataset; reject a cell that lacks a seed without a reason."""
     seeds = group_by(cells, lambda key: key[1], lambda key: {each.seed for each in cells[key]})
     complete = {}
     for (name, dataset), runs in cells.items():
@@ -231,8 +232,8 @@ def _take_complete(
 
 
 def _require_same_splits(runs: Sequence[RunFacts]) -> None:
-    """Reject runs on a dataset that were not scored on the same test rows, seed by seed."""
-    # Different seeds intentionally have different splits, so runs are compared with those of the same seed.
+    """Reject runs on the same dataset and seed that were not scored on the same test rows."""
+    # Different seeds have different splits by design, so runs are only compared with those of the same seed.
     firsts: dict[str, RunFacts] = {}
     for each in runs:
         first = firsts.setdefault(each.seed, each)

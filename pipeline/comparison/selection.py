@@ -1,8 +1,8 @@
-"""The rows of a comparison: its runs, by sweep, filter or id, its base, and the configurations that represent learners.
+"""The rows of a comparison: the selected runs, the base, and the configurations that represent learners.
 
-A learner is never represented by the configuration with the best test scores. Choosing the best of N configurations by
-the scores that are then compared is a choice on the test rows, and favours the learner with the most configurations. A
-learner is therefore represented by its nested-tuned configuration, or fold by fold by the configuration with the best
+A learner is never represented by the configuration with the best test scores, because choosing among N configurations
+by the scores to be compared is a choice on the test rows, and favours the learner with the most configurations. A
+learner is therefore represented by its nested-tuned configuration, or in each fold by the configuration with the best
 validation score. Otherwise each configuration has its own row.
 
 References
@@ -45,7 +45,7 @@ from bakeoff.pipeline.tracking.stored_runs import (
 )
 
 MAX_SHOWN_IDS = 6
-"""Ids in the description of a selection; the report lists all runs."""
+"""Maximum number of ids in the description of a selection; the report lists all runs."""
 BASE_REMARK = "base "
 
 
@@ -56,11 +56,11 @@ class Selection:
     Attributes
     ----------
     facts : tuple of RunFacts
-        Finished or not, and jobs without a run.
+        The runs, finished or not, and jobs without a run.
     description : str
         A description of the selected runs.
     is_by_id : bool
-        Whether the runs were named individually.
+        Whether the runs were selected individually by id.
     """
 
     facts: tuple[RunFacts, ...]
@@ -69,7 +69,7 @@ class Selection:
 
 
 def select_sweep(store: Store, word: str) -> Selection:
-    """Select the jobs of a sweep, including those done earlier, by its list of jobs or by the tag of its runs.
+    """Select the jobs of a sweep, including those done earlier, from its list of jobs or the tag of its runs.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def select_by_filter(store: Store, query: str) -> Selection:
     Raises
     ------
     UserError
-        The query cannot be read, or selects nothing.
+        The query is invalid or selects nothing.
     """
     runs = search_stored_runs(store, query)
     if not runs:
@@ -115,12 +115,12 @@ def select_by_filter(store: Store, query: str) -> Selection:
 
 
 def select_by_ids(store: Store, words: Sequence[str], dataset: str) -> Selection:
-    """Select runs by ids, beginnings of ids, ``latest`` or ``best``.
+    """Select runs by id, by the first characters of an id, or by the words ``latest`` and ``best``.
 
     Raises
     ------
     UserError
-        There is no such run, or it was deleted.
+        A run does not exist or was deleted.
     """
     run_ids = [find_run_id(store, word, dataset) for word in words]
     facts = tuple(map(describe_run, read_stored_runs(store, list(dict.fromkeys(run_ids)))))
@@ -131,12 +131,12 @@ def select_by_ids(store: Store, words: Sequence[str], dataset: str) -> Selection
 def add_base_run(store: Store, selection: Selection, run_id: str) -> Selection:
     """Return a selection with the base run as a separate row.
 
-    It may have the same configuration as the compared runs, but be fitted by other code.
+    The base may have the same configuration as the compared runs but may have been fitted by different code.
 
     Raises
     ------
     UserError
-        The run is not finished, or is the only selected one.
+        The run is not finished or is the only selected one.
     """
     facts = describe_run(read_stored_runs(store, [run_id])[0])
     if facts.reason:
@@ -148,7 +148,7 @@ def add_base_run(store: Store, selection: Selection, run_id: str) -> Selection:
 
 
 def _describe_job(job: RecordedJob, facts: RunFacts | None) -> RunFacts:
-    """Return the facts of a job of a sweep, which may have been refused, or ended before it wrote its params."""
+    """Return the facts of a job of a sweep, which may have been refused or have ended before it stored its params."""
     if facts is None:
         reason = f"refused: {job.reason}" if job.reason else "no run"
         return describe_absent_job(job.learner, job.dataset, reason)
@@ -156,26 +156,26 @@ def _describe_job(job: RecordedJob, facts: RunFacts | None) -> RunFacts:
 
 
 BEST_WORDS = ("", "best")
-"""The words for the best configuration as the base, the default first."""
+"""The words that choose the best configuration as the base, the default first."""
 CHOSEN_SUFFIX = " (chosen)"
-"""The suffix of the name of a row that represents several configurations of a learner."""
+"""The suffix in the name of a row that represents several configurations of a learner."""
 
 
 def find_base(word: str, rows: Sequence[Configuration]) -> str:
-    """Return the name of the row chosen as the base, by its name or as the only one of a learner.
+    """Return the name of the row chosen as the base, given by name or as the only row of a learner.
 
     Parameters
     ----------
     word : str
     rows : sequence of Configuration
-        The best first.
+        The rows from best to worst.
 
     Raises
     ------
     UserError
         There is no such row.
     """
-    # A run that was named as the base is a separate row.
+    # A run given as the base is a separate row.
     separate = [row.name for row in rows if row.params.get(RUN_KEY, "").startswith(BASE_REMARK)]
     found = separate or [row.name for row in rows if word in (row.name, row.learner)]
     if word in BEST_WORDS:
@@ -188,15 +188,15 @@ def find_base(word: str, rows: Sequence[Configuration]) -> str:
 
 @dataclass
 class ChosenRows:
-    """The rows of a comparison after the choices.
+    """The rows of a comparison after choosing among configurations.
 
     Attributes
     ----------
     rows : list of Configuration
     cells : dict of CellKey to Cell
-        The cells of the rows, and of the configurations represented by a row.
+        The cells of the rows and of the configurations they represent.
     notes : list of str
-        A sentence for each learner with several configurations, and one for each choice on a dataset.
+        A sentence for each learner with several configurations, and one for each choice made on a dataset.
     """
 
     cells: dict[CellKey, Cell]
@@ -207,23 +207,23 @@ class ChosenRows:
 def choose_rows(
     configurations: Sequence[Configuration], cells: Mapping[CellKey, Cell], base: str, may_choose: bool = True
 ) -> ChosenRows:
-    """Reduce the configurations of each learner to one row, where a choice without test scores is possible.
+    """Reduce the configurations of each learner to one row if this is possible without test scores.
 
-    With a single learner there is no verdict between learners, and all configurations are rows.
+    With a single learner, there are no learners to compare, so all configurations are rows.
 
     Parameters
     ----------
     configurations : sequence of Configuration
     cells : mapping of CellKey to Cell
     base : str
-        The base; if it is a configuration, all configurations of its learner stay rows.
+        The base; if it is a configuration, all configurations of its learner remain rows.
     may_choose : bool
         Whether a row may represent several configurations.
     """
     by_learner = group_by(configurations, lambda each: each.learner, lambda each: each)
     chosen = ChosenRows(dict(cells))
     for own in by_learner.values():
-        # Individually named runs are not alternatives to choose among.
+        # Runs selected individually are not alternatives to choose among.
         if len(own) == 1 or any(RUN_KEY in each.params for each in own):
             chosen.rows += own
         else:
@@ -233,10 +233,10 @@ def choose_rows(
 
 
 def _add_learner(chosen: ChosenRows, own: Sequence[Configuration], may_choose: bool) -> None:
-    """Add the row or the rows of a learner with several configurations."""
+    """Add one or more rows for a learner with several configurations."""
     tuned = [each for each in own if each.params.get("tuning", "none") != "none"]
     count = f"{own[0].learner} has {len(own)} configurations"
-    # The scores of a tuned configuration include its choice of hyperparameters, so it comes first.
+    # The scores of a tuned configuration account for its choice of hyperparameters, so it is preferred.
     if may_choose and len(tuned) == 1:
         chosen.rows += tuned
         chosen.notes.append(
@@ -264,7 +264,7 @@ def _have_validation_scores(chosen: ChosenRows, own: Sequence[Configuration]) ->
 
 
 def _add_chosen_row(chosen: ChosenRows, own: Sequence[Configuration]) -> None:
-    """Add a row that takes each fold from the configuration with the best validation score there."""
+    """Add a row that takes each fold from the configuration with the best validation score in that fold."""
     row = Configuration(f"{own[0].learner}{CHOSEN_SUFFIX}", own[0].learner, members=tuple(each.name for each in own))
     chosen.rows.append(row)
     for dataset in dict.fromkeys(dataset for _, dataset in chosen.cells):
@@ -276,7 +276,7 @@ def _add_chosen_row(chosen: ChosenRows, own: Sequence[Configuration]) -> None:
 
 
 def _combine_cells(name: str, members: Sequence[Cell]) -> Cell:
-    """Return a cell with each fold from the member with the best validation score there, ties to the first."""
+    """Return a cell that takes each fold from the member with the best validation score; ties go to the first."""
     first = members[0]
     empty = [f"{member.configuration}: {member.reason}" for member in members if member.reason]
     if empty:
@@ -291,7 +291,7 @@ def _combine_cells(name: str, members: Sequence[Cell]) -> Cell:
         },
         run_ids=tuple(run_id for member in members for run_id in member.run_ids),
         seeds=first.seeds,
-        # All members had to be fitted to choose among them; one of them predicts.
+        # All members had to be fitted to choose among them, but only one of them predicts.
         fit_seconds=math.fsum(member.fit_seconds for member in members),
         predict_seconds=float(np.mean([winner.predict_seconds for winner in winners])),
         n_fits=sum(member.n_fits for member in members),

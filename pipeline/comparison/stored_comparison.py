@@ -1,8 +1,8 @@
 """Comparison of stored runs: select and compare them, and store the reports as an MLflow run.
 
-The run is stored in a separate experiment, ``<experiment>-comparisons``: in the experiment of the runs, it would be the
-``latest`` run, a row of the leaderboard, and a run whose duration and status resume and estimates would read. Its
-artifacts are the reports and the list of the compared runs.
+The run is stored in a separate experiment, ``<experiment>-comparisons``. In the experiment of the compared runs, it
+would become the ``latest`` run and a row of the leaderboard, and its duration and status would affect resuming and
+estimates. Its artifacts are the reports and the list of the compared runs.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ RUNS_FILE = "runs.json"
 
 @dataclass(frozen=True)
 class ComparisonRecord:
-    """The stored parts of a comparison.
+    """The parts of a comparison to store.
 
     Attributes
     ----------
     name : str
     params, tags : mapping of str to str
     summary : str
-        The top of the description, in Markdown.
+        The first part of the run's description, in Markdown.
     run_names : mapping of str to str
-        Run id -> name of the compared runs.
+        Run id -> name, for the compared runs.
     files : mapping of str to str
         Name -> text of each report.
     """
@@ -91,7 +91,7 @@ def keep_comparison(store: Store, experiment: str, record: ComparisonRecord) -> 
     )
     run_id = str(created.info.run_id)
     try:
-        # Otherwise MLflow opens the run in the pages for language models.
+        # Otherwise MLflow opens the run in its pages for language models.
         for key, value in EXPERIMENT_TAGS.items():
             own.client.set_experiment_tag(own.experiment_id, key, value)
         log_metrics(own.client, run_id, RunValues(params=dict(record.params)))
@@ -108,10 +108,10 @@ def keep_comparison(store: Store, experiment: str, record: ComparisonRecord) -> 
 
 
 def _list_ids(record: ComparisonRecord) -> str:
-    """Return the ids of the runs as JSON, or their number if they exceed the length of a tag."""
+    """Return the ids of the runs as JSON, or their number if they exceed the maximum length of a tag."""
     ids = list(record.run_names)
     text = json.dumps(ids)
-    # An incomplete list would look like a complete one, so a long one is only in the artifacts.
+    # A truncated list would look complete, so a long list is stored only in the artifacts.
     return text if len(text) <= MAX_TAG_LETTERS else f"{len(ids)} runs in {RUNS_FILE}"
 
 
@@ -124,7 +124,7 @@ RENDERERS: dict[str, tuple[str, Callable[[Comparison], str]]] = {
     "latex": ("comparison.tex", render_latex),
     "html": ("comparison.html", render_page),
 }
-"""Format -> the name of the report among the artifacts of the run of a comparison, and its function."""
+"""Format -> the name of the report among the artifacts of the comparison's run, and its function."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class MadeComparison:
     comparison : Comparison
     store : Store
     run_names : mapping of str to str
-        Run id -> name of the compared runs.
+        Run id -> name, for the compared runs.
     """
 
     comparison: Comparison
@@ -151,7 +151,7 @@ def make_comparison(request: CompareRequest, command: str = "") -> MadeCompariso
     ----------
     request : CompareRequest
     command : str
-        The command line; by default it is derived from the request.
+        The command line; derived from the request by default.
 
     Raises
     ------
@@ -170,12 +170,12 @@ def make_comparison(request: CompareRequest, command: str = "") -> MadeCompariso
 
 
 def render_report(comparison: Comparison, to: str) -> str:
-    """Return a report in a format of `RENDERERS`."""
+    """Return a report in one of the formats in `RENDERERS`."""
     return RENDERERS[to][1](comparison)
 
 
 def keep_reports(made: MadeComparison) -> str:
-    """Store a comparison as a run, with a report in each format and its pictures, and return the id of the run.
+    """Store a comparison as a run, with its pictures and a report in each format, and return the id of the run.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """The verdict in plain words, and the gate for continuous integration.
 
-The verdict names the best configurations, those that cannot be distinguished from them, and the data that this would
-need. The gate decides whether a configuration is significantly worse than the base.
+The verdict names the best configurations, those that cannot be distinguished from them, and the amount of data required
+to do so. The gate decides whether a configuration is significantly worse than the base.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from bakeoff.pipeline.text.wording import (
 
 MIN_EQUIVALENT_PROBABILITY = 0.95
 MAX_NAMED = 5
-"""Maximum number of names in one enumeration; the others are counted."""
+"""Maximum number of names in an enumeration; the remaining ones are counted."""
 
 Tests = Mapping[frozenset[str], tuple[bool, float]]
 """Two names -> whether they are distinguished, and the p-value."""
@@ -41,12 +41,12 @@ Tests = Mapping[frozenset[str], tuple[bool, float]]
 
 @dataclass(frozen=True)
 class Standing:
-    """The order of the configurations, and the tests of their differences.
+    """The order of the configurations and the tests of their differences.
 
     Attributes
     ----------
     order : tuple of str
-        Names, the best first.
+        Names from best to worst.
     tests : Tests
     """
 
@@ -58,12 +58,12 @@ class Standing:
         return self.tests[frozenset((first, second))][0]
 
     def list_p(self, firsts: Iterable[str], seconds: Iterable[str]) -> list[float]:
-        """Return the p-value of each of some configurations with each of others."""
+        """Return the p-value of each of the first configurations with each of the second."""
         return [self.tests[frozenset(pair)][1] for pair in product(firsts, seconds)]
 
     @property
     def leaders(self) -> list[str]:
-        """The best configuration, and those not distinguished from it."""
+        """The best configuration and those not distinguished from it."""
         best = self.order[0]
         return [best, *(name for name in self.order[1:] if not self.is_told_apart(best, name))]
 
@@ -76,7 +76,7 @@ def write_dataset_verdict(
     Parameters
     ----------
     summaries : sequence of Summary
-        The best first.
+        The summaries from best to worst.
     pairs : sequence of PairResult
         All pairs.
     metric : ComparedMetric
@@ -95,7 +95,7 @@ def write_dataset_verdict(
     tests = {frozenset((pair.first, pair.second)): (pair.is_told_apart, pair.p_holm) for pair in pairs}
     standing = Standing(tuple(summary.configuration for summary in summaries), tests)
     sentences = [write_standing(standing)]
-    # The first pair of the best is that with the next one by rank.
+    # The first pair that includes the best configuration is that with the next one by rank.
     closest = [pair for pair in pairs if not pair.is_told_apart and pair.first == standing.order[0]]
     sentences += [_write_requirement(pair, settings) for pair in closest[:1]]
     return tuple(filter(None, sentences))
@@ -107,7 +107,7 @@ def write_overall_verdict(result: OverallResult, metric: ComparedMetric, setting
     Parameters
     ----------
     result : OverallResult
-        Without its verdict.
+        The result, still without its verdict.
     metric : ComparedMetric
     settings : Settings
     """
@@ -139,7 +139,7 @@ def write_overall_verdict(result: OverallResult, metric: ComparedMetric, setting
 
 
 def _add_dataset_requirement(standing: Standing, result: OverallResult, settings: Settings) -> list[str]:
-    """Return the number of datasets required for distinguishing the best from the next one by rank, in words."""
+    """Return in words how many datasets are required to distinguish the best from the next one by rank."""
     leaders = standing.leaders
     if len(leaders) == 1 or math.isnan(result.critical_difference):
         return []
@@ -156,7 +156,7 @@ def _add_dataset_requirement(standing: Standing, result: OverallResult, settings
 
 
 def write_standing(standing: Standing) -> str:
-    """Return one sentence on the leading configurations and those that they beat.
+    """Return one sentence on the leading configurations and those they beat.
 
     Examples
     --------
@@ -177,7 +177,8 @@ def write_standing(standing: Standing) -> str:
     are_first = list(standing.order[: len(leaders)]) == leaders
     are_equal = not any(standing.is_told_apart(*pair) for pair in combinations(leaders, 2))
     if not are_first or not are_equal:
-        # Highly variable scores may not be distinguished from the best although they are worse than others that are.
+        # A highly variable configuration may be indistinguishable from the best although its scores are worse than
+        # others'.
         beaten = f" and beats {_enumerate(others)}, {_bound_p(standing.list_p([best], others), max)}" if others else ""
         verb = "is" if len(rivals) == 1 else "are"
         undecided = f"{_enumerate(rivals)} {verb} not told apart from it, {_bound_p(ps, min)}"
@@ -194,7 +195,7 @@ def write_standing(standing: Standing) -> str:
 
 
 def _write_beaten(standing: Standing, leaders: Sequence[str], others: Sequence[str]) -> str:
-    """Return which configurations are beaten by all leaders, and which only by the best one."""
+    """Return which configurations are beaten by all leaders, and which are beaten only by the best."""
     best = leaders[0]
     beaten_by_all = [name for name in others if all(standing.is_told_apart(leader, name) for leader in leaders)]
     partly = [name for name in others if name not in beaten_by_all]
@@ -211,7 +212,7 @@ def _write_beaten(standing: Standing, leaders: Sequence[str], others: Sequence[s
 
 
 def _write_requirement(pair: PairResult, settings: Settings) -> str:
-    """Return the requirements for distinguishing a pair, or its equivalence in practice; empty without a variance."""
+    """Return what is required to distinguish a pair, or its practical equivalence; empty without a variance."""
     names = f"{pair.first} and {pair.second}"
     if pair.p_equivalent >= MIN_EQUIVALENT_PROBABILITY:
         return (
@@ -240,7 +241,7 @@ def _enumerate(names: Sequence[str]) -> str:
 
 
 def _bound_p(ps: Sequence[float], choose: Callable[[Sequence[float]], float]) -> str:
-    """Return p-values, summarized by the largest of significant ones or by the smallest of others."""
+    """Return the p-values in brief: the largest if they are significant, the smallest otherwise."""
     text = equate_p(choose(ps))
     if len({equate_p(p) for p in ps}) == 1:
         return text
@@ -263,15 +264,15 @@ class GateResult:
 
 
 def check_gate(comparison: Comparison) -> GateResult:
-    """Check whether a configuration is worse than the base on some dataset, by the first metric.
+    """Check whether a configuration is worse than the base on any dataset by the first metric.
 
-    Worse means that the corrected t-test finds the difference significant at alpha, and that it is greater than the
-    rope.
+    A configuration is worse if the corrected t-test finds the difference significant at alpha and the difference is
+    larger than the rope.
 
     Raises
     ------
     UserError
-        No dataset has scores of the base and of another configuration, or there is no test because of a single split.
+        No dataset has scores for the base and another configuration, or a single split allows no test.
     """
     settings = comparison.settings
     n_tests = 0
@@ -280,8 +281,8 @@ def check_gate(comparison: Comparison) -> GateResult:
         for pair in result.pairs:
             if settings.base in (pair.first, pair.second):
                 n_tests += math.isfinite(pair.p_value)
-            # The first of a pair has the better mean. With many folds, differences that are too small to matter become
-            # significant; the rope defines which ones.
+            # The first of a pair has the better mean. With many folds, differences too small to matter become
+            # significant, and the rope excludes them.
             if pair.first == settings.base and pair.p_value <= settings.alpha and pair.difference > pair.rope:
                 sentences.append(_describe_worse(pair, result, comparison.metrics[0]))
     if not n_tests:
