@@ -13,7 +13,8 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig
 
 from bakeoff.pipeline.config.trust import BASIC_LAUNCHER
-from bakeoff.pipeline.config.words import list_words, reject_unread_space
+from bakeoff.pipeline.config.words import SWEEP_KEYS, list_words, reject_unread_space
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.compose import (
     SPACE_METHODS,
     Composer,
@@ -52,6 +53,10 @@ def read_command(
     # Otherwise each combination would contain both values of a key, and use the last one.
     given = {word.lstrip("+~").partition("=")[0] for word in request.words}
     words = [*(word for word in params if word.partition("=")[0] not in given), *request.words]
+    for word in params:
+        key = word.partition("=")[0]
+        if key in SWEEP_KEYS:
+            raise UserError(f"hydra.sweeper.params: {key} applies to the whole sweep; give {word} beside -m.")
     # Values of the configuration may refer to settings of Hydra.
     HydraConfig.instance().set_config(master)
     parser = OverridesParser.create(config_loader=context.config_loader)
