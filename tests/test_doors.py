@@ -183,13 +183,6 @@ def test_the_lectures_page_links_to_every_definition_and_to_no_other() -> None:
     assert set(linked) == {file.name for file in DEFINITIONS} - {"__init__.py"}
 
 
-@in_each([file for file in LEARNERS if "scipy" in packages(file)])
-def test_a_learner_that_needs_scipy_says_why(file: Path) -> None:
-    source = file.read_text()
-    said = "".join(line for line in source.splitlines() if "import" not in line)
-    assert "SciPy" in said or "scipy" in said
-
-
 @in_each(PIPELINE)
 def test_each_foreign_house_has_one_door(file: Path) -> None:
     for package, doors in ONE_DOOR.items():
@@ -253,14 +246,6 @@ def test_the_tree_engine_has_one_door(file: Path) -> None:
 )
 def test_no_folder_holds_a_circle(folder: Path) -> None:
     TopologicalSorter(imports_between_children(folder)).prepare()  # raises CycleError
-
-
-def test_imports_among_learners_of_trees_point_downwards() -> None:
-    imported = imports_between_children(ROOT / "learners")
-    assert not imported["base"]
-    assert imported["trees"] <= {"base"}
-    assert imported["decision_tree"] <= {"base", "trees"}
-    assert imported["random_forest"] <= {"base", "decision_tree", "trees"}  # its estimators_ are such trees
 
 
 def imports_between_children(folder: Path) -> dict[str, set[str]]:

@@ -110,31 +110,6 @@ def test_a_tree_with_the_rules_of_c45_is_that_of_the_definition(
     assert Walk(X, y, nominal, rules).count_same(node, fast.fitted_tree_) >= 1
 
 
-def test_of_many_trees_nearly_all_nodes_are_the_definitions() -> None:
-    compared = 0
-    total = 0
-    for seed in range(4):
-        nominal = [[], [1, 3]][seed % 2]
-        X, y = rows_of(seed, 120, 3, nominal)
-        fast = DecisionTreeClassifier(**options_of(QUINLAN), categorical_features=nominal or None).fit(X, y)
-        node = grow_c45(X, y, nominal)
-        compared += Walk(X, y, nominal, QUINLAN).count_same(node, fast.fitted_tree_)
-        total += fast.fitted_tree_.node_count
-    assert total > 40
-    assert compared > 0.9 * total
-
-
-@pytest.mark.parametrize("rule", ["average_gain", "cut_minimum", "two_branches", "mdl_correction"])
-def test_each_rule_changes_trees(rule: str) -> None:
-    X, y = rows_of(3, 150, 3, [1, 3])
-    without = DecisionTreeClassifier(**options_of(NO_RULES), categorical_features=[1, 3]).fit(X, y)
-    other = DecisionTreeClassifier(**options_of(EACH_RULE[rule]), categorical_features=[1, 3]).fit(X, y)
-    assert (without.fitted_tree_.feature.tolist(), without.fitted_tree_.threshold.tolist()) != (
-        other.fitted_tree_.feature.tolist(),
-        other.fitted_tree_.threshold.tolist(),
-    )
-
-
 def test_sorted_rows_and_histograms_give_one_c45_tree(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     X = rng.integers(0, 12, (1200, 5)).astype(float)
@@ -146,15 +121,6 @@ def test_sorted_rows_and_histograms_give_one_c45_tree(monkeypatch: pytest.Monkey
     presorted = DecisionTreeClassifier(**options_of(QUINLAN)).fit(X, y)
     assert counted.fitted_tree_.feature.tolist() == presorted.fitted_tree_.feature.tolist()
     np.testing.assert_array_equal(counted.fitted_tree_.threshold, presorted.fitted_tree_.threshold)
-
-
-def test_a_row_of_weight_two_counts_twice_in_every_rule_but_the_number_of_rows() -> None:
-    X, y = rows_of(5, 90, 3, [1])
-    options = options_of(replace(QUINLAN, least_rows=1))
-    twice = DecisionTreeClassifier(**options, categorical_features=[1]).fit(np.vstack([X, X]), np.concatenate([y, y]))
-    weighted = DecisionTreeClassifier(**options, categorical_features=[1]).fit(X, y, np.full(90, 2.0))
-    assert twice.fitted_tree_.feature.tolist() == weighted.fitted_tree_.feature.tolist()
-    np.testing.assert_array_equal(twice.fitted_tree_.threshold, weighted.fitted_tree_.threshold)
 
 
 @pytest.mark.parametrize(
@@ -227,22 +193,6 @@ def test_a_tree_is_collapsed_and_pruned_as_the_definition_says(
     assert_same_rows(node, pruned.fitted_tree_, X, rows)
     assert pruned.predict(X).tolist() == [predict_row(node, x) for x in X]
     assert pruned.get_n_leaves() == len(leaves_of(node))
-
-
-def test_a_branch_is_raised_where_it_is_expected_to_make_fewer_errors() -> None:
-    X, y = rows_of(24, 120, 3, [1, 3])
-    options = {**options_of(QUINLAN), "categorical_features": [1, 3], "pruning_confidence": 0.25}
-    trees = [
-        DecisionTreeClassifier(**options, subtree_raising=raising).fit(X, y).fitted_tree_ for raising in (False, True)
-    ]
-    assert trees[1].n_leaves < trees[0].n_leaves
-    for tree in trees:
-        # What nodes hold is counted, not copied: every inner node holds the rows of its branches.
-        inner = np.flatnonzero(tree.feature >= 0).tolist()
-        for node in inner:
-            assert tree.n_node_samples[node] == tree.n_node_samples[tree.children(node)].sum()
-        rows_at = np.bincount(tree.apply(X), minlength=tree.node_count)
-        assert rows_at[tree.is_leaf].tolist() == tree.n_node_samples[tree.is_leaf].tolist()
 
 
 @pytest.mark.parametrize("options", [{"average_gain": False}, {"cut_minimum": False}, PRUNED | {"collapse": False}])

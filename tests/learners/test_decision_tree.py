@@ -12,8 +12,6 @@ from hypothesis.extra.numpy import arrays
 
 from bakeoff.learners import DecisionTreeClassifier, DecisionTreeRegressor
 from bakeoff.learners.decision_tree import draw, export_text
-from bakeoff.learners.definitions import splits
-from bakeoff.learners.definitions.splits import pick_question
 from bakeoff.learners.trees.criteria import entropy, gain_ratio, gini, information, information_gain, misclassification
 
 FIRST_SPLIT = [[4, 0], [5, 11]]  # 20 points, 11 against 9: 4 pure ones, and 16
@@ -79,34 +77,6 @@ def test_the_second_splits_weighted_gini_is_the_smaller() -> None:
 
 
 small_tables = arrays(np.int64, st.tuples(st.integers(2, 12), st.just(3)), elements=st.integers(0, 4))
-
-
-@examples(80)
-@given(small_tables, st.data())
-def test_the_root_takes_the_first_of_the_best_cuts(X: np.ndarray, data: st.DataObject) -> None:
-    y = data.draw(arrays(np.int64, X.shape[0], elements=st.integers(0, 2)))
-    tree = DecisionTreeClassifier(max_depth=1).fit(X, y).fitted_tree_
-    best = pick_question(X, y, range(3), splits.gini)  # in exact arithmetic
-    if best is None or len(np.unique(y)) == 1:
-        assert tree.node_count == 1
-    else:
-        assert (tree.feature[0], tree.threshold[0]) == best
-
-
-@examples(60)
-@given(small_tables, st.data(), st.sampled_from(["gini", "entropy", "gain_ratio", "misclassification"]))
-def test_probabilities_sum_to_one_and_training_rows_are_learnt(
-    X: np.ndarray, data: st.DataObject, criterion: Any
-) -> None:
-    y = data.draw(arrays(np.int64, X.shape[0], elements=st.integers(0, 2)))
-    nominal = data.draw(st.sampled_from([None, [0], [0, 1, 2]]))
-    tree = DecisionTreeClassifier(criterion=criterion, categorical_features=nominal).fit(X, y)
-    probability = tree.predict_proba(X)
-    assert probability.sum(axis=1) == pytest.approx(1)
-    alike = np.unique(X, axis=0, return_inverse=True)[1].ravel()
-    for group in np.unique(alike):  # grown out, a leaf holds rows that no question tells apart
-        counts = np.bincount(y[alike == group], minlength=3)[tree.classes_]
-        assert probability[alike == group] == pytest.approx(np.tile(counts / counts.sum(), (sum(alike == group), 1)))
 
 
 @examples(60)

@@ -9,10 +9,7 @@ import pytest
 from bakeoff.learners import DecisionTreeClassifier, DecisionTreeRegressor
 from bakeoff.learners.decision_tree import export_text
 from bakeoff.learners.trees.criteria import information_gain
-from bakeoff.learners.trees.frontier import Frontier
-from bakeoff.learners.trees.splitting.partition import partition_rows
 from bakeoff.learners.trees.splitting.splits import Routes, Splits
-from bakeoff.learners.trees.target import NumericTarget
 
 READING = pd.DataFrame(
     {
@@ -46,33 +43,6 @@ def _make_table(n: int, values: int, seed: int = 0) -> tuple[np.ndarray, np.ndar
     score = (X[:, 0] * 2 + X[:, 1]) % 3
     noise = rng.random(n) < 0.1
     return X, (score + noise).astype(int) % 3
-
-
-@pytest.mark.parametrize("criterion", ["gini", "entropy", "gain_ratio", "misclassification"])
-@pytest.mark.parametrize("values", [3, 9])
-def test_multiway_asks_a_feature_once_on_a_path_and_has_a_branch_for_each_value(criterion: Any, values: int) -> None:
-    X, y = _make_table(300, values)
-    learner = DecisionTreeClassifier(criterion=criterion, categorical_features=[0, 1, 2])
-    tree = learner.fit(X, y).fitted_tree_
-    assert tree.max_depth <= 3
-    assert tree.n_children[0] == values
-    parent = tree.parent
-    for node in range(1, tree.node_count):
-        above = parent[node]
-        while above >= 0:
-            assert tree.feature[above] != tree.feature[node]
-            above = parent[above]
-
-
-def test_multiway_gain_is_the_information_gain() -> None:
-    X, y = _make_table(200, 5)
-    tree = (
-        DecisionTreeClassifier(criterion="entropy", max_depth=1, categorical_features=[0, 1, 2]).fit(X, y).fitted_tree_
-    )
-    gains = [information_gain(pd.crosstab(X[:, j], y)) for j in range(3)]
-    fall = tree.impurity[0] - tree.weighted_n_node_samples[1:] @ tree.impurity[1:] / 200
-    assert fall == pytest.approx(max(gains))
-    assert tree.feature[0] == np.argmax(gains)
 
 
 def test_an_unseen_value_and_an_empty_branch_get_the_nodes_majority() -> None:
@@ -130,16 +100,6 @@ def test_max_leaf_nodes_counts_all_branches() -> None:
         tree = DecisionTreeClassifier(categorical_features=[0, 1, 2], max_leaf_nodes=max_leaves).fit(X, y)
         assert tree.get_n_leaves() <= max_leaves
         assert tree.get_n_leaves() == 1 + 3 * ((max_leaves - 1) // 3)
-
-
-def test_mixed_columns_and_strings_pass_as_they_are() -> None:
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame({"colour": rng.choice(["red", "green", "blue"], 120), "size": rng.normal(size=120)})
-    y = np.where((X["colour"] == "red") ^ (X["size"] > 0), "yes", "no")
-    tree = DecisionTreeClassifier(categorical_features=["colour"]).fit(X, y)
-    assert tree.score(X, y) == 1
-    drawn = DecisionTreeClassifier(categorical_features=["colour"], max_features=1, random_state=0).fit(X, y)
-    assert drawn.score(X, y) == 1
 
 
 @pytest.mark.parametrize("criterion", ["gini", "gain_ratio"])
@@ -220,29 +180,3 @@ def test_a_better_split_brings_its_routes_and_removes_those_of_the_old_one() -> 
     assert _list_branches(kept, 0) == []
     assert _list_branches(kept, 3) == [0, 0, 1]
     assert older.feature[0] == 1
-
-
-def test_rows_follow_the_routes_of_their_values_and_missing_cells_that_of_their_own() -> None:
-    X = np.array([[2.0], [0.0], [np.nan], [1.0], [0.0]])
-    target = NumericTarget(np.arange(5.0), np.ones(5))
-    frontier = Frontier.from_rows(X, np.array([True]), target, draws_features=True)
-    splits = Splits.none(1)
-    splits.feature[:] = 0
-    splits.routes = Routes(np.zeros(4, dtype=np.intp), np.array([0.0, 1.0, 2.0, np.inf]), np.array([1, 0, 2, 0]))
-    partition = partition_rows(frontier, splits)
-    assert frontier.order[0].tolist() == [0, 1, 2, 3, 4]
-    assert partition.branch.tolist() == [2, 1, 0, 0, 1]
-    assert partition.n_branches.tolist() == [3]
-    assert partition.branch_rows.tolist() == [[2], [2], [1]]
-
-
-def test_statistics_of_nodes_leave_the_target_as_it_is() -> None:
-    target = NumericTarget(np.array([1.0, 4.0, 2.0, 8.0]), np.ones(4))
-    rows = np.arange(4)
-    stats, addends = target.compute_stats(rows, np.array([0, 0, 1, 1]), np.array([2, 2]))
-    before = [sums.tolist() for sums in target.iter_prefix_sums(rows)]
-    assert before == [[0, 0, 0, 0]]
-    target.store_addends(rows, addends)
-    (prefix_sums,) = target.iter_prefix_sums(rows)
-    assert prefix_sums[1] == stats.sums[0, 0]
-    assert prefix_sums[3] - prefix_sums[1] == stats.sums[1, 0]

@@ -100,11 +100,6 @@ def test_an_exact_match_decides_alone() -> None:
     np.testing.assert_array_equal(model.predict_proba(POINTS).max(axis=1), 1)
 
 
-def test_several_exact_matches_decide_together() -> None:
-    model = KNeighborsClassifier(4, weights="distance").fit([[0], [0], [0], [1]], ["a", "b", "b", "a"])
-    np.testing.assert_allclose(model.predict_proba([[0]]), [[1 / 3, 2 / 3]])
-
-
 def test_all_rows_are_the_global_method() -> None:
     X, y = load_iris(return_X_y=True)
     proba = KNeighborsClassifier(150).fit(X, y).predict_proba(X)
@@ -141,17 +136,6 @@ def test_tied_rows_random_are_drawn_and_seeded() -> None:
     drawn = [nearest(seed) for seed in range(20)]
     assert set(drawn) == {1, 5}
     assert drawn == [nearest(seed) for seed in range(20)]
-
-
-@examples(40)
-@given(seed=st.integers(0, 10**6), k=st.integers(1, 9), algorithm=st.sampled_from(["auto", "brute", "kd_tree"]))
-def test_row_order_does_not_matter_when_all_ties_vote(seed: int, k: int, algorithm: str) -> None:
-    rng = np.random.default_rng(seed)
-    X, y, Q = draw_grid(rng, 40), rng.integers(0, 3, 40), draw_grid(rng, 15)
-    shuffled = rng.permutation(40)
-    model = KNeighborsClassifier(k, ties="all", algorithm=algorithm, leaf_size=4)
-    before = model.fit(X, y).predict_proba(Q)
-    np.testing.assert_array_equal(model.fit(X[shuffled], y[shuffled]).predict_proba(Q)[:, : before.shape[1]], before)
 
 
 @examples(60)
@@ -211,12 +195,6 @@ def test_predictions_are_scikit_learns(k: int, weights: str) -> None:
 def test_regression_averages_targets() -> None:
     model = KNeighborsRegressor(2).fit(SPEED, STOPPING)
     np.testing.assert_allclose(model.predict([[5], [23]]), [11.5, 65.0])
-
-
-def test_weighted_mean_lies_nearer_to_the_nearer() -> None:
-    model = KNeighborsRegressor(2, weights="distance").fit(SPEED, STOPPING)
-    np.testing.assert_allclose(model.predict([[5]]), [(7 / 1 + 16 / 3) / (1 + 1 / 3)])
-    np.testing.assert_array_equal(model.predict(SPEED), STOPPING)
 
 
 @pytest.mark.parametrize("weights", ["uniform", "gaussian", "distance"])
@@ -281,22 +259,6 @@ def test_too_many_neighbours_are_refused_with_the_cure(learner: Any) -> None:
         learner(5).fit(SPEED, STOPPING.astype(int), sample_weight=[0.5] * 6)
 
 
-@pytest.mark.parametrize(
-    ("weight", "cure"), [(1e-3, "Multiply sample_weight"), (0.7, "at most 28, or multiply sample_weight")]
-)
-def test_rows_that_weigh_too_little_are_refused_with_a_cure_that_works(weight: float, cure: str) -> None:
-    X, y = np.arange(40.0)[:, None], np.arange(40) % 2
-    light, k = np.full(40, weight), 30
-    with pytest.raises(
-        ValueError, match=rf"n_neighbors=30 is too large.* a total weight of {40 * weight:g}\..*{cure}"
-    ) as said:
-        KNeighborsClassifier(k).fit(X, y, sample_weight=light)
-    assert "sums to 30 or more" in str(said.value)
-    KNeighborsClassifier(k).fit(X, y, sample_weight=light * (k / light.sum()))
-    if weight == 0.7:
-        KNeighborsClassifier(28).fit(X, y, sample_weight=light)
-
-
 @pytest.mark.parametrize("wrong", [0, -1, 1.5, "two"])
 def test_neighbours_wanted_must_be_a_positive_integer(wrong: Any) -> None:
     with pytest.raises(ValueError, match="n_neighbors"):
@@ -319,13 +281,6 @@ def test_neighbours_wanted_must_be_a_positive_integer(wrong: Any) -> None:
 def test_wrong_parameters_are_refused_before_fitting(parameters: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(parameters))):
         fit_colours(1, **parameters)
-
-
-def test_equal_rows_of_different_classes_share_the_vote() -> None:
-    X, y = np.zeros((4, 2)), [0, 1, 1, 1]
-    for weights in ("uniform", "distance", "gaussian"):
-        proba = KNeighborsClassifier(4, weights=weights).fit(X, y).predict_proba([[0, 0], [5, 5]])
-        np.testing.assert_allclose(proba, [[0.25, 0.75]] * 2)
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e150, 1e-300, 1e300])

@@ -9,7 +9,7 @@ import skops.io
 from example_counts import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
+from sklearn.datasets import load_iris, load_wine
 from sklearn.neighbors import KNeighborsClassifier as SklearnClassifier
 from sklearn.neighbors import NearestNeighbors
 
@@ -21,9 +21,7 @@ from bakeoff.learners.knn.fit_metric import fit_metric
 from bakeoff.learners.knn.kd_tree import KDTree, SciPyKDTree
 from bakeoff.learners.knn.metrics import MinkowskiMetric
 from bakeoff.learners.knn.neighbor_searcher import SimpleMatchingSearch, choose_brute_force
-from bakeoff.learners.knn.ranking import select_candidates, select_nearest
-
-LOADERS = [load_iris, load_wine, load_breast_cancer, load_digits, load_diabetes]
+from bakeoff.learners.knn.ranking import select_candidates
 
 
 def build_p_norm(p: float, e: int) -> MinkowskiMetric:
@@ -102,24 +100,6 @@ def test_scores_err_by_less_than_their_bound(shift: float, scale: float) -> None
     assert (np.abs(left @ scores.augmented_rows - exact) <= bound[:, None] / 2).all()
 
 
-@pytest.mark.parametrize("algorithm", ["auto", "brute", "kd_tree"])
-@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "chebyshev"])
-@pytest.mark.parametrize("loader", LOADERS)
-def test_neighbours_are_scikit_learns(loader: Any, metric: str, algorithm: str) -> None:
-    X, y = loader(return_X_y=True)
-    train, query = X[::2], X[1::2][:200]
-    k = 8
-    model = KNeighborsRegressor(metric=metric, algorithm=algorithm).fit(train, y[::2].astype(float))
-    distance, index = model.kneighbors(query, k)
-    theirs, their_index = (
-        NearestNeighbors(n_neighbors=k + 1, metric=metric, algorithm="kd_tree").fit(train).kneighbors(query)
-    )
-    np.testing.assert_allclose(distance, theirs[:, :k], rtol=1e-13)
-    clear = find_untied(theirs)
-    np.testing.assert_array_equal(index[clear], their_index[clear, :k])
-    assert clear.mean() > 0.5 or loader is load_iris or metric != "euclidean"  # iris is all tenths
-
-
 @pytest.mark.parametrize("p", [1, 1.5, 3, 40])
 def test_minkowski_neighbours_are_scikit_learns(p: float) -> None:
     X, y = load_wine(return_X_y=True)
@@ -142,31 +122,6 @@ def test_larger_tables_agree_between_searches(n: int, d: int, far: float) -> Non
         np.testing.assert_array_equal(first[1], other[1])
 
 
-@pytest.mark.parametrize("loader", [load_iris, load_digits])
-def test_wholly_tied_votes_agree_between_searches(loader: Any) -> None:
-    X, y = loader(return_X_y=True)
-    X = np.round(X[:600])
-    models = [KNeighborsClassifier(5, ties="all", algorithm=a).fit(X, y[:600]) for a in ("auto", "brute", "kd_tree")]
-    first, *others = [model.predict_proba(X[:100]) for model in models]
-    for other in others:
-        np.testing.assert_array_equal(first, other)
-
-
-def test_tree_nodes_hold_their_rows_in_their_boxes() -> None:
-    T = np.random.default_rng(0).normal(size=(3, 500))
-    tree = KDTree(build_p_norm(2.0, 3), T, leaf_size=10)
-    assert sorted(tree.order.tolist()) == list(range(500))
-    for start, stop, child, low, high in zip(tree.start, tree.stop, tree.child, tree.low.T, tree.high.T, strict=True):
-        points = T[:, tree.order[start:stop]]
-        np.testing.assert_array_equal(low, points.min(axis=1))
-        np.testing.assert_array_equal(high, points.max(axis=1))
-        if child:
-            assert (tree.start[child], tree.stop[child + 1]) == (start, stop)
-            assert tree.stop[child] == tree.start[child + 1]
-        else:
-            assert stop - start <= 10
-
-
 @pytest.mark.parametrize("parameters", [{"algorithm": "auto"}, {"algorithm": "kd_tree"}, {"metric": "gower"}])
 def test_a_saved_model_predicts_the_same(parameters: dict[str, Any]) -> None:
     rng = np.random.default_rng(0)
@@ -183,19 +138,6 @@ def test_a_saved_model_predicts_the_same(parameters: dict[str, Any]) -> None:
 def test_the_tree_refuses_what_it_cannot_divide(parameters: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="algorithm='kd_tree' supports only numeric columns and p-norms"):
         KNeighborsClassifier(1, algorithm="kd_tree", **parameters).fit([[0], [1]], [0, 1])
-
-
-@examples(60)
-@given(seed=st.integers(0, 10**6), n=st.integers(1, 200), levels=st.integers(1, 30), data=st.data())
-def test_nearest_columns_are_sorted_and_hold_the_first_k(seed: int, n: int, levels: int, data: Any) -> None:
-    k = data.draw(st.integers(1, n))
-    distances = np.random.default_rng(seed).integers(0, levels, (4, n)).astype(float)
-    for whole_ties in (False, True):
-        query, column = select_nearest(distances, k, np.zeros(len(distances)) if whole_ties else None)
-        assert (np.diff(query * n + column) > 0).all()
-        for i in range(4):
-            wanted = nearest(distances[i], k, all_ties=whole_ties)
-            assert set(wanted.tolist()) <= set(column[query == i].tolist())
 
 
 @examples(80)

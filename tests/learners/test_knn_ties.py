@@ -72,16 +72,6 @@ def test_the_ties_are_those_of_the_definition(seed: int, d: int, p: float, k: in
     np.testing.assert_array_equal(fast.predict(Q / 10), expected)
 
 
-@examples(40)
-@given(seed=SEEDS, k=st.integers(1, 5))
-def test_weight_two_is_the_row_twice_where_tenths_are_tied(seed: int, k: int) -> None:
-    X, Q, y = draw_grid(seed, 30, 2)
-    weight = np.random.default_rng(seed + 1).integers(1, 3, 30)
-    one = KNeighborsClassifier(k, ties="all").fit(X / 10, y, sample_weight=weight)
-    two = KNeighborsClassifier(k, ties="all").fit(np.repeat(X, weight, axis=0) / 10, np.repeat(y, weight))
-    np.testing.assert_allclose(one.predict_proba(Q / 10), two.predict_proba(Q / 10), rtol=1e-12)
-
-
 @examples(30)
 @given(seed=SEEDS)
 def test_a_path_over_k_breaks_no_ties(seed: int) -> None:

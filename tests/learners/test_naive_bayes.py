@@ -192,18 +192,6 @@ def test_nominal_columns_agree_with_categorical_naive_bayes(alpha: float) -> Non
         np.testing.assert_allclose(mine, other, rtol=1e-12)
 
 
-def test_a_mixed_table_is_the_product_of_its_two_halves() -> None:
-    nominal, y = nominal_table()
-    numeric = np.random.default_rng(3).normal(size=(y.size, 2)) + y[:, np.newaxis]
-    X = np.column_stack([numeric[:, 0], nominal, numeric[:, 1]])
-    mixed = NaiveBayesClassifier(smooth_prior=False, categorical_features=[1, 2, 3, 4]).fit(X, y)
-    halves = GaussianNB().fit(numeric, y).predict_joint_log_proba(numeric)
-    halves += CategoricalNB().fit(nominal, y).predict_joint_log_proba(nominal) - np.log(mixed.class_prior_)
-    np.testing.assert_allclose(mixed.predict_joint_log_proba(X), halves, atol=1e-10)
-    assert mixed.numeric_features_.tolist() == [0, 5]
-    assert mixed.theta_.shape == (3, 2)
-
-
 # Priors and pseudo-counts
 
 

@@ -76,31 +76,6 @@ def test_the_tree_in_scikit_learns_form_has_the_same_numbers(tree: Tree) -> None
     np.testing.assert_allclose(theirs.compute_feature_importances(), tree.feature_importances_, atol=1e-12)
 
 
-def test_plot_tree_and_export_text_show_the_questions_and_answers() -> None:
-    import matplotlib
-
-    matplotlib.use("agg")
-    from matplotlib import pyplot
-
-    X, y = load_iris(return_X_y=True)
-    tree = DecisionTreeClassifier(max_depth=2).fit(X, y)
-    text = sklearn.tree.export_text(tree, feature_names=load_iris().feature_names)
-    assert text.splitlines() == [
-        "|--- petal length (cm) <= 2.45",
-        "|   |--- class: 0",
-        "|--- petal length (cm) >  2.45",
-        "|   |--- petal width (cm) <= 1.75",
-        "|   |   |--- class: 1",
-        "|   |--- petal width (cm) >  1.75",
-        "|   |   |--- class: 2",
-    ]
-    figure, axes = pyplot.subplots()
-    drawn = [note.get_text() for note in sklearn.tree.plot_tree(tree, ax=axes)]
-    pyplot.close(figure)
-    assert drawn[0] == "x[2] <= 2.45\ngini = 0.667\nsamples = 150\nvalue = [50, 50, 50]"
-    assert "gini = 0.168\nsamples = 54\nvalue = [0, 49, 5]" in drawn
-
-
 def test_a_tree_that_was_fitted_before_scikit_learns_trees_were_imported_is_taken_as_well() -> None:
     script = """
 import sys
