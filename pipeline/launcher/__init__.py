@@ -1,1 +1,1 @@
-"""Launchers: the jobs of a sweep on other machines, with an existing engine; one module for each engine."""
+"""Launchers that run the jobs of a sweep on other machines, with one module for each engine."""

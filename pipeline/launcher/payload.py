@@ -1,4 +1,4 @@
-"""The data exchanged by launchers: jobs with everything another machine needs, and their outcomes."""
+"""The data exchanged by launchers: jobs, with everything another machine needs, and their outcomes."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class SweepOrigin:
     ----------
     host : str
     folder : str
-        Paths on the command line are relative to it.
+        The folder to which paths on the command line are relative.
     store : str or None
         The value of ``MLFLOW_TRACKING_URI``. Processes that a cluster started earlier do not inherit it.
     secrets : mapping of str to str
-        The variables that stand for passwords of the command; its words refer to them.
+        The variables that replace the passwords of the command, whose words refer to them.
     """
 
     host: str
@@ -45,7 +45,7 @@ class SweepOrigin:
 
     @classmethod
     def capture(cls) -> SweepOrigin:
-        """Return the origin of a sweep that this process starts."""
+        """Return the origin of a sweep started by this process."""
         secrets = {name: value for name, value in os.environ.items() if name.startswith(CONCEALED_VARIABLE)}
         return cls(socket.gethostname(), os.getcwd(), os.environ.get(STORE_VARIABLE), secrets)
 
@@ -53,7 +53,7 @@ class SweepOrigin:
         """Use the folder, the import path and the store of the process that sent the jobs."""
         if Path(self.folder).is_dir():
             os.chdir(self.folder)
-        # Learners of the user are modules in that folder.
+        # User-defined learners are modules in that folder.
         if self.folder not in sys.path:
             sys.path.append(self.folder)
         if self.store is not None:
@@ -61,7 +61,7 @@ class SweepOrigin:
         os.environ.update(self.secrets)
 
     def require_reachable_store(self, uri: str) -> None:
-        """Check that this machine can reach a store: a SQLite file can only be used on the machine that contains it.
+        """Check that this machine can reach a store; a SQLite file can only be used on the machine that contains it.
 
         Parameters
         ----------
@@ -113,15 +113,15 @@ class JobPayload:
 
 
 def run_payload(payload: JobPayload) -> JobOutcome:
-    """Run the job of a payload; a function of a module, which engines can pickle by name."""
+    """Run the job of a payload; unlike a method, this function can be pickled by name."""
     return payload.run()
 
 
 class Launcher(ABC):
-    """Run jobs in processes that another program starts; a lost process affects only its job."""
+    """Runs jobs in processes started by another program; a lost process affects only its job."""
 
     def launch(self, jobs: Sequence[Job], options: SweepOptions) -> Iterator[JobOutcome]:
-        """Submit all jobs, and yield their outcomes in order; cancel the others at Ctrl-C.
+        """Submit all jobs and yield their outcomes in order; Ctrl-C cancels the remaining jobs.
 
         Parameters
         ----------
@@ -147,4 +147,4 @@ class Launcher(ABC):
 
     @abstractmethod
     def submit(self, payloads: Sequence[JobPayload]) -> tuple[list[WaitForJob], Callable[[], None]]:
-        """Submit jobs; return a function for each that waits for its outcome, and one that cancels all."""
+        """Submit jobs; return a function per job that waits for its outcome, and one that cancels all jobs."""

@@ -16,13 +16,13 @@ CONNECT_TIMEOUT_SECONDS = 10.0
 
 
 class RayLauncher(Launcher):
-    """Run jobs on a Ray cluster, in parallel as far as its resources allow.
+    """Runs jobs on a Ray cluster, in parallel as far as its resources allow.
 
     Parameters
     ----------
     ray : mapping
         ``init``, the arguments of ``ray.init``, which are ignored if Ray is already initialized in this process; and
-        ``remote``, the options of ``ray.remote``, which are the resources of one job.
+        ``remote``, the options of ``ray.remote``, which set the resources of one job.
     """
 
     def __init__(self, ray: Mapping[str, Any]) -> None:
@@ -56,7 +56,7 @@ def _connect(init: Mapping[str, Any]) -> None:
 
 
 def _require_listener(address: str) -> None:
-    """Reject at once an address on which no process listens; Ray would try it for minutes."""
+    """Reject an address at once if no process listens there; Ray would retry for minutes."""
     host, _, port = address.rpartition(":")
     if not port.isdigit():
         return

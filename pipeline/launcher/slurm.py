@@ -1,4 +1,4 @@
-"""Run jobs on a Slurm cluster, as one array submitted by submitit, or in local processes for a trial run."""
+"""Jobs on a Slurm cluster, submitted as one array with submitit, or in local processes for a trial run."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ SUBMITIT_PARAMETERS = (
     "name",
     "stderr_to_stdout",
 )
-"""The parameters of submitit for every cluster; the others are specific to Slurm."""
+"""submitit parameters that apply to every cluster; the others are specific to Slurm."""
 LIVE_STATES = ("PENDING", "RUNNING", "CONFIGURING", "COMPLETING", "SUSPENDED", "REQUEUED", "RESIZING", "SIGNALING")
-"""The states of a job in Slurm that has not ended."""
+"""The states of Slurm jobs that have not ended."""
 PRIVATE_FOLDER_MODE = 0o700
 RESULT_POLL_SECONDS = 0.5
 SLURM_POLL_SECONDS = 15.0
-"""The time between two queries to Slurm, which serves many users."""
+"""The time between two queries to Slurm, which many users share."""
 RESULT_GRACE_SECONDS = 10.0
 """How long a result on a shared disk may be delayed after Slurm has forgotten its job."""
 
 
 class SubmititLauncher(Launcher):
-    """Runs jobs as one array of submitit.
+    """Runs jobs as a submitit array.
 
     Parameters
     ----------
     **parameters
-        ``submitit_folder``, and submitit's parameters of a job.
+        ``submitit_folder``, and submitit's job parameters.
     """
 
     cluster: str
@@ -72,7 +72,7 @@ class SubmititLauncher(Launcher):
 
 
 def _require_submitit(cluster: str) -> None:
-    """Check that submitit is installed, and that this machine can submit jobs."""
+    """Check that submitit is installed and that this machine can submit jobs."""
     try:
         import submitit  # noqa: F401
     except ImportError as error:
@@ -92,7 +92,7 @@ def _make_executor(cluster: str, parameters: Mapping[str, Any]) -> Any:
 
     given = {key: value for key, value in parameters.items() if value is not None}
     folder = Path(given.pop("submitit_folder")).absolute()
-    # The jobs that submitit writes there contain the passwords of the command, which other machines need.
+    # submitit writes the jobs there with the passwords of the command, which other machines need.
     folder.parent.mkdir(mode=PRIVATE_FOLDER_MODE, parents=True, exist_ok=True)
     options = {}
     if "max_num_timeout" in given:
@@ -107,7 +107,7 @@ def _make_executor(cluster: str, parameters: Mapping[str, Any]) -> Any:
 
 
 def _run_payload(payload: JobPayload) -> JobOutcome:
-    """Run a job in a process of Slurm, in which SIGTERM has the effect of Ctrl-C: the run ends as KILLED."""
+    """Run a job in a Slurm process, where SIGTERM acts like Ctrl-C: the run ends as KILLED."""
     signal.signal(signal.SIGTERM, _raise_interrupt)
     return run_payload(payload)
 
@@ -117,9 +117,9 @@ def _raise_interrupt(number: int, frame: Any) -> None:
 
 
 def _wait_for(job: Any, has_ended: Callable[[Any], bool]) -> JobOutcome:
-    """Wait for the result of a job, or for the end of a job that leaves no result.
+    """Wait for the result of a job, or until the job ends without a result.
 
-    Submitit itself would query sacct to find out whether a job has ended, and wait forever on a cluster without sacct.
+    submitit itself would query sacct to check whether a job has ended, and wait forever on a cluster without sacct.
     """
     next_query = time.monotonic() + SLURM_POLL_SECONDS
     deadline = math.inf
@@ -148,17 +148,17 @@ class SlurmLauncher(SubmititLauncher):
 
     @staticmethod
     def has_ended(job: Any) -> bool:
-        """Whether Slurm reports that a job has ended, or has forgotten it."""
+        """Whether Slurm reports that a job has ended, or no longer lists it."""
         command = ["squeue", "--noheader", "--jobs", str(job.job_id), "--states", "all", "--format", "%T"]
         answer = subprocess.run(command, capture_output=True, text=True, check=False)
-        # Slurm forgets ended jobs after a while. Any other error, such as a controller that restarts, is inconclusive.
+        # Slurm forgets ended jobs after a while. Any other error, such as a controller restart, is inconclusive.
         if answer.returncode != 0:
             return "Invalid job id" in answer.stderr
         return not any(state in LIVE_STATES for state in answer.stdout.split())
 
 
 class LocalLauncher(SubmititLauncher):
-    """Runs jobs in processes of this machine, as submitit starts them."""
+    """Runs jobs in processes on this machine, started by submitit."""
 
     cluster = "local"
 

@@ -1,6 +1,6 @@
-"""Studies: sweeps whose jobs Optuna chooses by the scores of earlier ones. The only package that imports Optuna.
+"""Studies: sweeps in which Optuna chooses the jobs by the scores of earlier ones. Only this package imports Optuna.
 
-`space` is read from the command line, and `study_key` holds what is optimized. `sweeper` checks the jobs at the edges
-of the space, builds the sampler and the pruner, and opens the study that the key identifies in its `storage`.
-`trials` turns what is drawn into jobs of the sweep engine, and `results` shows the best.
+`space` parses the search space from the command line, and `study_key` defines the objectives. `sweeper` checks the jobs
+at the edges of the space, builds the sampler and the pruner, opens the study identified by the key in its `storage`,
+and shows the best trials. `trials` turns suggestions into jobs of the sweep engine.
 """

@@ -1,4 +1,4 @@
-"""The search space of a study: the choices of each job, described by the command line and ``conf/space``."""
+"""The search space of a study: the choices for each job, as described by the command line and ``conf/space``."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ Distribution: TypeAlias = CategoricalDistribution | FloatDistribution | IntDistr
 
 @dataclass(frozen=True)
 class Dimension:
-    """One key that a study sets.
+    """A key whose value a study chooses.
 
     Attributes
     ----------
     key : str
-        The part of an override before its ``=``.
+        The part of an override before the ``=``.
     name : str
-        The name of the parameter in Optuna. It differs from the key where learners share a key: ``svm.C``.
+        The name of the parameter in Optuna. It differs from the key if learners share the key: ``svm.C``.
     distribution : Distribution
     value_texts : tuple of str
-        The values of a categorical dimension, each as written in an override.
+        The values of a categorical dimension, as written in an override.
     is_group : bool
-        Whether the dimension chooses an option of a group, such as ``learner``, which decides what files are read.
+        Whether the dimension chooses an option of a group, such as ``learner``, which determines which files are read.
     """
 
     key: str
@@ -59,7 +59,7 @@ class Dimension:
         return (self.distribution.low, self.distribution.high)
 
     def format_override(self, value: Any) -> str:
-        """Return ``key=value`` in the grammar of Hydra's overrides."""
+        """Return ``key=value`` in Hydra's override grammar."""
         if isinstance(self.distribution, CategoricalDistribution):
             index = int(self.distribution.to_internal_repr(value))
             return f"{self.key}={self.value_texts[index]}"
@@ -77,7 +77,7 @@ class Suggestion(NamedTuple):
     Attributes
     ----------
     overrides : tuple of str
-        The overrides that the job is composed from.
+        The overrides from which the job is composed.
     values : mapping of str to Any
         The chosen values by key.
     """
@@ -88,16 +88,16 @@ class Suggestion(NamedTuple):
 
 @dataclass(frozen=True)
 class SearchSpace:
-    """Everything that a study can choose.
+    """All choices that a study can make.
 
     Attributes
     ----------
     fixed : tuple of str
-        The overrides that all jobs share.
+        The fixed overrides shared by all jobs.
     dimensions : tuple of Dimension
-        The dimensions that all jobs share.
+        The dimensions shared by all jobs.
     find_learner_space : callable
-        (overrides) -> the dimensions of the learner that they choose.
+        (overrides) -> the dimensions of the learner chosen by the overrides.
     """
 
     fixed: tuple[str, ...]
@@ -106,7 +106,7 @@ class SearchSpace:
 
     def suggest(self, choose_value: ChooseValue) -> Suggestion:
         """Choose a value of each dimension."""
-        # The dimensions of the learner come last: they are unknown until the learner is chosen.
+        # The dimensions of the learner come last, because they are unknown until the learner is chosen.
         shared = [(dimension, choose_value(dimension)) for dimension in self.dimensions]
         overrides = (*self.fixed, *(dimension.format_override(value) for dimension, value in shared))
         own = [(dimension, choose_value(dimension)) for dimension in self.find_learner_space(overrides)]
@@ -114,11 +114,11 @@ class SearchSpace:
         return Suggestion((*overrides, *(dimension.format_override(value) for dimension, value in own)), values)
 
     def iterate_edges(self) -> Iterator[Suggestion]:
-        """Yield suggestions in which each option and each end of a range occurs, with first values elsewhere."""
+        """Yield suggestions that cover each option and both ends of each range; other values are the first ones."""
         for changed, values in _vary_one(self.dimensions):
             for _, own in _vary_one(self._list_own(values)):
                 yield self.suggest(partial(_value_or_first, values | own))
-                # Unless an option changed, the learner is the same, and its edges have already been yielded.
+                # Unless an option has changed, the learner is the same, and its edges have already been yielded.
                 if changed is not None and not changed.is_group:
                     break
 
@@ -130,18 +130,18 @@ class SearchSpace:
         return found
 
     def _list_own(self, values: Mapping[str, Any]) -> Dimensions:
-        """Return the dimensions of the learner at some values of the shared ones."""
+        """Return the dimensions of the learner for given values of the shared dimensions."""
         overrides = [each.format_override(_value_or_first(values, each)) for each in self.dimensions]
         return self.find_learner_space((*self.fixed, *overrides))
 
 
 def _value_or_first(values: Mapping[str, Any], dimension: Dimension) -> Any:
-    """Return the value under the dimension's name, or else the first one of the dimension."""
+    """Return the value with the dimension's name, or the first value of the dimension if there is none."""
     return values.get(dimension.name, dimension.edge_values[0])
 
 
 def _vary_one(dimensions: Sequence[Dimension]) -> Iterator[tuple[Dimension | None, dict[str, Any]]]:
-    """Yield (None, {}) for the first values, then each other edge value of each dimension separately."""
+    """Yield (None, {}) for the first values, then each other edge value of each dimension in turn."""
     yield None, {}
     for dimension in dimensions:
         for value in dimension.edge_values[1:]:
@@ -149,26 +149,26 @@ def _vary_one(dimensions: Sequence[Dimension]) -> Iterator[tuple[Dimension | Non
 
 
 def parse_space(overrides: Sequence[Override], composer: Composer, method: str) -> SearchSpace:
-    """Return the searched and the fixed parts.
+    """Return the searched and the fixed parts of the overrides.
 
     Parameters
     ----------
     overrides : sequence of Override
-        The last override of a key counts.
+        The overrides, of which the last one for a key takes effect.
     composer : Composer
-        Finds the space of the chosen learner.
+        Finds the search space of the chosen learner.
     method : str
         ``grid`` and the other methods search ``conf/space/<learner>.yaml`` as well; ``none`` does not.
 
     Raises
     ------
     UserError
-        There is nothing to search, or a key that cannot be searched.
+        There is nothing to search, or a key cannot be searched.
     """
     latest = {override.key_or_group: override for override in overrides}
     dimensions = []
     fixed = []
-    space_overrides = []  # "space.C=[1,10]" changes what is searched, but is not part of a job
+    space_overrides = []  # "space.C=[1,10]" changes the search space, but is not part of a job
     for key, override in latest.items():
         text = str(override.input_line)
         if override.is_sweep_override():
@@ -201,16 +201,16 @@ def parse_space(overrides: Sequence[Override], composer: Composer, method: str) 
 
 
 def parse_learner_space(learner: str, space: Any, given_keys: Sequence[str]) -> Dimensions:
-    """Return the dimensions of one learner, as ``conf/space/<learner>.yaml`` lists them.
+    """Return the dimensions of a learner, as listed in ``conf/space/<learner>.yaml``.
 
     Parameters
     ----------
     learner : str
-        The option, with which names in Optuna begin: the ``C`` of one learner is not the ``C`` of another.
+        The option, used as a prefix of names in Optuna, because learners may have a parameter ``C`` in common.
     space : mapping
-        Parameter -> a list of values, or a text in the grammar of overrides.
+        Parameter -> a list of values, or text in the override grammar.
     given_keys : sequence of str
-        The keys that the command line sets or searches, and which are left out here.
+        The keys set or searched by the command line, which are omitted here.
 
     Raises
     ------
@@ -236,12 +236,12 @@ def _parse_parameter(parameter: str, name: str, values: Any) -> Dimension:
 
 
 def parse_dimension(override: Override) -> Dimension:
-    """Return the dimension that an override such as ``x=interval(0,1)`` describes; ranges include their end.
+    """Return the dimension described by an override such as ``x=interval(0,1)``; ranges include their end.
 
     Parameters
     ----------
     override : Override
-        With several values.
+        An override with several values.
 
     Raises
     ------
@@ -261,7 +261,7 @@ def parse_dimension(override: Override) -> Dimension:
 
 
 def make_categorical(key: str, name: str, values: Sequence[Any], texts: Sequence[str]) -> Dimension:
-    """Return a dimension with a list of values, which are also given as written in overrides."""
+    """Return a dimension for a list of values, with their texts as written in overrides."""
     choices = []
     for value, text in zip(values, texts, strict=True):
         unquoted = getattr(value, "text", value)

@@ -1,4 +1,4 @@
-"""Studies in their storage: a SQLite file, or a PostgreSQL server; each is created once, under a lock."""
+"""The storage of studies: a SQLite file or a PostgreSQL server, created once under a lock."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from bakeoff.pipeline.text.wording import expand_home
 
 DEFAULT_FILE = "outputs/optuna.db"
 WRITE_TIMEOUT_SECONDS = 60
-"""How long a process waits for another one to finish writing."""
+"""The maximum time a process waits for another one to finish writing."""
 CREATION_LOCK_KEY = 0x0B7A
-"""The key of the advisory lock that a server grants to one creator of tables at a time."""
+"""The key of the server's advisory lock, which allows only one process at a time to create tables."""
 
 
 def parse_storage_url(storage: str | None) -> URL:
@@ -33,7 +33,7 @@ def parse_storage_url(storage: str | None) -> URL:
     Parameters
     ----------
     storage : str or None
-        A URL, or the path of a SQLite file; None is ``outputs/optuna.db``.
+        A URL or the path of a SQLite file; None for ``outputs/optuna.db``.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def parse_storage_url(storage: str | None) -> URL:
     'sqlite:////tmp/a.db'
     """
     given = str(storage or DEFAULT_FILE)
-    # As a part of a URI, a path with a percent sign or a question mark would be another one.
+    # In a URI, a path with a percent sign or a question mark would refer to another file.
     url = make_url(given) if "://" in given else URL.create("sqlite", database=given)
     if url.drivername != "sqlite":
         return url
@@ -50,12 +50,12 @@ def parse_storage_url(storage: str | None) -> URL:
 
 @contextmanager
 def open_study(storage: str | None, key: StudyKey) -> Iterator[optuna.Study]:
-    """Open the study of a key, or create it; close its storage at the end.
+    """Open or create the study of a key, and close its storage at the end.
 
     Parameters
     ----------
     storage : str or None
-        As ``hydra.sweeper.storage``.
+        The value of ``hydra.sweeper.storage``.
     key : StudyKey
 
     Raises
@@ -80,7 +80,7 @@ def open_study(storage: str | None, key: StudyKey) -> Iterator[optuna.Study]:
 
 
 def _connect(url: URL) -> RDBStorage:
-    """Connect to a storage, which is created first if there is none."""
+    """Connect to a storage, which is created first if it does not exist."""
     if url.drivername == "sqlite":
         _create_file(Path(str(url.database)))
         return RDBStorage(url.render_as_string(), engine_kwargs={"connect_args": {"timeout": WRITE_TIMEOUT_SECONDS}})
@@ -89,16 +89,16 @@ def _connect(url: URL) -> RDBStorage:
 
 
 def _create_file(path: Path) -> None:
-    """Create a SQLite database, in full or not at all."""
+    """Create a SQLite database completely or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists():
         return
     with filelock.FileLock(f"{path}.lock"):
-        # Another process may have created it while this one waited for the lock.
+        # Another process may have created it while this one was waiting for the lock.
         if path.exists():
             return
-        # Optuna creates its tables in many steps, and processes that start together would disturb each other. A file
-        # that is moved to its place when it is complete is never seen half made.
+        # Optuna creates its tables in many steps, and processes that start together would interfere with each other. A
+        # file moved into place when it is complete is never visible in an incomplete state.
         with TemporaryDirectory(dir=path.parent, prefix=".creating-") as folder:
             draft = Path(folder) / path.name
             RDBStorage(URL.create("sqlite", database=str(draft)).render_as_string()).engine.dispose()

@@ -1,8 +1,8 @@
-"""The identity of a study: the keys of ``hydra.sweeper`` with its objectives, and the name made from the command.
+"""The identity of a study: its objectives, the keys of ``hydra.sweeper``, and a name derived from the command.
 
-The objectives are metrics of a run, but never its scores on test rows: a score by which something was chosen is no
-longer an unbiased estimate. A study therefore chooses by scores on validation rows, and the test scores of its runs are
-recorded next to them.
+The objectives are metrics of a run, but never its scores on test rows, because a score used for a choice is no longer
+an unbiased estimate. A study therefore chooses by scores on validation rows, and records the test scores of its runs
+next to them.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Objective:
 
     @property
     def test_name(self) -> str:
-        """The same score on test rows; for a cost, its name unchanged."""
+        """The name of the same score on test rows; for a cost, its name unchanged."""
         prefix, _, metric = self.name.partition("_")
         return f"test_{metric}" if f"{prefix}_" in SCORE_PREFIXES else self.name
 
@@ -51,22 +51,22 @@ class Objective:
 def choose_objectives(
     names: Sequence[str] | str | None, task: str, metrics: Sequence[Any] | None, costs: Any = None
 ) -> tuple[Objective, ...]:
-    """Return the objectives that ``hydra.sweeper`` names: accuracies are maximized, errors and times minimized.
+    """Return the objectives named in ``hydra.sweeper``; accuracies are maximized, errors and times minimized.
 
     Parameters
     ----------
     names : sequence of str, str or None
-        None is the headline metric on validation rows.
+        The names of the objectives; None for the headline metric on validation rows.
     task : {"classification", "regression"}
     metrics : sequence or None
-        ``evaluation.metrics``.
+        The value of ``evaluation.metrics``.
     costs : mapping, optional
-        ``evaluation.costs``, which add the metric ``cost``.
+        The value of ``evaluation.costs``, which adds the metric ``cost``.
 
     Raises
     ------
     UserError
-        A name is not a metric of the run, or a test score.
+        A name is not a metric of the run, or is a test score.
     """
     entries = DEFAULTS[task] if metrics is None else tuple(metrics)
     if costs is not None:
@@ -80,7 +80,7 @@ def choose_objectives(
 
 
 def _find_direction(name: str, entries: Sequence[Any]) -> Direction:
-    """Return the direction in which a metric gets better."""
+    """Return the direction in which a metric improves."""
     if name in COST_METRICS:
         return "minimize"
     if name.startswith("test_"):
@@ -99,7 +99,7 @@ def _find_direction(name: str, entries: Sequence[Any]) -> Direction:
 
 
 def require_validation_rows(objectives: Sequence[Objective], spec: Mapping[str, Any]) -> None:
-    """Check that validation scores can be objectives: validation rows exist and are used for no other choice.
+    """Check that validation scores can be objectives: validation rows exist and are not used for other choices.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def require_validation_rows(objectives: Sequence[Objective], spec: Mapping[str, 
     Raises
     ------
     UserError
-        An objective is a validation score, and there are no validation rows, or pruning or tuning uses them.
+        An objective is a validation score, but there are no validation rows, or pruning or tuning uses them.
     """
     names = [objective.name for objective in objectives if objective.name.startswith("validation_")]
     if not names:
@@ -139,7 +139,7 @@ DIGEST_BYTES = 4
 
 @dataclass(frozen=True)
 class StudySettings:
-    """The keys of ``hydra.sweeper``; ``conf/hydra/sweeper/optuna.yaml`` documents them."""
+    """The keys of ``hydra.sweeper``, which are documented in ``conf/hydra/sweeper/optuna.yaml``."""
 
     sampler: dict[str, Any]
     pruner: dict[str, Any]
@@ -149,7 +149,7 @@ class StudySettings:
     storage: str | None
 
     def require_trials(self, max_jobs: int) -> None:
-        """Reject no trials, and more than a sweep may have jobs.
+        """Reject a number of trials that is zero or exceeds the number of jobs that a sweep may have.
 
         Parameters
         ----------
@@ -173,7 +173,7 @@ class StudyKey:
     Attributes
     ----------
     name : str
-        The dataset, and a digest of the objectives, the search space and the jobs at its edges, with data and code.
+        The dataset, with a digest of the objectives, the search space, and the data and code of the jobs at its edges.
     objectives : tuple of Objective
     spec : mapping
         The settled configuration of one job.
@@ -198,15 +198,15 @@ def make_study_key(
     ----------
     space : SearchSpace
     edge_jobs : sequence of Job
-        The jobs at the edges of the space, at least one.
+        The jobs at the edges of the space; at least one.
     runner : JobRunner
     names : sequence of str, str or None
-        ``hydra.sweeper.objectives``.
+        The value of ``hydra.sweeper.objectives``.
 
     Raises
     ------
     UserError
-        An objective is invalid, or there are no validation rows to choose by.
+        An objective is invalid, or there are no validation rows by which to choose.
     """
     spec = edge_jobs[0].spec
     evaluation = spec["evaluation"]

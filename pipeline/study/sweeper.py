@@ -1,4 +1,4 @@
-"""The command of a study: check the space, run the trials as the jobs of a sweep, and show the best."""
+"""The command of a study, which checks the space, runs the trials as jobs of a sweep, and shows the best."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from bakeoff.pipeline.tracking.run import get_tracker
 
 
 def run_study(settings: StudySettings, request: SweepRequest, context: HydraContext, master: DictConfig) -> SweepReport:
-    """Run trials until the study has ``n_trials`` finished ones, and show the best.
+    """Run trials until ``n_trials`` of the study are finished, and show the best.
 
     Parameters
     ----------
     settings : StudySettings
     request : SweepRequest
-        Its words are those of the jobs.
+        The request, whose words are those of the jobs.
     context : HydraContext
     master : DictConfig
         The configuration of the sweep itself.
@@ -52,7 +52,7 @@ def run_study(settings: StudySettings, request: SweepRequest, context: HydraCont
     options = command.options
     settings.require_trials(options.max_jobs)
     space = parse_space(command.overrides, command.composer, options.method)
-    # An option or a value that cannot work is found now, and not after an hour of trials.
+    # Invalid options and values are found now rather than after an hour of trials.
     engine = SweepEngine(command)
     report = engine.check(_compose_edges(space, command), resume=False)
     edge_jobs = report.plan.with_state(TO_DO)
@@ -71,7 +71,7 @@ def run_study(settings: StudySettings, request: SweepRequest, context: HydraCont
 
 
 def _compose_edges(space: SearchSpace, command: SweepCommand) -> list[Job]:
-    """Return jobs in which each option, each value of a list and both ends of each range occur."""
+    """Return jobs that cover each option, each value of a list and both ends of each range."""
     return [
         command.composer.compose_job(number, suggestion.overrides, tuple(suggestion.values))
         for number, suggestion in enumerate(space.iterate_edges())
@@ -94,7 +94,7 @@ def _run_trials(
     """Run jobs until the study has enough trials, show the best, and return the outcomes of the jobs."""
     command = engine.command
     runner = engine.runner
-    # Invalid ones are refused before anything is written.
+    # Invalid settings are refused before anything is written.
     sampler = build_sampler(settings.sampler, key)
     pruner = build_pruner(settings.pruner, key, is_local=command.launch is None)
     outcomes: list[JobOutcome] = []
@@ -122,7 +122,7 @@ def _run_trials(
 
 
 def build_sampler(given: Mapping[str, Any], key: StudyKey) -> Any:
-    """Build a sampler; one whose seed is null gets the seed of the experiment.
+    """Build a sampler; if its seed is null, it gets the seed of the experiment.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def build_pruner(given: Mapping[str, Any], key: StudyKey, *, is_local: bool) -> 
     Raises
     ------
     UserError
-        It cannot be built, or cannot stop the jobs of this study.
+        The pruner cannot be built, or cannot stop the jobs of this study.
     """
     pruner = _build_optuna_object(given, "hydra.sweeper.pruner", key)
     if isinstance(pruner, optuna.pruners.NopPruner):
@@ -175,7 +175,7 @@ def _build_optuna_object(config: Mapping[str, Any], name: str, key: StudyKey) ->
 
 
 def _show_results(study: optuna.Study, objectives: Sequence[Objective], display: SweepDisplay) -> None:
-    """Print the best trial, or with several objectives the Pareto front."""
+    """Print the best trial or, with several objectives, the Pareto front."""
     if not study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,)):
         display.show(f"study {study.study_name}: no trial is finished, so there are no best parameters")
     elif len(objectives) == 1:
@@ -190,7 +190,7 @@ def _show_results(study: optuna.Study, objectives: Sequence[Objective], display:
 
 
 def _format_values(trial: FrozenTrial, objectives: Sequence[Objective]) -> str:
-    """Return the objectives of a trial, and in brackets its test scores."""
+    """Return the objectives of a trial, followed by its test scores in brackets."""
     values = zip((objective.name for objective in objectives), trial.values, strict=True)
     found = ", ".join(f"{name} {format_score(value)}" for name, value in values)
     scores = ", ".join(f"{name} {format_score(score)}" for name, score in trial.user_attrs[RUN]["recorded"].items())

@@ -1,6 +1,6 @@
-"""Optuna as a search method: each trial is a job, whose outcome is reported to Optuna.
+"""Optuna as a search method: each trial is a job whose outcome is reported to Optuna.
 
-Several processes can share a study, and each of them can leave trials unfinished.
+Several processes can share a study, and each may leave trials unfinished.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.stored_runs import read_stored_runs
 
 PROCESS = "process"
-"""The user attribute of a trial with the process that requested it."""
+"""The user attribute of a trial for the process that requested it."""
 JOB = "job"
-"""That with the hash of its job, its parameters and its overrides."""
+"""The user attribute for the hash of its job, its parameters and its overrides."""
 RUN = "run"
-"""That with the id of its run, and the scores on test rows."""
+"""The user attribute for the id of its run and the scores on test rows."""
 FINISHED_STATES = (TrialState.COMPLETE, TrialState.PRUNED)
-"""The states that count as finished: a trial that was stopped before its last fold need not be repeated."""
+"""The states that count as finished; a trial stopped before its last fold does not have to be repeated."""
 NAN = float("nan")
 
 
@@ -60,12 +60,12 @@ class TrialSearch(Search):
     space : SearchSpace
     key : StudyKey
     n_jobs : int
-        The number of finished trials at which the study ends. A trial that fails under this command is not replaced by
-        this command, but by the next one.
+        The number of finished trials at which the study ends. A trial that fails is not replaced during the same
+        command; the next command replaces it.
     runner : JobRunner
     composer : Composer
     batch_size : int
-        The number of trials that run at a time.
+        The number of trials that run at the same time.
     running : dict of int to Trial
         The trials of this process that have not ended, by number.
     """
@@ -84,11 +84,11 @@ class TrialSearch(Search):
         self._first_number = len(self.study.get_trials(deepcopy=False))
 
     def count_finished(self) -> int:
-        """Return how many trials are finished: complete, or stopped before their last fold."""
+        """Return the number of finished trials, which are complete or were stopped before their last fold."""
         return len(self.study.get_trials(deepcopy=False, states=FINISHED_STATES))
 
     def ask(self, record: RecordOutcome) -> Iterator[Job]:
-        """Yield the job of each trial; one that is refused is recorded at once."""
+        """Yield the job of each trial; a refused job is recorded at once."""
         while True:
             self._end_orphans()
             if self._count_used() >= self.n_jobs:
@@ -96,7 +96,7 @@ class TrialSearch(Search):
             trial = self._start_trial()
             suggestion = self.space.suggest(partial(Dimension.suggest_value, trial=trial))
             job = self._compose_job(trial, suggestion)
-            # One attribute rather than three: each write to a storage takes milliseconds.
+            # One attribute instead of three, because each write to a storage takes milliseconds.
             chosen = {"config_hash": job.hash, "params": dict(suggestion.values), "overrides": suggestion.overrides}
             trial.set_user_attr(JOB, chosen)
             if job.state == INVALID:
@@ -105,7 +105,7 @@ class TrialSearch(Search):
                 yield job
 
     def should_continue(self, progress: JobProgress) -> bool:
-        """Report the score of the latest fold; return whether the trial is worth another one."""
+        """Report the score of the latest fold; return whether to continue the trial."""
         trial = self.running[progress.number]
         score = progress.metrics.get(self.key.objectives[0].name, NAN)
         if score == score:
@@ -128,27 +128,27 @@ class TrialSearch(Search):
         return outcome
 
     def close(self) -> None:
-        """Fail the trials of this process that still run."""
+        """Mark the trials of this process that are still running as failed."""
         for trial in list(self.running.values()):
             # The trial may have ended a moment ago, or the storage may have been lost.
             with suppress(Exception):
                 self._fail(trial, "interrupted")
 
     def _start_trial(self) -> Trial:
-        """Return a new trial, which names this process."""
+        """Return a new trial that records this process."""
         trial = self.study.ask()
         self.running[trial.number] = trial
         pid = os.getpid()
         process = {"host": socket.gethostname(), "pid": pid, "beat": time.time(), "identity": identify_process(pid)}
         trial.set_user_attr(PROCESS, process)
-        # A gap in the numbers means that another command made trials, whose draws must not be repeated.
+        # A gap in the numbers means that another command has made trials, whose draws must not be repeated.
         if trial.number != self._expected_number:
             self.study.sampler.reseed_rng()
         self._expected_number = trial.number + 1
         return trial
 
     def _compose_job(self, trial: Trial, suggestion: Suggestion) -> Job:
-        """Return the job of a trial; an invalid one has the reason."""
+        """Return the job of a trial; an invalid job has a reason."""
         varying = tuple(suggestion.values)
         job = self.composer.compose_job(trial.number, suggestion.overrides, varying, self.key.name)
         try:
@@ -157,7 +157,7 @@ class TrialSearch(Search):
             return replace(job, state=INVALID, reason=str(error))
 
     def _complete(self, trial: Trial, outcome: JobOutcome) -> None:
-        """End a trial with the scores of its run; without a value for each objective it has failed."""
+        """End a trial with the scores of its run, or as failed if an objective has no value."""
         metrics = outcome.metrics
         objectives = self.key.objectives
         values = [float(metrics.get(objective.name, NAN)) for objective in objectives]
@@ -178,32 +178,32 @@ class TrialSearch(Search):
     ) -> None:
         """End a trial with an attribute that describes its result."""
         self.running.pop(trial.number, None)
-        # Another process may have ended it before. And a sampler that has tried all points stops the loop of Optuna,
-        # outside which this is an error; by then, the trial is stored.
+        # Another process may have ended the trial before. A sampler that has tried all points stops Optuna's loop;
+        # outside that loop this raises an error, but the trial has already been stored.
         with suppress(RuntimeError, ValueError):
             trial.set_user_attr(attribute, content)
             self.study.tell(trial, values, state)
 
     def _count_used(self) -> int:
-        """Return how many trials count towards `n_jobs`: those that finished, run, or failed under this command."""
+        """Return the number of trials that count towards `n_jobs`: finished, running, or failed during this command."""
         trials = self.study.get_trials(deepcopy=False)
         return sum(trial.state != TrialState.FAIL or trial.number >= self._first_number for trial in trials)
 
     def _end_orphans(self) -> None:
-        """Fail the trials of processes that are gone: a trial with the same job takes its scores from the store."""
+        """Mark trials of lost processes as failed; a trial with the same job takes its scores from the store."""
         for orphan in self.study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
             if orphan.number not in self.running and self._has_lost_process(orphan):
                 self._fail(Trial(self.study, orphan._trial_id), "its process ended without ending the run")
 
     def _has_lost_process(self, trial: FrozenTrial) -> bool:
-        """Return whether the process of a trial is gone; on another machine the run of the trial is checked."""
+        """Return whether the process of a trial is gone; for another machine, the run of the trial is checked."""
         attributes = trial.user_attrs
         if PROCESS not in attributes:  # it is about to be written
             return False
         sign = ProcessSign(**attributes[PROCESS])
         if sign.host != socket.gethostname():
             store = self._find_store()
-            if store is None:  # nothing tells of other machines
+            if store is None:  # other machines cannot be checked
                 return False
             heartbeat = read_heartbeat(store, attributes.get(JOB, {}).get("config_hash", ""))
             sign = replace(sign, beat=max(sign.beat, heartbeat))
@@ -225,7 +225,7 @@ def show_objectives(outcome: JobOutcome, objectives: Sequence[Objective]) -> Job
     ----------
     outcome : JobOutcome
     objectives : sequence of Objective
-        The first one is the headline; the others are listed after its value.
+        The objectives; the first one is the headline, and the others are listed after its value.
     """
     if not outcome.metrics:
         return outcome

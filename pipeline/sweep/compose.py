@@ -32,7 +32,7 @@ YAML_WORDS = ("null", "true", "false", "nan")
 """Strings that would be parsed as other values without quotation marks."""
 SEARCH_METHODS = ("none", "zip", "grid", "random")
 SPACE_METHODS = ("grid", "random")
-"""The values of ``search.method`` that read the space of a learner."""
+"""The values of ``search.method`` that use the search space of a learner."""
 ON_INVALID = ("stop", "skip")
 ON_ERROR = ("continue", "stop")
 
@@ -44,22 +44,22 @@ class SweepOptions:
     Attributes
     ----------
     resume : bool
-        Whether to skip jobs that are FINISHED in the store.
+        Whether to skip jobs that have a FINISHED run in the store.
     workers : int
         The number of processes on this machine.
     timeout : float or None
         The time limit of a job in seconds.
     on_error : str
-        ``continue`` after a failed job, or ``stop``.
+        Whether to ``continue`` or to ``stop`` after a failed job.
     on_invalid : {"stop", "skip"}
     dry_run : bool
         Whether to show the plan and run nothing.
     max_jobs : int
         The maximum number of jobs.
     method : str
-        A name in `SEARCH_METHODS`: how the jobs are chosen.
+        A name in `SEARCH_METHODS`, which determines how the jobs are chosen.
     n, seed : int
-        The number of random points, and their seed.
+        The number of random points and their seed.
     """
 
     resume: bool
@@ -75,7 +75,7 @@ class SweepOptions:
 
     @classmethod
     def read(cls, master: DictConfig) -> SweepOptions:
-        """Return the options in the configuration of a sweep.
+        """Return the options contained in the configuration of a sweep.
 
         Parameters
         ----------
@@ -122,22 +122,22 @@ class SweepOptions:
 
     @property
     def needs_workers(self) -> bool:
-        """Whether jobs run in separate processes, which allows jobs with a time limit to be killed."""
+        """Whether jobs run in separate processes, which can be killed when a time limit expires."""
         return self.workers > 1 or self.timeout is not None
 
 
 def _is_whole(value: Any, least: int) -> bool:
-    """Whether a value is a whole number; Booleans, which are integers in Python, are not."""
+    """Whether a value is a whole number; Booleans, which are integers in Python, do not count."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
 def require_single_values(overrides: Sequence[Override]) -> None:
-    """Reject several values of a key of the whole sweep.
+    """Reject several values for a key of the sweep itself.
 
     Parameters
     ----------
     overrides : sequence of Override
-        Those that compose the sweep itself.
+        The overrides from which the sweep itself is composed.
 
     Raises
     ------
@@ -150,12 +150,12 @@ def require_single_values(overrides: Sequence[Override]) -> None:
 
 
 LaunchJobs = Callable[[Sequence[Job], SweepOptions], Iterator[JobOutcome]]
-"""Another launcher: runs a batch of jobs and yields their outcomes in order."""
+"""Another launcher, which runs a batch of jobs and yields their outcomes in order."""
 
 
 @dataclass
 class Composer:
-    """Composes jobs: each file is read once, each combination of groups is composed once, values are set for each job.
+    """Composes jobs: reads each file once, composes each combination of groups once, and sets the values for each job.
 
     Attributes
     ----------
@@ -171,7 +171,7 @@ class Composer:
     _bases: dict[JobWords, tuple[bytes, Choices]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        # Hydra would read the same files again for every job.
+        # Hydra would otherwise read the same files again for every job.
         self.loader.repository = ConfigFiles(self.loader.repository)
         self._sweep_name = Path(str(self.master.hydra.sweep.dir)).name
         self._parser = OverridesParser.create()
@@ -190,7 +190,7 @@ class Composer:
             An override is invalid.
         """
         try:
-            # Options determine which files are composed, which is slow. Jobs that only differ in values share this
+            # Options determine which files are composed, which is slow. Jobs that differ only in values share this
             # step.
             group_words = tuple(word for word in words if self.chooses_option(word))
             value_words = [word for word in words if not self.chooses_option(word)]
@@ -203,7 +203,7 @@ class Composer:
         return resolve_config(composed), choices
 
     def compose_job(self, number: int, words: Sequence[str], varying: tuple[str, ...], study: str | None = None) -> Job:
-        """Return a job of the sweep with its settled configuration; an invalid one has the reason.
+        """Return a job of the sweep with its settled configuration; an invalid job has a reason.
 
         Parameters
         ----------
@@ -227,7 +227,7 @@ class Composer:
             return Job(number, name, given, state=INVALID, reason=describe_error(error))
 
     def chooses_option(self, word: str) -> bool:
-        """Whether an override chooses an option of a group, which determines the files to read."""
+        """Whether an override chooses an option of a group, which determines which files are read."""
         return self._parse(word)[1]
 
     def _parse(self, word: str) -> tuple[Override, bool]:
@@ -251,7 +251,7 @@ class Composer:
 
 
 def override_text(value: Any) -> str:
-    """Return a value in the grammar of Hydra, so that a string that looks like a number stays a string.
+    """Return a value in Hydra's grammar, so that a string that looks like a number remains a string.
 
     Examples
     --------
@@ -283,7 +283,7 @@ class SweepCommand:
     words : tuple of str
         The overrides from which the jobs are made.
     overrides : list of Override
-        The parsed overrides.
+        The overrides, parsed.
     options : SweepOptions
     composer : Composer
     launch : callable or None
@@ -309,7 +309,7 @@ class SweepCommand:
     quiet: bool
 
     def write_record(self) -> None:
-        """Write the configuration of the sweep into its folder, unless nothing ran and there is no folder."""
+        """Write the configuration of the sweep into its folder, unless nothing ran and the folder does not exist."""
         if not self.folder.is_dir():
             return
         # The sweep itself was composed without the overrides of its jobs; the record contains the whole command.
@@ -321,7 +321,7 @@ class SweepCommand:
 
 
 def expand_overrides(overrides: Sequence[Override], options: SweepOptions, composer: Composer) -> list[JobWords]:
-    """Return the overrides of each job: every combination, or the values pairwise, and points of search spaces.
+    """Return the overrides of each job: all combinations or paired values, and points of search spaces.
 
     Parameters
     ----------
@@ -329,12 +329,12 @@ def expand_overrides(overrides: Sequence[Override], options: SweepOptions, compo
         The overrides on the command line, where a key may have several values.
     options : SweepOptions
     composer : Composer
-        Finds the search space that belongs to the chosen learner.
+        Finds the search space of the chosen learner.
 
     Raises
     ------
     UserError
-        A range of values is not a list, the lists of ``zip`` differ in length, or there are too many jobs.
+        A range of values is not a list, the lists for ``zip`` differ in length, or there are too many jobs.
     """
     axes = {override.get_key_element(): _list_words(override, options.max_jobs) for override in overrides}
     lengths = {key: len(words) for key, words in axes.items() if len(words) > 1}
@@ -361,7 +361,7 @@ def _require_few_jobs(n_jobs: int, cause: str, max_jobs: int) -> None:
 
 
 def _list_words(override: Override, max_jobs: int) -> list[str]:
-    """Return an override for each value of a key; of too many values, one more than allowed."""
+    """Return an override for each value of a key; if there are too many, return one more than allowed."""
     key = override.get_key_element()
     if not override.is_sweep_override():
         value = override.get_value_element_as_str()
@@ -375,15 +375,15 @@ def _list_words(override: Override, max_jobs: int) -> list[str]:
 
 
 def _search_space(words: JobWords, composer: Composer, options: SweepOptions) -> Iterator[JobWords]:
-    """Yield a job for each point of the learner's search space; without a space, the given job.
+    """Yield a job for each point of the learner's search space, or the given job if there is no space.
 
     A key set on the command line is not searched, as in a study.
     """
-    from sklearn.model_selection import ParameterGrid  # invalid words are refused before it is imported
+    from sklearn.model_selection import ParameterGrid  # invalid words are refused before this import
 
     try:
         space = composer.compose(words)[0].get("space")
-    except UserError:  # the plan shows it
+    except UserError:  # the plan reports it
         space = None
     given_keys = {word.lstrip("+~").partition("=")[0] for word in words}
     found = [
@@ -396,9 +396,9 @@ def _search_space(words: JobWords, composer: Composer, options: SweepOptions) ->
         raise UserError(f"space: {error}") from error
     indices: Sequence[int] = range(min(len(points), options.max_jobs + 1))
     if options.method == "random" and options.n < len(points):
-        # The points are drawn by index, so that spaces of any size need no memory.
+        # The points are drawn by index, so spaces of any size need no memory.
         indices = Random(options.seed).sample(range(len(points)), options.n)
-    # The space is not part of a job, so its overrides are left out.
+    # The search space is not part of a job, so its overrides are left out.
     fixed = [word for word in words if not word.lstrip("+~").startswith("space")]
     for index in indices:
         yield (*fixed, *(f"{_learner_key(name)}={override_text(value)}" for name, value in points[index].items()))
@@ -410,7 +410,7 @@ def _learner_key(parameter: str) -> str:
 
 
 def varying_keys(jobs: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """Return the keys that have more than one value over the jobs."""
+    """Return the keys that take more than one value over the jobs."""
     values: dict[str, set[str]] = {}
     for words in jobs:
         for word in words:

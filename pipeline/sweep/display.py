@@ -1,7 +1,7 @@
 """The output of a sweep: the plan, a progress bar, a line for each job, unfinished jobs, and tables of the results.
 
-A table has a row for each configuration and a column for each dataset; scores are compared within a dataset only. Jobs
-that were done before are part of it, with the scores in the store.
+A table has a row for each configuration and a column for each dataset; scores are only compared within a dataset. Jobs
+done earlier are included with their stored scores.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ RANKED_DIGITS = 12
 """Scores that agree in this many digits are tied."""
 DIGEST_LETTERS = 4
 MAX_IDS_PER_QUERY = 500
-"""Maximum number of runs in a query, whose length is limited."""
+"""Maximum number of runs in a query, because its length is limited."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,10 @@ class ResultTable:
         The name of the metric, such as ``test_accuracy``.
     greater_is_better : bool
     scores : DataFrame
-        The means: a row for each configuration, the best first, and a column for each dataset; NaN without a score.
+        The mean scores, with a row for each configuration, the best first, and a column for each dataset; NaN if
+        missing.
     results : mapping of (str, str) to JobOutcome
-        (configuration, dataset) -> the outcome of the job, if there is one.
+        (configuration, dataset) -> the outcome of its job, if there is one.
     """
 
     metric: str
@@ -62,14 +63,14 @@ class ResultTable:
 
     @property
     def is_best(self) -> pd.DataFrame:
-        """Whether each score is the best of several on its dataset, or tied."""
+        """Whether each score is the best on its dataset, or tied with it, among several."""
         best = self.scores.max() if self.greater_is_better else self.scores.min()
         is_tied = (self.scores - best).abs() <= 10.0**-RANKED_DIGITS * best.abs()
         return is_tied & (self.scores.count() > 1)
 
 
 def make_tables(outcomes: Iterable[JobOutcome]) -> list[ResultTable]:
-    """Return a table for each headline score that a job has, with the best configurations first.
+    """Return a table for each headline score of the jobs, with the best configurations first.
 
     Parameters
     ----------
@@ -81,7 +82,7 @@ def make_tables(outcomes: Iterable[JobOutcome]) -> list[ResultTable]:
     headlines = dict.fromkeys(outcome.headline for outcome in results.values() if outcome.headline)
     tables = []
     for metric in headlines:
-        # A job that did not finish has no headline: it belongs to the table of its dataset.
+        # An unfinished job has no headline metric, so it belongs to the table of its dataset.
         datasets = {dataset for (_, dataset), outcome in results.items() if outcome.headline == metric}
         members = {
             cell: outcome
@@ -93,7 +94,7 @@ def make_tables(outcomes: Iterable[JobOutcome]) -> list[ResultTable]:
 
 
 def _distinguish_cells(outcomes: Sequence[JobOutcome]) -> dict[tuple[str, str], JobOutcome]:
-    """Return outcomes by configuration and dataset, where different jobs and different data have different names."""
+    """Return the outcomes by configuration and dataset, with distinct names for different jobs and different data."""
     cells = [outcome.cell for outcome in outcomes if outcome.cell is not None]
     names = [name for name, _ in {(cell.dataset, cell.dataset_digest) for cell in cells}]
     results: dict[tuple[str, str], JobOutcome] = {}
@@ -107,7 +108,7 @@ def _distinguish_cells(outcomes: Sequence[JobOutcome]) -> dict[tuple[str, str], 
 
 
 def _make_table(metric: str, results: Mapping[tuple[str, str], JobOutcome]) -> ResultTable:
-    """Return a table whose configurations are ordered by their mean rank; where a score is missing, by the last one."""
+    """Return a table with configurations ordered by mean rank, where a missing score counts as the last rank."""
     rows = list(dict.fromkeys(configuration for configuration, _ in results))
     columns = list(dict.fromkeys(dataset for _, dataset in results))
     scores = pd.DataFrame(np.nan, pd.Index(rows, name="configuration"), pd.Index(columns, name="dataset"))
@@ -120,7 +121,7 @@ def _make_table(metric: str, results: Mapping[tuple[str, str], JobOutcome]) -> R
 
 
 def tabulate_results(table: ResultTable) -> Table:
-    """Return a row for each configuration with its score on each dataset, or a word on why there is none."""
+    """Return a row for each configuration with its score on each dataset, or the reason why there is none."""
     is_best = table.is_best.to_numpy()
     rows: list[Row] = []
     for row, name in enumerate(map(str, table.scores.index)):
@@ -143,7 +144,7 @@ def _write_result(table: ResultTable, configuration: str, dataset: str, is_best:
 
 
 def add_stored_scores(outcomes: Sequence[JobOutcome], store: Store | None) -> list[JobOutcome]:
-    """Return the outcomes, with the stored scores of jobs that were already done.
+    """Return the outcomes, with the stored scores of jobs that were done earlier.
 
     Parameters
     ----------
@@ -179,14 +180,14 @@ NAME_WIDTH = 36
 
 
 class SweepDisplay:
-    """Prints jobs, plans and scores to standard output, the progress bar, warnings and failures to standard error.
+    """Prints jobs, plans and scores to standard output; the progress bar, warnings and failures to standard error.
 
     Parameters
     ----------
     total : int
         The number of jobs to run.
     quiet : bool
-        Print nothing.
+        Whether to print nothing.
     """
 
     def __init__(self, total: int, quiet: bool = False) -> None:
@@ -207,7 +208,7 @@ class SweepDisplay:
         self.out.print(escape(sentence))
 
     def warn(self, sentences: Sequence[str]) -> None:
-        """Print possible mistakes in the command, and problems that did not stop the sweep."""
+        """Print possible mistakes in the command and problems that did not stop the sweep."""
         for sentence in sentences:
             self._err.print(f"[yellow]warning:[/] {escape(sentence)}")
 
@@ -219,18 +220,18 @@ class SweepDisplay:
         else:
             first_line = outcome.reason.partition("\n")[0]
             text = f"{outcome.kind}  {first_line}"
-        # On a terminal the bar must print the line itself, or they would overwrite each other.
+        # On a terminal, the bar must print the line itself; otherwise they would overwrite each other.
         console = self._bar.console if self._err.is_terminal and self.out.is_terminal else self.out
         console.print(escape(f"#{outcome.number:<4} {outcome.name:<{NAME_WIDTH}} {text}".rstrip()))
 
     def show_warnings(self, outcomes: Sequence[JobOutcome]) -> None:
-        """Print the most frequent warnings of the learners with the number of jobs; each run stores its own."""
+        """Print the most frequent learner warnings with the number of jobs; each run stores its own warnings."""
         counts = Counter(warning for outcome in outcomes for warning in outcome.warnings)
         for warning, n_jobs in counts.most_common(MAX_WARNINGS_SHOWN):
             self._err.print(f"[yellow]warning[/] of {count_nouns(n_jobs, 'job')}: {escape(warning)}")
 
     def show_tables(self, tables: Sequence[ResultTable], sweep: str, setting: Mapping[str, Any]) -> None:
-        """Print the scores, and the commands that compare the runs and open them.
+        """Print the scores and the commands that compare and open the runs.
 
         Parameters
         ----------
@@ -254,7 +255,7 @@ class SweepDisplay:
         self.show(hide_secrets("open     " + shlex.join(["bakeoff", "ui", *words])))
 
     def show_unfinished(self, outcomes: Sequence[JobOutcome], n_planned: int) -> None:
-        """Print the jobs without a result and why; a stopped one is no failure, because its study needs no score."""
+        """Print unfinished jobs and the reasons; stopped jobs are omitted, because their study needs no score."""
         unfinished = [outcome for outcome in outcomes if outcome.kind not in (FINISHED, SKIPPED, STOPPED)]
         self._show_reasons(unfinished, f"of {count_nouns(n_planned, 'job')} did not finish:")
 
@@ -266,7 +267,7 @@ class SweepDisplay:
         self._show_reasons(invalid, title, "refused: ")
 
     def show_plan(self, plan: Plan, workers: int) -> None:
-        """Print all jobs with their states and reasons, and the expected duration of those to do."""
+        """Print all jobs with their states and reasons, and the expected duration of the jobs to do."""
         rows = []
         for job in plan.jobs:
             hint = job.reason if job.seconds is None else f"about {format_seconds(job.seconds, 2)}"
@@ -274,7 +275,7 @@ class SweepDisplay:
         for line in align_lines(make_table("", [""] * 4, rows)):
             self.show(line)
         self.show(plan.summary)
-        # The total is printed only if some durations are known; jobs without one are counted separately.
+        # The total is printed only if some durations are known; the other jobs are counted separately.
         to_do = plan.with_state(TO_DO)
         known = [job.seconds for job in to_do if job.seconds is not None]
         if known:
@@ -283,7 +284,7 @@ class SweepDisplay:
             self.show(f"about {format_seconds(sum(known) / workers, 2)}{unknown}")
 
     def _show_reasons(self, outcomes: Sequence[JobOutcome], title: str, prefix: str = "") -> None:
-        """Print the number of some jobs, and each reason once, under the jobs that share it."""
+        """Print the number of jobs, and each reason once, below the jobs that share it."""
         if not outcomes:
             return
         self._err.print(f"{prefix}{len(outcomes)} {title}")

@@ -1,19 +1,18 @@
-"""The decision whether a job is done, runs elsewhere, or failed.
+"""Decides whether a job is done, runs elsewhere, or failed.
 
-A job is done if the store has a FINISHED run under its ``config_hash``, or if its result was kept on this machine when
-the store was lost. The decision is made for many jobs by plans, for one job before it runs, and for the job of a
-process that died.
+A job is done if the store has a FINISHED run with its ``config_hash``, or if its result was kept on this machine when
+the store was lost. Plans check many jobs at once; a single job is checked before it runs and after its process dies.
 
-Of all processes that use one store, only one runs a job, under a claim: a record lock on eight bytes of a file next to
-the store. The kernel releases it when its process ends, by whatever signal, so that a killed job does not remain
-claimed; and NFS passes it on to other machines.
+Among all processes that use a store, only one runs a job at a time, under a claim: a record lock on eight bytes of a
+file next to the store. The kernel releases the lock when the process ends for any reason, so a killed job does not
+remain claimed, and NFS shares the lock with other machines.
 
-The eight bytes contain a count, as in a sequence lock: it is odd while the job runs, and even after it has ended. If
-a process takes a claim and finds an even count that has not changed since the store was asked, then no other process
-ran the job in between. With any other count the store must be asked again.
+The eight bytes contain a count, as in a sequence lock: it is odd while the job runs, and even after it has ended. If a
+process takes a claim and finds an even count that has not changed since it queried the store, no other process has run
+the job in between. With any other count, the store must be queried again.
 
-A store on a server has no file next to it. It is queried before each job; two processes that start the same job at the
-same moment may both run it.
+A store on a server has no such file. It is queried before each job; if two processes start the same job at the same
+moment, both may run it.
 """
 
 from __future__ import annotations
@@ -46,14 +45,14 @@ STORED_NOW = "it had already finished, and its results are stored now"
 def find_done_jobs(store: Store, hashes: Collection[str]) -> dict[str, str]:
     """Return the runs of the finished jobs: ``config_hash`` -> run id.
 
-    Runs whose process died are ended first: they would count as running, and their jobs would wait for them.
+    Runs whose process died are ended first; otherwise they would count as running, and their jobs would wait for them.
     """
     history.end_orphans(store)
     return history.find_finished_runs(store, hashes)
 
 
 def find_ended_job(job: Job, tracker: Tracker, claim_count: int) -> JobOutcome | None:
-    """Return the outcome of a job that is done or that another process runs, or None if it must be run.
+    """Return the outcome of a job that is done or runs in another process, or None if it must be run.
 
     Parameters
     ----------
@@ -65,7 +64,7 @@ def find_ended_job(job: Job, tracker: Tracker, claim_count: int) -> JobOutcome |
     """
     store = tracker.store
     assert store is not None
-    # An unchanged count shows without a query that no other process has run the job since it was planned.
+    # An unchanged count proves without a query that no other process has run the job since it was planned.
     if claim_count % 2 or claim_count != job.claim_count:
         run_id = history.find_finished_runs(store, [job.hash]).get(job.hash)
         if run_id is not None:
@@ -77,7 +76,7 @@ def find_ended_job(job: Job, tracker: Tracker, claim_count: int) -> JobOutcome |
 
 
 def find_lost_job(job: Job, store: Store | None, reason: str, *, resume: bool) -> JobOutcome:
-    """End the run of a job whose process died, and return its outcome: the run may have had its last write before.
+    """End the run of a job whose process died and return its outcome, as the run may have finished before.
 
     Parameters
     ----------
@@ -100,26 +99,26 @@ def find_lost_job(job: Job, store: Store | None, reason: str, *, resume: bool) -
 
 
 N_SLOTS = 2**20
-"""Two jobs whose hashes share a slot, which is rare, only wait for each other."""
+"""Jobs whose hashes share a slot, which is rare, wait for each other without further effects."""
 SLOT_BYTES = 8
 COUNT_FORMAT = "<q"
 UNCLAIMED = -1
-"""The count of a job of a server, which no count equals."""
+"""The count of a job in a store on a server, which equals no other count."""
 FILE_MODE = 0o666
-"""Further restricted by the umask: users who can write to the store of a group can run its jobs."""
+"""Further restricted by the umask. Users who can write to the store of a group can run its jobs."""
 
 
 @dataclass(frozen=True)
 class Claims:
     """The claims on the jobs of a store.
 
-    A process must have only one of these objects per store: closing the file of a second one would release the claims
-    of the first.
+    A process must have only one of these objects per store, because closing the file of a second one would release the
+    claims of the first.
 
     Attributes
     ----------
     file : int or None
-        A descriptor, which stays open as long as the process runs; None for a server.
+        A descriptor that stays open as long as the process runs; None for a server.
     """
 
     file: int | None
@@ -140,7 +139,7 @@ class Claims:
         if self.file is None:
             return UNCLAIMED
         stored = os.pread(self.file, SLOT_BYTES, _slot_offset(job_hash))
-        padded = stored.ljust(SLOT_BYTES, b"\0")  # the file ends before a slot that was never written
+        padded = stored.ljust(SLOT_BYTES, b"\0")  # the file may end before a slot that was never written
         return int(struct.unpack(COUNT_FORMAT, padded)[0])
 
     @contextmanager
@@ -170,7 +169,7 @@ def _slot_offset(job_hash: str) -> int:
 
 
 def _open_file(path: str) -> int:
-    """Open a file of claims, or create it, and return its descriptor; others may have put a link in its place."""
+    """Open or create a file of claims and return its descriptor; reject a link that another user may have put there."""
     try:
         # A pipe without a reader is rejected immediately instead of blocking.
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, FILE_MODE)
@@ -193,7 +192,7 @@ class RerunRequest(ExperimentRequest):
     Attributes
     ----------
     sweep : str or None
-        The name of a sweep; by default jobs of all sweeps.
+        The name of a sweep; by default, jobs of all sweeps.
     """
 
     sweep: str | None = None
@@ -201,14 +200,14 @@ class RerunRequest(ExperimentRequest):
 
 @dataclass(frozen=True)
 class FailedJobs:
-    """Jobs that failed and were never finished.
+    """Jobs that failed and have never finished.
 
     Attributes
     ----------
     overrides : list of sequence of str
         The overrides of each job.
     notes : list of str
-        A sentence for each job stored by another user or machine: it runs with the rights of this user.
+        A sentence for each job stored by another user or machine, because it runs with the rights of this user.
     """
 
     overrides: list[Sequence[str]]
@@ -216,10 +215,10 @@ class FailedJobs:
 
 
 def find_failed_jobs(request: RerunRequest) -> FailedJobs:
-    """Return the jobs that failed and were never finished.
+    """Return the jobs that failed and have never finished.
 
-    Anyone who can write to the store can add a job to it. So the trust of a job is dropped, as are words for Hydra
-    itself: a command trusts only the packages that it names.
+    Anyone who can write to the store can add a job to it. Trust settings of a job and its words for Hydra are therefore
+    dropped: a command trusts only the packages that it names itself.
 
     Parameters
     ----------
@@ -233,7 +232,7 @@ def find_failed_jobs(request: RerunRequest) -> FailedJobs:
     store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
     history.end_orphans(store)
     here = name_author(find_user(), describe_machine()["host"])
-    # The store that a job names may have moved here.
+    # The store that a job refers to may have been moved here.
     place = {"tracking.uri": request.tracking__uri, "tracking.experiment": request.tracking__experiment}
     found = FailedJobs([], [])
     for job in history.find_failed_jobs(store, request.sweep):

@@ -1,4 +1,4 @@
-"""The engine of sweeps and studies: plan all jobs, then run those that a search chooses, here or elsewhere."""
+"""The engine of sweeps and studies: it plans all jobs, then runs those that a search chooses, here or elsewhere."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ from bakeoff.pipeline.sweep.workers import Workers, prepare_server
 from bakeoff.pipeline.tracking.run import get_tracker
 
 POLL_SECONDS = 0.5
-"""Time between two checks of a job that another process runs."""
+"""The time between two checks of a job that another process runs."""
 LOST_STORE = "the store is unavailable, so no further job is started; run the same command again when it works"
 RunJobs = Callable[[Iterable[Job]], Iterator[JobOutcome]]
 """Consumes jobs one by one as processes become free, and yields their outcomes as they arrive."""
 RecordOutcome = Callable[[JobOutcome], object]
-"""Records the outcome of a job that need not run."""
+"""Records the outcome of a job that does not need to run."""
 
 
 class Search(ABC):
-    """Chooses the jobs of a sweep, each when a process is free, with the outcomes of earlier ones.
+    """Chooses each job of a sweep when a process is free, using the outcomes of earlier jobs.
 
     Attributes
     ----------
     n_jobs : int
-        The largest number of jobs.
+        The maximum number of jobs.
     batch_size : int or None
-        The number of jobs passed to another launcher at a time; None for all of them.
+        The number of jobs passed to another launcher at a time; None for all jobs.
     """
 
     n_jobs: int
@@ -61,18 +61,18 @@ class Search(ABC):
         Parameters
         ----------
         record : callable
-            Records the outcome of a chosen job that need not run.
+            Records the outcome of a chosen job that does not need to run.
         """
 
     def tell(self, outcome: JobOutcome) -> JobOutcome:
-        """Record the outcome of a job, and return it in the form to keep and show."""
+        """Record the outcome of a job, and return it in the form in which it is kept and shown."""
         return outcome
 
 
 @final
 @dataclass
 class ListedJobs(Search):
-    """Jobs that are all known before the first one runs: those of a grid, of random points, or of paired values."""
+    """Jobs that are all known before the first one runs: a grid, random points, or paired values."""
 
     jobs: Sequence[Job]
 
@@ -91,15 +91,15 @@ class SweepReport:
     Attributes
     ----------
     outcomes : list of JobOutcome
-        The outcomes of the jobs that ended, were already done, or were refused, with the stored scores.
+        The outcomes, with stored scores, of the jobs that ended, were already done, or were refused.
     name : str
         The name of the sweep.
     plan : Plan
-        The plan; without jobs for a study, which chooses its jobs one by one.
+        The plan, which is empty for a study because it chooses its jobs one by one.
     tracking : mapping
         The settings of the store; empty if nothing is stored.
     notes : tuple of str
-        Notes on possible problems of the data.
+        Notes on possible problems with the data.
     is_dry_run : bool
         Whether only the plan was requested.
     skips_invalid : bool
@@ -121,7 +121,7 @@ class SweepReport:
 
     @property
     def is_refused(self) -> bool:
-        """Whether an invalid job prevents the start: it is often a mistake that affects the other jobs as well."""
+        """Whether an invalid job prevents the start, because the mistake often affects the other jobs as well."""
         return bool(self.plan.with_state(INVALID)) and not self.skips_invalid
 
 
@@ -132,7 +132,7 @@ class SweepEngine:
     Attributes
     ----------
     command : SweepCommand
-        The command, whose folder is created only if something runs.
+        The command, whose folder is created only if a job runs.
     runner : JobRunner
         The runner of this process.
     """
@@ -148,7 +148,7 @@ class SweepEngine:
         self.runner = JobRunner(options.resume, options.timeout, command.tracebacks, tries_own_code=runs_here)
 
     def run(self, jobs: Sequence[Job]) -> SweepReport:
-        """Plan composed jobs and run those to do.
+        """Plan composed jobs and run those that are not done.
 
         Parameters
         ----------
@@ -170,7 +170,7 @@ class SweepEngine:
         return report if report.is_refused else self._run_planned(report)
 
     def check(self, jobs: Sequence[Job], *, resume: bool) -> SweepReport:
-        """Plan composed jobs, print what the checks found, and return a report with the refused jobs.
+        """Plan composed jobs, print the findings of the checks, and return a report with the refused jobs.
 
         Parameters
         ----------
@@ -200,7 +200,7 @@ class SweepEngine:
         return report
 
     def _run_planned(self, report: SweepReport) -> SweepReport:
-        """Run the jobs of a plan that are not done, and return the report with their outcomes."""
+        """Run the planned jobs that are not done, and return the report with their outcomes."""
         plan = report.plan
         to_do = plan.with_state(TO_DO)
         display = SweepDisplay(len(to_do), self.command.quiet)
@@ -220,7 +220,7 @@ class SweepEngine:
         display.show_warnings(outcomes)
         display.show_unfinished(outcomes, len(plan.jobs))
         report = replace(report, outcomes=outcomes)
-        if not any(outcome.has_lost_store for outcome in outcomes):  # else the scores of earlier jobs cannot be read
+        if not any(outcome.has_lost_store for outcome in outcomes):  # else earlier scores cannot be read
             store = find_store(plan.jobs, self.runner)
             tracking = {} if store is None else plan.identified[0].spec["tracking"]
             report = replace(report, outcomes=add_stored_scores(outcomes, store), tracking=tracking)
@@ -234,7 +234,7 @@ class SweepEngine:
         outcomes: list[JobOutcome],
         start: Callable[[], object] = lambda: None,
     ) -> None:
-        """Run the jobs of a search, and append their outcomes to those known in advance.
+        """Run the jobs of a search, and append their outcomes to those already known.
 
         Parameters
         ----------
@@ -242,7 +242,7 @@ class SweepEngine:
         display : SweepDisplay
         outcomes : list of JobOutcome
         start : callable
-            Called when the processes have started and before the first job does.
+            Called after the processes have started and before the first job does.
 
         Raises
         ------
@@ -250,7 +250,7 @@ class SweepEngine:
             Ctrl-C or SIGTERM; the runs have ended as KILLED.
         """
         loop = SweepLoop(self.command.options.on_error == "stop", display, search, outcomes)
-        # Workers start before anything needs a thread, because a process with threads cannot be copied.
+        # Workers start before any threads do, because a process with threads cannot be forked safely.
         with self._open_executor(search) as run_jobs:
             self.command.folder.mkdir(parents=True, exist_ok=True)
             start()
@@ -287,7 +287,7 @@ class SweepLoop:
     display : SweepDisplay
     search : Search
     outcomes : list of JobOutcome
-        Outcomes known in advance; the others are appended as they arrive.
+        The outcomes already known; further ones are appended as they arrive.
     """
 
     stops_at_failure: bool
@@ -297,7 +297,7 @@ class SweepLoop:
     _is_stopped: bool = field(default=False, init=False)
 
     def run_all(self, run_jobs: RunJobs) -> None:
-        """Run the jobs; retry those that run in another process until they have ended.
+        """Run the jobs; retry jobs that run in another process until they have ended.
 
         Parameters
         ----------
@@ -330,7 +330,7 @@ class SweepLoop:
         return True
 
     def _until_stopped(self, jobs: Iterable[Job], started: dict[int, Job]) -> Iterator[Job]:
-        """Yield jobs until the sweep is to end, and record the started ones by number."""
+        """Yield jobs until the sweep has to end, and record the started ones by number."""
         remaining = iter(jobs)
         while not self._is_stopped and (job := next(remaining, None)) is not None:
             started[job.number] = job

@@ -1,4 +1,4 @@
-"""A job: a settled configuration, from the checks to the last stored value."""
+"""A job, from the checks of its settled configuration to the last stored value."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from bakeoff.pipeline.tracking import RunDescription, RunStopped, Tracker
 from bakeoff.pipeline.tracking.description import describe_run
 
 ContinueRule = Callable[[Experiment, Sequence[FoldResult]], bool]
-"""Returns, from the folds so far, whether to evaluate the next one."""
+"""Returns whether to evaluate the next fold, given the folds so far."""
 
 
 @dataclass(frozen=True)
@@ -42,12 +42,12 @@ class PreparedJob:
     experiment : Experiment
     splits : Splits
     figure_choice : FigureChoice
-        The figures to draw, and the reasons for leaving out others.
+        The figures to draw, and the reasons for omitting others.
     description : RunDescription
     audit : Audit or NoAudit
-        The audit of each fold after its evaluation.
+        Audits each fold after its evaluation.
     audit_verdict : AuditVerdict
-        The verdict of the checks before the first fit.
+        The result of the audit checks before the first fit.
     """
 
     spec: Mapping[str, Any]
@@ -71,7 +71,7 @@ class JobResult:
         The run's model.
     run_id : str or None
     stopped : str
-        A note on the folds after which the run was stopped; empty if it was completed.
+        A note on the number of folds after which the run was stopped; empty if it was completed.
     """
 
     prepared: PreparedJob
@@ -124,7 +124,7 @@ def prepare_job(
 
 
 def always_continue(experiment: Experiment, folds: Sequence[FoldResult]) -> bool:
-    """Return True: every fold is evaluated."""
+    """Return True, so that every fold is evaluated."""
     return True
 
 
@@ -149,7 +149,7 @@ def execute_job(
     UserError
         The store cannot be written; nothing was fitted.
     Exception
-        Any error of a learner; the run is FAILED, with the traceback.
+        Any error of a learner; the run is stored as FAILED, with the traceback.
     """
     configuration = prepared.description.config
     experiment = prepared.experiment
@@ -176,7 +176,7 @@ def execute_job(
 
 
 def _hide_in_warnings(model: FittedModel, configuration: str) -> FittedModel:
-    """Return a model whose warnings contain no value of a variable in a configuration."""
+    """Return a model whose warnings contain no values of variables used in a configuration."""
     warnings = tuple(hide_secrets(warning, configuration) for warning in model.warnings)
-    # Under holdout the model of the run and of the fold are the same object.
+    # Under holdout, the run and its only fold share the same model object.
     return model if warnings == model.warnings else replace(model, warnings=warnings)

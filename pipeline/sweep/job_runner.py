@@ -1,4 +1,4 @@
-"""Execution of the jobs of one process, one after the other, so that none affects the next."""
+"""Execution of the jobs of one process, one after another, without side effects between them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from bakeoff.pipeline.tracking.run import get_tracker
 from bakeoff.pipeline.tracking.store import Store
 
 MAX_PREPARED_BYTES = 1 << 26
-"""Memory for the splits of checked jobs that wait to run; jobs beyond it are prepared again."""
+"""Maximum memory for the splits of checked jobs that wait to run; further jobs are prepared again."""
 
 
 @dataclass
@@ -49,12 +49,12 @@ class JobRunner:
     tracebacks : bool
         Whether to print the tracebacks of failures.
     should_continue : callable or None
-        Function of the progress of a job, called after each fold; returns whether to evaluate further folds.
+        Takes the progress of a job after each fold and returns whether to evaluate further folds.
     resources : PartCache
         Datasets and stores that the jobs share.
     tries_own_code : bool
-        Whether `check_job` may fit user-defined learners on a few rows: not where other processes run the jobs, because
-        such code may end its process.
+        Whether `check_job` may fit user-defined learners on a few rows. This is False if other processes run the jobs,
+        because such code may end its process.
     """
 
     resume: bool = True
@@ -78,7 +78,7 @@ class JobRunner:
         return get_tracker(self.resources, job.spec).find_store()
 
     def identify_job(self, job: Job) -> Job:
-        """Return a composed job with its name and hash, which requires reading its data.
+        """Return a composed job with its name and hash, for which its data are read.
 
         Raises
         ------
@@ -87,7 +87,7 @@ class JobRunner:
         """
         spec = job.spec
         with self._refusing_errors(spec):
-            # The hash covers the data, not the name of a file, so that a changed file means another job.
+            # The hash covers the data rather than the file name, so a changed file means another job.
             dataset = self.resources.get_dataset(spec)
             digest = dataset.digest()
             job_hash = hash_config(spec, digest)
@@ -109,7 +109,7 @@ class JobRunner:
             return replace(job, claim_count=0 if store is None else self.claims_of(store).read_count(job.hash))
 
     def check_job(self, job: Job) -> None:
-        """Check a job before anything runs, and keep its splits for its run if they are small.
+        """Check a job before anything runs, and keep its splits for the run if they are small.
 
         Raises
         ------
@@ -131,16 +131,16 @@ class JobRunner:
 
     @contextmanager
     def _refusing_errors(self, spec: Mapping[str, Any]) -> Iterator[None]:
-        """Turn any exception into an error of its job, because user-defined code may raise any exception."""
+        """Turn any exception into an error of its job, because user-defined code may raise anything."""
         try:
             yield
         except (UserError, KeyboardInterrupt):
             raise
-        except BaseException as error:  # also SystemExit, MemoryError and RecursionError
+        except BaseException as error:  # including SystemExit, MemoryError and RecursionError
             raise UserError(self._report_error(error, spec)) from error
 
     def run_job(self, job: Job) -> JobOutcome:
-        """Run a job, unless it is finished or another process runs it.
+        """Run a job unless it is finished or another process is running it.
 
         Raises
         ------
@@ -149,7 +149,7 @@ class JobRunner:
         """
         try:
             return self._run_claimed(job)
-        except Exception as error:  # of the store or the claims; errors of the job are already part of its outcome
+        except Exception as error:  # an error of the store or the claims; errors of the job are already in its outcome
             return self._to_failure(job, error)
 
     def _run_claimed(self, job: Job) -> JobOutcome:
@@ -162,14 +162,14 @@ class JobRunner:
         store = tracker.store
         if store is None or not self.resume:
             return self._run_unclaimed(job)
-        # While this process holds the claim, no other one starts the job; but one may have finished it before.
+        # While this process holds the claim, no other process starts the job, but one may have finished it before.
         with self.claims_of(store).hold(job.hash) as claim_count:
             if claim_count is None:
                 return job.to_outcome(jobs.BUSY, BUSY_REASON)
             return find_ended_job(job, tracker, claim_count) or self._run_unclaimed(job)
 
     def _run_unclaimed(self, job: Job) -> JobOutcome:
-        """Run a job and return its outcome, which contains any error."""
+        """Run a job and return its outcome, which reports any error."""
         try:
             with limit_time(self.timeout):
                 prepared = self._take_prepared(job)
@@ -179,12 +179,12 @@ class JobRunner:
             return job.to_outcome(jobs.REFUSED, str(error))
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # also SystemExit, MemoryError and RecursionError
+        except BaseException as error:  # including SystemExit, MemoryError and RecursionError
             return self._to_failure(job, error)
         return describe_result(job, result)
 
     def _to_failure(self, job: Job, error: BaseException) -> JobOutcome:
-        """Return the outcome of a job that an error ended."""
+        """Return the outcome of a job that was ended by an error."""
         outcome = job.to_outcome(jobs.FAILED, self._report_error(error, job.spec))
         return replace(outcome, has_lost_store=isinstance(error, StoreError))
 
@@ -197,14 +197,15 @@ class JobRunner:
 
     def _take_prepared(self, job: Job) -> PreparedJob:
         """Return the job prepared by `check_job`, or prepare it now."""
-        # In a study, the jobs that were checked and those that run are numbered separately, so the job is compared too.
+        # In a study, checked jobs and running jobs are numbered separately, so the jobs themselves are compared as
+        # well.
         kept_job, prepared = self._prepared.pop(job.number, (None, None))
         if prepared is not None and kept_job is job:
             return prepared
         return prepare_job(job.spec, job.invocation, self.resources, job_hash=job.hash)
 
     def _continue_rule(self, job: Job) -> ContinueRule:
-        """Return the rule applied after each fold of a job to determine whether to evaluate the next one."""
+        """Return the rule that decides after each fold of a job whether to evaluate the next one."""
         should_continue = self.should_continue
         if should_continue is None:
             return always_continue
@@ -220,7 +221,7 @@ def _show_nothing(folds: Iterator[FoldResult], total: int, title: str) -> Iterat
 
 
 class TimedOut(BaseException):
-    """A job exceeded its time limit; no ``except Exception`` in a learner catches it."""
+    """A job exceeded its time limit; ``except Exception`` in a learner does not catch it."""
 
 
 @contextmanager
@@ -233,7 +234,7 @@ def limit_time(seconds: float | None) -> Iterator[None]:
     def raise_timed_out(number: int, frame: Any) -> None:
         raise TimedOut(f"the job took longer than timeout={seconds:g} seconds")
 
-    # Python calls the handler in the main thread, which is the one that runs the job.
+    # Python calls the handler in the main thread, which runs the job.
     previous_handler = signal.signal(signal.SIGALRM, raise_timed_out)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
@@ -264,7 +265,7 @@ def describe_result(job: Job, result: JobResult) -> JobOutcome:
 
 
 def _locate_result(spec: Mapping[str, Any], invocation: Invocation, dataset: str, digest: str) -> JobCell:
-    """Return the place of a job's result in a table."""
+    """Return the position of a job's result in a table."""
     varying = invocation.varying
     # The name of a file replaces its path.
     keys = [key.partition(".")[2] for key in varying if key.startswith("dataset.") and key != "dataset.path"]

@@ -24,14 +24,14 @@ NAN = float("nan")
 
 
 class JobCell(NamedTuple):
-    """The place of a job's result in a table: the row of its configuration and the column of its dataset.
+    """The position of a job's result in a table: the row of its configuration and the column of its dataset.
 
     Attributes
     ----------
     configuration : str
-        The name of its run without the dataset.
+        The name of the job's run without the dataset.
     dataset : str
-        The dataset's name, and its keys that vary over the sweep.
+        The dataset's name, and those of its keys that vary over the sweep.
     dataset_digest : str
         A digest that distinguishes datasets with the same name.
     """
@@ -43,31 +43,31 @@ class JobCell(NamedTuple):
 
 @dataclass(frozen=True)
 class Job:
-    """A job of a sweep, with what is known of it before it runs.
+    """A job of a sweep, with the facts known before it runs.
 
     Attributes
     ----------
     number : int
-        In the sweep, from 0.
+        The job's number in the sweep, from 0.
     name : str
         The name of its run, or its overrides if it could not be composed.
     invocation : Invocation
-        With the overrides that compose it.
+        The invocation, with the overrides from which the job is composed.
     spec : mapping
         The settled configuration; empty if composing failed.
     state : str
         ``to do``, ``done`` (finished in the store) or ``invalid``.
     reason : str
-        Why it is invalid, or the run with which it is identical.
+        Why the job is invalid, or the run to which it is identical.
     hash : str
         The ``config_hash`` of the job; empty if it could not be composed or its data cannot be read.
     dataset : str
         The name of its dataset.
     cell : JobCell or None
-        None without a hash.
+        The position in the table; None without a hash.
     claim_count : int
-        The count of its claim when the store was asked for finished runs; see `done_jobs`. No claim has the
-        count -1: such a job is looked up in the store before it runs.
+        The count of the job's claim when the store was queried for finished runs; see `done_jobs`. No claim has the
+        count -1, so such a job is looked up in the store before it runs.
     seconds : float or None
         The expected duration, if the store has finished runs of its learner.
     run_id : str or None
@@ -100,7 +100,7 @@ class JobProgress(NamedTuple):
     number : int
         The job's number.
     folds : int
-        The number of folds so far.
+        The number of folds evaluated so far.
     metrics : mapping of str to float
         The values of the latest fold, by name.
     """
@@ -124,22 +124,22 @@ class JobOutcome:
         ``finished``, ``skipped`` (already done), ``stopped`` by a study, ``failed``, ``killed``, ``refused``, ``busy``
         (another process runs it) or ``not run``.
     reason : str
-        Why it did not finish.
+        Why the job did not finish.
     headlines : tuple of str
-        The displayed metrics: the headline metric on test rows, or the objectives of a study.
+        The names of the displayed metrics: the headline metric on test rows, or the objectives of a study.
     greater_is_better : bool
-        Of the first displayed metric.
+        The direction of the first displayed metric.
     seconds : float
-        Of all folds: fitting, tuning and pruning.
+        The total duration of all folds: fitting, tuning and pruning.
     run_id : str or None
     metrics : mapping of str to float
         Means over folds, by name; empty if the job did not run now.
     warnings : tuple of str
         The warnings of the learner.
     cell : JobCell or None
-        None if the job could not be composed.
+        The position in a table; None if the job could not be composed.
     has_lost_store : bool
-        Whether it failed because its store cannot be used; later jobs would fail as well.
+        Whether the job failed because its store cannot be used, so that later jobs would fail as well.
     """
 
     number: int
@@ -162,7 +162,7 @@ class JobOutcome:
 
     @property
     def score(self) -> float:
-        """The mean of the headline; NaN if there are several, because no job is then the best of all."""
+        """The mean of the headline metric; NaN if there are several, because then no job is the best overall."""
         return self.metrics.get(self.headline, NAN) if len(self.headlines) == 1 else NAN
 
     @property
@@ -176,13 +176,13 @@ class JobOutcome:
 
 
 def exit_code(outcomes: Iterable[JobOutcome], skips_invalid: bool = False) -> int:
-    """Return 0 if all jobs are done, 2 if all were refused before anything ran, 1 if some job did not finish.
+    """Return 0 if all jobs are done, 2 if all were refused before anything ran, and 1 if some job did not finish.
 
     Parameters
     ----------
     outcomes : iterable of JobOutcome
     skips_invalid : bool
-        Whether the user asked to leave out invalid jobs: the others determine the code, if there are any.
+        Whether invalid jobs are left out, so that any other jobs determine the code.
 
     Examples
     --------

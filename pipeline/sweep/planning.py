@@ -1,4 +1,4 @@
-"""Planning: before the first job runs, every job is checked, and the store is queried for finished jobs."""
+"""Planning: before the first job runs, every job is checked and the store is queried for finished jobs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Plan:
     jobs: tuple[Job, ...] = ()
 
     def with_state(self, state: str) -> list[Job]:
-        """Return the jobs of a state."""
+        """Return the jobs with a given state."""
         return [job for job in self.jobs if job.state == state]
 
     @property
@@ -40,7 +40,7 @@ class Plan:
 
     @property
     def summary(self) -> str:
-        """The number of jobs, in total and by state; "to do" is always included, other states if they occur."""
+        """The number of jobs, in total and by state; "to do" is always included, other states only if they occur."""
         counts = Counter(job.state for job in self.jobs)
         shown = [f"{counts[state]} {words}" for state, words in STATE_WORDS.items() if counts[state] or state == TO_DO]
         return f"{count_nouns(len(self.jobs), 'job')}: {', '.join(shown)}"
@@ -54,14 +54,14 @@ def make_plan(jobs: Sequence[Job], runner: JobRunner, *, resume: bool) -> Plan:
     jobs : sequence of Job
         Composed jobs.
     runner : JobRunner
-        Loads datasets and opens the store, so that jobs that run in this process can reuse them.
+        Loads datasets and opens the store, so that jobs in this process can reuse them.
     resume : bool
         Whether to query the store for finished jobs.
 
     Raises
     ------
     UserError
-        The jobs have several stores.
+        The jobs use several stores.
     """
     found = [_identify(job, runner) for job in jobs]
     _require_one_store(found)
@@ -73,7 +73,7 @@ def make_plan(jobs: Sequence[Job], runner: JobRunner, *, resume: bool) -> Plan:
 
 
 def find_store(jobs: Sequence[Job], runner: JobRunner) -> Store | None:
-    """Return the store of the jobs of a sweep if it exists."""
+    """Return the store of the jobs of a sweep, if it exists."""
     return next((runner.find_store(job) for job in jobs if job.hash), None)
 
 
@@ -93,7 +93,7 @@ def add_estimates(plan: Plan, runner: JobRunner) -> Plan:
 
 
 def _identify(job: Job, runner: JobRunner) -> Job:
-    """Determine the name and the hash of a job, which requires reading its data."""
+    """Determine the name and the hash of a job, for which its data are read."""
     if job.state == INVALID:
         return job
     try:
@@ -104,7 +104,7 @@ def _identify(job: Job, runner: JobRunner) -> Job:
 
 
 def _require_one_store(jobs: Sequence[Job]) -> None:
-    """Reject jobs with several stores, because the plan, scores and resuming rely on a single store."""
+    """Reject jobs that use several stores, because the plan, scores and resuming rely on a single one."""
     settings = [job.spec["tracking"] for job in jobs if job.hash]
     stores = {(setting["_target_"], setting.get("uri"), setting.get("experiment")) for setting in settings}
     if len(stores) > 1:
@@ -115,7 +115,7 @@ def _require_one_store(jobs: Sequence[Job]) -> None:
 
 
 def _check(job: Job, done: dict[str, str], runner: JobRunner) -> Job:
-    """Mark a job as done or invalid; finished jobs are valid and need no check."""
+    """Mark a job as done or invalid; a finished job is valid and needs no check."""
     if job.state != TO_DO:
         return job
     run_id = done.get(job.hash)
@@ -129,7 +129,7 @@ def _check(job: Job, done: dict[str, str], runner: JobRunner) -> Job:
 
 
 def record_sweep(name: str, plan: Plan, store: Store) -> None:
-    """Write the jobs of a plan, including finished and refused ones, so that `compare` finds them all.
+    """Store the jobs of a plan, including finished and refused ones, so that `compare` finds all of them.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def record_sweep(name: str, plan: Plan, store: Store) -> None:
 def _to_record(job: Job) -> RecordedJob:
     words = dict(word.lstrip("+").split("=", 1) for word in job.invocation.overrides if "=" in word)
     choices = job.invocation.choices or words
-    # Runs store the name of the dataset, which may differ from the name of the option.
+    # Runs store the name of the dataset, which may differ from the name of its option.
     return RecordedJob(
         hash=job.hash,
         name=job.name,

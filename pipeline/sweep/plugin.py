@@ -1,4 +1,4 @@
-"""The interface of a sweep to Hydra: it reads the command and composes the jobs."""
+"""The interface between sweeps and Hydra: it reads the command and composes the jobs."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def read_command(
     Parameters
     ----------
     params : sequence of str
-        Overrides in the configuration of the sweeper; those of the request take precedence.
+        Overrides from the configuration of the sweeper; those of the request take precedence.
     request : SweepRequest
-        The request with the words of the jobs.
+        The request, with the words of the jobs.
     context : HydraContext
     master : DictConfig
         The configuration of the sweep itself.
@@ -50,18 +50,18 @@ def read_command(
     UserError
         An option of the sweep is invalid.
     """
-    # Otherwise each combination would contain both values of a key, and use the last one.
+    # Otherwise each combination would contain both values of a key and use the last one.
     given = {word.lstrip("+~").partition("=")[0] for word in request.words}
     words = [*(word for word in params if word.partition("=")[0] not in given), *request.words]
     for word in params:
         key = word.partition("=")[0]
         if key in SWEEP_KEYS:
             raise UserError(f"hydra.sweeper.params: {key} applies to the whole sweep; give {word} beside -m.")
-    # Values of the configuration may refer to settings of Hydra.
+    # Values of the configuration may refer to Hydra's settings.
     HydraConfig.instance().set_config(master)
     parser = OverridesParser.create(config_loader=context.config_loader)
     parsed = parser.parse_overrides(words)
-    # The words of the master set the options of the sweep itself, which cannot vary from job to job.
+    # The words of the master configuration set options of the sweep itself, which cannot vary between jobs.
     require_single_values(parser.parse_overrides(list_words(master.hydra.overrides.task)))
     has_basic_launcher = master.hydra.launcher._target_ == BASIC_LAUNCHER
     return SweepCommand(
@@ -85,9 +85,9 @@ def run_hydra_sweep(
     Parameters
     ----------
     params : sequence of str
-        Overrides in the configuration of the sweeper; those of the command line take precedence.
+        Overrides from the configuration of the sweeper; those of the command line take precedence.
     request : SweepRequest
-        The request with the words of the jobs.
+        The request, with the words of the jobs.
     context : HydraContext
     master : DictConfig
         The configuration of the sweep itself.
@@ -95,7 +95,7 @@ def run_hydra_sweep(
     Raises
     ------
     UserError
-        An option of the sweep is invalid. An invalid job is not an error here: the plan shows it.
+        An option of the sweep is invalid. Invalid jobs do not raise; the plan reports them.
     """
     command = read_command(params, request, context, master)
     jobs = request.jobs

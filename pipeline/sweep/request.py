@@ -27,18 +27,18 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"
 
 @dataclass(frozen=True)
 class SweepRequest:
-    """Many experiments.
+    """The request for a sweep.
 
     Attributes
     ----------
     words : tuple of str
-        Overrides; those of jobs may have several values.
+        The overrides, of which those of jobs may have several values.
     source : ConfigSource
-        The files from which they are composed.
+        The files from which the jobs are composed.
     jobs : sequence of sequence of str or None
-        The overrides of each job, if they are already known; None to make them from `words`.
+        The overrides of each job if they are already known; None to make them from `words`.
     tracebacks : bool
-        Whether to print the traceback of a job that fails.
+        Whether to print the traceback of each failed job.
     quiet : bool
         Whether to print nothing, because the caller uses the report.
     """
@@ -51,7 +51,7 @@ class SweepRequest:
 
 
 def set_single_threads() -> None:
-    """Limit matrix products to one thread in processes that load NumPy later, unless the user set a number."""
+    """Limit matrix products to one thread in processes that load NumPy later, unless the user has set a number."""
     for variable in THREAD_VARIABLES:
         os.environ.setdefault(variable, "1")
 
@@ -66,7 +66,7 @@ def run_requested_sweep(request: SweepRequest) -> SweepReport:
     Raises
     ------
     UserError
-        The request is invalid. Invalid jobs are no errors here, and part of the report.
+        The request is invalid. Invalid jobs do not raise; they are part of the report.
     StoreError
         The store was lost before a job ran.
     """
@@ -82,7 +82,7 @@ def run_requested_sweep(request: SweepRequest) -> SweepReport:
         with open_engine(request.source) as engine:
             words = [*sweep_words, SWEEP_WORD]
             master = engine.compose_config(request.source.root, words, RunMode.MULTIRUN, with_log_configuration=True)
-            # The words choose the sweeper of plain sweeps or of studies, which is in a higher layer.
+            # The words choose the sweeper for plain sweeps or for studies, which belongs to a higher layer.
             sweeper: Any = instantiate(master.hydra.sweeper)
             of_jobs = replace(request, words=tuple(job_words))
             report: SweepReport = sweeper.run(of_jobs, make_context(engine), master)
@@ -95,19 +95,19 @@ def run_requested_sweep(request: SweepRequest) -> SweepReport:
 
 @dataclass(frozen=True)
 class RunRequest:
-    """One experiment.
+    """The request for one experiment.
 
     Attributes
     ----------
     words : tuple of str
-        Overrides.
+        The overrides.
     source : ConfigSource
-        The files from which it is composed.
+        The files from which the experiment is composed.
     quiet : bool
         Whether to print nothing.
     is_command : bool
-        Whether it is a command, and not a Python call: then it has a folder for its configuration,
-        and a result that was kept when its store was lost is stored in place of a second run.
+        Whether it is a command rather than a Python call. A command has a folder for its configuration, and stores a
+        result kept when its store was lost instead of running again.
     """
 
     words: tuple[str, ...]
@@ -117,9 +117,9 @@ class RunRequest:
 
 
 class RunFailed(Exception):
-    """A started run, or a check that called user-defined code, failed; the original error is the cause.
+    """A started run, or a check that called user-defined code, failed; the cause is the original error.
 
-    The message names the type of the error; neither it nor `trace`, the traceback, contains secrets.
+    The message contains the type of the error; neither the message nor the traceback in `trace` contains secrets.
     """
 
     is_sentence = True
@@ -131,7 +131,7 @@ class RunFailed(Exception):
 
 
 def run_experiment(request: RunRequest) -> JobResult | None:
-    """Compose one job, check it, run it, store it and show its scores; None if a kept result is stored instead.
+    """Compose, check and run one job and show its scores; return None if a kept result is stored instead.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def run_experiment(request: RunRequest) -> JobResult | None:
         Ctrl-C or SIGTERM; the run has ended as KILLED.
     """
     composed = compose_job(request.words, request.source)
-    # Imported modules are not garbage: one collection that scans them takes a twentieth of a short run.
+    # Imported modules are not garbage, and a single collection that scans them takes a twentieth of a short run.
     gc.freeze()
     from bakeoff.pipeline.sweep.job import execute_job
     from bakeoff.pipeline.sweep.run_screen import RunScreen
@@ -192,7 +192,7 @@ def _open_job(composed: ComposedRun, request: RunRequest) -> tuple[PreparedJob, 
 
 
 def _store_kept_result(prepared: PreparedJob, tracker: Tracker, screen: RunScreen) -> bool:
-    """Store the kept result of a run that had finished when its store was lost; return whether there is one."""
+    """Store the kept result of a run that finished when its store was lost; return whether there is one."""
     if tracker.store is not None and tracker.store.is_new:
         return False
     run_id = tracker.store_kept_result(prepared.description.tags["config_hash"])

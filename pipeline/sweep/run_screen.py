@@ -24,12 +24,12 @@ STORED_NOW = "This job had finished when its store was lost; its results are sto
 
 
 class RunScreen:
-    """Prints scores to standard output, progress and warnings to standard error.
+    """Prints scores to standard output, and progress and warnings to standard error.
 
     Parameters
     ----------
     quiet : bool
-        Print nothing.
+        Whether to print nothing.
     """
 
     def __init__(self, quiet: bool = False) -> None:
@@ -37,13 +37,13 @@ class RunScreen:
         self._err = make_console(stderr=True, quiet=quiet)
 
     def track_folds(self, folds: Iterable[FoldResult], total: int, title: str) -> Iterator[FoldResult]:
-        """Yield the folds and advance a progress bar, which is shown on a terminal only and removed at the end."""
+        """Yield the folds and advance a progress bar, which is shown only on a terminal and removed at the end."""
         if self._err.quiet or not self._err.is_terminal:
             return iter(folds)
         return iter(track(folds, escape(title), total, console=self._err, transient=True))
 
     def show_notes(self, sentences: Iterable[str]) -> None:
-        """Print notes on the words of the run or on user-defined code."""
+        """Print notes on the words of the command or on user-defined code."""
         for sentence in sentences:
             self._err.print(f"note: {escape(sentence)}")
 
@@ -63,7 +63,7 @@ class RunScreen:
             self._err.print(f"[yellow]audit:[/] {escape(warning)}")
 
     def show_result(self, result: JobResult, store: Store | None) -> None:
-        """Print the scores of a run, its figures, and its place in the store."""
+        """Print the scores of a run, its figures, and where it is stored."""
         prepared = result.prepared
         self._show_scores(prepared.experiment, result.folds, result.model)
         self._show_figures(prepared.figure_choice, is_kept=result.run_id is not None)
@@ -76,13 +76,13 @@ class RunScreen:
         print_table(tabulate_means(experiment, means), self._out)
         for sentence in describe_choices(experiment, folds, model, means):
             self._out.print(escape(sentence))
-        # Most folds cause the same warnings, so each is printed once.
+        # Most folds cause the same warnings, so each warning is printed once.
         warnings = {warning for fold in folds for warning in fold.model.warnings}
         for warning in sorted(warnings):
             self._err.print(f"[yellow]warning:[/] {escape(warning)}")
 
     def _show_looks(self, description: RunDescription, store: Store | None) -> None:
-        """Print the number of configurations scored on the test rows of a run, if it is not the first one."""
+        """Print the number of configurations scored on the test rows of a run, unless it is the first one."""
         # A server would have to send all metrics of all these runs.
         if store is None or store.folder is None:
             return

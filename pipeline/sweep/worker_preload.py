@@ -1,4 +1,4 @@
-"""Imports for all workers, done once by the server process from which they are forked."""
+"""Imports shared by all workers, done once by the server process from which they are forked."""
 
 from __future__ import annotations
 

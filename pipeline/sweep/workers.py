@@ -1,6 +1,6 @@
-"""Worker processes on this machine: each runs one job at a time, and the death of one only affects its job.
+"""Worker processes on this machine, each of which runs one job at a time; a dying worker only affects its job.
 
-Each has its own connection to the store. The results do not depend on which process runs a job.
+Each worker has its own connection to the store. The results do not depend on which process runs a job.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from bakeoff.pipeline.tracking.models import preload_modules
 from bakeoff.pipeline.tracking.run import disconnect_stores
 
 GRACE_SECONDS = 30.0
-"""The time after its limit at which a job is considered unresponsive, and its process is killed."""
+"""The time after its limit at which a job is considered unresponsive and its process is killed."""
 SHUTDOWN_SECONDS = 20.0
-"""The time that a worker has to end its run before it is killed."""
+"""The time a worker has to end its run before it is killed."""
 CONNECTION_ERRORS = (BrokenPipeError, ConnectionResetError)
 
 
@@ -44,7 +44,7 @@ def serve_jobs(
     reports_progress: bool,
     inherited: Sequence[Connection] = (),
 ) -> None:
-    """Run jobs as they arrive, until there are no more: the main function of a worker.
+    """Run jobs as they arrive until there are no more; this is the main function of a worker.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def serve_jobs(
     environment : mapping of str to str
         The environment variables of the process of the sweep.
     resume, timeout, tracebacks
-        Arguments of `JobRunner`.
+        Arguments for `JobRunner`.
     reports_progress : bool
         Whether to ask after each fold whether the job should continue.
     inherited : sequence of Connection
@@ -62,13 +62,13 @@ def serve_jobs(
     signal.signal(signal.SIGTERM, _interrupt_once)
     signal.signal(signal.SIGINT, _interrupt_once)
     receive_signals()
-    # While they are open here, the other workers cannot notice the end of the process of the sweep.
+    # As long as they are open here, the other workers cannot notice that the process of the sweep has ended.
     for other in inherited:
         other.close()
-    # A server process has the variables of the time of the first sweep: of a program that sweeps twice they change.
+    # A server process keeps the variables of the first sweep, which may change before the second sweep of a program.
     os.environ.clear()
     os.environ.update(environment)
-    # The modules that the other process had imported are shared memory as long as no collection writes to them.
+    # Modules imported by the other process remain in shared memory as long as no garbage collection writes to them.
     gc.freeze()
     runner = JobRunner(
         resume,
@@ -96,9 +96,9 @@ def _ask_to_continue(connection: Connection, progress: JobProgress) -> bool:
 
 
 def _interrupt_once(number: int, frame: Any) -> None:
-    """End the job like Ctrl-C, and ignore further signals while its run is ended."""
-    # Ctrl-C sends SIGINT, and the process of the sweep SIGTERM. If both have arrived, Python complains of a signal that
-    # is ignored by SIG_IGN, but not of one that has a handler.
+    """End the job as Ctrl-C does, and ignore further signals while its run is ended."""
+    # Ctrl-C sends SIGINT, and the process of the sweep sends SIGTERM. If both have arrived, Python reports an error for
+    # a signal ignored with SIG_IGN, but not for one with a handler.
     signal.signal(signal.SIGTERM, _ignore_signal)
     signal.signal(signal.SIGINT, _ignore_signal)
     raise KeyboardInterrupt
@@ -124,7 +124,7 @@ class Workers:
     Parameters
     ----------
     runner : JobRunner
-        The runner of this process; those of the workers have the same settings.
+        The runner of this process; the workers use the same settings.
     count : int
         The number of processes.
     """
@@ -140,7 +140,7 @@ class Workers:
         return self
 
     def __exit__(self, *error: object) -> None:
-        # All workers are asked to end before the first one is waited for, so that they end their runs in parallel.
+        # All workers are asked to end before the first one is awaited, so that they end their runs in parallel.
         for worker in self._workers:
             worker.connection.close()
             if worker.job is not None:
@@ -149,19 +149,20 @@ class Workers:
         for worker in self._workers:
             try:
                 worker.process.join(seconds)
-            except KeyboardInterrupt:  # after a second Ctrl-C the runs are ended below without waiting
+            except KeyboardInterrupt:  # after a second Ctrl-C, the runs are ended below without waiting
                 seconds = 0
             worker.process.kill()
             worker.process.join()
-        # A worker may have died between creating its run and ending it.
+        # A worker may have died between creating and ending its run.
         for job in [worker.job for worker in self._workers if worker.job is not None]:
             find_lost_job(job, self._runner.find_store(job), "the sweep was stopped", resume=False)
 
     def run_jobs(self, jobs: Iterable[Job]) -> Iterator[JobOutcome]:
-        """Run jobs, each as soon as a worker is free, and yield their outcomes as they arrive."""
+        """Run each job as soon as a worker is free, and yield the outcomes as they arrive."""
         remaining = iter(jobs)
         while True:
-            # A job is requested only when a worker is free: a study chooses it from the outcomes of earlier ones.
+            # A job is requested only when a worker is free, because a study chooses it from the outcomes of earlier
+            # jobs.
             for position, worker in enumerate(self._workers):
                 if worker.job is None and (job := next(remaining, None)) is not None:
                     self._send_job(position, job)
@@ -211,7 +212,7 @@ class Workers:
             worker.deadline = time.monotonic() + self._runner.timeout + GRACE_SECONDS
 
     def _receive(self, position: int) -> JobOutcome | None:
-        """Read one message of a worker and return it if it is an outcome; reply to reports of progress."""
+        """Read one message from a worker and return it if it is an outcome; reply to progress reports."""
         worker = self._workers[position]
         should_continue = self._runner.should_continue
         try:
@@ -227,7 +228,7 @@ class Workers:
         return message
 
     def _replace_worker(self, position: int, reason: str) -> JobOutcome:
-        """Start a worker to replace a dead one, and return the outcome of the job that died with it."""
+        """Start a worker to replace a dead one, and return the outcome of the job it was running."""
         worker = self._workers[position]
         job = worker.job
         assert job is not None
@@ -245,17 +246,17 @@ def _describe_exit(code: int | None) -> str:
 
 PRELOAD_MODULE = "bakeoff.pipeline.sweep.worker_preload"
 THREADS_FOLDER = Path("/proc/self/task")
-"""A folder in which Linux has a subfolder for each thread of this process, with its name."""
+"""A folder in which Linux keeps a subfolder with the name of each thread of this process."""
 COPIED_THREADS = frozenset({"jemalloc_bg_thd"})
-"""Threads that libraries restart in a copy: the memory allocator of Arrow, which pandas loads."""
+"""Threads that libraries restart after a fork, such as those of Arrow's memory allocator, which pandas loads."""
 HELD_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def can_copy_process() -> bool:
-    """Return whether a copy of this process would work.
+    """Return whether a forked copy of this process would work.
 
-    A copy has one thread, and would wait forever for a lock held by another thread. System libraries of macOS do not
-    work in it.
+    A forked copy has a single thread and would wait forever for a lock held by another thread. On macOS, system
+    libraries do not work in it.
     """
     if sys.platform != "linux":
         return False
@@ -272,7 +273,7 @@ def _list_threads() -> list[str]:
 
 
 def prepare_server() -> None:
-    """Start the server process, if it will be needed, so that its imports run in parallel with this process."""
+    """Start the server process if it will be needed, so that its imports run in parallel with this process."""
     if not can_copy_process():
         _run_server()
 
@@ -283,7 +284,7 @@ def start_process(
     inherited: Sequence[Connection],
     disconnect: Callable[[], None],
 ) -> Any:
-    """Start a process that calls a function, and return it.
+    """Start and return a process that calls a function.
 
     Parameters
     ----------
@@ -292,9 +293,9 @@ def start_process(
     arguments : sequence
         The arguments of the function.
     inherited : sequence of Connection
-        Connections passed as the last argument to a copy of this process, which inherits them.
+        Connections passed as the last argument to a forked process, which inherits them.
     disconnect : callable
-        Closes what a copy must not share, such as connections to a database.
+        Closes anything that a forked process must not share, such as database connections.
     """
     if can_copy_process():
         context: Any = multiprocessing.get_context("fork")
@@ -304,7 +305,7 @@ def start_process(
     else:
         context = _run_server()
     process = context.Process(target=function, args=arguments, daemon=True)
-    # A signal in between would leave an orphaned process, or be handled in the copy as it is here.
+    # A signal in between would leave an orphaned process, or be handled in the fork as it is here.
     previous = signal.pthread_sigmask(signal.SIG_BLOCK, HELD_SIGNALS)
     try:
         with _hidden_main_module():
@@ -315,7 +316,7 @@ def start_process(
 
 
 def receive_signals() -> None:
-    """Unblock signals in a started process, after it has installed its handlers."""
+    """Unblock signals in a started process once it has installed its handlers."""
     signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD_SIGNALS)
 
 
@@ -330,7 +331,7 @@ def _run_server() -> Any:
 
 @contextmanager
 def _hidden_main_module() -> Iterator[None]:
-    """Hide the main module from new processes, which would run a script that calls bakeoff a second time."""
+    """Hide the main module from new processes, which would otherwise run a script that calls bakeoff again."""
     main_module = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
     try:
