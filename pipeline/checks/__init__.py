@@ -1,8 +1,8 @@
-"""Checks before the first fit, in a table that determines their order; messages name the cure.
+"""Checks before the first fit, in a table that determines their order; error messages name the cure.
 
-Each check is a function that raises a `UserError` or returns, and its first line states the requirement. Those of
-`EXPERIMENT_CHECKS` need no splits. The model of a job may have to be fitted on a few rows, and is checked in
-`storage`; the figures are checked last.
+Each check is a function that raises a `UserError` or returns, and its first line states the requirement. The checks in
+`EXPERIMENT_CHECKS` need no splits. The model of a job may have to be fitted on a few rows, and is checked in `storage`;
+the figures are checked last.
 """
 
 from __future__ import annotations
@@ -69,10 +69,10 @@ class FigureChoice:
     Attributes
     ----------
     figures : tuple of Figure
-        Checked: each can be drawn.
+        Figures that have been checked and can be drawn.
     left_out : mapping of str to str
-        The name and the reason of each figure with ``if_applicable`` that cannot be drawn, except those of another
-        task.
+        The name of each ``if_applicable`` figure that cannot be drawn, and the reason; figures of the other task are
+        omitted.
     """
 
     figures: tuple[Figure, ...] = ()
@@ -82,7 +82,7 @@ class FigureChoice:
 def choose_figures(
     nodes: Sequence[Mapping[str, Any]], experiment: Experiment, splits: Splits, trust: Sequence[str]
 ) -> FigureChoice:
-    """Build the figures that nodes describe, and leave out optional ones that do not apply.
+    """Build the figures described by configuration nodes, leaving out optional ones that do not apply.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def choose_figures(
     experiment : Experiment
     splits : Splits
     trust : sequence of str
-        Further packages whose classes are allowed.
+        Additional packages whose classes are allowed.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Checks of the table passed to a learner: kinds of columns, and missing cells.
+"""Checks of the kinds of columns and the missing cells in the table passed to a learner.
 
 Each message names the column or parameter, and the option that fixes the problem.
 """
@@ -28,7 +28,7 @@ MAX_TRIAL_ROWS = 100
 NOMINAL_KINDS = ("nominal", "ordered")
 NOMINAL_TEXT = ("is nominal", "one_hot")
 KINDS_OF_TEXT = {"date": ("holds dates", "date_parts"), "text": ("holds free text", "text_tfidf")}
-"""Kinds of columns -> what to call them, and the preprocessing that makes numbers of them."""
+"""Kind of column -> its description, and the preprocessing that converts it to numbers."""
 
 
 def check_cells(experiment: Experiment, splits: Splits) -> None:
@@ -51,7 +51,7 @@ def check_cells(experiment: Experiment, splits: Splits) -> None:
 
 
 def _require_readable(experiment: Experiment, prepared: pd.DataFrame) -> None:
-    """Reject the first column of a kind that the learner does not read, with too many values or with missing cells."""
+    """Reject the first column that has an unsupported kind, too many values or missing cells."""
     learner = experiment.learner
     learner_name = type(learner).__name__
     reads_nominal = reads_nominal_columns(learner)

@@ -142,7 +142,7 @@ def check_decision_rows(experiment: Experiment) -> None:
 
 
 def check_decision_splits(experiment: Experiment, splits: Splits) -> None:
-    """Require that the rows on which calibration and threshold are learnt contain all classes of the training rows."""
+    """Require that all classes of the training rows occur in the rows on which calibration and threshold are learnt."""
     folds = experiment.decision_folds
     if folds is None:
         return

@@ -61,12 +61,12 @@ def check_learner(experiment: Experiment) -> None:
 
 
 def list_options(is_suitable: Callable[[type[BaseEstimator]], bool]) -> str:
-    """Return the learners of bakeoff that satisfy a condition, as named by overrides."""
+    """Return the bakeoff learners that satisfy a condition, by the names used in overrides."""
     return f"learner={','.join(name for name, learner in learners.REGISTRY.items() if is_suitable(learner))}"
 
 
 def check_parameters(learner: BaseEstimator, key: str) -> None:
-    """Require parameters of the types and ranges that the learner declares, if any."""
+    """Require that parameters have the types and ranges that the learner declares, if any."""
     if not hasattr(learner, "_parameter_constraints"):
         return
     try:
@@ -146,7 +146,7 @@ def check_tuning(experiment: Experiment) -> None:
 
 
 def check_validation_rows(experiment: Experiment) -> None:
-    """Require validation rows for each stage that uses them for a choice, and no row for two stages."""
+    """Require validation rows for each stage that makes a choice on them, and that no two stages share rows."""
     pruning = experiment.pruning
     tuning = experiment.tuning
     if pruning.needs_rows and tuning.needs_rows:
@@ -164,7 +164,7 @@ def check_validation_rows(experiment: Experiment) -> None:
 
 
 def check_inner_folds(experiment: Experiment, splits: Splits) -> None:
-    """Require no more inner folds than the smallest training part has rows, groups or points in time."""
+    """Require at most as many inner folds as the smallest training part has rows, groups or points in time."""
     inner_folds = experiment.tuning.folds
     if inner_folds:
         smallest = min(splits.fitted, key=lambda split: len(split.train))

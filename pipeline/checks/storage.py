@@ -1,4 +1,4 @@
-"""The check, before the first fit, that the model of a run can be stored and loaded.
+"""Check before the first fit that the model of a run can be stored and loaded.
 
 The file of a model may only contain reviewed types, and the types of a model are known only after a fit. A model with
 unknown parts is therefore fitted on a few rows, stored and loaded before the fit on all rows.
@@ -28,9 +28,9 @@ from bakeoff.pipeline.stages.tuning import GridTuning, NoTuning
 from bakeoff.pipeline.text.secrets import find_references, is_secret_name
 
 MODEL_PARTS = ("preprocessing", "balance", "target", "learner", "calibration")
-"""Parts whose objects are stored with a model, with all their parameters."""
+"""The parts whose objects are stored with a model, including all their parameters."""
 N_TRIAL_ROWS = 60
-"""Rows of the trial fit, in about equal numbers of each class."""
+"""The number of rows in the trial fit, divided about equally among the classes."""
 MIN_ROWS_OF_CLASS = 5
 PREDICTING_METHODS = ("predict", "predict_proba", "decision_function")
 WITHOUT_MODEL = "or store no model with tracking.models=false"
@@ -97,7 +97,7 @@ def check_storable(experiment: Experiment, split: Split, trust: Sequence[str], d
             warnings.simplefilter("ignore")  # each fit of the run reports them
             _try_storage(trial, split, trust)
     finally:
-        # The fits of the run draw the same numbers as without the trial, even if they use NumPy's state.
+        # The trial must not change the random numbers drawn by the run, even if its fits use NumPy's global state.
         np.random.set_state(state)
 
 

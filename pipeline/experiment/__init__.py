@@ -1,7 +1,7 @@
-"""The loop over splits: preprocess, tune, fit, prune and score; each part of the data is used by one stage.
+"""The loop over splits: preprocess, tune, fit, prune and score, with each part of the data used by only one stage.
 
-Holdout, k-fold and all other evaluations use the same code. A stage that is switched off is a null object, so that the
-loop has no modes. It yields the result of each fold to its caller: a tracker, a progress display or a test.
+Holdout, k-fold and all other evaluations use the same code. A stage that is switched off is a null object, so the loop
+has no modes. It yields the result of each fold to its caller: a tracker, a progress display or a test.
 """
 
 from bakeoff.pipeline.experiment.decision import list_decision_rows, list_inner_splits

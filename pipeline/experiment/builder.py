@@ -1,4 +1,4 @@
-"""From a settled configuration to the experiment that it describes."""
+"""Build the experiment that a settled configuration describes."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ from bakeoff.pipeline.stages.splitting import DEFAULT_MAX_FOLDS, Splits
 from bakeoff.pipeline.stages.tuning import GridTuning, list_candidate_learners
 
 UNDECLARED_ROW_BOUNDED_PARAMETERS = ("n_neighbors",)
-"""Such parameters in scikit-learn, whose estimators do not declare them."""
+"""The parameters of scikit-learn's estimators, which do not declare them, that must not exceed the number of rows."""
 
 
 @dataclass
 class PartCache:
-    """The parts that the jobs of a process share: two parts with the same configuration are built once.
+    """The parts that the jobs of a process share; parts with the same configuration are built only once.
 
-    So each dataset is loaded once and each store is opened once. Sharing is safe because only clones are fitted, and
-    no learner or preprocessing writes to its input.
+    Each dataset is therefore loaded once and each store is opened once. Sharing is safe because only clones are fitted,
+    and no learner or preprocessing writes to its input.
 
     Attributes
     ----------
     tried : set of str
-        Descriptions of passed trials, such as of a model that can be stored, which are not repeated.
+        Descriptions of checks that passed, such as that a model can be stored, and need not be repeated.
     """
 
     tried: set[str] = field(default_factory=set)
@@ -97,7 +97,7 @@ def build_experiment(spec: Mapping[str, Any], resources: PartCache) -> Experimen
     chosen = choose_preprocessing(preprocessing, variants, dataset.X)
     calibration = resources.build("calibration", spec["calibration"], trust)
     threshold = resources.build("threshold", spec["threshold"], trust)
-    # Calibration adds probabilities to learners without them.
+    # Calibration provides probabilities for learners without them.
     scored = calibration.add_methods(learner)
     return Experiment(
         dataset=dataset,
@@ -122,7 +122,7 @@ def build_experiment(spec: Mapping[str, Any], resources: PartCache) -> Experimen
 def _order_classes(learner: Any, dataset: Dataset) -> Any:
     """Return the learner with the order of classes declared in an ARFF file, unless it has another order.
 
-    The order breaks ties of votes of a learner with a parameter ``class_order``.
+    The order breaks ties between votes if the learner has a parameter ``class_order``.
     """
     if dataset.class_order is None or not isinstance(learner, BaseEstimator):
         return learner
@@ -136,7 +136,7 @@ def _order_classes(learner: Any, dataset: Dataset) -> Any:
 def _choose_metrics(
     spec: Mapping[str, Any], dataset: Dataset, scored: Any, entries: Sequence[Any] | None
 ) -> dict[str, Metric]:
-    """Return the metrics with the given names, each of which was tried on the target of the dataset."""
+    """Return the metrics with the given names after trying each on the target of the dataset."""
     classes = dataset.classes if dataset.is_classification else None
     target = Target(dataset.y, classes, dataset.positive, has_weights=dataset.weights is not None)
     return choose_metrics(
@@ -162,7 +162,7 @@ def _choose_threshold_metric(spec: Mapping[str, Any], dataset: Dataset, scored: 
     except UserError as error:
         message = str(error).replace("evaluation.metrics", "threshold.metric")
         raise UserError(message.replace("; remove it from the list", "; choose another")) from None
-    # A metric of costs is appended automatically after the named one.
+    # The cost metric is appended automatically after the named one.
     return next(iter(chosen.values()))
 
 
@@ -184,9 +184,9 @@ def get_row_bounded_parameters(estimator: Any) -> tuple[str, ...]:
 
 
 def leave_out_candidates(experiment: Experiment, splits: Splits) -> Experiment:
-    """Return the experiment, without candidates that need more rows than available unless its tuning is strict.
+    """Return the experiment without candidates that need more rows than available, unless its tuning is strict.
 
-    The smallest part on which a candidate is fitted is decisive, so that all folds have the same candidates.
+    The smallest part on which a candidate is fitted determines the limit, so all folds have the same candidates.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def leave_out_candidates(experiment: Experiment, splits: Splits) -> Experiment:
 
 
 def count_smallest_inner_part(experiment: Experiment, splits: Splits) -> int:
-    """Return the number of rows of the smallest part on which a candidate of tuning is fitted."""
+    """Return the number of rows in the smallest part on which a tuning candidate is fitted."""
     inner_folds = experiment.tuning.folds
     n_rows = splits.min_train_rows
     if not inner_folds:

@@ -1,8 +1,8 @@
-"""From a fitted pipeline to a predictor: calibrated probabilities, and the threshold between two classes.
+"""Turn a fitted pipeline into a predictor with calibrated probabilities and a threshold between two classes.
 
-Both are learnt on the same rows, on which the pipeline was not fitted: the validation part, or the inner
+Both are learnt on the same rows, which were not used to fit the pipeline: the validation part, or the inner
 folds of the training rows, each of which is predicted by a pipeline fitted without it. A threshold is chosen
-on probabilities whose calibrators have not seen the row either, so that no row counts for two choices.
+on probabilities whose calibrators have not seen the row either, so no row is used for two choices.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def decide(experiment: Experiment, pipeline: Pipeline, split: Split, log: RowLog
     Raises
     ------
     UserError
-        The rows to learn on lack a class.
+        A class is missing from the rows to learn on.
     """
     threshold = experiment.threshold
     if experiment.decision_folds is None and not threshold.is_on:
@@ -82,7 +82,7 @@ def decide(experiment: Experiment, pipeline: Pipeline, split: Split, log: RowLog
 def list_decision_rows(experiment: Experiment, split: Split) -> np.ndarray:
     """Return the numbers of the rows for calibration and threshold, in the order of the inner folds.
 
-    With folds ordered by time, the earliest training rows are in no inner fold, because nothing precedes them.
+    If folds are ordered by time, the earliest training rows are in no inner fold, because nothing precedes them.
     """
     if not experiment.decision_folds:
         return split.validation
@@ -151,7 +151,7 @@ def _note_rows(experiment: Experiment, rows: np.ndarray, log: RowLog) -> pd.Data
 
 
 def _select_positive(experiment: Experiment, outputs: Outputs) -> BinaryScores:
-    """Return the scores of the positive class, and the function that scores a division of the rows."""
+    """Return the scores of the positive class, and a function that scores a division of the rows."""
     positive = experiment.dataset.positive
     is_second = outputs.classes[1] == positive
     if outputs.scores.ndim == 2:
@@ -168,7 +168,7 @@ def _select_positive(experiment: Experiment, outputs: Outputs) -> BinaryScores:
 
 
 def _score_division(experiment: Experiment, outputs: Outputs, is_positive: np.ndarray) -> float:
-    """Return the metric if the given rows (m,) are predicted to be in the positive class."""
+    """Return the score obtained if the given rows (m,) are predicted to be in the positive class."""
     metric = experiment.threshold_metric or experiment.headline_metric
     positive = experiment.dataset.positive
     (negative,) = (label for label in outputs.classes if label != positive)

@@ -28,7 +28,7 @@ from bakeoff.pipeline.stages.tuning import GridTuning, NoTuning
 
 
 def derive_seed(seed: int, axis: str) -> int:
-    """Derive the seed of one axis (``split``, ``tuning``) from the experiment's, so that the axes are independent.
+    """Derive the seed of one axis (``split``, ``tuning``) from the experiment's seed, so the axes are independent.
 
     Examples
     --------
@@ -109,7 +109,7 @@ class Experiment:
 
     @property
     def decision_folds(self) -> int | None:
-        """The number of inner folds of calibration and threshold, 0 for the validation part, None if neither is on."""
+        """The number of inner folds for calibration and threshold: 0 for the validation part, None if neither is on."""
         if self.calibration.is_on:
             return self.calibration.folds
         return self.threshold.folds if self.threshold.is_chosen else None
@@ -144,7 +144,7 @@ class Experiment:
         return has_units or self.splitter.keeps_order or self.splitter.repeats_rows
 
     def make_splits(self) -> Splits:
-        """Return all splits; their seed is derived from the experiment's, and differs from the learner's.
+        """Return all splits; their seed is derived from the experiment's and differs from the learner's.
 
         Raises
         ------

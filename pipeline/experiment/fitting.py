@@ -1,4 +1,4 @@
-"""Fitting of the pipeline of preprocessing and learner on training rows, and pruning on validation rows."""
+"""Fit the pipeline of preprocessing and learner on training rows, and prune it on validation rows."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def predict_part(experiment: Experiment, model: Any, part: str, rows: np.ndarray
     X = log.note(f"{stage_log.SCORING}{part}", dataset.X.iloc[rows])  # (m, d)
     weights = None if dataset.weights is None else dataset.weights[rows]
     metrics = experiment.select_metrics(part).values()
-    # For training rows only the scores are kept, for others the predictions as well.
+    # Only the scores are kept for training rows; for other rows, the predictions are kept as well.
     labels_only = part == "train" and not any(metric.needs for metric in metrics)
     return predict_rows(
         model,
@@ -55,7 +55,7 @@ def predict_part(experiment: Experiment, model: Any, part: str, rows: np.ndarray
 def score_headline(
     experiment: Experiment, model: Any, X: Any, y: np.ndarray, weights: np.ndarray | None = None
 ) -> float:
-    """Return the headline score of a fitted model on rows X (m, d) with y (m,), in the metric's natural sign.
+    """Return the headline score of a fitted model on rows X (m, d) with y (m,), with the metric's natural sign.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def fit_pipeline(experiment: Experiment, pipeline: Pipeline, rows: np.ndarray, l
 def _balance_rows(
     experiment: Experiment, X: Any, y: np.ndarray, weights: np.ndarray | None, index: pd.Index
 ) -> BalancedRows:
-    """Return the rows on which the learner is fitted; the index numbers the rows of a table without one."""
+    """Return the rows on which the learner is fitted; the index provides row numbers for a table without an index."""
     numbers = X.index if isinstance(X, pd.DataFrame) else index
     rows = BalancedRows(X, y, weights, numbers)
     return experiment.balance.balance(rows, derive_seed(experiment.seed, "balance"))
@@ -175,7 +175,7 @@ def prune_learner(
 ) -> PruningPath | None:
     """Prune the fitted learner in place, on the validation rows if the method needs any.
 
-    The target is transformed as for the fit, so that the tree is grown and pruned by the same error.
+    The target is transformed as for the fit, so the same error is used to grow and prune the tree.
     """
     y = experiment.dataset.y[split.validation]  # (m,)
     if not experiment.pruning.needs_rows:

@@ -28,7 +28,7 @@ from bakeoff.pipeline.stages.splitting import Split, Splits
 from bakeoff.pipeline.stages.tuning import NoTuning
 
 MAX_PROCESSES_PER_CORE = 8
-"""The maximum number of processes per core: more would wait for one another and use more memory."""
+"""The maximum number of processes per core; more would only wait for one another and use more memory."""
 
 
 def evaluate_splits(experiment: Experiment, splits: Sequence[Split], n_jobs: int = 1) -> Iterator[FoldResult]:
@@ -58,7 +58,7 @@ def evaluate_splits(experiment: Experiment, splits: Sequence[Split], n_jobs: int
 
 
 def evaluate_split(experiment: Experiment, number: int, split: Split) -> FoldResult:
-    """Fit on one split and score every part with rows.
+    """Fit on one split and score every part that has rows.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def evaluate_split(experiment: Experiment, number: int, split: Split) -> FoldRes
 
 
 def fit_final_model(experiment: Experiment, splits: Splits, last: FoldResult) -> FittedModel:
-    """Return the run's model: under holdout the scored one, otherwise one fitted in the same way on all rows."""
+    """Return the run's model: the scored one under holdout, otherwise one fitted in the same way on all rows."""
     if splits.refit is None:
         return last.model
     with InvalidPredictions.placed("the model fitted on all rows"):

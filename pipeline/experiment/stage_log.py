@@ -1,7 +1,7 @@
 """The record of the stages of a fold: the rows passed to each, its time, and its warnings.
 
-Rows are recorded from the tables themselves, not from the split that they should follow: the index of a table contains
-the numbers of its rows in the dataset, and subsets of a table keep them.
+Rows are recorded from the tables themselves rather than from the intended split: the index of a table contains
+the row numbers in the dataset, and subsets of a table keep them.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class RowLog:
 
 
 def find_leaks(seen: Mapping[str, RowSet]) -> dict[str, int]:
-    """Return the number of scored test rows seen by each stage, for the stages that have seen any.
+    """Return the number of scored test rows that each stage has seen, omitting stages that have seen none.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def find_leaks(seen: Mapping[str, RowSet]) -> dict[str, int]:
 
 
 class Stopwatch:
-    """Wall time of consecutive stages, in seconds."""
+    """The wall time of consecutive stages, in seconds."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
@@ -142,6 +142,6 @@ class Stopwatch:
 
 
 def unique_messages(caught: Iterable[warnings.WarningMessage], earlier: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return each message of the warnings once, after earlier ones."""
+    """Return each distinct warning message once, after the earlier ones."""
     messages = [*earlier, *(str(warning.message) for warning in caught)]
     return tuple(dict.fromkeys(messages))

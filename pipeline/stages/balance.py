@@ -1,8 +1,8 @@
-"""Class balance: weight rows of rare classes more, or resample the classes to equal size.
+"""Class balance: give rows of rare classes more weight, or resample the classes to equal size.
 
-It applies to the training rows of a fit alone, after preprocessing; validation and test rows keep the natural shares of
-the classes, so that scores are those on rows as they come. The probabilities of a balanced learner are those of
-balanced classes, which calibration, on rows as they come, corrects.
+It applies only to the training rows of a fit, after preprocessing. Validation and test rows keep the natural
+proportions of the classes, so scores reflect the original data. The probabilities of a balanced learner are those for
+balanced classes; calibration on the original proportions corrects them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from bakeoff.pipeline.errors import UserError
 
 @dataclass(frozen=True)
 class BalancedRows:
-    """The m rows that the learner is fitted on.
+    """The m rows on which the learner is fitted.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class BalancedRows:
     weights : ndarray of shape (m,) or None
         None if all rows have equal weight.
     index : Index
-        The numbers in the dataset of the rows that were taken, or that new rows were made of.
+        The numbers in the dataset of the rows that were taken or from which new rows were made.
     """
 
     X: Any
@@ -43,7 +43,7 @@ class Balance(ABC):
 
     name: str
     needs_weights: bool = False
-    """Whether the learner must accept weights of rows."""
+    """Whether the learner must accept row weights."""
     makes_rows: bool = False
     """Whether there are new rows, which have no weights."""
 
@@ -67,12 +67,12 @@ class NoBalance(Balance):
 @final
 @dataclass(frozen=True)
 class ClassWeights(Balance):
-    """Weight the rows so that all classes have the same total, and the mean weight does not change.
+    """Weight the rows so that all classes have the same total weight and the mean weight does not change.
 
     References
     ----------
-    G. King and L. Zeng, "Logistic regression in rare events data", Political Analysis 9, 2001: what
-    ``class_weight="balanced"`` is in scikit-learn.
+    G. King and L. Zeng, "Logistic regression in rare events data", Political Analysis 9, 2001; scikit-learn implements
+    it as ``class_weight="balanced"``.
     """
 
     name = "weights"
@@ -83,7 +83,7 @@ class ClassWeights(Balance):
         classes, codes = np.unique(rows.y, return_inverse=True)
         weights = np.ones(len(codes)) if rows.weights is None else rows.weights  # (m,)
         totals = np.bincount(codes, weights=weights)  # (c,)
-        # A class whose rows all have the weight 0 has no weight to distribute.
+        # A class whose rows all have weight 0 has no weight to distribute.
         factors = np.divide(weights.sum(), len(classes) * totals, out=np.zeros(len(classes)), where=totals > 0)
         return BalancedRows(rows.X, rows.y, weights * factors[codes], rows.index)
 
@@ -91,12 +91,12 @@ class ClassWeights(Balance):
 @final
 @dataclass(frozen=True)
 class Oversampling(Balance):
-    """Repeat rows of rare classes, drawn with replacement, besides all rows that there are.
+    """Keep all rows and add rows of rare classes, drawn with replacement.
 
     Parameters
     ----------
     ratio : float
-        The rows of each class, at least, as a fraction of those of the most frequent class; above 0, at most 1.
+        The minimum number of rows of each class, as a fraction of the most frequent class; above 0, at most 1.
     """
 
     ratio: float = 1.0
@@ -119,12 +119,12 @@ class Oversampling(Balance):
 @final
 @dataclass(frozen=True)
 class Undersampling(Balance):
-    """Leave out rows of frequent classes, drawn at random.
+    """Leave out randomly drawn rows of frequent classes.
 
     Parameters
     ----------
     ratio : float
-        The rows of the rarest class as a fraction of those of each other class, at least; above 0, at most 1.
+        The minimum size of the rarest class, as a fraction of each other class; above 0, at most 1.
     """
 
     ratio: float = 1.0
@@ -146,7 +146,7 @@ class Undersampling(Balance):
 @final
 @dataclass(frozen=True)
 class Resampling(Balance):
-    """Resample by a sampler of imbalanced-learn, or another with its ``fit_resample``, which may make new rows.
+    """Resample with an imbalanced-learn sampler, or any other with a ``fit_resample`` method, which may make new rows.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ class Resampling(Balance):
             )
 
     def balance(self, rows: BalancedRows, seed: int) -> BalancedRows:
-        """Return the rows of the sampler."""
+        """Return the rows that the sampler returns."""
         sampler = clone(self.sampler)
         if sampler.get_params().get("random_state", 0) is None:
             sampler.set_params(random_state=seed)
@@ -182,7 +182,7 @@ def _require_ratio(ratio: float) -> None:
 
 
 def _list_members(y: np.ndarray) -> list[np.ndarray]:
-    """Return the positions of the rows of each class, the classes in sorted order."""
+    """Return the positions of the rows of each class, with the classes in sorted order."""
     return [np.flatnonzero(y == label) for label in np.unique(y)]
 
 

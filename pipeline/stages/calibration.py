@@ -1,7 +1,7 @@
-"""Calibration: probabilities that agree with frequencies, learnt on rows that the model was not fitted on.
+"""Calibration: probabilities that agree with frequencies, learnt on rows not used to fit the model.
 
-The rows are those of the validation part; if pruning or tuning uses that part, or there is none, the outputs are those
-of models fitted on inner folds of the training rows, each for the fold that it has not seen.
+The rows are those of the validation part. If pruning or tuning uses that part, or there is none, the outputs come from
+models fitted on inner folds of the training rows, each predicting the fold that it has not seen.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Outputs:
         Decision values, or probabilities.
     method : {"decision_function", "predict_proba"}
     classes : ndarray of shape (c,)
-        Sorted; the columns of the scores.
+        The sorted classes, in the order of the columns of the scores.
     truth : ndarray of shape (m,)
     weights : ndarray of shape (m,) or None
         How much each row counts.
@@ -73,13 +73,13 @@ class NoCalibration:
 @final
 @dataclass(frozen=True)
 class Calibration:
-    """Map decision values, or probabilities, to calibrated probabilities by scikit-learn's ``CalibratedClassifierCV``.
+    """Calibrate decision values or probabilities with scikit-learn's ``CalibratedClassifierCV``.
 
     Parameters
     ----------
     method : {"platt", "isotonic", "temperature"}
-        A logistic curve of two parameters for each class, a monotone step function for each class, or one temperature
-        for all classes.
+        A logistic curve with two parameters per class, a monotone step function per class, or one temperature for all
+        classes.
     folds : int
         The number of inner folds of the training rows; 0 calibrates on the validation part.
 
@@ -115,13 +115,13 @@ class Calibration:
         Parameters
         ----------
         model : estimator
-            Fitted; it does not change.
+            A fitted model, which does not change.
         outputs : Outputs
-            Those of the model, or of models fitted in the same way on other rows.
+            Outputs of the model, or of models fitted in the same way on other rows.
         """
         calibrated = self._fit(outputs, np.arange(len(outputs.truth)))
         frozen = FrozenEstimator(model)
-        # From here on, outputs come from the model; the calibrators have been fitted on the recorded ones.
+        # From here on, outputs come from the model; the calibrators were fitted on recorded outputs.
         calibrated.calibrated_classifiers_[0].estimator = frozen
         return calibrated.set_params(estimator=frozen, cv=None)
 
@@ -132,12 +132,12 @@ class Calibration:
         ----------
         outputs : Outputs
         seed : int
-            Of the folds in which the calibrators are fitted.
+            The seed for the folds in which the calibrators are fitted.
 
         Returns
         -------
         Outputs
-            Uncalibrated where a class has a single row, which cannot be left out.
+            Outputs remain uncalibrated if a class has a single row, which cannot be left out.
         """
         n_rarest = np.unique(outputs.truth, return_counts=True)[1].min()
         if n_rarest < 2:
@@ -153,11 +153,11 @@ class Calibration:
         """Return calibrators fitted on some of the rows; their input is the position of a row."""
         recorded = FrozenEstimator(RecordedOutputs(outputs.scores, outputs.method, outputs.classes).fit())
         everything = np.arange(len(rows))
-        # scikit-learn requires folds even if the model is not fitted again: here one fold with all rows.
+        # scikit-learn requires folds even if the model is not refitted, so one fold contains all rows.
         calibrated = CalibratedClassifierCV(recorded, method=METHODS[self.method], cv=[(everything, everything)])
         weights = None if outputs.weights is None else outputs.weights[rows]
         with warnings.catch_warnings():
-            # The recorded model is not fitted, so that it need not accept weights.
+            # The recorded model is not fitted, so it need not accept weights.
             warnings.filterwarnings("ignore", "Since FrozenEstimator does not appear to accept", UserWarning)
             return calibrated.fit(rows[:, np.newaxis], outputs.truth[rows], sample_weight=weights)
 
@@ -174,7 +174,7 @@ class RecordedOutputs(ClassifierMixin, BaseEstimator):
     ----------
     scores : ndarray of shape (m,) or (m, c)
     method : {"decision_function", "predict_proba"}
-        The one method that it has.
+        The only prediction method that is available.
     classes : ndarray of shape (c,)
     """
 
@@ -184,7 +184,7 @@ class RecordedOutputs(ClassifierMixin, BaseEstimator):
         self.classes = classes
 
     def fit(self, X: Any = None, y: Any = None) -> RecordedOutputs:
-        """Take the classes; the arguments are not used."""
+        """Set the classes; the arguments are not used."""
         self.classes_ = self.classes
         return self
 

@@ -1,4 +1,4 @@
-"""The pruning stage: it chooses the rows and the method and reports the result; the learner implements the algorithm.
+"""The pruning stage, which chooses rows and method and reports the result; the learner implements the algorithm.
 
 A learner that can be pruned has ``prune(X, y, method=...)``, which prunes it in place, and ``pruning_path_`` with
 ``leaves``, ``depth`` and ``score`` at each step, the unpruned tree first.
@@ -15,7 +15,7 @@ METHODS = ("bottom_up", "best_first", "pessimistic")
 """Reduced-error pruning (Quinlan 1987), bottom-up and best-first, and pessimistic pruning."""
 
 MAX_CONFIDENCE = 0.5
-"""The largest confidence of pessimistic pruning: there the limit of the errors is about their number."""
+"""The largest confidence of pessimistic pruning, at which the bound on the errors is about their number."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class PruningPath:
     ----------
     leaves, depth : ndarray of shape (s,), int
     score : ndarray of shape (s,)
-        On the validation rows that the cuts were chosen on, so it does not estimate the score on other rows.
+        The score on the validation rows used to choose the cuts, so it is a biased estimate of the score on new rows.
     """
 
     leaves: np.ndarray
@@ -55,7 +55,7 @@ class Pruning:
     method : {"bottom_up", "best_first", "pessimistic"}
         The first two need validation rows; the last uses the counts of the training rows.
     confidence : float in (0, 0.5], optional
-        Of pessimistic pruning; a smaller value prunes more.
+        The confidence of pessimistic pruning; a smaller value prunes more.
     """
 
     method: str

@@ -1,6 +1,6 @@
-"""The target of a regression, transformed for the fit: predictions and scores stay in its original units.
+"""Transform the target of a regression for the fit; predictions and scores stay in the original units.
 
-The transformer is fitted on the targets of the training rows alone, in every fold and inner fold, and its inverse is
+In every fold and inner fold, the transformer is fitted only on the targets of the training rows, and its inverse is
 applied to each prediction. A learner that estimates a mean then estimates the mean on the other scale: under the
 logarithm, its predictions are geometric means, which are below the mean of a skewed target.
 """
@@ -19,25 +19,25 @@ from sklearn.preprocessing import FunctionTransformer
 from bakeoff.pipeline.errors import UserError
 
 RELATIVE_TOLERANCE = 1e-6
-"""Of a target that is transformed and transformed back."""
+"""The relative tolerance for a target that is transformed and transformed back."""
 
 
 class FittedTarget:
-    """A transformation of targets, fitted on n training rows: this one leaves them as they are."""
+    """A transformation of targets, fitted on n training rows; this one leaves them unchanged."""
 
     def transform(self, y: np.ndarray) -> np.ndarray:
-        """Return targets (m,) in the units that the learner is fitted on, shape (m,)."""
+        """Return targets (m,) in the units used to fit the learner, shape (m,)."""
         return y
 
     def invert(self, model: Any) -> Any:
-        """Return an estimator that predicts as a fitted model does, in the units of the target."""
+        """Return an estimator with the predictions of a fitted model, in the original units of the target."""
         return model
 
 
 @final
 @dataclass(frozen=True)
 class FittedTransformer(FittedTarget):
-    """A transformer, and the n targets that it was fitted on.
+    """A transformer, and the n targets on which it was fitted.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class FittedTransformer(FittedTarget):
 
     def invert(self, model: Any) -> TransformedTargetRegressor:
         """Return scikit-learn's regressor, which applies the inverse of the transformer to each prediction."""
-        # The model is frozen, so that only the transformer is fitted: once more, on the same targets.
+        # The model is frozen, so only the transformer is fitted again, on the same targets.
         predictor = TransformedTargetRegressor(
             regressor=FrozenEstimator(model), transformer=self.transformer, check_inverse=False
         )
@@ -133,7 +133,7 @@ class TransformedTarget:
 
 
 def make_function(function: str) -> FunctionTransformer:
-    """Return a transformer that applies a function of fixed inverse to each target.
+    """Return a transformer that applies an invertible function to each target.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def make_function(function: str) -> FunctionTransformer:
     ------
     UserError
     """
-    # Both inverses accept every prediction; that of the square root would make -2 and 2 the same.
+    # Both inverses accept every prediction, whereas that of the square root would map -2 and 2 to the same target.
     pairs = {"log": (np.log, np.exp), "log1p": (np.log1p, np.expm1)}
     if function not in pairs:
         raise UserError(f"target.transformer.function={function!r} must be one of {', '.join(pairs)}.")

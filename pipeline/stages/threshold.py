@@ -1,6 +1,6 @@
-"""The threshold between two classes: given, or chosen on rows on which the model was not fitted.
+"""The threshold between two classes: given, or chosen on rows not used to fit the model.
 
-Scores that depend on labels (accuracy, F1, a cost) depend on it; scores of probabilities and rankings do not.
+Scores of labels (accuracy, F1, a cost) depend on it; scores of probabilities and rankings do not.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sklearn.model_selection import FixedThresholdClassifier
 from bakeoff.pipeline.errors import UserError
 
 MAX_CANDIDATES = 200
-"""Of more different scores, thresholds at their quantiles are tried."""
+"""If there are more distinct scores than this, only thresholds at their quantiles are tried."""
 SCORE_ROUNDING = 1e-12
 """Scores that differ by at most this fraction of the largest one are equal."""
 
@@ -26,7 +26,7 @@ DEFAULTS = {"predict_proba": 0.5, "decision_function": 0.0}
 
 @dataclass(frozen=True)
 class BinaryScores:
-    """The m rows that a threshold is chosen on.
+    """The m rows on which a threshold is chosen.
 
     Attributes
     ----------
@@ -51,13 +51,13 @@ class ChosenThreshold:
     Attributes
     ----------
     value : float
-        A row is positive if its score is not below.
+        A row is positive if its score is at least this value.
     method : {"decision_function", "predict_proba"}
         The method that gives the scores.
     score : float
-        On the rows of the choice; NaN if the threshold was given.
+        The score on the rows used for the choice; NaN if the threshold was given.
     default_score : float
-        On the same rows, that of the threshold that the learner has by itself.
+        The score of the learner's default threshold on the same rows.
     """
 
     value: float
@@ -66,13 +66,13 @@ class ChosenThreshold:
     default_score: float = float("nan")
 
     def apply(self, model: Any, positive: object) -> FixedThresholdClassifier:
-        """Return a fitted classifier that predicts the positive class from the threshold on."""
+        """Return a fitted classifier that predicts the positive class at or above the threshold."""
         # A stored model must not contain labels of NumPy types.
         label = positive.item() if isinstance(positive, np.generic) else positive
         predictor = FixedThresholdClassifier(
             FrozenEstimator(model), threshold=self.value, pos_label=label, response_method=self.method
         )
-        # A frozen model is not fitted again: the rows only serve to determine the two classes.
+        # A frozen model is not fitted again; the rows only determine the two classes.
         return predictor.fit(np.zeros((2, 1)), model.classes_)
 
 
@@ -95,7 +95,7 @@ class GivenThreshold:
     Parameters
     ----------
     value : float
-        Above 0 and below 1.
+        The probability, above 0 and below 1.
     """
 
     value: float
@@ -114,7 +114,7 @@ class GivenThreshold:
 @final
 @dataclass(frozen=True)
 class TunedThreshold:
-    """Choose the threshold with the best score on rows that the model was not fitted on.
+    """Choose the threshold with the best score on rows not used to fit the model.
 
     Parameters
     ----------
@@ -179,9 +179,9 @@ def list_candidates(scores: np.ndarray, default: float) -> np.ndarray:
     different = np.unique(scores)  # (k,)
     middles = (different[:-1] + different[1:]) / 2
     if len(middles) > MAX_CANDIDATES:
-        # Those of equal numbers of rows between them, which are denser where more rows lie.
+        # Quantiles are denser where there are more rows.
         shares = np.linspace(0, 1, MAX_CANDIDATES)
         middles = np.quantile(scores, shares)
-    # From the least score on all rows are positive, and none is above the greatest one.
+    # At the lowest score all rows are positive; above the highest one, none is.
     ends = [different[0], np.nextafter(different[-1], np.inf)]
     return np.unique(np.concatenate([ends, middles, [default]]))
