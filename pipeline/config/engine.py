@@ -31,7 +31,9 @@ from omegaconf.errors import ConfigAttributeError, ConfigKeyError, MissingMandat
 from bakeoff.pipeline.config.options import (
     CONF,
     SUFFIX,
+    list_own_names,
     load_yaml,
+    read_options,
 )
 from bakeoff.pipeline.config.trust import leave_out_current_folder, require_allowed_files, require_own_classes
 from bakeoff.pipeline.errors import UserError, did_you_mean
@@ -328,5 +330,5 @@ def _explain_missing_option(error: MissingConfigException) -> str:
     if path != given and Path(path).suffix:
         return f"dataset={path} is not an option; to read a file, use dataset=file dataset.path={path}."
     group, _, option = given.rpartition("/")
-    cure = did_you_mean(option, error.options or ())
+    cure = did_you_mean(option, error.options or [*read_options(group), *list_own_names(group)])
     return f"{group}={option} is not an option. {cure}"

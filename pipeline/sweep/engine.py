@@ -254,7 +254,11 @@ class SweepEngine:
         with self._open_executor(search) as run_jobs:
             self.command.folder.mkdir(parents=True, exist_ok=True)
             start()
-            loop.run_all(run_jobs)
+            try:
+                loop.run_all(run_jobs)
+            except KeyboardInterrupt:
+                display.show("The same command runs the jobs that are not done.")
+                raise
 
     @contextmanager
     def _open_executor(self, search: Search) -> Iterator[RunJobs]:

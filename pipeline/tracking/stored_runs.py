@@ -72,7 +72,7 @@ def write_sweep_record(store: Store, record: SweepRecord) -> None:
 
     Raises
     ------
-    OSError
+    UserError
         The artifacts of the experiment cannot be written, for example because the disk is full.
     """
     from mlflow.exceptions import MlflowException
@@ -83,8 +83,12 @@ def write_sweep_record(store: Store, record: SweepRecord) -> None:
             file.write_text(json.dumps(asdict(record)))
             store.calls.call(_open_artifacts(store).log_artifact, str(file), FOLDER)
         store.client.set_experiment_tag(store.experiment_id, LAST_SWEEP_TAG, record.name)
-    except MlflowException as error:  # a server reports its own failures in this way
-        raise OSError(str(error).splitlines()[0]) from error
+    except (OSError, MlflowException) as error:  # a server reports its failures as the latter
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise UserError(
+            f"the list of jobs cannot be written to the artifacts of tracking.uri={store.uri}: {reason}; make space, "
+            "or choose another store."
+        ) from error
 
 
 def read_sweep_record(store: Store, name: str) -> SweepRecord | None:

@@ -66,13 +66,13 @@ def test_a_job_is_not_named_after_parameters_of_other_learners(bakeoff: Bakeoff)
 def test_lines_are_not_broken_in_a_pipe(tmp_path: Path) -> None:
     folder = tmp_path / ("a folder with a name that is longer than the width of most terminals, which has spaces " * 2)
     folder.mkdir()
-    words = [sys.executable, "-m", "bakeoff", "learner=majority", "dataset=iris", "tracking.experiment=my thesis"]
+    uri, experiment = f"sqlite:///{folder}/outputs/mlflow.db", "tracking.experiment=my thesis"
+    words = [sys.executable, "-m", "bakeoff", "learner=majority", "dataset=iris", f"tracking.uri='{uri}'", experiment]
     answer = subprocess.run(
         words, cwd=folder, capture_output=True, text=True, env={"PYTHONPATH": str(ROOT)}, check=True
     )
     (command,) = [line for line in answer.stdout.splitlines() if line.startswith("open ")]
-    uri = f"tracking.uri=sqlite:///{folder}/outputs/mlflow.db"
-    assert shlex.split(command)[1:] == ["bakeoff", "ui", uri, "tracking.experiment=my thesis"]
+    assert shlex.split(command)[1:] == ["bakeoff", "ui", f"tracking.uri={uri}", experiment]
 
 
 def test_the_command_that_predicts_names_the_store(bakeoff: Bakeoff) -> None:

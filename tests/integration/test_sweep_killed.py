@@ -57,7 +57,7 @@ def test_a_signal_ends_the_running_jobs_of_workers_killed(bakeoff: Bakeoff, star
     assert process.wait(60) == 128 + number
     assert {run.info.status for run in bakeoff.runs()} == {"KILLED"}
     printed = (bakeoff.folder / OUTPUT).read_text()
-    assert "0 of 3 jobs done; the same command runs the others." in printed
+    assert "The same command runs the jobs that are not done." in printed
     assert "race condition" not in printed
 
 
@@ -85,6 +85,12 @@ def test_a_full_disk_fails_the_job_with_that_reason_and_the_sweep_continues_late
     filler = small_disk / "filler"
     with pytest.raises(OSError, match="No space"):
         filler.write_bytes(b"0" * 2**21)
+    refused = bakeoff(*command)
+    assert refused.status == 2
+    assert "the list of jobs cannot be written to the artifacts of tracking.uri=sqlite:" in refused.err
+    assert "No space left on device; make space" in refused.err
+    # There is space for the list of jobs, and not for the files of a run.
+    os.truncate(filler, 2**20 - 2**14)
     answer = bakeoff(*command)
     assert answer.status == 1
     assert "No space left on device" in answer.err
