@@ -1,37 +1,15 @@
 """Pruning of trees: the two methods of the lectures against their definition, cost-complexity, pessimism."""
 
-from copy import deepcopy
 from typing import Any, Literal
 
 import numpy as np
 import pytest
-from example_counts import examples
-from hypothesis import given
-from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.tree import DecisionTreeClassifier as ScikitLearnClassifier
 from sklearn.tree import DecisionTreeRegressor as ScikitLearnRegressor
-from tree_comparison import as_node, cut_nodes
 
 from bakeoff.learners import DecisionTreeClassifier, DecisionTreeRegressor
-from bakeoff.learners.definitions import pruning
 from bakeoff.learners.trees.pruning.reduced_error import estimate_extra_errors
-
-
-def _score(learner: Any, X: np.ndarray, y: np.ndarray) -> float:
-    wrong = learner.predict(X) - y
-    return -float(np.mean(wrong**2)) if isinstance(learner, DecisionTreeRegressor) else float(np.mean(wrong == 0))
-
-
-def _by_the_text(learner: Any, X: np.ndarray, y: np.ndarray, method: str) -> Any:
-    """Prune a learner of the first 20 rows on the others by the definition."""
-    tree = as_node(learner.fitted_tree_, X[:20], y[:20])
-    prune = pruning.prune_best_first if method == "best_first" else pruning.prune_bottom_up
-    regression = isinstance(learner, DecisionTreeRegressor)
-    prune(tree, X[20:], y[20:], pruning.minus_squared_error if regression else pruning.accuracy)
-    smaller = deepcopy(learner)
-    smaller.fitted_tree_.collapse(np.array(cut_nodes(tree, learner.fitted_tree_), dtype=np.intp))
-    return smaller
 
 
 @pytest.mark.parametrize(("given", "validated"), [(["0", "1"], [0, 1]), ([0, 1], ["0", "1"])])
@@ -56,32 +34,6 @@ def test_the_unit_of_the_target_does_not_decide_what_is_pruned(method: Literal["
     for exponent in (-400, -40, -20, 20, 400):
         unit = 2.0**exponent
         np.testing.assert_array_equal(prune_in(unit).predict(X), wanted.predict(X) * unit)
-
-
-@examples(25)
-@given(st.integers(0, 10_000), st.sampled_from(["best_first", "bottom_up"]), st.booleans(), st.booleans())
-def test_pruning_does_what_the_lecture_says(
-    seed: int, method: Literal["best_first", "bottom_up"], regression: bool, nominal: bool
-) -> None:
-    rng = np.random.default_rng(seed)
-    X = rng.integers(0, 5, (40, 3)).astype(float)
-    y: np.ndarray = (X[:, 0] > 2) ^ (rng.random(40) < 0.3)
-    y = y + rng.normal(size=40) if regression else y.astype(int)
-    learner = DecisionTreeRegressor if regression else DecisionTreeClassifier
-    full = learner(categorical_features=[0, 1] if nominal else None).fit(X[:20], y[:20])
-    wanted = _by_the_text(full, X, y, method)
-    pruned = deepcopy(full).prune(X[20:], y[20:], method=method)
-    np.testing.assert_array_equal(pruned.fitted_tree_.feature, wanted.fitted_tree_.feature)
-    np.testing.assert_array_equal(pruned.predict(X), wanted.predict(X))
-    path = pruned.pruning_path_
-    assert path["score"][0] == pytest.approx(_score(full, X[20:], y[20:]))
-    assert path["score"][-1] == pytest.approx(_score(pruned, X[20:], y[20:]))
-    assert (path["leaves"][0], path["leaves"][-1]) == (full.get_n_leaves(), pruned.get_n_leaves())
-    assert (path["depth"][0], path["depth"][-1]) == (full.get_depth(), pruned.get_depth())
-    assert np.all(np.diff(path["leaves"]) < 0)
-    assert np.all(np.diff(path["score"]) >= -1e-10)  # never below the unpruned
-    if method == "bottom_up":
-        assert np.all(np.diff(path["score"]) > 0)
 
 
 def test_the_two_methods_differ_on_data_made_for_it() -> None:

@@ -123,13 +123,6 @@ def test_a_large_tree_of_counted_or_sorted_rows_is_split_of_r_and_t(c: int, valu
     assert compared == fast.fitted_tree_.node_count > 20
 
 
-def test_an_unseen_value_stops_at_the_majority_of_the_node() -> None:
-    X, y = np.array([[0.0], [0.0], [1.0], [1.0], [1.0]]), np.array([0, 0, 1, 1, 1])
-    tree, fast = grow_tree(X, y, nominal=[0]), DecisionTreeClassifier(categorical_features=[0]).fit(X, y)
-    for cell, label in ((0.0, 0), (1.0, 1), (7.0, 1)):
-        assert predict_row(tree, np.array([cell])) == fast.predict([[cell]])[0] == label
-
-
 # Pruning
 
 
@@ -154,9 +147,18 @@ def test_pruning_leaves_the_tree_of_the_definition(
     full = learner(categorical_features=nominal or None).fit(X[:n], y[:n])
     tree = as_node(full.fitted_tree_, X[:n], y[:n])
     prune = pruning.prune_best_first if method == "best_first" else pruning.prune_bottom_up
-    prune(tree, X[n:], y[n:], minus_squared_error if regression else accuracy)
+    score: Callable[..., float] = minus_squared_error if regression else accuracy
+    before = score(tree, X[n:], y[n:])
+    prune(tree, X[n:], y[n:], score)
     pruned = deepcopy(full).prune(X[n:], y[n:], method=method)
     assert_same_cut_tree(tree, pruned.fitted_tree_)
+    path = pruned.pruning_path_
+    assert path["score"][[0, -1]] == pytest.approx([before, score(tree, X[n:], y[n:])])
+    assert path["leaves"][[0, -1]].tolist() == [full.get_n_leaves(), pruned.get_n_leaves()]
+    assert path["depth"][[0, -1]].tolist() == [full.get_depth(), pruned.get_depth()]
+    assert np.all(np.diff(path["leaves"]) < 0)
+    gains = np.diff(path["score"])
+    assert np.all(gains > 0 if method == "bottom_up" else gains >= -1e-10)
     combine = average if regression else majority_vote
     expected = [predict_row(tree, x, combine) for x in X]
     np.testing.assert_allclose(np.asarray(pruned.predict(X), dtype=float), np.array(expected, dtype=float), rtol=1e-12)
