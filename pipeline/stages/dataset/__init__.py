@@ -31,7 +31,7 @@ MODULES: Mapping[str, str] = {
     "make_points": "catalogue",
     "read_table": "loaders",
 }
-"""Name -> the module that defines it, imported on demand: most runs need few."""
+"""Name -> the module that defines it; modules are imported on demand because most runs need few."""
 
 __all__ = [
     "Column",

@@ -1,8 +1,8 @@
 """ARFF files, the format of WEKA and OpenML: declared columns, then rows of cells between commas.
 
-liac-arff reads them. It knows no dates, cuts 1.5 to 1 in a column that is declared as integer, and keeps backslashes in
-names. So columns are declared to it as text under other names, except for nominal ones, whose cells it checks; numbers
-and dates are recognised as in any text.
+They are parsed by liac-arff, which does not support dates, truncates 1.5 to 1 in columns declared as integer, and keeps
+backslashes in names. Columns are therefore declared to it as text under other names, except for nominal ones, whose
+cells it checks; numbers and dates are recognised as in any text.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ DECLARATION = re.compile(
     \s* (?: %.* )?                                   # a comment""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""liac-arff takes exponential time for values without a closing brace, so they are never passed to it."""
+"""liac-arff takes exponential time on values without a closing brace, so they are never passed to it."""
 NOMINAL = "nominal"
 TYPES = ("numeric", "real", "integer", "string", "date", NOMINAL)
 """A nominal column is declared by its values in braces."""
 
 
 class Attribute(NamedTuple):
-    """A declared column, and one of `TYPES`."""
+    """A declared column and its type, one of `TYPES`."""
 
     name: str
     type: str

@@ -26,7 +26,7 @@ def load_bundled(name: str, positive: str | None = None) -> Dataset:
     ----------
     name : {"iris", "wine", "breast_cancer", "digits", "diabetes"}
     positive : str, optional
-        The positive one of two classes; by default the last in sorted order.
+        The positive class if there are two; by default the last in sorted order.
     """
     from sklearn import datasets
 
@@ -56,11 +56,11 @@ SHAPES: Mapping[str, Mapping[str, Any]] = {
     "circles": {"factor": 0.4},
     "blobs": {"centers": [(-1.5, 0.0), (1.5, 0.0), (0.0, 2.0)]},
 }
-"""Name of generated points -> options of scikit-learn's function; each shuffles its rows."""
+"""Name of generated points -> options of scikit-learn's function, which shuffles the rows."""
 
 
 def make_points(name: str, rows: int, noise: float, seed: int) -> Dataset:
-    """Generate points in the plane, with columns x1 and x2, of classes that no line separates.
+    """Generate points in the plane, with columns x1 and x2, in classes that no line separates.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def make_points(name: str, rows: int, noise: float, seed: int) -> Dataset:
     noise : float
         Standard deviation around the shape.
     seed : int
-        Of the points alone: the experiment's seed does not change them.
+        The seed of the points, which do not depend on the experiment's seed.
     """
     from sklearn import datasets
 
@@ -93,12 +93,12 @@ def make_points(name: str, rows: int, noise: float, seed: int) -> Dataset:
 
 @dataclass(frozen=True)
 class OpenmlQuery:
-    """A dataset of OpenML.
+    """A dataset on OpenML.
 
     Parameters
     ----------
     id : int
-        Its number, which stands for one version.
+        Its number, which identifies a single version.
     data_home : str, optional
         The folder of the cache; by default that of scikit-learn.
     """
@@ -108,13 +108,13 @@ class OpenmlQuery:
 
 
 def read_openml(query: OpenmlQuery, target: str | None = None) -> tuple[Source, str]:
-    """Read a dataset of OpenML.
+    """Read a dataset from OpenML.
 
     Parameters
     ----------
     query : OpenmlQuery
     target : str, optional
-        The column to predict; by default the one that OpenML names.
+        The column to predict; by default the one specified by OpenML.
 
     Returns
     -------
@@ -124,7 +124,7 @@ def read_openml(query: OpenmlQuery, target: str | None = None) -> tuple[Source, 
     Raises
     ------
     UserError
-        There is no such dataset, it is sparse, OpenML cannot be reached, or the target is to be chosen.
+        There is no such dataset, it is sparse, OpenML cannot be reached, or a target must be chosen.
     """
     from bakeoff.pipeline.stages.dataset.source import make_source  # other datasets of this module need no source
 
@@ -145,7 +145,7 @@ def read_openml(query: OpenmlQuery, target: str | None = None) -> tuple[Source, 
 
 
 def _choose_target(known: Sequence[str], wanted: str | None) -> str:
-    """Return the column to predict; raises UserError if OpenML names no target or several, and the user none."""
+    """Return the column to predict; raise UserError if the user names none and OpenML does not name exactly one."""
     if wanted is None and len(known) != 1:
         named = f"{len(known)} targets: {', '.join(known)}" if known else "no target"
         raise UserError(f"OpenML names {named}; choose a column with dataset.target=NAME.")
@@ -159,7 +159,7 @@ def _fetch(query: OpenmlQuery) -> tuple[Any, list[str]]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            # The other parser of scikit-learn cuts cells at a % and fails on values such as 0 and 1 with pandas 3.
+            # scikit-learn's other parser truncates cells at a % and fails on values such as 0 and 1 with pandas 3.
             bunch = fetch_openml(data_id=query.id, data_home=query.data_home, parser="liac-arff", as_frame="auto")
         except (OSError, ValueError) as error:
             reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__

@@ -21,7 +21,7 @@ from bakeoff.pipeline.stages.dataset.spelling import MissingRule, make_missing_r
 
 LEADING_ZERO = r"^\s*[+-]?0[0-9]"
 NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE)
-"""A number as text files spell it, with a decimal point; other signs are replaced when a file is read."""
+"""The spelling of a number in text, with a decimal point; other signs are replaced when a file is read."""
 SHORT_FLOATS = ("float32", "float16")
 TEXT_TYPE = pa.large_string()
 
@@ -35,9 +35,9 @@ class NumberReading:
     values : ndarray of shape (n,)
         NaN where a cell is missing or not a number.
     missing_spellings : mapping of str to int
-        Spellings that are missing cells only because the other cells are numbers -> number of cells.
+        Spellings that count as missing only because the other cells are numbers -> number of cells.
     others : mapping of str to int
-        Cells that are not numbers -> their number.
+        Cells that are not numbers -> how often each occurs.
     """
 
     values: np.ndarray
@@ -72,11 +72,11 @@ class DistinctText:
     Attributes
     ----------
     values : list of str
-        In canonical spelling, without missing ones, sorted.
+        The distinct values in canonical spelling, sorted, without missing ones.
     codes : ndarray of shape (n,)
         Positions in ``values``; -1 where missing.
     spellings : list of str
-        The distinct cells as the source spells them.
+        The distinct cells as spelled in the source.
     """
 
     values: list[str]
@@ -112,13 +112,13 @@ class Cells:
     name : str
     rule : MissingRule
     numbers : ndarray of shape (n,) or None
-        Of a source with types, NaN where missing.
+        The numbers of a source with types, NaN where missing.
     dates : Series of shape (n,) or None
-        Of a source with types, NaT where missing.
+        The dates of a source with types, NaT where missing.
     text : Array of n strings or None
-        As the source spells them, null where missing.
+        The cells as spelled in the source, null where missing.
     declared : tuple of str or None
-        The values that the source declares, in order; empty if it only says that the column is nominal.
+        The values that the source declares, in order; empty if it only declares the column as nominal.
     is_boolean, is_ordered : bool
         The kind given by the type of the source.
     """
@@ -153,7 +153,7 @@ class Cells:
 
     @cached_property
     def leading_zero(self) -> str:
-        """A cell of text such as 007, which would lose its zeros as a number; empty if there is none."""
+        """A text cell such as 007, which would lose its zeros as a number; empty if there is none."""
         if self.text is None:
             return ""
         found = pc.filter(self.text, pc.match_substring_regex(self.text, LEADING_ZERO))
@@ -168,7 +168,7 @@ def read_cells(column: pd.Series, rules: ColumnRules, declared: Mapping[str, tup
     column : Series of shape (n,)
         Text, numbers, Booleans, dates, categories, or Python objects of these types.
     rules : ColumnRules
-        Of which the spellings of missing cells count.
+        The rules, of which only the spellings of missing cells are used.
     declared : mapping of str to tuple of str
         Column -> the values that the source declares for it.
 
@@ -184,7 +184,7 @@ def read_cells(column: pd.Series, rules: ColumnRules, declared: Mapping[str, tup
     forms = _choose_form(unified)
     if declared and name in declared:
         forms.setdefault("declared", tuple(spell_cells(declared[name])))
-    # A value that the source declares is no missing cell, even if it is spelled like one.
+    # A value that the source declares is not a missing cell, even if it is spelled like one.
     rule = make_missing_rule(rules.na_values, name).without_values(forms.get("declared") or ())
     return Cells(name, rule, **forms)
 
@@ -205,13 +205,13 @@ def _choose_form(column: pd.Series) -> dict[str, Any]:
         return {"text": _to_text(column)}
     numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
     if str(dtype) in SHORT_FLOATS:
-        # 0.1 in 32 bits is another number than 0.1 in a text file; its shortest spelling is the same.
+        # 0.1 in 32 bits is not the same number as 0.1 in a text file, but its shortest spelling is the same.
         numbers = numbers.astype(str(dtype)).astype(str).astype(np.float64)
     return {"numbers": numbers}
 
 
 def _has_long_integer(column: pd.Series) -> bool:
-    """Return whether a whole number is no float64: different codes would be equal, so none is converted."""
+    """Return whether float64 cannot represent an integer, so that different codes would become equal."""
     if column.dtype.kind not in "iu" or column.isna().all():
         return False
     return max(abs(int(column.min())), abs(int(column.max()))) > MAX_EXACT_INTEGER
@@ -248,7 +248,7 @@ def _merge_spellings(codes: np.ndarray, cells: Sequence[Any], is_missing: Sequen
 
 
 def _encode_arrow(text: pa.Array) -> tuple[np.ndarray, list[str], np.ndarray]:
-    """Return positions of shape (n,), -1 for null cells, in a list of distinct cells, and how often each occurs."""
+    """Return the positions (n,) of cells in a list of distinct cells, -1 for null cells, and how often each occurs."""
     encoded = text.dictionary_encode()
     codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)  # (n,)
     cells = encoded.dictionary.to_pylist()
@@ -256,7 +256,7 @@ def _encode_arrow(text: pa.Array) -> tuple[np.ndarray, list[str], np.ndarray]:
 
 
 def _read_numbers(text: pa.Array, rule: MissingRule) -> NumberReading:
-    """Read the numbers of a column of text, null where missing."""
+    """Read the numbers in a text column, null where missing."""
     values = _cast_all(text, rule)
     reading = _read_distinct(text, rule) if values is None else NumberReading(values)
     return NumberReading(_mask_numbers(reading.values, rule), reading.missing_spellings, reading.others)
@@ -279,7 +279,7 @@ def _cast_all(text: pa.Array, rule: MissingRule) -> np.ndarray | None:
 
 
 def _mask_spellings(text: pa.Array, rule: MissingRule) -> pa.Array:
-    """Return text without spaces around its cells, null where it is missing in any column."""
+    """Return text without surrounding spaces, null for spellings that are missing in any column."""
     trimmed = pc.utf8_trim_whitespace(text)
     spellings = pa.array(sorted(rule.spellings), text.type)
     return pc.if_else(pc.is_in(trimmed, value_set=spellings), pa.scalar(None, text.type), trimmed)

@@ -1,4 +1,4 @@
-"""The content of a file: decompressed, decoded, and without the lines that are not part of the table."""
+"""Read the content of a file: decompress it, decode it, and blank lines that are not part of the table."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bakeoff.pipeline.text.wording import format_bytes
 
 UTF_8 = "utf-8"
 USUAL_ENCODING = "cp1252"
-"""The encoding that most files have that are not UTF-8; it is suggested, and never assumed."""
+"""The encoding of most files that are not UTF-8; it is suggested but never assumed."""
 BYTE_ORDER_MARKS = {codecs.BOM_UTF8: UTF_8, codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 OTHER_FORMATS = {
     rb"PK\x03\x04": "is an Excel file or a ZIP archive; its name must end in .xlsx, or in .csv.zip",
@@ -33,12 +33,12 @@ OTHER_FORMATS = {
     rb'\s*\[?\s*\{\s*"': "is JSON; its name must end in .jsonl",
     rb"(?i)(\s*%[^\n]*\n)*\s*@relation\b": "is ARFF; its name must end in .arff",
 }
-"""The first bytes of files that are often named like text -> the cure."""
+"""The first bytes of files that often have the extension of a text file -> the cure."""
 
 
 @contextmanager
 def _open_zip(file: Path) -> Iterator[IO[bytes]]:
-    """Open the one file of an archive; folders, and the entries that macOS adds, do not count."""
+    """Open the only file in an archive, ignoring folders and the entries that macOS adds."""
     with zipfile.ZipFile(file) as archive:
         names = [info.filename for info in archive.infolist() if not info.is_dir()]
         members = [name for name in names if not name.startswith("__MACOSX/")]
@@ -80,7 +80,7 @@ def strip_compression(file: Path) -> Path:
 
 
 def read_content(file: Path, layout: FileLayout) -> bytes:
-    """Return the text of a file in UTF-8; lines that the layout leaves out are blank, so that lines keep their numbers.
+    """Return the text of a file in UTF-8; lines that the layout skips are blank, so line numbers do not change.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def read_characters(file: Path, layout: FileLayout) -> str:
 
 
 def _to_utf_8(data: bytes, layout: FileLayout, file: Path) -> bytes:
-    """Return a text in UTF-8, without a byte order mark; raises UserError if it is none."""
+    """Return a text in UTF-8 without a byte order mark; raise UserError if it cannot be decoded."""
     marked = next((name for mark, name in BYTE_ORDER_MARKS.items() if data.startswith(mark)), UTF_8)
     encoding = marked if layout.encoding is None else str(layout.encoding)
     content = data.removeprefix(codecs.BOM_UTF8)
@@ -164,13 +164,13 @@ def _decode(data: bytes, encoding: str, file: Path) -> str:
 
 
 MAX_EXPANSION = 100
-"""Bytes of a text for each byte of its compressed file; tables have 3 to 20."""
+"""The maximum ratio of the sizes of a text and its compressed file; tables have 3 to 20."""
 MIN_EXPANDED_BYTES = 256 * 1024 * 1024
-"""A text of this size is read whatever the size of its compressed file is."""
+"""A text up to this size is read regardless of the size of its compressed file."""
 
 
 def _read_expanded(read: Callable[[int], bytes], file: Path) -> bytes:
-    """Return the bytes of a compressed file; raises UserError if there are more than a table would have."""
+    """Return the bytes of a compressed file; raise UserError if there are more than a table would have."""
     most = max(MIN_EXPANDED_BYTES, MAX_EXPANSION * file.stat().st_size)
     content = read(most + 1)
     if len(content) > most:

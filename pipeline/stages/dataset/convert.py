@@ -1,4 +1,4 @@
-"""From the cells of a source to columns of numbers, categories, dates and text."""
+"""Convert the cells of a source to columns of numbers, categories, dates and text."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class ConvertedTable:
         The features: numeric columns are float64, nominal and Boolean ones categorical, ordered ones ordered
         categorical, dates datetime64[ns], and text ``string``; a missing cell is NaN, NaT or NA.
     columns : tuple of Column
-        All columns of the source, those that are left out included.
+        All columns of the source, including those that are left out.
     """
 
     frame: pd.DataFrame
@@ -64,7 +64,7 @@ def convert_columns(
     Parameters
     ----------
     frame : DataFrame of shape (n, d)
-        As the source gives it: text as it is spelled, or typed columns.
+        The table from the source: text as it is spelled, or typed columns.
     rules : ColumnRules
     declared : mapping of str to tuple of str
         Column -> the values that the source declares for it.
@@ -107,7 +107,7 @@ def judge_column(cells: Cells, rules: ColumnRules) -> Column:
 
 
 def _choose_role(cells: Cells, found: Kind, useless: Kind | None, is_kept: bool) -> Column:
-    """Return a column with its kind and role: dates, text, identifiers and constants are left out unless kept."""
+    """Return a column with its kind and role; dates, text, identifiers and constants are left out unless kept."""
     shown = useless or found
     is_excluded = shown.name in EXCLUDED_KINDS
     if not is_excluded:
@@ -142,7 +142,7 @@ def _count_cells(cells: Cells, kind: str) -> tuple[int, int]:
 
 
 def _order_values(cells: Cells) -> tuple[str, ...]:
-    """Return the values that occur: in the declared order if there is one, otherwise sorted."""
+    """Return the values that occur, in the declared order if there is one, otherwise sorted."""
     occurring = cells.distinct.values
     if cells.is_ordered and cells.declared is not None:
         return tuple(value for value in cells.declared if value in occurring)
@@ -156,7 +156,7 @@ def convert_cells(cells: Cells, column: Column) -> Any:
     ----------
     cells : Cells
     column : Column
-        Its kind and, where they apply, its values and the format of its dates.
+        The column's kind and, if applicable, its values and the format of its dates.
     """
     if column.kind == NUMERIC:
         return cells.reading.values
@@ -180,15 +180,15 @@ def _convert_dates(cells: Cells, date_format: str) -> pd.Series:
 
 
 def convert_like(frame: pd.DataFrame, columns: Sequence[Column], rules: ColumnRules) -> ConvertedTable:
-    """Convert the columns of further rows to the kinds that they had in training; `columns` have the facts about them.
+    """Convert the columns of further rows to their kinds in training, as described by `columns`.
 
     Parameters
     ----------
     frame : DataFrame of shape (m, at least d)
     columns : sequence of Column, of length d
-        As in training.
+        The columns as described in training.
     rules : ColumnRules
-        Of which the spellings of missing cells count.
+        The rules, of which only the spellings of missing cells are used.
 
     Raises
     ------
@@ -206,9 +206,9 @@ def convert_like(frame: pd.DataFrame, columns: Sequence[Column], rules: ColumnRu
 
 
 def _fit_column(cells: Cells, column: Column) -> Column:
-    """Return a column with the values and the format of dates of these cells; raises UserError if they do not fit."""
+    """Return a column with the values and the date format of these cells; raise UserError if they do not fit."""
     if column.kind in (NUMERIC, DATE, TEXT):
         return fit_kind(cells, column, f"{column.name!r} was {column.kind} in training", column.date_format)
-    # A value that training did not have is kept: a learner treats it as unseen.
+    # A value that did not occur in training is kept, and learners treat it as unseen.
     own_values = tuple(value for value in cells.distinct.values if value not in column.values)
     return replace(column, values=(*column.values, *own_values))

@@ -1,4 +1,4 @@
-"""Queries of databases, by the URL of SQLAlchemy."""
+"""Database queries with SQLAlchemy URLs."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ VARIABLE = re.compile(r"\$([A-Za-z_]\w*)")
 
 @dataclass(frozen=True)
 class Query:
-    """Rows of a database.
+    """A query for rows of a database.
 
     Parameters
     ----------
     url : str
-        Of the database, as SQLAlchemy writes it. ``$NAME`` in place of a user, password, host or of the whole URL is
-        the environment variable NAME. A password itself is refused, because configurations are stored.
+        The SQLAlchemy URL of the database. ``$NAME`` in place of a user, a password, a host or the whole URL refers to
+        the environment variable NAME. Plain-text passwords are refused, because configurations are stored.
     query : str
-        A SELECT.
+        A SELECT statement.
     """
 
     url: str
@@ -51,7 +51,7 @@ def read_query(query: Query) -> Source:
     Returns
     -------
     Source
-        Cells have the types of the database; NULL is a missing cell.
+        The cells, with the types of the database; NULL is a missing cell.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def read_query(query: Query) -> Source:
 
 
 def _parse_url(given: str) -> URL:
-    """Return a URL with the values of the variables in it; raises UserError for a password in clear."""
+    """Return a URL with its variables replaced by their values; raise UserError for a plain-text password."""
     from sqlalchemy.engine import make_url
     from sqlalchemy.exc import ArgumentError
 
@@ -106,7 +106,7 @@ def _parse_url(given: str) -> URL:
 
 
 def find_database(given: str) -> list[Path]:
-    """Return the file of a database that is one, in a list; an empty list for a server and without a URL.
+    """Return a list with the file of a database; it is empty for a server or if there is no URL.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def find_database(given: str) -> list[Path]:
 
 
 def _hide_secrets(url: URL) -> str:
-    """Return a URL without password and options, which may contain one as well."""
+    """Return a URL without its password and its options, which may also contain one."""
     return url.set(query={}).render_as_string(hide_password=True)
 
 
@@ -154,7 +154,7 @@ def _create_engine(url: URL, shown: str) -> Engine:
 
 
 def _open_sqlite(url: URL, shown: str) -> Engine:
-    """Return an engine that only reads; SQLite would create a file that is not there."""
+    """Return a read-only engine, because SQLite would create a missing file."""
     from sqlalchemy import create_engine
 
     file = expand_home(str(url.database))
@@ -165,7 +165,7 @@ def _open_sqlite(url: URL, shown: str) -> Engine:
 
 
 def _fetch_rows(engine: Engine, statement: str) -> tuple[list[str], list[Any]]:
-    """Return the names of the columns and the rows; nothing that the statement writes is kept."""
+    """Return the column names and the rows, and discard anything that the statement writes."""
     with engine.connect() as connection:
         # Without parameters, drivers leave signs such as % and : as they are.
         result = connection.execution_options(no_parameters=True).exec_driver_sql(statement)
@@ -175,6 +175,6 @@ def _fetch_rows(engine: Engine, statement: str) -> tuple[list[str], list[Any]]:
 
 
 def _explain(error: Exception, url: URL) -> str:
-    """Return the first line of the message of a driver, without the password."""
+    """Return the first line of a driver's error message, without the password."""
     message = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
     return message.replace(str(url.password), "***") if url.password else message

@@ -1,4 +1,4 @@
-"""Files: which function reads which format, and several files of one shape as one table."""
+"""Read files by the function for their format, and combine several files of the same form into one table."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from bakeoff.pipeline.text.wording import expand_home, name_first
 
 
 class Format(NamedTuple):
-    """A format of files.
+    """A file format.
 
     Attributes
     ----------
     name : str
     read : callable
-        Returns the cells of a file; a `ValueError` is a part of the sentence with which the file is refused.
+        The function that returns the cells of a file; its `ValueError` becomes part of the error message.
     keys : collection of str
         The keys of a layout that apply to it.
     extensions : tuple of str
@@ -54,12 +54,12 @@ FORMATS: Mapping[str, Format] = {
     )
     for extension in each.extensions
 }
-"""Extension -> format; an extension of compressed files, such as .gz, is left out before."""
+"""Extension -> format; extensions of compressed files, such as .gz, are stripped first."""
 WILDCARDS = "*?["
 
 
 def read_file(file: Path, layout: FileLayout) -> Source:
-    """Read a file by the function of its extension.
+    """Read a file with the function for its extension.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def read_file(file: Path, layout: FileLayout) -> Source:
     ------
     UserError
         The file does not exist, has another extension, or holds no table; a key does not apply to its format; or two of
-        its columns have one name.
+        its columns have the same name.
     """
     require_file(file)
     found = find_format(file)
@@ -87,7 +87,7 @@ def read_file(file: Path, layout: FileLayout) -> Source:
 
 
 def find_format(file: Path) -> Format:
-    """Return the format of files of an extension; raises UserError if there is none."""
+    """Return the file format of an extension; raise UserError if there is none."""
     found = FORMATS.get(strip_compression(file).suffix.lower())
     if found is None:
         extension = f"the extension {file.suffix!r}" if file.suffix else "no extension"
@@ -107,21 +107,21 @@ def require_file(file: Path, key: str = "path") -> None:
 
 
 def read_files(path: str | Sequence[str], test_path: str | Sequence[str] | None, layout: FileLayout) -> Source:
-    """Read one file or several of one shape, the rows in the order of the files.
+    """Read one file, or several of the same form, with the rows in the order of the files.
 
     Parameters
     ----------
     path : str or sequence of str
         Paths, or patterns such as ``data/*.csv``, whose files are sorted by name.
     test_path : str or sequence of str, optional
-        Of the files with the test rows.
+        Paths or patterns of the files with the test rows.
     layout : FileLayout
-        Of each file.
+        The layout of each file.
 
     Returns
     -------
     Source
-        With the parts of the rows if `test_path` is given.
+        The cells, with the parts of the rows if `test_path` is given.
 
     Raises
     ------
@@ -145,7 +145,7 @@ def read_files(path: str | Sequence[str], test_path: str | Sequence[str] | None,
 
 
 def list_dataset_files(node: Mapping[str, Any]) -> list[Path]:
-    """Return the files that a dataset is read from, as far as they are on this machine.
+    """Return the files from which a dataset is read, if they are on this machine.
 
     Parameters
     ----------
@@ -167,13 +167,13 @@ def find_files(key: str, path: str | Sequence[str]) -> list[Path]:
     Parameters
     ----------
     key : str
-        Of the dataset, for messages.
+        The key of the dataset, for messages.
     path : str or sequence of str
 
     Raises
     ------
     UserError
-        There is no such file, no file has a name of this pattern, or the list is empty.
+        There is no such file, no file matches the pattern, or the list is empty.
     """
     given = [path] if isinstance(path, (str, Path)) else list(path)
     if not given:
@@ -187,7 +187,7 @@ def find_files(key: str, path: str | Sequence[str]) -> list[Path]:
 
 
 def _expand_pattern(key: str, text: str) -> list[Path]:
-    """Return the file of a path, or the files of a pattern, sorted by name."""
+    """Return the file at a path, or the files that match a pattern, sorted by name."""
     file = expand_home(text)
     is_pattern = any(letter in text for letter in WILDCARDS) and not file.exists()
     if not is_pattern:
@@ -200,12 +200,12 @@ def _expand_pattern(key: str, text: str) -> list[Path]:
 
 
 def _require_alike(files: Sequence[Path]) -> None:
-    """Reject a file that is named twice, whose rows would be fitted on and tested, and files of several formats."""
+    """Reject files of different formats, and files named twice, whose rows could be in both training and test."""
     resolved = [file.resolve() for file in files]
     for file, real in zip(files, resolved, strict=True):
         if resolved.count(real) > 1:
             raise UserError(f"{str(file)!r} is named twice by dataset.path and dataset.test_path; name each file once.")
-    # Text and typed cells of one column would not be of one kind.
+    # Text and typed cells in the same column would not be of the same kind.
     formats = {find_format(file): file for file in files}
     if len(formats) > 1:
         first, second, *_ = formats.values()
@@ -215,7 +215,7 @@ def _require_alike(files: Sequence[Path]) -> None:
 
 
 def _read_alike(files: Sequence[Path], layout: FileLayout) -> list[Source]:
-    """Read all files, with the signs of numbers that are recognised in any of them."""
+    """Read all files, applying the number signs that are recognised in any of them."""
     tables: list[Source] = []
     for file in files:
         table = read_file(file, layout)
@@ -258,6 +258,6 @@ def _require_same_columns(names: Sequence[str], others: Sequence[str], file: Pat
 
 
 def _join_declared(tables: Sequence[Source]) -> Mapping[str, tuple[str, ...]]:
-    """Return the values that all files together declare for a column, in the order of their first declaration."""
+    """Return all values that any file declares for a column, in the order of their first declaration."""
     in_all = set.intersection(*(set(table.declared) for table in tables))
     return {name: tuple(dict.fromkeys(value for table in tables for value in table.declared[name])) for name in in_all}

@@ -1,7 +1,7 @@
-"""The signs of numbers in text, and the keys that are not given, guessed where the text can have one meaning only.
+"""Guess the signs of numbers in text, and keys that are not given, where the text has only one possible meaning.
 
-`NumberSigns` spells numbers as usual. Each guess is a function of a sample that returns the keys, and the sentence with
-which a run reports them.
+`NumberSigns` converts numbers to the usual spelling. Each guess is made by a function of a sample, which returns the
+keys and a sentence that a run reports.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ GROUPS_OF_POINTS = r"^[+-]?\d{1,3}(\.\d{3})+$"
 
 @dataclass(frozen=True)
 class NumberSigns:
-    """How numbers are written: the decimal sign, and the sign between groups of digits if there is one.
+    """The format of numbers: the decimal sign, and the sign between groups of digits if there is one.
 
-    What else stands in the cells of numbers, such as units, belongs here: the pattern recognises such cells, and
-    `spell` removes it.
+    Support for other content of numeric cells, such as units, belongs here: the pattern recognises such cells, and
+    `spell` removes the content.
     """
 
     decimal: str = POINT
@@ -49,7 +49,7 @@ class NumberSigns:
         return keys if self.thousands is None else keys | {"thousands": name_sign(self.thousands)}
 
     def spell(self, cells: pa.ChunkedArray) -> pa.ChunkedArray:
-        """Return text in which numbers have a decimal point and no other sign; other cells stay as they are."""
+        """Return text in which numbers have a decimal point and no other sign; other cells are unchanged."""
         plain = cells if self.thousands is None else pc.replace_substring(cells, self.thousands, "")
         plain = plain if self.decimal == POINT else pc.replace_substring(plain, self.decimal, POINT)
         return pc.if_else(pc.match_substring_regex(cells, self.pattern), plain, cells)
@@ -60,7 +60,7 @@ GERMAN = NumberSigns(COMMA, POINT)
 
 
 def read_signs(decimal: str | None = None, thousands: str | None = None) -> NumberSigns:
-    """Return the signs that the keys of a layout name."""
+    """Return the signs specified by the keys of a layout."""
     separator = read_sign(thousands)
     # Points between groups of digits imply a decimal comma.
     return NumberSigns(read_sign(decimal) or (COMMA if separator == POINT else POINT), separator)
@@ -79,7 +79,7 @@ def spell_numbers(table: pa.Table, signs: NumberSigns, source: str) -> tuple[pa.
     Raises
     ------
     UserError
-        A point beside decimal commas may separate groups of digits.
+        Points in a column with decimal commas may separate groups of digits.
     """
     if signs == NumberSigns():
         return table, []
@@ -113,18 +113,18 @@ SEMICOLON = ";"
 CANDIDATES: Mapping[str, str] = {COMMA: "comma", SEMICOLON: "semicolon", "\t": "tab", "|": "pipe"}
 """Separator -> its name."""
 MIN_FRACTION = 0.9
-"""Of the rows of a sample that must have the same number of cells, or of the cells of a column that must be numbers
-with a comma: the others are missing cells, however they are spelled, or mistakes."""
+"""The minimum fraction of sampled rows with the same number of cells, or of cells in a column that are numbers with a
+comma; the others are missing cells in any spelling, or mistakes."""
 MISSING = pa.array(sorted({spelling.lower() for spelling in EVERYWHERE | AMONG_NUMBERS}), pa.large_string())
 """Spellings of a missing cell, in lower case."""
 GROUPS_OF_COMMAS = r"^[+-]?\d{1,3}(,\d{3})+$"
-"""1,234 is above one thousand, or just above one."""
+"""An ambiguous cell: 1,234 may be above one thousand, or just above one."""
 LEADING_GROUP = r"^[+-]?[1-9]\d{0,2}(\.\d{3})+$"
 WHOLE_OR_GROUPED = r"^[+-]?(0|[1-9]\d{0,2})(\.\d{3})*$"
 """A whole number below 1000, or one with points between groups of digits."""
 N_FIRST_CELLS = 100
 MIN_GROUPED_CELLS = 5
-"""Of fewer cells with a point, three digits behind each are no sign of anything."""
+"""With fewer cells than this, three digits after every point are not significant."""
 
 
 class Guess(NamedTuple):
@@ -135,23 +135,23 @@ class Guess(NamedTuple):
 
 
 def guess_separator(text: Text, name: str) -> Guess:
-    """Guess the separator that splits all rows into the same number of cells, at least two; else a comma.
+    """Guess the separator that splits all rows into the same number of cells, at least two; otherwise a comma.
 
     Parameters
     ----------
     text : Text
     name : str
-        Of the file, for messages.
+        The name of the file, for messages.
 
     Raises
     ------
     UserError
-        Several separators do.
+        Several separators split the rows in this way.
     """
     sample = text.sample
     measured = {}  # separator -> fraction of the rows that have the usual number of cells, and this number
     for separator in CANDIDATES:
-        # A decimal comma separates no cells, unless nothing else does.
+        # A comma in numbers is a decimal comma unless no other separator is found.
         if separator.encode() in sample.content and separator != read_sign(text.layout.decimal):
             table, ragged_counts = replace(sample, layout=replace(text.layout, separator=separator)).parse()
             counts = Counter(ragged_counts) + Counter({table.num_columns: table.num_rows})
@@ -166,7 +166,7 @@ def guess_separator(text: Text, name: str) -> Guess:
     # The fraction takes precedence over the number of cells: a text may contain many commas.
     best = max(measured, key=measured.__getitem__, default=COMMA)
     if best not in measured or measured[best][0] < MIN_FRACTION:
-        # Of a single column, the decimal commas separate no cells either.
+        # Decimal commas in a single column do not separate cells either.
         has_one_column = b"," not in sample.content.partition(b"\n")[0] and not measured
         best = SEMICOLON if has_one_column and read_sign(text.layout.decimal) == COMMA else COMMA
     word = CANDIDATES[best]
@@ -174,10 +174,10 @@ def guess_separator(text: Text, name: str) -> Guess:
 
 
 def looks_like_data(first_row: Sequence[str], below: pa.Table) -> bool:
-    """Return whether the first row of a file seems to contain data instead of the names of the columns.
+    """Return whether the first row of a file seems to contain data instead of column names.
 
-    It does if each cell is like the cells below it: a number above numbers, or text that occurs below. Empty cells do
-    not count.
+    It does if each cell resembles the cells below it: a number above numbers, or text that also occurs below. Empty
+    cells are ignored.
     """
     cells = [cell.strip() for cell in first_row]
     if not any(cells) or below.num_rows == 0:
@@ -201,7 +201,7 @@ def _fits_column(cell: str, column: pa.ChunkedArray) -> bool:
 
 
 class CommaColumn(NamedTuple):
-    """A column of numbers with commas: a cell with one, and the signs, or None if the comma may be either sign."""
+    """A column of numbers with commas: an example cell, and the signs, or None if the comma is ambiguous."""
 
     name: str
     example: str
@@ -214,14 +214,14 @@ def guess_signs(table: pa.Table, source: str) -> Guess | None:
     Parameters
     ----------
     table : Table of shape (n, d)
-        Of text.
+        A table of text.
     source : str
         The name of the file, for messages.
 
     Raises
     ------
     UserError
-        Commas may have, or have, two meanings.
+        Commas have, or may have, two meanings.
     """
     examined = [_examine_commas(name, table.column(name)) for name in table.column_names]
     columns = [column for column in examined if column is not None]
@@ -253,7 +253,7 @@ def _examine_commas(name: str, cells: pa.ChunkedArray) -> CommaColumn | None:
     filled = _drop_empty(cells)
     is_english = _measure_fraction(filled, ENGLISH.pattern) >= MIN_FRACTION
     if is_english and _measure_fraction(with_commas, GROUPS_OF_COMMAS) == 1:
-        # A point beside 1,234 is a decimal point, so that the comma is not.
+        # If a column with 1,234 also has points, they are decimal points, so the comma is not.
         has_point = pc.any(pc.match_substring(filled, POINT)).as_py()
         return CommaColumn(*name_and_example, ENGLISH if has_point else None)
     if _measure_fraction(filled, GERMAN.pattern) >= MIN_FRACTION:
@@ -276,7 +276,7 @@ def doubt_points(table: pa.Table) -> Guess | None:
 
 
 def _find_group(column: pa.ChunkedArray) -> str:
-    """Return a cell such as 1.234 of a column whose points all have three digits behind; empty for another column."""
+    """Return a cell such as 1.234 from a column in which three digits follow every point; empty for other columns."""
     # Nearly all columns of decimals are recognized by their first cells, and searching all cells takes as long as
     # reading them.
     for cells in (column.slice(0, N_FIRST_CELLS), column):
@@ -293,6 +293,6 @@ def _drop_empty(cells: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _measure_fraction(cells: pa.ChunkedArray, pattern: str) -> float:
-    """Return the fraction of cells that a regular expression describes."""
+    """Return the fraction of cells that match a regular expression."""
     n_matching = pc.sum(pc.match_substring_regex(cells, pattern)).as_py() or 0
     return n_matching / max(1, len(cells))

@@ -1,4 +1,4 @@
-"""The keys of a dataset in YAML: the layout of its file, the roles of columns, and their kinds."""
+"""The keys of a dataset in YAML: the layout of its file, and the roles and kinds of its columns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bakeoff.pipeline.stages.dataset.table import DATE, NOMINAL, NUMERIC, ORDERE
 
 
 def build_from_keys(keys: Mapping[str, Any], *classes: Any) -> list[Any]:
-    """Return an object of each class, made of those keys that are its fields.
+    """Return an object of each class, built from the keys that are its fields.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ def build_from_keys(keys: Mapping[str, Any], *classes: Any) -> list[Any]:
     Raises
     ------
     UserError
-        A key is a field of none of them.
+        A key is not a field of any of the classes.
     """
     known = [field.name for each in classes for field in fields(each)]
     for key in keys:
@@ -38,10 +38,10 @@ def build_from_keys(keys: Mapping[str, Any], *classes: Any) -> list[Any]:
 COMMA = ","
 POINT = "."
 SIGN_WORDS = {"comma": COMMA, "point": POINT, "apostrophe": "'", "underscore": "_", "space": " "}
-"""Signs in numbers by name, because the command line interprets some of them."""
+"""Signs in numbers by name, because some of them have a meaning on the command line."""
 DECIMAL_SIGNS = (POINT, COMMA)
 THOUSANDS_SIGNS = (*SIGN_WORDS.values(), "’", "\u00a0", "\u202f")
-"""Further ones are the typographic apostrophe, and the spaces at which lines are not broken."""
+"""In addition to the named signs, the typographic apostrophe and non-breaking spaces are allowed."""
 SEPARATOR_WORDS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " "}
 """Separators by name, because shells and YAML interpret some of the characters."""
 WHITESPACE = "whitespace"
@@ -55,24 +55,24 @@ class FileLayout:
     Parameters
     ----------
     separator : str, optional
-        The character between the cells of a row of text or its word in `SEPARATOR_WORDS`, or ``whitespace`` for one or
-        more spaces and tabs; by default it is guessed.
+        The character between cells in a row of text, its name in `SEPARATOR_WORDS`, or ``whitespace`` for one or more
+        spaces and tabs; by default it is guessed.
     header : bool, optional
         Whether the first row contains the names of the columns. By default it does, and a first row that looks like
         data is an error.
     strip : bool
-        Whether to leave out spaces around the cells of a text.
+        Whether to strip spaces around text cells.
     encoding : str, optional
-        Of a text file; by default UTF-8, or UTF-16 if the file begins with its byte order mark.
+        The encoding of a text file; by default UTF-8, or UTF-16 if the file begins with its byte order mark.
     decimal : str, optional
-        The decimal sign of numbers in text, a point or a comma, or the word for it. If neither this nor `thousands` is
-        given, commas are recognised where they can have one meaning only.
+        The decimal sign of numbers in text, a point or a comma, or its name. If neither this nor `thousands` is given,
+        commas are recognised if they can have only one meaning.
     thousands : str, optional
-        The sign between groups of three digits of numbers in text: one of `THOUSANDS_SIGNS`, or its word.
+        The sign between groups of three digits in numbers in text: one of `THOUSANDS_SIGNS`, or its name.
     quote : str, optional
-        The character around cells that hold separators or line breaks; None if there is none.
+        The quotation mark around cells that contain separators or line breaks; None if there is none.
     skip_rows : int
-        Lines above the table that are left out.
+        The number of lines to skip above the table.
     sheet : str, optional
         The sheet of a workbook; by default the first one.
     """
@@ -112,18 +112,18 @@ class FileLayout:
 
     @property
     def character(self) -> str:
-        """The character between cells: for ``whitespace``, one space."""
+        """The character between cells; a single space for ``whitespace``."""
         return " " if self.separator == WHITESPACE else SEPARATOR_WORDS.get(str(self.separator), str(self.separator))
 
     def reject_keys(self, where: str, allowed: Collection[str]) -> None:
-        """Reject keys with a value other than their default that do not apply to a format.
+        """Reject keys with non-default values that do not apply to a format.
 
         Parameters
         ----------
         where : str
             The key of the file and its format.
         allowed : collection of str
-            The keys that the format has.
+            The keys that apply to the format.
 
         Raises
         ------
@@ -166,17 +166,17 @@ class Roles:
     task : {"classification", "regression"}, optional
         By default, text, Booleans and integers with at most 20 distinct values are classes.
     positive : str, optional
-        The positive one of two classes; by default the last in sorted order.
+        The positive class if there are two; by default the last in sorted order.
     groups : str, optional
-        The column that says which rows belong together.
+        The column that identifies rows that belong together.
     weights : str, optional
-        The column with the weight of each row, from 0.
+        The column with the weight of each row, at least 0.
     split : str, optional
-        The column that says which part a row belongs to: train, validation or test.
+        The column with the part of each row: train, validation or test.
     folds : str, optional
-        The column that says in which fold a row is tested.
+        The column with the fold in which each row is tested.
     time : str, optional
-        The column that rows are ordered by.
+        The column by which rows are ordered.
     drop_missing_target : bool
         Whether to leave out rows without a target instead of rejecting them.
     """
@@ -210,22 +210,22 @@ LIST_KEYS = (*KIND_OF_KEY, "keep", "drop")
 
 @dataclass(frozen=True)
 class ColumnRules:
-    """Declared kinds, and the columns that are features against the default.
+    """Declared kinds, and changes to which columns are features by default.
 
     Parameters
     ----------
     numeric, nominal, text : sequence of str
-        Columns of which the kind is given; the cells must agree with it.
+        Columns with a declared kind, which the cells must match.
     dates : sequence of str, or mapping of str to str
-        Columns of dates, or column -> format of its dates, such as ``"%d/%m/%Y"``.
+        Date columns, or column -> format of its dates, such as ``"%d/%m/%Y"``.
     ordered : mapping of str to sequence of str
-        Column -> its values, the lowest first.
+        Column -> its values in ascending order.
     keep : sequence of str
-        Columns that are features although they look like identifiers, dates or text.
+        Columns to keep as features although they look like identifiers, dates or text.
     drop : sequence of str
         Columns to leave out.
     na_values : sequence of str, or mapping of str to sequence of str
-        Spellings of a missing cell in any column, besides the default ones; or column -> its only spellings.
+        Additional spellings of missing cells in all columns; or column -> the only spellings in that column.
     """
 
     numeric: Sequence[str] = ()

@@ -1,6 +1,6 @@
-"""The kind of a column, inferred from its cells or declared by the user, and what may be wrong with its cells.
+"""The kind of a column, inferred from its cells or declared by the user, and possible problems with its cells.
 
-A suspicion is a sentence with the key that cures it.
+A suspicion is a sentence that names the key to fix it.
 """
 
 from __future__ import annotations
@@ -29,20 +29,19 @@ from bakeoff.pipeline.stages.dataset.table import (
 from bakeoff.pipeline.text.wording import count_nouns, join_words
 
 MIN_JUDGED_CELLS = 20
-"""With fewer cells, distinct ones are no sign of an identifier or of free text, nor equal ones of a constant."""
+"""With fewer cells, distinct ones do not indicate an identifier or free text, nor do equal ones indicate a constant."""
 MIN_CELLS_PER_VALUE = 2.0
-"""A column of text with fewer cells for each value on average contains identifiers: no value is informative about
-others."""
+"""A text column with fewer cells per value on average contains identifiers, whose values are not informative."""
 MIN_CELLS_PER_TEXT = 5.0
-"""Cells of several words are free text if there are fewer cells for each text on average."""
+"""Cells with several words are free text if there are fewer cells per distinct text on average."""
 MIN_WORDS = 2.5
-"""On average over the distinct cells of free text."""
+"""The minimum average number of words in the distinct cells of free text."""
 MIN_TEXTS = 20
-"""With fewer distinct cells, sentences are the values of a nominal column, such as the answers of a form."""
+"""With fewer distinct cells, sentences are values of a nominal column, such as answers in a form."""
 MIN_NUMBERS_SHARE = 0.9
 """A column of text with at least this share of numbers was probably intended to contain numbers."""
 MAX_STRAY_CELLS = 3
-"""So was one with a majority of numbers and at most this many different other cells."""
+"""The same applies to a column with a majority of numbers and at most this many distinct other cells."""
 TRUTH_VALUES = ("false", "true")
 MAX_SHOWN_LETTERS = 40
 
@@ -79,7 +78,7 @@ def find_kind(cells: Cells) -> Kind:
 
 
 def find_useless_kind(cells: Cells, kind: str) -> Kind | None:
-    """Return constant, identifier or text if the kind of a column is uninformative about new rows; else None.
+    """Return constant, identifier or text if a column is uninformative about new rows; otherwise None.
 
     Real numbers are never identifiers, and whole numbers are only if they are distinct and sorted.
 
@@ -87,7 +86,7 @@ def find_useless_kind(cells: Cells, kind: str) -> Kind | None:
     ----------
     cells : Cells
     kind : str
-        As found by `find_kind`.
+        The kind found by `find_kind`.
     """
     if kind == NUMERIC:
         return _judge_numbers(cells)
@@ -98,7 +97,7 @@ def find_useless_kind(cells: Cells, kind: str) -> Kind | None:
         return None
     if len(distinct.values) == 1 and distinct.n_missing == 0:
         return Kind(CONSTANT, f"every cell is {shorten(distinct.values[0])!r}")
-    # Numbers with a few other cells among them are distinct as well, and more informative than the name of a row.
+    # Numbers mixed with a few other cells are also distinct, but more informative than the name of a row.
     if kind != NOMINAL or is_mostly_numbers(cells):
         return None
     cells_per_value = distinct.n_present / len(distinct.values)
@@ -117,7 +116,7 @@ def _judge_numbers(cells: Cells) -> Kind | None:
     present = values[~np.isnan(values)]
     if present.size == 0:
         return Kind(CONSTANT, "every cell is missing")
-    # Beyond the exact integers, different codes are equal numbers.
+    # Beyond the range of exact integers, different codes become equal numbers.
     if present.size < max(values.size, MIN_JUDGED_CELLS) or np.abs(present).max() >= MAX_EXACT_INTEGER:
         return None
     if (values == values[0]).all():
@@ -139,7 +138,7 @@ def is_mostly_numbers(cells: Cells) -> bool:
 
 
 def is_row_number(values: np.ndarray) -> bool:
-    """Return whether numbers of shape (n,) are whole, distinct, sorted, and sufficiently many."""
+    """Return whether numbers (n,) are integers, distinct, sorted and sufficiently many."""
     steps = np.diff(values)
     is_sorted = bool((steps > 0).all() or (steps < 0).all())
     return values.size >= MIN_JUDGED_CELLS and is_sorted and bool((values // 1 == values).all())
@@ -165,16 +164,16 @@ def fit_kind(cells: Cells, column: Column, claim: str, date_format: str = "") ->
     ----------
     cells : Cells
     column : Column
-        Its kind and, if it is ordered, its values in canonical spelling.
+        The column with its kind and, if it is ordered, its values in canonical spelling.
     claim : str
-        Who says that the cells are of this kind, as the beginning of a sentence: ``dataset.numeric names 'age'``.
+        The origin of the declared kind, as the beginning of a sentence: ``dataset.numeric names 'age'``.
     date_format : str
-        That is given for a column of dates; empty if there is none.
+        The declared format of a date column; empty if there is none.
 
     Raises
     ------
     UserError
-        They are not; it names a cell, its row and the cure.
+        The cells are of another kind; the message names a cell, its row and the cure.
     """
     if column.kind == NUMERIC:
         _refuse_cells(cells, list(cells.reading.others), claim, "a number")
@@ -187,15 +186,15 @@ def fit_kind(cells: Cells, column: Column, claim: str, date_format: str = "") ->
 
 
 def find_date_format(cells: Cells, given: str = "", claim: str = "") -> str:
-    """Return the format of a column of dates.
+    """Return the format of a date column.
 
     Parameters
     ----------
     cells : Cells
     given : str
-        By the user; empty if it is to be found.
+        The format given by the user; empty if it must be found.
     claim : str
-        Who says that they are dates; empty if the cells do.
+        The origin of the declared kind; empty if it was inferred from the cells.
 
     Raises
     ------
@@ -250,22 +249,21 @@ MAX_INTEGER_CLASSES = 20
 
 
 def find_suspicions(cells: Cells, kind: str, is_chosen: bool = False) -> tuple[str, ...]:
-    """Return suspicions about a column that is a feature, or is left out.
+    """Return suspicions about a column that is a feature or has been left out.
 
     Parameters
     ----------
     cells : Cells
     kind : str
-        Of `Column`.
+        The kind of the column, as in `Column`.
     is_chosen : bool
-        Whether the user has declared its kind or chosen to keep it, which suppresses recommendations to the
-        contrary.
+        Whether the user has declared the kind of the column or chosen to keep it, which suppresses contrary advice.
     """
     found: list[str] = []
     if kind == NUMERIC:
         found = [*_suspect_numbers(cells)]
     elif kind == NOMINAL and cells.text is not None:
-        # A column of numbers that is declared nominal needs no note that it looks like numbers.
+        # A numeric column that is declared nominal needs no note that it looks numeric.
         strays = [] if is_chosen else [*_suspect_stray_cells(cells)]
         found = [*(strays or _suspect_placeholders(cells)), *_suspect_similar_values(cells)]
     return tuple(f"{cells.name}: {sentence}" for sentence in found)
@@ -278,7 +276,7 @@ def suspect_classes(cells: Cells) -> tuple[str, ...]:
 
 
 def list_cells(counts: Mapping[str, int]) -> str:
-    """Return the most frequent cells in quotes, with the number of further ones.
+    """Return the most frequent cells in quotes, and the number of the others.
 
     Examples
     --------
@@ -313,7 +311,7 @@ def _suspect_numbers(cells: Cells) -> Iterator[str]:
 
 
 def _suspect_stray_cells(cells: Cells) -> Iterator[str]:
-    """Yield a sentence about a column of numbers that a few other cells make nominal."""
+    """Yield a sentence about a column of numbers that is nominal because of a few other cells."""
     if is_mostly_numbers(cells):
         others = cells.reading.others
         n_numbers = cells.reading.n_numbers

@@ -1,4 +1,4 @@
-"""From a source to a dataset: what YAML files in ``conf/dataset`` name, and what decides on roles, kinds and target."""
+"""Convert a source to a dataset: the functions named by ``conf/dataset``, and the choice of roles, kinds and target."""
 
 from __future__ import annotations
 
@@ -47,32 +47,32 @@ from bakeoff.pipeline.stages.dataset.typed_table import read_frame
 from bakeoff.pipeline.text.wording import count_nouns, name_first
 
 Collected = tuple[Source, Roles, ColumnRules]
-"""The arguments of `make_dataset`: the cells of a source, and the configuration of their columns."""
+"""The arguments of `make_dataset`: the cells of a source, and the configuration of the columns."""
 LEFT_OUT_KINDS = {
     IDENTIFIER: ("identifiers", "keep"),
     DATE: ("dates", "dates"),
     TEXT: ("free text", "text"),
     CONSTANT: ("constants", "keep"),
 }
-"""Kind of columns that are left out -> its noun, and the key that includes them."""
+"""Kind of column that is left out -> its noun, and the key that includes such columns."""
 MAX_SHOWN_COLUMNS = 8
 TABLES = Path(__file__).parent / "tables"
-"""The folder of the tables of the lectures."""
+"""The folder of the lecture tables."""
 
 
 def read_table(
     path: str | Sequence[str], target: str, test_path: str | Sequence[str] | None = None, **keys: Any
 ) -> Dataset:
-    """Read a dataset from a file, or from several of one shape; the kind of each column is inferred unless it is given.
+    """Read a dataset from one file, or several of the same form, inferring the kinds of columns that are not given.
 
     Parameters
     ----------
     path : str or sequence of str
-        A file, whose extension says how it is read; a pattern such as ``data/*.csv``; or a list of both.
+        A file, whose extension determines its format; a pattern such as ``data/*.csv``; or a list of these.
     target : str
         The column to predict; ``last`` is the last one, unless a column has that name.
     test_path : str or sequence of str, optional
-        The files with the test rows, if `path` holds the training rows only.
+        The files with the test rows, if `path` contains only training rows.
     **keys
         The fields of `FileLayout`, `Roles` and `ColumnRules`.
 
@@ -90,12 +90,12 @@ def load_lecture_table(name: str, target: str, task: str = "classification", pos
     Parameters
     ----------
     name : str
-        Of a file in ``pipeline/stages/dataset/tables``, without its ending.
+        The name of a file in ``pipeline/stages/dataset/tables``, without its extension.
     target : str
         The column to predict.
     task : {"classification", "regression"}
     positive : str, optional
-        The positive one of two classes; by default the last in sorted order.
+        The positive class if there are two; by default the last in sorted order.
     """
     dataset = read_table(str(TABLES / f"{name}.csv"), target, task=task, positive=positive)
     # These tables are known to be correct, so a run reports nothing about their columns.
@@ -115,47 +115,47 @@ def load_query(target: str, **keys: Any) -> Dataset:
     Raises
     ------
     UserError
-        The database cannot be read, or a column does not exist or agree with what is said of it.
+        The database cannot be read, or a column does not exist or does not match its declaration.
     """
     return make_dataset(*collect_query(target, **keys))
 
 
 def load_openml(target: str | None = None, **keys: Any) -> Dataset:
-    """Load a dataset of openml.org.
+    """Load a dataset from openml.org.
 
     Parameters
     ----------
     target : str, optional
-        The column to predict; by default the one that OpenML names.
+        The column to predict; by default the one specified by OpenML.
     **keys
         The fields of `OpenmlQuery`, `Roles` and `ColumnRules`.
 
     Raises
     ------
     UserError
-        OpenML cannot be reached or has no such dataset, or a column does not exist or agree with what is said of it.
+        OpenML cannot be reached or has no such dataset, or a column does not exist or does not match its declaration.
     """
     return make_dataset(*collect_openml(target, **keys))
 
 
 def load_frame(frame: Any, target: str, name: str = "frame", **keys: Any) -> Dataset:
-    """Make a dataset of a table that Python code hands over.
+    """Make a dataset from a table passed from Python code.
 
     Parameters
     ----------
     frame : DataFrame of shape (n, d), or a table of Arrow or polars
-        It is not changed.
+        The table, which is not modified.
     target : str
         The column to predict; ``last`` is the last one, unless a column has that name.
     name : str
-        Of the dataset.
+        The name of the dataset.
     **keys
         The fields of `Roles` and `ColumnRules`.
 
     Raises
     ------
     UserError
-        It is no table, or a column does not exist or agree with what is said of it.
+        The object is not a table, or a column does not exist or does not match its declaration.
 
     Examples
     --------
@@ -194,16 +194,16 @@ COLLECTORS: Mapping[Callable[..., Dataset], Callable[..., Collected]] = {
     load_query: collect_query,
     load_openml: collect_openml,
 }
-"""Each function that loads a dataset of the user -> the function that returns its cells before anything is decided."""
+"""Function that loads a user-defined dataset -> the function that returns its cells before they are interpreted."""
 
 
 def make_dataset(source: Source, roles: Roles, rules: ColumnRules) -> Dataset:
-    """Make a dataset of the cells of a source.
+    """Make a dataset from the cells of a source.
 
     Parameters
     ----------
     source : Source
-        Of n rows.
+        A source of n rows.
     roles : Roles
     rules : ColumnRules
 
@@ -258,10 +258,10 @@ def describe_columns(
     frame : DataFrame of shape (n, d)
         The columns of the source without its target.
     named : mapping of str to str
-        Role -> the column that has it.
+        Role -> the column with that role.
     rules : ColumnRules
     source : Source
-        With the values that it declares.
+        The source, with the values that it declares.
 
     Raises
     ------
@@ -280,12 +280,12 @@ def describe_columns(
 
 
 def describe_left_out(columns: Sequence[Column]) -> tuple[str, ...]:
-    """Return a sentence for each kind of columns left out, with the key that includes them.
+    """Return a sentence for each kind of column left out, with the key that includes such columns.
 
     Parameters
     ----------
     columns : sequence of Column
-        Those with another role than left out are ignored.
+        The columns; those that are not left out are ignored.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""From a text to its rows of cells, as they are spelled."""
+"""Parse a text into rows of cells, as they are spelled."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from pyarrow import csv as arrow_csv
 from bakeoff.pipeline.stages.dataset.keys import WHITESPACE, FileLayout
 
 SENTINEL = "\x1f"
-"""A letter below the last row: if it is read as part of a cell, a quotation is open."""
+"""A letter appended below the last row; if it is read as part of a cell, a quotation is open."""
 SAMPLE_BYTES = 1 << 16
 BLOCK_BYTES = 1 << 24
 """pyarrow reads a text in blocks of this size, which no row may exceed."""
 HEAD_BYTES = 1 << 20
-"""Of a text, in which the number of columns is counted."""
+"""The size of the sample of a text in which columns are counted."""
 TEXT = pa.large_string()
 
 
@@ -39,7 +39,7 @@ class ParsedText(NamedTuple):
     Attributes
     ----------
     table : Table of shape (n, d)
-        Of text; empty cells are empty text.
+        The cells as text; empty cells are empty strings.
     ragged_counts : list of int
         The number of cells of each row that is left out because it has more or fewer than the first row.
     """
@@ -50,7 +50,7 @@ class ParsedText(NamedTuple):
 
 @dataclass(frozen=True)
 class Text:
-    """A text in UTF-8 with at least one row, and its layout, of which the separator is settled."""
+    """A text in UTF-8 with at least one row, and its layout with a known separator."""
 
     content: bytes
     layout: FileLayout
@@ -62,7 +62,7 @@ class Text:
 
     @property
     def sample(self) -> Text:
-        """The first rows, without the one that is cut."""
+        """The first rows, without a truncated one."""
         end = self.content.rfind(b"\n", 0, SAMPLE_BYTES)
         is_short = len(self.content) <= SAMPLE_BYTES or end < 0
         return self if is_short else replace(self, content=self.content[: end + 1])
@@ -75,7 +75,7 @@ class Text:
         ValueError
             The text cannot be parsed.
         """
-        # To pyarrow, a quotation mark after spaces is a letter.
+        # pyarrow treats a quotation mark after spaces as a letter.
         is_plain = self.layout.separator != WHITESPACE and self.layout.character.isascii()
         is_plain = is_plain and not (self.layout.strip and self.has_quotes)
         table, ragged_counts = _parse_plain(self) if is_plain else _collect_records(self)
@@ -85,7 +85,7 @@ class Text:
         return ParsedText(table, ragged_counts)
 
     def read_records(self) -> Iterator[Record]:
-        """Yield the rows, blank lines aside: slower than `parse`, but with their lines.
+        """Yield the rows other than blank lines, with their line numbers; this is slower than `parse`.
 
         Raises
         ------
@@ -115,7 +115,8 @@ class Text:
 
     def find_open_quote(self) -> int | None:
         """Return the line of a row with an unclosed quotation mark, or None if there is none."""
-        # Of an even number, the last is closed. Marks inside of cells without quotation, such as 5", are no quotation.
+        # If the number of marks is even, the last is closed. Marks within unquoted cells, such as 5", are not quotation
+        # marks.
         if not self.has_quotes or self.content.count(str(self.layout.quote).encode()) % 2 == 0:
             return None
         *_, last = replace(self, content=self.content.rstrip() + f"\n{SENTINEL}".encode()).read_records()
@@ -140,11 +141,11 @@ def _parse_plain(text: Text) -> ParsedText:
         invalid_row_handler=leave_out,
     )
     has_row = content.find(b"\n", 0, HEAD_BYTES) >= 0
-    # Without a line break at its end, a single row is not found.
+    # pyarrow does not find a single row without a line break at its end.
     head = (content[:HEAD_BYTES] if has_row else content) + b"\n"
     names = arrow_csv.open_csv(pa.BufferReader(head), read_options, parse_options).schema.names
     if len(names) == 1:
-        # A blank line is a row with an empty cell then, unless it is the last one.
+        # A blank line then becomes a row with an empty cell, unless it is the last one.
         content = content.rstrip(b"\r\n")
         parse_options.ignore_empty_lines = False
     if not content.endswith((b"\n", b"\r")):

@@ -1,7 +1,8 @@
 """The content of a source: its cells in columns of a few types, before the kinds of its columns are known.
 
-Databases, spreadsheets and JSON give Python objects, Arrow and pandas give dozens of types. All of them are reduced to
-integers, floats, Booleans, text, categories and dates, so that the same table means the same wherever it comes from.
+Databases, spreadsheets and JSON provide Python objects; Arrow and pandas provide dozens of types. All of them are
+reduced to integers, floats, Booleans, text, categories and dates, so a table has the same meaning wherever it comes
+from.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from bakeoff.pipeline.stages.dataset.spelling import spell_cell
 TEXT_TYPE = pd.StringDtype("pyarrow")
 SPELLED_SCALARS = (str, bool, np.bool_, date, time, UUID)
 SCALARS = (*SPELLED_SCALARS, Real, Decimal)
-"""What a cell may be; datetime and Timestamp are dates."""
+"""The allowed types of a cell; datetime and Timestamp are dates."""
 MAX_EXACT_INTEGER = 2**53
 """The limit beyond which float64 does not represent every integer."""
 UNIFIED_TYPES = (
@@ -38,12 +39,12 @@ UNIFIED_TYPES = (
     pa.types.is_timestamp,
     pa.types.is_duration,
 )
-"""The types of Arrow that have a type of pandas with the same values; the cells of others are Python objects."""
+"""Arrow types with an equivalent pandas type; the cells of other types become Python objects."""
 NOT_OF_ONE_TYPE = (pa.ArrowException, OverflowError, TypeError)
-"""The errors with which pyarrow refuses a column of Python objects or of a type of its own."""
+"""The errors that pyarrow raises for a column of unsupported Python objects or types."""
 
 Unified = tuple[pd.Series | None, str]
-"""A column of one of the few types, None if it has no such cells, and a remark about it, which may be empty."""
+"""A column of a supported type, or None if its cells have no such type, and a remark, which may be empty."""
 
 
 @dataclass(frozen=True)
@@ -53,18 +54,18 @@ class Source:
     Attributes
     ----------
     frame : DataFrame of shape (n, d)
-        The columns of a text file hold text as the file spells it, of dtype ``string``, with empty cells as empty
-        text; those of other sources have the few types, and missing cells are NA.
+        The columns of a text file contain its original spelling, with dtype ``string`` and empty strings for empty
+        cells; those of other sources have the supported types, with NA for missing cells.
     name : str
-        Of the dataset: for a file, its name without the suffix.
+        The name of the dataset: for a file, its name without the suffix.
     origin : str
-        Where the rows come from.
+        The origin of the rows.
     notes : tuple of str
-        A sentence each about how the source was read, such as a separator that was guessed.
+        Sentences about how the source was read, such as a guessed separator.
     declared : mapping of str to tuple of str
-        Column -> the values that the source declares for it, in order: of ARFF, or of an Arrow dictionary.
+        Column -> the values that an ARFF file or an Arrow dictionary declares for it, in order.
     guessed : mapping of str to str
-        Keys of the layout that were not given -> the values that were found, with which further rows must be read.
+        Layout keys that were not given -> their guessed values, with which further rows must be read.
     parts : ndarray of shape (n,) or None
         "train" or "test" for each row, if the rows come from two files.
     """
@@ -79,15 +80,15 @@ class Source:
 
 
 def make_source(frame: pd.DataFrame, name: str = "", origin: str = "", notes: Iterable[str] = ()) -> Source:
-    """Return a table with types as a source: integers, floats, Booleans, text, categories and dates.
+    """Convert a typed table to a source with columns of the supported types.
 
     Parameters
     ----------
     frame : DataFrame of shape (n, d)
-        With different names; the cells of columns of objects are Python's.
+        A table with distinct column names; object columns contain Python objects.
     name, origin : str
     notes : iterable of str
-        To which a sentence is added for each column that is left out or has another meaning now.
+        Notes, extended by a sentence for each column that is left out or changes its meaning.
     """
     columns: dict[str, pd.Series] = {}
     all_notes = [*notes]
@@ -107,7 +108,7 @@ def make_source(frame: pd.DataFrame, name: str = "", origin: str = "", notes: It
 
 
 def require_different_names(names: Sequence[str], what: str, cure: str = "rename one of them") -> None:
-    """Reject columns of the same name; `what` is the beginning of the message, such as ``table.csv has``."""
+    """Reject columns with the same name; `what` is the beginning of the message, such as ``table.csv has``."""
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         numbers = [str(number) for number, name in enumerate(names, start=1) if name == repeated[0]]
@@ -116,10 +117,10 @@ def require_different_names(names: Sequence[str], what: str, cure: str = "rename
 
 
 def unify_column(column: pd.Series) -> Unified:
-    """Return a column with one of the few types.
+    """Return a column with one of the supported types.
 
-    Integers and Booleans with missing cells have pandas' nullable types, numbers NumPy's otherwise; text is ``string``,
-    categories are text, dates are datetime64 in UTC, and objects of several types are text.
+    Integers and Booleans with missing cells have pandas' nullable types; other numbers have NumPy types. Text is
+    ``string``, categories are text, dates are datetime64 in UTC, and objects of several types become text.
 
     Parameters
     ----------
@@ -148,7 +149,7 @@ def unify_column(column: pd.Series) -> Unified:
 
 
 def arrow_to_column(cells: pa.ChunkedArray) -> pd.Series:
-    """Return a column of Arrow as one of pandas; integers and Booleans may have missing cells."""
+    """Convert an Arrow column to pandas; integers and Booleans may have missing cells."""
     return cells.to_pandas(types_mapper=_choose_nullable if cells.null_count else _choose_text, date_as_object=False)
 
 
@@ -164,7 +165,7 @@ def _choose_text(type_: pa.DataType) -> Any:
 
 
 def _unify_objects(column: pd.Series) -> Unified:
-    """Unify objects of several types: as numbers if all are, else as text."""
+    """Convert objects of several types to numbers if all are numeric, otherwise to text."""
     objects = column.astype(object).where(column.notna(), None)
     cells = objects.dropna()
     strange = next((type(cell).__name__ for cell in cells if not isinstance(cell, SCALARS)), "")
@@ -185,7 +186,7 @@ def _is_long_integer(cell: Any) -> bool:
 def _spell_categories(column: pd.Series) -> pd.Series:
     """Return a nominal column whose values are text, in the same order."""
     spelled = column.cat.categories.map(spell_cell)
-    # Values such as 1 and "1" are one value.
+    # Values such as 1 and "1" are the same value.
     dtype = pd.CategoricalDtype(spelled.unique(), ordered=column.cat.ordered)
     places = np.append(dtype.categories.get_indexer(spelled), -1)  # the last one is that of a missing cell
     return pd.Series(pd.Categorical.from_codes(places[column.cat.codes], dtype=dtype), column.index, name=column.name)

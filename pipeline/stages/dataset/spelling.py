@@ -1,4 +1,4 @@
-"""How cells are spelled: the one spelling of each value, missing cells, and dates."""
+"""The spelling of cells: the canonical spelling of each value, missing cells, and dates."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bakeoff.pipeline.text.wording import quote_text
 
 BOOLEANS = frozenset({"true", "True", "TRUE", "false", "False", "FALSE"})
 WHOLE_NUMBER = re.compile(r"(-?)(0|[1-9][0-9]*)\.0+")
-"""A whole number with zeros after the point; leading zeros belong to a code."""
+"""An integer with zeros after the point; numbers with leading zeros are codes."""
 
 
 def spell_cell(cell: object) -> str:
@@ -74,13 +74,13 @@ def _spell_date(time: pd.Timestamp) -> str:
 
 
 PLAIN_WORD = re.compile(r"[A-Za-z_][\w./-]*")
-"""A word that needs no quotation marks in a list of the command line."""
+"""A word that needs no quotation marks in a command-line list."""
 OTHER_MEANING = frozenset({"true", "false", "null", "nan", "inf"})
-"""Words that are no text without quotation marks."""
+"""Words that are not treated as text without quotation marks."""
 
 
 def format_list_key(key: str, names: Iterable[str]) -> str:
-    """Return a key of the dataset with a list, in quotation marks where the command line needs them.
+    """Return a dataset key with a list, quoted where the command line requires it.
 
     Examples
     --------
@@ -111,11 +111,11 @@ class MissingRule:
     Attributes
     ----------
     spellings : frozenset of str
-        In any column; a cell of spaces alone is empty.
+        Spellings of a missing cell in any column; a cell with only spaces is empty.
     among_numbers : frozenset of str
-        In lower case; only in a column whose other cells are numbers.
+        Spellings, in lower case, of a missing cell only in a column whose other cells are numbers.
     given : frozenset of str
-        Those of the spellings that the user names.
+        The spellings given by the user.
     """
 
     spellings: frozenset[str] = EVERYWHERE
@@ -124,7 +124,7 @@ class MissingRule:
 
     @cached_property
     def numbers(self) -> tuple[float, ...]:
-        """The numbers among the spellings, such as -999: a missing cell of numbers is one that is equal to them."""
+        """The numbers among the spellings, such as -999; numeric cells equal to them are missing."""
         numbers = []
         for spelling in sorted(self.spellings - EVERYWHERE):
             try:
@@ -138,7 +138,7 @@ class MissingRule:
         return cell in self.spellings or cell.strip() in self.spellings
 
     def without_values(self, values: Collection[str]) -> MissingRule:
-        """Return the rule for a column whose source declares its values: they count, unless the user names them.
+        """Return the rule for a column with declared values, which are not missing unless the user lists them.
 
         Examples
         --------
@@ -154,13 +154,13 @@ class MissingRule:
 
 
 def make_missing_rule(na_values: Any, column: str) -> MissingRule:
-    """Return which cells of a column are missing.
+    """Return the rule for the missing cells of a column.
 
     Parameters
     ----------
     na_values : None, sequence or mapping
-        Further spellings for all columns; or, by the names of columns, the only spellings of a column beside the empty
-        cell, so that ``NA`` may be a value.
+        Additional spellings for all columns; or, by column name, the only spellings in addition to the empty cell, so
+        that ``NA`` may be a value.
     column : str
 
     Raises
@@ -196,7 +196,7 @@ def _spell_all(spellings: Any) -> list[str]:
 
 
 ISO = "ISO8601"
-"""What pandas calls the formats 2012-01-31, 2012-01-31T12:30:00Z and the like."""
+"""The pandas name for formats such as 2012-01-31 and 2012-01-31T12:30:00Z."""
 ISO_CELL = re.compile(r"\d{4}-\d{2}(-\d{2}([T ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?\s?(Z|[+-]\d{2}:?\d{2})?)?)?")
 
 
@@ -206,7 +206,7 @@ def find_date_formats(cells: Sequence[str]) -> list[str]:
     Parameters
     ----------
     cells : sequence of str
-        Distinct, and none missing.
+        Distinct cells, none of them missing.
 
     Examples
     --------
@@ -223,7 +223,7 @@ def find_date_formats(cells: Sequence[str]) -> list[str]:
 def _guess_formats(cell: str) -> list[str]:
     """Return the formats in which a cell is a date with a day; with points, the day comes first."""
     with warnings.catch_warnings():
-        # pandas warns of a cell such as 12/31/2012, which has one meaning only.
+        # pandas warns about a cell such as 12/31/2012, which has only one meaning.
         warnings.simplefilter("ignore", UserWarning)
         guessed = [guess_datetime_format(cell, dayfirst=True)]
         if "." not in cell:
@@ -238,7 +238,7 @@ def parse_dates(cells: Sequence[str], date_format: str) -> pd.Series:
     ----------
     cells : sequence of str
     date_format : str
-        As for `datetime.strptime`, or ``ISO8601``.
+        A format for `datetime.strptime`, or ``ISO8601``.
     """
     text = pd.Series(list(cells), dtype=object).map(str.strip)
     if date_format == ISO:

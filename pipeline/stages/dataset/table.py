@@ -28,9 +28,9 @@ CONSTANT = "constant"
 FEATURE = "feature"
 TARGET = "target"
 LEFT_OUT = "left out"
-"""Left out because of the kind of the column; ``dataset.keep`` includes it."""
+"""The role of a column left out because of its kind; ``dataset.keep`` includes it."""
 DROPPED = "dropped"
-"""By the user, with ``dataset.drop``."""
+"""The role of a column that the user drops with ``dataset.drop``."""
 
 
 @dataclass(frozen=True)
@@ -43,18 +43,18 @@ class Column:
     kind : str
         Numeric, nominal, ordered, boolean, date, text, identifier or constant.
     reason : str
-        Why it is of this kind, such as ``1309 cells are numbers``.
+        The reason for the kind, such as ``1309 cells are numbers``.
     role : str
-        Feature, left out, dropped, or the key of `Roles` that names it.
+        Feature, left out, dropped, or the key of `Roles` that names the column.
     n_missing : int
     n_distinct : int
-        The number of different values, missing cells aside.
+        The number of distinct values, not counting missing cells.
     values : tuple of str
         The values of a nominal, ordered or Boolean column, in order; empty for other kinds.
     date_format : str
-        Of a column of dates in text; empty for other kinds and for sources that have dates.
+        The format of a column of dates in text; empty for other kinds and for sources with typed dates.
     suspicions : tuple of str
-        A sentence each, about what may be wrong with the column.
+        Sentences about possible problems with the column.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Column:
 
 
 COLUMNS_FILE = "columns.json"
-"""The artifact of a run that contains them."""
+"""The artifact of a run that contains the columns."""
 LIST_FIELDS = ("values", "suspicions")
 GUESSED_TAG = "dataset_guessed"
 """The tag of a run with the guessed keys of its file, as JSON."""
@@ -81,7 +81,7 @@ def format_columns(dataset: Dataset) -> str:
     Parameters
     ----------
     dataset : Dataset
-        If the kinds of its columns were not inferred, its features are described by their types.
+        The dataset; if the kinds of its columns were not inferred, its features are described by their types.
     """
     columns = dataset.described_columns
     lines = [json.dumps(vars(column), ensure_ascii=False) for column in columns]
@@ -94,7 +94,7 @@ def make_column(record: Mapping[str, Any]) -> Column:
 
 
 def select_features(columns: Sequence[Column], names: Sequence[str]) -> list[Column]:
-    """Return the features with given names, in order; names that were not recorded are left out."""
+    """Return the features with the given names, in order, ignoring names that were not recorded."""
     features = {column.name: column for column in columns if column.role == FEATURE}
     return [features[name] for name in names if name in features]
 
@@ -123,28 +123,29 @@ class Dataset:
     target : str
         The target's name.
     positive : object or None
-        The class that precision, recall and F1 score, if there are two classes or it is named; else None.
+        The class evaluated by precision, recall and F1 if there are two classes or it is named; otherwise None.
     groups : ndarray of shape (n,) or None
         The rows of a group must all be training rows or all be test rows.
     source : str
         The origin of the rows.
     columns : tuple of Column
-        What each column of the source is taken for, and why, those that are not features included; empty if the
-        columns were not inferred.
+        The kind of each column of the source with the reason, including those that are not features; empty if kinds
+        were not inferred.
     notes : tuple of str
-        A sentence each that a run shows, about how the source was read and what was left out.
+        Sentences, shown by a run, about how the source was read and what was left out.
     guessed : mapping of str to str
-        Keys of a file that were not given -> the values that were found, with which further rows must be read.
+        Keys of a file that were not given -> their guessed values, with which further rows must be read.
     weights : ndarray of shape (n,) or None
-        Of the rows, in fits and in scores.
+        The weights of the rows in fits and scores.
     parts : ndarray of shape (n,) or None
         "train", "validation" or "test", if the source divides the rows.
     folds : ndarray of shape (n,) or None, int
-        The fold in which a row is tested, if the source gives it; a negative number stands for none.
+        The fold in which each row is tested, if the source specifies it; a negative number means none.
     times : ndarray of shape (n,) or None
-        Numbers or datetime64[ns] that the rows are ordered by, if a column has them.
+        Numbers or datetime64[ns] by which the rows are ordered, if there is such a column.
     class_order : tuple of labels or None
-        The classes in the order in which an ARFF file declares them, which decides equal votes, if they are not sorted.
+        The classes in the order declared by an ARFF file, which breaks ties between votes; None if it is the sorted
+        order.
     """
 
     name: str
@@ -165,7 +166,7 @@ class Dataset:
     class_order: tuple[Any, ...] | None = None
 
     def __post_init__(self) -> None:
-        # The index of a part of the table then contains the numbers of its rows, which show what a stage sees.
+        # The index of a part of the table then contains its row numbers, which show which rows a stage has seen.
         index = self.X.index
         has_row_numbers = isinstance(index, pd.RangeIndex) and (index.start, index.step) == (0, 1)
         if not has_row_numbers:
@@ -185,7 +186,7 @@ class Dataset:
     def row_codes(self) -> np.ndarray:
         """A code for each row, shape (n,), from 0: rows with equal cells and targets have equal codes.
 
-        Two different rows would have equal codes with a probability of about n² / 2**65.
+        The probability that two different rows have equal codes is about n² / 2**65.
         """
         target = pd.Series(self.y, index=self.X.index, name="target of the dataset")
         hashes = pd.util.hash_pandas_object(pd.concat([self.X, target], axis=1), index=False)
@@ -204,14 +205,14 @@ class Dataset:
     def _digest(self) -> str:
         fingerprint = hashlib.blake2b(f"{self.task}\0{self.positive}\0".encode(), digest_size=DIGEST_BYTES)
         columns: list[tuple[Any, Any]] = [*self.X.items(), (self.target, self.y)]
-        # What decides the splits, or the weight of a row, decides the result; most datasets have none of it.
+        # Anything that affects the splits or the row weights affects the result; most datasets have none of these.
         for key in ("groups", "weights", "parts", "folds", "times"):
             values = getattr(self, key)
             if values is not None:
                 columns.append((key, values))
         if self.class_order is not None:
             columns.append(("class_order", np.array(self.class_order, dtype=self.y.dtype)))
-        # The zero bytes keep the names "ab" and "c" apart from "a" and "bc".
+        # The zero bytes distinguish the names "ab" and "c" from "a" and "bc".
         for name, column in columns:
             kind = column.dtype.kind if hasattr(column.dtype, "kind") else ""
             fingerprint.update(f"{name}\0{kind}\0".encode())
@@ -221,7 +222,7 @@ class Dataset:
 
     @cached_property
     def described_columns(self) -> tuple[Column, ...]:
-        """All columns of the source; if their kinds were not inferred, the features, described by their types."""
+        """All columns of the source, or the features described by their types if kinds were not inferred."""
         return self.columns or tuple(_describe_feature(column) for _, column in self.X.items())
 
     @property
@@ -241,7 +242,7 @@ class Dataset:
         return names
 
     def describe(self) -> str:
-        """Return a line with size, kinds of the columns and target."""
+        """Return a line with the size, the kinds of columns and the target."""
         n, d = self.X.shape
         counts = [f"{len(names)} {kind}" for kind, names in self.names_by_kind.items()]
         columns = "column" if d == 1 else "columns"
@@ -250,7 +251,7 @@ class Dataset:
         return f"{self.name}: {n} rows, {join_words(counts)} {columns}, {goal} of {self.target}{positive}"
 
     def describe_columns(self) -> list[str]:
-        """Return a line for each kind with the names of its columns, or no lines if the kinds were not inferred."""
+        """Return a line for each kind with its column names, or no lines if the kinds were not inferred."""
         if not self.columns:
             return []
         return [f"{kind}: {name_first(names, MAX_SHOWN_COLUMNS)}" for kind, names in self.names_by_kind.items()]
@@ -269,7 +270,7 @@ def find_positive_class(name: str | None, y: np.ndarray, task: str) -> object | 
     Returns
     -------
     object or None
-        None for regression, and for more than two classes of which none is named.
+        None for regression, and for more than two classes if none is named.
 
     Raises
     ------
@@ -288,7 +289,7 @@ def find_positive_class(name: str | None, y: np.ndarray, task: str) -> object | 
 
 
 def _find_kind(dtype: Any) -> str:
-    """Return the kind of a feature of a type."""
+    """Return the kind of a feature with the given type."""
     if isinstance(dtype, pd.CategoricalDtype):
         return ORDERED if dtype.ordered else NOMINAL
     if is_datetime64_any_dtype(dtype):
@@ -306,7 +307,7 @@ def _describe_feature(column: pd.Series[Any]) -> Column:
 
 
 def _encode_cells(column: pd.Series | np.ndarray) -> list[bytes]:
-    """Return the bytes of a column; of a nominal one the bytes of its codes and of its values."""
+    """Return the bytes of a column; for a nominal column, those of its codes and values."""
     if isinstance(column, pd.Series) and isinstance(column.dtype, pd.CategoricalDtype):
         values = "\0".join(map(str, column.cat.categories))
         return [column.cat.codes.to_numpy().tobytes(), values.encode()]

@@ -1,4 +1,4 @@
-"""Columns that are not features: the target, and those with facts about rows, such as groups, weights and times."""
+"""Columns that are not features: the target, and properties of rows such as groups, weights and times."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ PARTS = ("train", "validation", "test")
 
 
 def read_values(cells: Cells) -> pd.Series:
-    """Return the cells of a target, of groups or of folds, shape (n,): int64, float64, or text; NaN where missing.
+    """Return the cells (n,) of a target, group or fold column as int64, float64 or text; NaN where missing.
 
-    Codes with leading zeros are text, and whole numbers are integers however they are spelled.
+    Codes with leading zeros are text, and whole numbers are integers regardless of their spelling.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def read_values(cells: Cells) -> pd.Series:
     """
     numbers = cells.reading.values  # (n,)
     present = numbers[~np.isnan(numbers)]
-    # As float64, different long codes would be equal, the first of them to 2**53 itself.
+    # As float64, different codes above 2**53 could become equal.
     is_long = cells.text is not None and bool((np.abs(present[np.isfinite(present)]) >= MAX_EXACT_INTEGER).any())
     is_code = bool(cells.leading_zero) or is_long or cells.is_boolean or cells.dates is not None
     if is_code or not cells.reading.is_pure:
@@ -47,7 +47,7 @@ def read_values(cells: Cells) -> pd.Series:
 
 
 def find_missing(cells: Cells) -> np.ndarray:
-    """Return which cells of a target are missing, shape (n,); spellings such as ``?`` are values.
+    """Return whether each cell of a target is missing, shape (n,); spellings such as ``?`` are values.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def find_missing(cells: Cells) -> np.ndarray:
 
 
 def looks_like_classes(y: pd.Series) -> bool:
-    """Return whether a target without missing cells seems to be classes: text, Booleans, or few distinct integers."""
+    """Return whether a target without missing cells looks like classes: text, Booleans or few distinct integers."""
     if not is_numeric_dtype(y):
         return True
     return y.nunique() <= MAX_INTEGER_CLASSES and bool((y == y.round()).all())
@@ -81,7 +81,7 @@ def to_targets(cells: Cells) -> np.ndarray:
     Raises
     ------
     UserError
-        They are not numbers, or not finite.
+        The cells are not numbers, or not finite.
     """
     if not cells.reading.is_pure:
         others = cells.reading.all_others
@@ -96,7 +96,7 @@ def to_targets(cells: Cells) -> np.ndarray:
 
 
 def check_classes(cells: Cells) -> None:
-    """Reject a target whose task is not clear: numbers that a few other cells, such as ``?``, make classes.
+    """Reject a target of numbers that would become classes because of a few other cells, such as ``?``.
 
     Parameters
     ----------
@@ -126,12 +126,12 @@ def _leave_out(others: Any) -> str:
 
 
 def read_row_facts(cells_of: Mapping[str, Cells], rules: ColumnRules) -> dict[str, np.ndarray]:
-    """Return facts about the rows in columns: field of `Dataset` -> an array of shape (n,).
+    """Return properties of the rows that are given in columns: field of `Dataset` -> an array of shape (n,).
 
     Parameters
     ----------
     cells_of : mapping of str to Cells
-        Role -> the column that has it.
+        Role -> the column with that role.
     rules : ColumnRules
 
     Raises
@@ -155,7 +155,7 @@ def _encode_groups(cells: Cells, rules: ColumnRules) -> np.ndarray:
 
 
 def _read_folds(cells: Cells, rules: ColumnRules) -> np.ndarray:
-    """Return the fold of each row: whole numbers, unchanged; rows with negative ones are never tested."""
+    """Return the fold of each row as given; rows with negative fold numbers are never tested."""
     values = read_values(cells)
     return values.to_numpy(dtype=np.int64) if is_integer_dtype(values) else _encode_groups(cells, rules)
 

@@ -28,16 +28,16 @@ from bakeoff.pipeline.text.wording import count_nouns
 TEXT_EXTENSIONS = (".csv", ".tsv", ".tab", ".txt", ".dat", ".data")
 TEXT_KEYS = ("separator", "header", "strip", "encoding", "decimal", "thousands", "quote", "skip_rows")
 USUAL_SEPARATORS = {".tsv": "\t", ".tab": "\t"}
-"""Extension -> the separator that is not worth a note; of other files, a comma is not."""
+"""Extension -> the separator that needs no note; for other files, this is a comma."""
 MAX_EXAMINED_CELLS = 1000
-"""Of a column, with line breaks."""
+"""The number of cells with line breaks that are examined in a column."""
 
 
 def read_text(file: Path, layout: FileLayout) -> Source:
-    """Read the cells of a text file as the file spells them; only numbers with other signs are spelled as usual.
+    """Read the cells of a text file unchanged, except that numbers are converted to the usual signs.
 
     Besides the common errors, the separator or the signs of numbers may be ambiguous, rows may have more or fewer cells
-    than the first one, a quotation may not be closed, or the first row may not hold names.
+    than the first one, a quotation may be unclosed, or the first row may not contain names.
     """
     text, notes = _open_text(file, layout)
     parsed = text.parse()
@@ -56,17 +56,17 @@ def read_text(file: Path, layout: FileLayout) -> Source:
 def spell_table(
     table: pa.Table, layout: FileLayout, source: str, may_hold_commas: bool = True
 ) -> tuple[pa.Table, dict[str, str], list[str]]:
-    """Return a table of text with its numbers spelled as usual, the keys of guessed signs, and sentences about them.
+    """Return a text table with numbers in the usual spelling, the keys of guessed signs, and sentences about them.
 
     Parameters
     ----------
     table : Table of shape (n, d)
     layout : FileLayout
-        If it gives neither sign, they are guessed.
+        The layout; if it specifies neither sign, both are guessed.
     source : str
         The name of the file, for messages.
     may_hold_commas : bool
-        Whether commas are looked for.
+        Whether to search for commas.
 
     Raises
     ------
@@ -129,7 +129,7 @@ def _make_ragged_error(text: Text, parsed: ParsedText, name: str) -> UserError:
 
 
 def _name_columns(table: pa.Table, layout: FileLayout, file: Path) -> pa.Table:
-    """Return the rows with the names of the columns; one without a name is named by its number."""
+    """Return the rows with column names; an unnamed column is named by its number."""
     names = [""] * table.num_columns
     if layout.has_names:
         names = [str(column[0]) for column in table.columns]

@@ -1,4 +1,4 @@
-"""Tables whose cells have types: of Parquet and Arrow, of JSON, of Excel, and of Python."""
+"""Tables with typed cells, from Parquet, Arrow, JSON, Excel and Python."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 """The name that pandas writes to a file for unnamed row numbers."""
 SHEET_KEYS = ("sheet", "header", "skip_rows")
 ERROR = "e"
-"""The openpyxl type of cells with an error such as #N/A."""
+"""The openpyxl type of cells that contain an error such as #N/A."""
 FORMULA = "f"
 MAX_CELLS = 50_000_000
-"""Of a sheet, empty ones included."""
+"""The maximum number of cells in a sheet, including empty ones."""
 
 
 def read_parquet(file: Path, layout: FileLayout) -> Source:
     """Read a Parquet file."""
     from pyarrow import parquet
 
-    # Not by its path, from which pyarrow would make columns: "year=2020/a.parquet".
+    # The path is not passed, because pyarrow would derive columns from it: "year=2020/a.parquet".
     table = parquet.ParquetFile(pa.BufferReader(read_bytes(file))).read()
     return _make_arrow_source(table, file.name)
 
@@ -47,26 +47,26 @@ def read_arrow(file: Path, layout: FileLayout) -> Source:
 
 
 def read_frame(table: Any, name: str = "frame") -> Source:
-    """Read a table of Python.
+    """Read a table from Python.
 
     Parameters
     ----------
     table : DataFrame of shape (n, d), or a table with ``__arrow_c_stream__``
-        It is not changed.
+        The table, which is not modified.
     name : str
-        Of the dataset.
+        The name of the dataset.
 
     Returns
     -------
     Source
-        Names of columns are text. The index of a DataFrame is left out.
+        The cells, with column names as text and without the index of a DataFrame.
 
     Raises
     ------
     UserError
-        It is no table, has no rows, or has two columns of one name.
+        The object is not a table, has no rows, or has two columns with the same name.
     """
-    # A Series exports Arrow too, and is one column.
+    # A Series also exports Arrow, but is a single column.
     if isinstance(table, pd.Series) or not (isinstance(table, pd.DataFrame) or hasattr(table, "__arrow_c_stream__")):
         raise UserError(
             f"a table must be a DataFrame of pandas, or a table of Arrow or polars, but a {type(table).__name__} was "
@@ -82,7 +82,7 @@ def read_frame(table: Any, name: str = "frame") -> Source:
 
 
 def _make_arrow_source(table: pa.Table, name: str, origin: str = "") -> Source:
-    """Return the cells of an Arrow table; raises UserError if two columns have one name."""
+    """Return the cells of an Arrow table; raise UserError if two columns have the same name."""
     require_different_names(table.column_names, f"{name} has")
     numbers = [column for column in table.column_names if PANDAS_INDEX.fullmatch(column)]
     kept = [column for column in table.column_names if column not in numbers]
@@ -94,8 +94,8 @@ def _make_arrow_source(table: pa.Table, name: str, origin: str = "") -> Source:
 def read_json(file: Path, layout: FileLayout) -> Source:
     """Read a file with a list of objects, or with one object per line.
 
-    A key of any object is a column; where an object does not have it, the cell is missing. Types of cells are those of
-    JSON, and a column of several types is text. Besides the common errors, an object may give a key twice.
+    Each key of any object becomes a column; if an object lacks it, the cell is missing. Cells have JSON types, and a
+    column with several types becomes text. In addition to the common errors, an object may repeat a key.
     """
     rows = _parse_rows(read_characters(file, layout))
     names = list(dict.fromkeys(name for row in rows for name in row))
@@ -107,7 +107,7 @@ def _parse_rows(text: str) -> list[dict[str, Any]]:
     if text.lstrip().startswith("["):
         rows = _parse(text, "the file")
     else:
-        # Not splitlines(), which splits lines at characters within cells.
+        # splitlines() would also split at characters within cells.
         lines = enumerate(StringIO(text, newline=None), start=1)
         rows = [_parse(line, f"line {number}") for number, line in lines if line.strip()]
     for number, row in enumerate(rows, start=1):
@@ -141,9 +141,9 @@ def _make_object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 def read_excel(file: Path, layout: FileLayout) -> Source:
     """Read a sheet of a workbook.
 
-    Cells have the types of the sheet; of a formula, its stored value. Errors such as ``#N/A`` are missing cells.
-    Besides the common errors, the package openpyxl may be missing, there may be no such sheet, its columns may have no
-    different names, or a formula may have no stored value.
+    Cells have the types of the sheet, and formulas have their stored values. Errors such as ``#N/A`` are missing cells.
+    In addition to the common errors, the package openpyxl may be missing, there may be no such sheet, its column names
+    may not be distinct, or a formula may have no stored value.
     """
     sheet, notes = _choose_sheet(_open_workbook(file, has_values=True), layout, file)
     if sheet.max_row * sheet.max_column > MAX_CELLS:
@@ -162,7 +162,7 @@ def read_excel(file: Path, layout: FileLayout) -> Source:
     n_errors = sum(cell.data_type == ERROR for row in rows for cell in row)
     if n_errors:
         notes.append(f"Cells with errors such as #N/A, which are missing: {n_errors}.")
-    # An error is missing like None, but the cell is filled.
+    # An error counts as missing, like None, but its cell is not empty.
     values = [[np.nan if cell.data_type == ERROR else cell.value for cell in row] for row in rows]
     return make_source(_name_cells(pd.DataFrame(values, dtype=object), layout), notes=notes)
 
@@ -183,7 +183,7 @@ def _open_workbook(file: Path, has_values: bool) -> Any:
 
 
 def _choose_sheet(workbook: Any, layout: FileLayout, file: Path) -> tuple[Any, list[str]]:
-    """Return the sheet to read, and a sentence if it was chosen among several."""
+    """Return the sheet to read, and a sentence if it was chosen from several."""
     sheets = {sheet.title: sheet for sheet in workbook.worksheets}
     if layout.sheet is not None:
         if str(layout.sheet) not in sheets:
