@@ -1,1 +1,1 @@
-"""From YAML and the command line to the objects of an experiment."""
+"""Convert YAML and the command line to the objects of an experiment."""

@@ -1,6 +1,6 @@
-"""From a settled configuration to objects: a mapping with a ``_target_`` is a class or function with its parameters.
+"""Build objects from a settled configuration: a mapping with a ``_target_`` is a class or function with parameters.
 
-A name is checked as text, imported only here, and checked for its kind before it is called. A constructor defines the
+A name is checked as text, imported only here, and its kind is checked before it is called. A constructor defines the
 schema of its part: the keys of a learner or a splitter are its parameters. Values are passed unchanged; text that looks
 like an interpolation stays text.
 """
@@ -28,7 +28,7 @@ from bakeoff.pipeline.errors import MissingPackage, UserError, did_you_mean, hid
 from bakeoff.pipeline.text.secrets import expand_references
 
 EXTRAS = {"imblearn": "imbalance"}
-"""Packages that need not be installed, and the extras of bakeoff that install them."""
+"""Optional packages, and the extras of bakeoff that install them."""
 OWN_PACKAGE = "bakeoff"
 METRICS_MODULE = "sklearn.metrics"
 TRUE_VALUES = ("y_true", "labels_true", "y1")
@@ -52,11 +52,11 @@ def build_object(node: Mapping[str, Any], key: str, trust: Sequence[str]) -> Any
     Parameters
     ----------
     node : mapping
-        Has a ``_target_``; nested parts may have one too.
+        A mapping with a ``_target_``; nested parts may have one too.
     key : str
         The key of the part, which determines the required kind of object.
     trust : sequence of str
-        Packages whose classes and functions may all be named.
+        Packages whose classes and functions are all allowed.
 
     Raises
     ------
@@ -105,8 +105,8 @@ def _build(node: Any, key: str, trust: Sequence[str]) -> Any:
 def require_arguments(found: Any, given: Mapping[Any, Any], key: str, target: str) -> None:
     """Reject keys that are not parameters of a class or function, and Booleans that are neither true nor false.
 
-    Any other text would be treated as true. A Boolean has that annotation or default. Estimators that declare the
-    constraints of their parameters check them on their own.
+    Any other text would be treated as true. A Boolean parameter is recognised by its annotation or default. Estimators
+    that declare parameter constraints check them themselves.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def find_target(target: Any, key: str, trust: Sequence[str]) -> Any:
         raise UserError(f"{key_and_value} does not exist.")
     if package in trust:
         _require_home(found, key_and_value, trust)
-    # The table lists every name of bakeoff, but only the form of the names of other packages.
+    # The table lists every name of bakeoff, but only the form of names in other packages.
     elif package != OWN_PACKAGE and not _is_public_part(found, home, target):
         raise UserError(
             f"{key_and_value} is not an estimator, transformer, splitter, kernel or metric; if you trust all code "
@@ -217,7 +217,7 @@ def _require_home(found: Any, key_and_value: str, trust: Sequence[str]) -> None:
 
 
 def _require_installed(package: str, key_and_value: str) -> None:
-    """Reject a target whose package is an extra that is not installed, or is shadowed by a file of the user."""
+    """Reject a target whose package is an extra that is not installed or is shadowed by a user's file."""
     if package in EXTRAS and find_spec(package) is None:
         raise MissingPackage(f'{key_and_value} needs {package}; install it with pip install ".[{EXTRAS[package]}]".')
     # The imports of this module would delay every command.

@@ -1,6 +1,6 @@
-"""Composition of a job: from its arguments to the settled configuration, without running anything.
+"""Compose the settled configuration of a job from its arguments, without running anything.
 
-Plain values keep references to environment variables, so that their values are neither stored nor hashed.
+Plain values keep references to environment variables, whose values are neither stored nor hashed.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.text.secrets import expand_references, find_secrets
 
 PRIVATE_MODE = 0o600
-"""Of files that hold a command as it was given."""
+"""The mode of files that contain a command as it was given."""
 
 
 class ComposedRun(NamedTuple):
@@ -53,9 +53,9 @@ class ComposedRun(NamedTuple):
         The settled configuration.
     invocation : Invocation
     composed : DictConfig
-        The composed configuration, without the part of Hydra itself.
+        The composed configuration, without Hydra's own settings.
     own : DictConfig
-        The part of Hydra itself, under the key ``hydra``.
+        Hydra's own settings, under the key ``hydra``.
     """
 
     spec: dict[str, Any]
@@ -87,10 +87,10 @@ def compose_job(words: Sequence[str], source: ConfigSource = SHIPPED_FILES) -> C
         with read_write(composed.hydra), open_dict(composed.hydra):
             composed.hydra.mode = RunMode.RUN
             composed.hydra.runtime.output_dir = os.path.abspath(str(composed.hydra.run.dir))
-        # Values of the configuration may refer to the part of Hydra itself.
+        # Values of the configuration may refer to Hydra's own settings.
         HydraConfig.instance().set_config(composed)
         invocation = read_invocation(composed.hydra)
-        # A copy, because the part of Hydra refers to keys of the whole configuration.
+        # A copy, because Hydra's settings refer to keys of the whole configuration.
         composed = deepcopy(composed)
         with open_dict(composed):
             del composed["hydra"]
@@ -186,7 +186,7 @@ RESOLVED = re.compile(
     r"(trust|search|space|default_space|figures|on_error|on_invalid|preprocessing\.method|pruning\.method|tuning\.space|"
     r"threshold\.metric|tracking\.experiment|evaluation\.(metrics|costs|train_metrics))([.\[]|$)"
 )
-"""Keys whose texts are no secrets: those read here, and those with names of choices and runs."""
+"""Keys whose texts are not secret: those used here, and the names of choices and runs."""
 
 
 def resolve_config(composed: DictConfig) -> dict[str, Any]:
@@ -194,14 +194,14 @@ def resolve_config(composed: DictConfig) -> dict[str, Any]:
 
     Texts keep references to environment variables.
 
-    Values under ``space``, also from a file that ``space=NAME`` chooses, replace the default space of the learner.
+    Values under ``space``, including those from a file chosen by ``space=NAME``, replace the learner's default space.
 
     Raises
     ------
     OmegaConfBaseException
         A mandatory value is missing, or an interpolation refers to itself or to a key that does not exist.
     UserError
-        Nothing reads a key, or a value holds a secret.
+        A key is unused, or a value contains a secret.
     """
     if DEFAULT_SPACE_KEY in composed and not composed.get("space"):
         with read_write(composed):  # a copy would be slower than all other steps
@@ -246,7 +246,7 @@ def _keep_reference(name: str, *default: Any) -> Any:
 
 
 def _keep_references(values: dict[str, Any], composed: DictConfig) -> None:
-    """Put references into the texts of resolved values, as in the composed configuration."""
+    """Restore references in the texts of resolved values, as in the composed configuration."""
     for path, node in walk(values):
         if isinstance(node, dict | list):
             for name, child in node.items() if isinstance(node, dict) else enumerate(node):
@@ -255,7 +255,7 @@ def _keep_references(values: dict[str, Any], composed: DictConfig) -> None:
 
 
 def _keep_text(text: str, composed: DictConfig, path: tuple[Any, ...]) -> str:
-    """Return a text with references, unless it is read here or is the name of a choice."""
+    """Return a text with references, unless it is used here or is the name of a choice."""
     key = name_key(path)
     if RESOLVED.match(key):
         return text

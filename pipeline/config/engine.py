@@ -1,8 +1,8 @@
 """Hydra's engine, as used by every command: files are checked before Hydra composes them, and its errors are explained.
 
-Hydra configures its log, creates callbacks and makes folders as soon as it has composed a configuration, and before it
-calls any function of the program. Only this module imports private modules of Hydra. Exceptions of Hydra and OmegaConf
-become sentences that name the key, the word, and the nearest valid name.
+Hydra configures its log and creates callbacks and folders as soon as it has composed a configuration, before it calls
+any function of the program. Only this module imports private modules of Hydra. Exceptions of Hydra and OmegaConf become
+sentences that name the key, the word, and the nearest valid name.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ KEYS = tuple(field.name for field in fields(Schema))
 
 @dataclass(frozen=True)
 class ConfigSource:
-    """The files that a configuration is composed from.
+    """The files from which a configuration is composed.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ def open_engine(source: ConfigSource = SHIPPED_FILES) -> Iterator[Any]:
     Raises
     ------
     UserError
-        A folder of files does not exist, or Hydra would interpolate the name of the current one, and write elsewhere.
+        A folder of files does not exist, or Hydra would interpolate the name of the current folder and write elsewhere.
     """
     from hydra import version
     from hydra._internal.hydra import Hydra
@@ -170,7 +170,7 @@ def make_context(engine: Any) -> HydraContext:
 
 
 def set_values(composed: DictConfig, values: list[Override]) -> None:
-    """Set values in a configuration, as the words of a command do."""
+    """Set values in a configuration, like overrides on the command line."""
     ConfigLoaderImpl._apply_overrides_to_config(values, composed)
 
 
@@ -207,7 +207,7 @@ class GuardedLoader(ConfigLoaderImpl):
         return composed
 
     def read_files(self, root: str, words: list[str], run_mode: RunMode) -> list[tuple[str, Mapping[Any, Any]]]:
-        """Return the names and contents of the user's files that the overrides compose, each placed at its keys."""
+        """Return the names and contents of the user's files in the composition, each placed at its keys."""
         path = self.get_search_path().get_path()
         if all(_is_shipped(str(each.provider), str(each.path)) for each in path):
             return []
@@ -245,7 +245,7 @@ def _place_file(default: ResultDefault, file: Any) -> tuple[str, Mapping[Any, An
 class ConfigFiles(CachingConfigRepository):
     """Hydra's repository of configuration files, with a cache that is shared by all jobs.
 
-    Hydra's own cache lives for one composition: the repository is copied, and the copy is filled.
+    Hydra's own cache lasts for a single composition, because only a copy of the repository is filled.
 
     Parameters
     ----------
@@ -279,7 +279,7 @@ class ConfigFiles(CachingConfigRepository):
 
 
 FURTHER_LINES = re.compile(r"\n(Config search path|See http|\s+full_key:).*", re.DOTALL)
-"""Lines of Hydra's messages about folders, its own pages, and the key that the sentence names."""
+"""Lines of Hydra's messages about folders, about its documentation, and about the key that the error names."""
 SEVERAL_VALUES = re.compile(r"Ambiguous value for argument '(.*)' 1\.")
 DATASET_PREFIX = "dataset/"
 
@@ -302,7 +302,7 @@ def explain_error(error: Exception) -> UserError:
         return UserError(_explain_missing_option(error))
     reason = " ".join(FURTHER_LINES.sub("", str(error)).split()).rstrip(".")
     if isinstance(error, OverrideParseException):
-        # The parser's own messages list tokens of its grammar; those of Hydra's functions name the fault.
+        # The parser's own messages list grammar tokens; those of Hydra's functions name the error.
         detail = f": {reason}" if "function" in reason else ""
         return UserError(
             f"{error.override!r} cannot be read{detail}; write KEY=VALUE, and quote text that contains spaces or "

@@ -1,8 +1,8 @@
 """The options of each group: the files of ``conf/``, and user-defined ones.
 
 The YAML files in ``conf/`` of the current folder are added to those of bakeoff if it contains a folder named after a
-group of options. With a file ``config.yaml`` it is shipped with bakeoff, or belongs to another program that uses Hydra,
-and is ignored.
+group of options. A folder with a file ``config.yaml`` is shipped with bakeoff or belongs to another program that uses
+Hydra, and is ignored.
 
 Two groups are for user-defined options only: ``metric``, with names for ``evaluation.metrics``, and ``figure``, with
 names for ``figures``. A Hydra group of options is unsuitable for these keys: it replaces its key by one mapping, and
@@ -85,7 +85,7 @@ def find_own_folder() -> Path | None:
 
 
 def require_own_names(folder: Path) -> None:
-    """Reject user-defined options with the name of one of bakeoff.
+    """Reject user-defined options with the name of a bakeoff option.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def load_option_file(file: Path) -> dict[str, Any]:
 
 
 def load_yaml(text: str, name: str) -> Any:
-    r"""Return the content of a YAML text that its anchors cannot multiply without bound.
+    r"""Return the content of a YAML text, limiting how much its anchors can multiply it.
 
     Parameters
     ----------
@@ -235,8 +235,9 @@ def settle_figures(given: Any, space: Any = None, trust: Sequence[str] = ()) -> 
     Parameters
     ----------
     given : list, str or None
-        Names, names with arguments as in ``{learning_curve: {sizes: [0.5, 1]}}``, and nodes; ``all`` means every named
-        figure that applies to the run, including user-defined ones in trusted packages, and ``none`` no figure.
+        Names, names with arguments as in ``{learning_curve: {sizes: [0.5, 1]}}``, and nodes; ``all`` selects every
+        named figure that applies to the run, including user-defined ones in trusted packages, and ``none`` selects
+        none.
     space : mapping, sequence of mappings or None
         The search space of the learner.
     trust : sequence of str
@@ -245,12 +246,12 @@ def settle_figures(given: Any, space: Any = None, trust: Sequence[str] = ()) -> 
     Returns
     -------
     list of mapping
-        Those of ``all`` have ``if_applicable: true``.
+        The nodes; those selected by ``all`` have ``if_applicable: true``.
 
     Raises
     ------
     UserError
-        A name belongs to no figure, or to two, or an item is neither a name nor a node.
+        A name matches no figure or two figures, or an item is neither a name nor a node.
 
     Examples
     --------
@@ -303,7 +304,7 @@ def settle_metrics(entries: Any) -> Any:
     Parameters
     ----------
     entries : list or None
-        Anything else is returned unchanged, and rejected when the metrics are chosen.
+        The entries; other types are returned unchanged, and rejected when the metrics are chosen.
 
     Examples
     --------
@@ -322,9 +323,9 @@ def settle_metrics(entries: Any) -> Any:
 
 
 def read_listing(group: str) -> tuple[Mapping[str, str], Mapping[str, str]]:
-    """Return the sentences of the options of a group of `LISTED`, and of the user-defined ones, by their names.
+    """Return the descriptions of the shipped and user-defined options in a group of `LISTED`, by name.
 
-    There are none of bakeoff's metrics, which are listed by the scoring of learners.
+    Bakeoff's metrics are not included; they are listed by the scoring stage.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The requests of verbs: common fields of those on stores and runs, and their creation from arguments.
+"""The requests of verbs: common fields of requests about stores and runs, and their creation from arguments.
 
 A request contains the arguments of a verb. `bakeoff.pipeline.cli` fills it from the command line and
 `bakeoff.pipeline.python` from keywords: a field has the name of the keyword; the word has dots in place of two
@@ -76,7 +76,7 @@ class ExperimentRequest(StoreRequest):
     Attributes
     ----------
     tracking__experiment : str
-        The experiment of MLflow in which runs are looked for.
+        The MLflow experiment in which to search for runs.
     """
 
     tracking__experiment: str = DEFAULT_EXPERIMENT

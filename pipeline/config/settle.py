@@ -1,4 +1,4 @@
-"""From a composed configuration to a settled one: plain values, with every open choice made.
+"""Turn a composed configuration into a settled one: plain values, with every open choice made.
 
 A settled configuration determines a run completely. `build_experiment` reads it, `hash_config` hashes it, and the run
 stores it.
@@ -26,10 +26,10 @@ NULL_PARTS = {
     "calibration": "bakeoff.pipeline.stages.calibration.NoCalibration",
     "threshold": "bakeoff.pipeline.stages.threshold.NoThreshold",
 }
-"""Each optional part -> the class that replaces it and does nothing."""
+"""Optional part -> the class that replaces it and does nothing."""
 DECISION_PARTS = ("calibration", "threshold")
 OPTIONAL_GROUPS = ("space", "search", "experiment")
-"""The groups that a job can do without."""
+"""The groups that a job may omit."""
 MAKE_PREPROCESSING = "bakeoff.pipeline.stages.preprocessing.make_preprocessing"
 AUTO_PREPROCESSING = "bakeoff.pipeline.stages.preprocessing.AutoPreprocessing"
 MADE_DATASETS = tuple(
@@ -64,7 +64,7 @@ def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
     Returns
     -------
     dict
-        Without the search space, which is part of tuning, and without the keys of sweeps.
+        The configuration without the search space, which is part of tuning, and without the keys of sweeps.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
         A part of the experiment is missing, a class or function needs trust, or a named figure does not exist.
     """
     trust = spec.get("trust") or []
-    # Before the imports that some of the choices below need.
+    # This check precedes the imports that some of the choices below need.
     require_names(spec, "", trust)
     _require_parts(spec)
     settled = {
@@ -88,8 +88,8 @@ def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
     if evaluation.get("metrics"):
         evaluation["metrics"] = settle_metrics(evaluation["metrics"])
         require_names(evaluation["metrics"], "evaluation.metrics", trust)
-    # Before scikit-learn and pandas, which the learner loads: skops searches the loaded modules in their order for each
-    # function of scipy.special, and a refused composition does not pay for it.
+    # Imported before the learner loads scikit-learn and pandas, because skops searches the loaded modules in order for
+    # each function of scipy.special; a rejected composition does not reach this import.
     import scipy.special  # noqa: F401
 
     settled["pruning"] = _settle_pruning(settled, trust)
@@ -169,7 +169,7 @@ def _settle_pruning(spec: Mapping[str, Any], trust: Sequence[str]) -> dict[str, 
         return pruning
     further = {key: value for key, value in pruning.items() if key != "method"}
     has_rows = bool(spec["evaluation"].get("validation"))
-    # A learner that prunes in its fit, as C4.5 does, is not pruned a second time by another method.
+    # A learner that prunes during its fit, such as C4.5, is not pruned again by another method.
     prunes_itself = spec["learner"].get("pruning_confidence") is not None
     target = spec["learner"].get(TARGET_KEY)
     is_open = has_rows and not prunes_itself and target is not None

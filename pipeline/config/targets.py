@@ -1,9 +1,10 @@
-"""The names allowed as ``_target_``, and the keys where each is allowed: checked as text before anything is imported.
+"""The names allowed as ``_target_`` and the keys where each is allowed, checked as text before anything is imported.
 
-A configuration may come from somebody else, and importing a module runs it. So the names of the whole configuration are
-checked first, by the walk that all checks of a configuration share. The names allowed without trust are those of
-bakeoff in the shipped files of ``conf/``, and those with the form of a class in a public module of scikit-learn,
-imbalanced-learn or Optuna; after the import, `bakeoff.pipeline.config.build` checks the kind of the class.
+A configuration may come from somebody else, and importing a module runs it. All names in the configuration are
+therefore checked first, by the traversal that all checks of a configuration share. The names allowed without trust are
+those of bakeoff in the shipped files of ``conf/``, and those with the form of a class in a public module of
+scikit-learn, imbalanced-learn or Optuna; after the import, `bakeoff.pipeline.config.build` checks the kind of the
+class.
 """
 
 from __future__ import annotations
@@ -60,14 +61,14 @@ def name_key(path: Path) -> str:
 
 TARGET_KEY = "_target_"
 CACHE_PARAMETER = "memory"
-"""A parameter of scikit-learn with a folder of pickles, which may run arbitrary code when they are loaded."""
+"""A scikit-learn parameter with a folder of pickles, which may run arbitrary code when loaded."""
 PARAMETER_KEY = "parameter"
-"""The key for the name of a parameter in a figure that tries values of it."""
+"""The key with the name of a parameter in a figure that tries several of its values."""
 TRIED_KEYS = frozenset({"space", "default_space", "variants"})
 """Keys that contain parameters with values to try."""
 SCIKIT_LEARN = "sklearn"
 KNOWN_PACKAGES = ("bakeoff", SCIKIT_LEARN, "imblearn", "optuna")
-"""Packages that have names allowed without trust."""
+"""Packages with names that are allowed without trust."""
 
 # Places
 
@@ -103,7 +104,7 @@ SKLEARN_MODULES = (
 )  # fmt: skip
 """The public modules of scikit-learn with estimators, transformers, splitters and kernels."""
 COLUMN_SELECTOR = "sklearn.compose.make_column_selector"
-"""A class despite its name, for the columns of a ColumnTransformer."""
+"""A class despite its lowercase name, for the columns of a ColumnTransformer."""
 CLASS_NAME = r"[A-Z][A-Za-z0-9]*"
 FUNCTION_NAME = r"[a-z][a-z0-9_]*"
 IMBLEARN_MODULES = ("combine", "over_sampling", "under_sampling")
@@ -140,7 +141,7 @@ METHODS: Mapping[str, tuple[str, ...]] = {
     "tracking": ("open_store", "start_run"),
     "figures": ("check", "save"),
 }
-"""Key -> what its part must have. Constructors check their own parameters, such as the kernel of a learner."""
+"""Key -> the methods that its part must have. Constructors check their own parameters, such as a learner's kernel."""
 
 
 def require_names(node: Any, key: str, trust: Sequence[str]) -> None:
@@ -182,7 +183,7 @@ def require_name(target: Any, key: str, trust: Sequence[str]) -> None:
     Parameters
     ----------
     target : object
-        Anything but a dotted name is rejected.
+        The name; anything but a dotted name is rejected.
     key : str
         The key of the name in the configuration.
     trust : sequence of str
@@ -249,7 +250,7 @@ def _read_own_names(group: str) -> frozenset[str]:
 
 
 def _stands_at(key: str, places: tuple[str, ...]) -> bool:
-    """Return whether a key of the configuration is equal to or below one of the given keys."""
+    """Return whether a configuration key is equal to or below one of the given keys."""
     return any(key == place or key.startswith((f"{place}.", f"{place}[")) for place in places)
 
 

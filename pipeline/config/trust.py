@@ -1,12 +1,12 @@
-"""Trust: the packages whose code may run, and the settings of Hydra that a file may contain.
+"""Trust: the packages whose code may run, and the Hydra settings that a file may contain.
 
 Trust is read here from the three sources that only the user controls: the words of the command, the argument ``trust``
 of a Python call, and an environment variable. It is passed on as words and as values:
 ``trust=[mine]`` among the words of a job, ``spec["trust"]`` in its settled configuration, and an argument ``trust`` of
 functions that read a store or a model.
 
-A configuration by somebody else also contains settings of Hydra itself: the classes that it creates, its log, the
-folders that it writes to, and the variables that it sets. `require_allowed_files` rejects files that grant trust, or
+A configuration by somebody else may also contain settings of Hydra itself: the classes that it creates, its log, the
+folders to which it writes, and the variables that it sets. `require_allowed_files` rejects files that grant trust, or
 contain settings of Hydra that `_is_allowed` does not list. The words of the command are the user's, and are not
 restricted.
 """
@@ -34,14 +34,14 @@ TRUST_VARIABLE = "BAKEOFF_TRUST"
 PLUGIN_PACKAGE = "hydra_plugins"
 _PACKAGE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 PARAMETER = re.compile(r"hydra\.sweeper\.params\.((\+{1,2}(?!hydra\b))?[^\W\d_][^\s=]*)")
-"""A key that a sweep varies; keys of Hydra without a sign are rejected with a cure when the sweep is planned."""
+"""A key that a sweep varies; Hydra's keys without a sign are rejected, with the cure, when the sweep is planned."""
 SWEEPS_FOLDER = re.compile(r"outputs/(sweeps/)?(?!(artifacts|sweeps|runs)$)[\w.-]*[\w-]")
-"""A plain name of a folder, next to the folders named by time; ``artifacts`` contains the files of a store."""
+"""A plain name for a folder next to those named by time; ``artifacts`` contains the files of a store."""
 LAUNCHER_SETTING = re.compile(r"hydra\.launcher\.(?:ray\.(?:init\.|remote\.)?)?([A-Za-z]\w*)")
 CLUSTER_NAMES = ("partition", "qos", "account", "constraint", "exclude", "gres", "comment", "mem_per_cpu", "name")
 """Keys of a launcher with texts that select resources of a cluster."""
 CLUSTER_NAME = re.compile(r"[\w.,:@+*\[\]-]*")
-"""Slurm scripts contain the texts: a line break would end the comment and start a command."""
+"""Slurm scripts contain these texts, in which a line break would end the comment and start a command."""
 HYDRA_KEY = re.compile(r"hydra($|[.\[])")
 FREE_SETTING = re.compile(
     r"hydra\.(mode|sweeper\.(sampler|pruner)([.\[].*)?|sweeper\.(?!params)[A-Za-z]\w*(\[\d+\])*)", re.DOTALL
@@ -50,7 +50,7 @@ FREE_SETTING = re.compile(
 OWN_PLUGINS = ("hydra_plugins.bakeoff_", "bakeoff.pipeline.launcher.")
 BASIC_LAUNCHER = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
 MAX_REPEATED = 1_000_000
-"""Maximum product of the numbers of references in texts: each may repeat a text that repeats others."""
+"""The maximum product of the numbers of references in texts, each of which may repeat a text that repeats others."""
 
 
 def read_trust(given: str | Sequence[str] = "") -> tuple[str, ...]:
@@ -85,7 +85,7 @@ def read_trust_of_words(words: Sequence[str]) -> tuple[str, ...]:
     Parameters
     ----------
     words : sequence of str
-        Flags and overrides; the last ``trust=`` counts.
+        Flags and overrides; the last ``trust=`` takes precedence.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def read_trust_of_words(words: Sequence[str]) -> tuple[str, ...]:
 def add_trust_of_environment(words: Sequence[str]) -> list[str]:
     """Return the words of an experiment or sweep, with all trusted packages in one word, including the environment's.
 
-    As a word they are recorded with the run, and reach workers and other machines like all other words.
+    As a word, they are recorded with the run and passed to workers and other machines like all other words.
 
     Parameters
     ----------
@@ -131,8 +131,8 @@ def is_trust_word(word: str) -> bool:
 def leave_out_current_folder() -> None:
     """Import Hydra's package of plugins without the one in the current folder, unless it belongs to bakeoff.
 
-    Hydra imports every module of this namespace package, whatever it is asked to compose. The current folder is on the
-    import path, because parts of the user are there, so that a folder ``hydra_plugins/`` of somebody else would run.
+    Hydra imports every module of this namespace package, whatever it composes. The current folder is on the import path
+    because it contains user-defined parts, so somebody else's ``hydra_plugins/`` folder in it would run.
     """
     elsewhere = [entry for entry in sys.path if not _is_in_current_folder(Path(entry))]
     spec = PathFinder.find_spec(PLUGIN_PACKAGE, elsewhere)
@@ -156,7 +156,7 @@ def require_allowed_files(files: Sequence[tuple[str, Mapping[Any, Any]]], words:
     files : sequence of (str, mapping)
         The names and the contents of the user's files, from the root of the configuration; nothing is resolved.
     words : sequence of str
-        Of the command.
+        The words of the command.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""The words of a command line: those that would be lost or mean nothing, and information besides the configuration.
+"""The words of a command line: those that would have no effect, and information that is not part of the configuration.
 
-A word that Hydra's grammar rejects is refused during composition. This module does not load Hydra, so that the usual
-mistakes are reported immediately.
+A word that Hydra's grammar rejects is refused during composition. This module does not load Hydra, so common mistakes
+are reported immediately.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NO_NAME = re.compile(
     r"\s*(\[.*|\{\s*\}|null|true|false|[\d.]+)\s*",
     re.DOTALL | re.IGNORECASE,
 )
-"""What is not the name of an option: Hydra would mix the keys of a list of them, or drop the word."""
+"""A value that is not the name of an option; Hydra would merge the keys of a list of options, or drop the word."""
 
 
 def check_overrides(words: Iterable[str]) -> None:
@@ -92,13 +92,13 @@ class Invocation:
     choices : mapping of str to str
         The chosen option of each group.
     varying : tuple of str
-        Keys that distinguish this job: in a sweep those that vary, else those that were given.
+        Keys that distinguish this job: those that vary in a sweep, otherwise those that were given.
     sweep : str or None
         The sweep's name.
     number : int
         The job's number in its sweep, from 0.
     overrides : tuple of str
-        The overrides that compose the job again.
+        The overrides from which the job can be composed again.
     study : str or None
         The study's name, if Optuna chose the job.
     """
@@ -122,7 +122,7 @@ def read_invocation(own: Any) -> Invocation:
     Raises
     ------
     UserError
-        It has a key that applies to sweeps only.
+        A key applies only to sweeps.
     """
     choices = {str(group): str(option) for group, option in own.runtime.choices.items()}
     overrides = tuple(list_words(own.overrides.task))
@@ -167,7 +167,7 @@ def reject_sweep_values(own: Any) -> None:
 
 
 def reject_unread_space(words: Iterable[str], settled: Iterable[Mapping[str, Any]]) -> None:
-    """Reject values to search if no job searches them.
+    """Reject search values that no job uses.
 
     Parameters
     ----------
@@ -190,9 +190,9 @@ def reject_unread_space(words: Iterable[str], settled: Iterable[Mapping[str, Any
 def split_sweep_words(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """Split the overrides of a sweep into those that compose the sweep itself and those of its jobs.
 
-    A learner's keys are unknown until the learner is chosen, and each job chooses its own. So the sweep gets Hydra's
-    keys, its own keys, and ``experiment``, whose file may set both; the jobs get the others, and ``experiment`` as
-    well.
+    A learner's keys are unknown until the learner is chosen, and each job chooses its own. The sweep therefore gets
+    Hydra's keys, its own keys, and ``experiment``, whose file may set both; the jobs get the other keys and
+    ``experiment``.
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""Identity of a job: one digest of everything that decides its result, and of nothing else."""
+"""The identity of a job: a digest of everything that determines its result, and of nothing else."""

@@ -1,8 +1,8 @@
 """The hash of a job: two jobs with the same hash have the same scores.
 
 It covers the settled configuration without its cosmetic keys, the data, the seed, the versions of the numerical
-libraries, bakeoff's own code that decides a number, and the code of the user. So an edit of k nearest neighbours
-changes the hashes of its jobs and of no others.
+libraries, the parts of bakeoff's code that affect results, and user-defined code. For example, an edit of k nearest
+neighbours changes the hashes of its jobs, but of no others.
 """
 
 from __future__ import annotations
@@ -41,33 +41,33 @@ DECISIVE_KEYS = (
     "preprocessing", "learner", "tuning", "pruning", "balance", "target", "calibration", "threshold", "evaluation",
     "seed",
 )  # fmt: skip
-"""Keys of the settled configuration that decide the result; the dataset is represented by its digest."""
+"""Keys of the settled configuration that determine the result; the dataset is represented by its digest."""
 DISTRIBUTIONS = {"numpy": ("numpy",), "sklearn": ("scikit-learn",)}
-"""The packages whose version counts for every job, and the names under which they may be installed."""
+"""The packages whose versions affect every job, and the names under which they may be installed."""
 TARGET_KEY = "_target_"
 
 
 def hash_config(spec: Mapping[str, Any], dataset_digest: str) -> str:
-    """Return a digest of everything that decides a job's result: 16 hexadecimal digits.
+    """Return a digest of everything that determines a job's result: 16 hexadecimal digits.
 
     Parameters
     ----------
     spec : mapping
-        The settled configuration; the order of its keys, and where the run is stored, do not count.
+        The settled configuration; the order of its keys and the location of the store do not affect the hash.
     dataset_digest : str
-        Represents the data, wherever the file is.
+        The digest of the data, which does not depend on the location of the file.
     """
     decisive = _select_decisive(spec)
     decisive["dataset"] = dataset_digest
     decisive["code"] = hash_config_code(spec)
-    # A setting that an environment variable has decides the result; a secret does not, and nobody can guess it.
+    # A setting in an environment variable affects the result; a secret does not, and must not be guessable.
     return hash_text(expand_public_references(json.dumps(decisive, sort_keys=True, default=str)))
 
 
 def hash_config_code(spec: Mapping[str, Any]) -> str:
-    """Return a digest of the code that decides a job's result, and of the files that its configuration names.
+    """Return a digest of the code that determines a job's result, and of the files that its configuration names.
 
-    Code of a notebook has no digest: the value is another one each time, so that no job is taken for one that is done.
+    Code in a notebook has no digest: the value differs each time, so no job is mistaken for one that is done.
 
     Parameters
     ----------
@@ -91,9 +91,9 @@ def hash_config_code(spec: Mapping[str, Any]) -> str:
 
 
 def require_current_code(spec: Mapping[str, Any]) -> None:
-    """Check, before jobs are planned, that the user's code that this process has loaded is the one in its files.
+    """Check, before jobs are planned, that the loaded user-defined code matches its files.
 
-    While jobs run the files may change, because modules are loaded once. Code that was loaded again is read again.
+    The files may change while jobs run, because modules are loaded only once. Reloaded code is read again.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def require_current_code(spec: Mapping[str, Any]) -> None:
     Raises
     ------
     UserError
-        Code was changed and not loaded again: a run would be stored as one of code that did not run.
+        Code was changed but not reloaded, so a run would be stored with code that did not run.
     """
     code = follow_imports(find_modules(_list_targets(spec))).values()
     now = [UserModule.read(module.name, module.file) for module in code]
@@ -134,7 +134,7 @@ def describe_unidentified(spec: Mapping[str, Any]) -> list[str]:
 
 
 def _list_versions(targets: Set[str], imported: Set[str]) -> list[str]:
-    """Return a line for each package whose version counts for a job."""
+    """Return a line for each package whose version affects a job."""
     used = set(map(get_package, targets | imported)) - {OWN_PACKAGE} - sys.stdlib_module_names
     installed = {name for name in used if not is_of_user(name)}
     return [f"{name}=={get_package_version(name)}" for name in sorted(DISTRIBUTIONS.keys() | installed)]
@@ -142,7 +142,7 @@ def _list_versions(targets: Set[str], imported: Set[str]) -> list[str]:
 
 @cache
 def get_package_version(package: str) -> str:
-    """Return the version of the distribution that a package belongs to; ``unknown`` if it belongs to none."""
+    """Return the version of the distribution to which a package belongs; ``unknown`` if there is none."""
     for name in DISTRIBUTIONS.get(package) or (package, *sorted(packages_distributions().get(package, []))):
         with suppress(PackageNotFoundError):
             return version(name)
@@ -162,7 +162,7 @@ def _hash_file(name: str) -> str:
 
 
 def _list_of_notebook(targets: Set[str]) -> list[str]:
-    """Return the classes and functions that are defined in no file, as in a notebook."""
+    """Return the classes and functions that are not defined in a file, such as those of a notebook."""
     of_main = [target for target in sorted(targets) if get_package(target) == MAIN]
     return of_main if of_main and find_source(MAIN) is None else []
 
@@ -173,7 +173,7 @@ def _list_targets(spec: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _select_decisive(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the part of a settled configuration that decides the result, without the dataset."""
+    """Return the part of a settled configuration that determines the result, without the dataset."""
     return {key: spec[key] for key in DECISIVE_KEYS}
 
 

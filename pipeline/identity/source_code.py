@@ -1,10 +1,10 @@
-"""The code that decides a result: that of bakeoff, and that of the user, followed from the configuration.
+"""The code that determines a result: that of bakeoff, and user-defined code reached from the configuration.
 
-Of bakeoff it is the family of the learner, the stages, and the experiment, as files. A test holds that these folders
-import from nothing else of bakeoff but a short list.
+From bakeoff, these are the files of the learner's family, the stages and the experiment. A test ensures that these
+folders import only a short list of other bakeoff modules.
 
-Code of the user is every module that is neither installed nor part of Python or bakeoff: those that the configuration
-of a job names, followed through their imports. Their comments, docstrings and formatting do not count.
+User-defined code consists of the modules named by the configuration of a job and their imports that are neither
+installed nor part of Python or bakeoff. Comments, docstrings and formatting are ignored.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ OWN_PACKAGE = "bakeoff"
 OWN_FOLDER = Path(__file__).parents[2]
 SHARED_PLACES = ("pipeline/experiment", "pipeline/stages")
 BASE = "base"
-"""The folder that every family of learners is built on."""
+"""The folder on which every family of learners is built."""
 DEFINITIONS = "definitions"
-"""The folder of the algorithms as the lectures state them, which no job runs."""
+"""The folder of the algorithms as presented in the lectures, which no job runs."""
 DIGEST_BYTES = 8
 
 
@@ -48,7 +48,7 @@ def list_families(modules: Iterable[str]) -> frozenset[str]:
     Parameters
     ----------
     modules : iterable of str
-        Dotted names; that of a package above the folders stands for all of them.
+        Dotted names; that of a package above the folders denotes all of them.
 
     Examples
     --------
@@ -67,13 +67,13 @@ def list_families(modules: Iterable[str]) -> frozenset[str]:
 
 @cache
 def hash_own_code(families: frozenset[str], folder: Path = OWN_FOLDER) -> str:
-    """Return one digest of the stages, the experiment, and families of learners; once per process.
+    """Return a digest of the stages, the experiment and families of learners, computed once per process.
 
     Parameters
     ----------
     families : frozenset of str
     folder : Path
-        Holds ``learners`` and ``pipeline``.
+        The folder that contains ``learners`` and ``pipeline``.
     """
     places = sorted([*SHARED_PLACES, *(f"learners/{family}" for family in families)])
     files = [file for place in places for file in _list_files(folder / place)]
@@ -99,18 +99,18 @@ MAIN = "__main__"
 
 @dataclass(frozen=True)
 class UserModule:
-    """A module of the user, as its file was when it was read.
+    """A user-defined module, as its file was when it was read.
 
     Attributes
     ----------
     name : str
     file : Path
     digest : str
-        Of its syntax tree; of its bytes if it is compiled.
+        The digest of its syntax tree, or of its bytes if it is compiled.
     imports : frozenset of str
         Dotted names; that of ``from a import b`` is a.b, whatever b is.
     loaded_spec : object
-        Another one after the module was loaded again; None if it was not loaded.
+        The loaded spec, which changes when the module is reloaded; None if it was not loaded.
     """
 
     name: str
@@ -121,7 +121,7 @@ class UserModule:
 
     @classmethod
     def read(cls, name: str, file: Path) -> UserModule:
-        """Return the module as its file is now."""
+        """Return the module with the current content of its file."""
         content = file.read_bytes() if file.is_file() else b""
         loaded_spec = getattr(sys.modules.get(name), "__spec__", None)
         if file.suffix != ".py":
@@ -132,7 +132,7 @@ class UserModule:
 
 
 def _parse_source(source: bytes) -> ast.Module:
-    """Return a syntax tree without docstrings; an empty one if the source has an error, which its import reports."""
+    """Return a syntax tree without docstrings; it is empty if the source has an error, which importing it reports."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):
@@ -151,7 +151,7 @@ def find_modules(targets: Set[str]) -> frozenset[str]:
 
 
 def find_module(target: str) -> str | None:
-    """Return the module that defines a class or function, which need not be the one that it is imported from.
+    """Return the module that defines a class or function, which may not be the one from which it is imported.
 
     It is None if the name cannot be imported, which building the object reports.
     """
@@ -160,14 +160,14 @@ def find_module(target: str) -> str | None:
         found = getattr(importlib.import_module(around), name)
     except (ImportError, AttributeError, ValueError):
         return None
-    # The __module__ of an object that is neither, such as a scorer, is that of its class.
+    # The __module__ of any other object, such as a scorer, is that of its class.
     is_definition = inspect.isclass(found) or inspect.isroutine(found)
     return str(getattr(found, "__module__", around)) if is_definition else around
 
 
 @cache
 def follow_imports(modules: frozenset[str]) -> dict[str, UserModule]:
-    """Return the modules of the user among some modules, and those that they import at any depth, by their names.
+    """Return the user-defined modules among the given ones, and those that they import at any depth, by name.
 
     The packages around a module belong to it, because Python runs their files first. Files are read once per process,
     because modules are loaded once.
@@ -188,7 +188,7 @@ def follow_imports(modules: frozenset[str]) -> dict[str, UserModule]:
 
 
 def list_modules(package: str) -> list[str]:
-    """Return a package of the user with all modules in its folders; nothing for other packages."""
+    """Return a user-defined package with all modules in its folders; nothing for other packages."""
     spec = _find_spec(package)
     if spec is None or not is_of_user(package):
         return []
@@ -215,7 +215,7 @@ def is_of_user(module: str) -> bool:
 
 
 def find_source(module: str) -> Path | None:
-    """Return the file of a module, of Python or compiled, or None if it has none, as a folder."""
+    """Return the Python or compiled file of a module, or None if it has none, such as a folder."""
     spec = _find_spec(module)
     return Path(spec.origin) if spec is not None and spec.has_location and spec.origin else None
 
@@ -244,7 +244,7 @@ def _find_spec(module: str) -> ModuleSpec | None:
 
 
 def _iter_imports(tree: ast.Module, package: str) -> Iterator[str]:
-    """Yield the names that a module in a package imports, wherever the import is."""
+    """Yield the names that a module in a package imports, wherever the import statements are."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

@@ -1,1 +1,1 @@
-"""A model in use, without a store: the estimator, the record of its training, and its predictions for further rows."""
+"""Models without a store: the estimator, the record of its training, and its predictions for further rows."""

@@ -1,12 +1,12 @@
 """The types that the file of a model may contain.
 
-skops rejects every type that it does not know. The types listed here were reviewed: they hold arrays and numbers, and
-building one runs no other code. Of bakeoff, classes of learners and of steps may be named, and no functions but those
-listed: a file could let a step call them. Types of other packages are those that ``trust`` of the command names.
+skops rejects every type that it does not know. The types listed here were reviewed: they contain arrays and numbers,
+and building one runs no other code. Learner and step classes of bakeoff are allowed, but only the listed functions,
+because a file could make a step call them. Types of other packages are allowed if ``trust`` names the package.
 
-What the parts of bakeoff and reviewed estimators of scikit-learn hold after a fit was seen, so that no fit is needed to
-find out whether they can be stored. A parameter of scikit-learn's that is a word may choose another type of part, such
-as the metric of neighbours; only the default was seen.
+The fitted contents of bakeoff's parts and of the reviewed scikit-learn estimators are known, so no trial fit is needed
+to determine whether they can be stored. A string parameter of a scikit-learn estimator, such as the metric of
+neighbours, may select another type of part; only the default was reviewed.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ REVIEWED_TYPES = frozenset({
 OWN_PACKAGE = "bakeoff"
 LIBRARY = "sklearn"
 OWN_MODULES = ("bakeoff.learners.", "bakeoff.pipeline.stages.preprocessing.")
-"""Modules of bakeoff whose classes a model may contain: they compute, and do not read or write files."""
+"""Modules of bakeoff whose classes a model may contain; they compute, and do not read or write files."""
 OWN_FUNCTIONS = frozenset({"bakeoff.pipeline.stages.preprocessing.transformers.score_f_test"})
 
 NEVER_TRUSTED = frozenset({
@@ -73,7 +73,7 @@ NEVER_TRUSTED = frozenset({
     "operator", "os", "pickle", "platform", "posix", "pty", "runpy", "shelve", "shutil", "site", "socket",
     "subprocess", "sys", "tempfile", "types", "webbrowser",
 })  # fmt: skip
-"""Packages whose other types no model needs, and whose functions run programs, load code or change files."""
+"""Packages with functions that run programs, load code or change files, and whose other types no model needs."""
 
 
 class UntrustedType(Exception):
@@ -112,7 +112,7 @@ def trusted_types(dumped: bytes, trust: Sequence[str] = ()) -> list[str]:
 
 
 def find_untrusted(types: Sequence[str], trust: Sequence[str]) -> list[str]:
-    """Return the given types that were not reviewed and belong to no trusted package.
+    """Return the given types that have not been reviewed and belong to no trusted package.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def _is_class_of(name: str, package: str) -> bool:
 
 
 def list_own_packages(types: Sequence[str]) -> list[str]:
-    """Return the packages of the user that some types belong to, sorted."""
+    """Return the user-defined packages to which the given types belong, sorted."""
     return sorted({package_of(name) for name in find_untrusted(types, ())})
 
 
@@ -222,11 +222,11 @@ KNOWN_STEPS = frozenset({
     "sklearn.preprocessing._polynomial.PolynomialFeatures",
     "sklearn.preprocessing._target_encoder.TargetEncoder",
 })  # fmt: skip
-"""Steps whose words choose a way to compute, and no type of part."""
+"""Steps whose string parameters select an algorithm rather than a type of part."""
 
 
 def is_known(part: Any) -> bool:
-    """Return whether a model that is fitted with a part can be stored, as far as is known without fitting it.
+    """Return whether a model fitted with a part is known to be storable without a trial fit.
 
     Parameters
     ----------
@@ -246,7 +246,7 @@ def is_known(part: Any) -> bool:
 
 
 def is_from(part: Any, packages: Collection[str]) -> bool:
-    """Return whether a part or one of its parameters is of one of some packages."""
+    """Return whether a part or one of its parameters belongs to one of the given packages."""
     if _is_plain(part):
         return False
     return package_of(name_class(part)) in packages or any(
@@ -255,9 +255,9 @@ def is_from(part: Any, packages: Collection[str]) -> bool:
 
 
 def describe_types(part: Any) -> str:
-    """Return the types of a part and of its parameters; parts that are described alike are stored alike.
+    """Return the types of a part and its parameters; parts with equal descriptions are stored in the same way.
 
-    Words are included, because they may choose a type; numbers are not.
+    Strings are included, because they may select a type; numbers are not.
 
     Examples
     --------
@@ -281,14 +281,14 @@ def name_class(part: Any) -> str:
 
 
 def _is_plain(part: Any) -> bool:
-    """Return whether a part is a word, a number, an array of such, a function of NumPy for each cell, or None."""
+    """Return whether a part is a string, a number, an array of these, a NumPy ufunc, or None."""
     if isinstance(part, np.ndarray):
         return part.dtype.kind != "O"
     return part is None or isinstance(part, str | bool | int | float | np.generic | np.ufunc)
 
 
 def _iter_children(part: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the parameters of an estimator, the items of a container, or the attributes of any other object of ours."""
+    """Yield the parameters of an estimator, the items of a container, or the attributes of another bakeoff object."""
     if isclass(part) or isroutine(part):
         return
     if isinstance(part, Mapping):
@@ -302,7 +302,7 @@ def _iter_children(part: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _has_default_words(part: Any, name: str) -> bool:
-    """Return whether a part is a known learner whose parameters that are words have their defaults."""
+    """Return whether a part is a known learner whose string parameters have their default values."""
     if name not in KNOWN_LEARNERS:
         return False
     defaults = type(part)().get_params(deep=False)

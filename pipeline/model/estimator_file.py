@@ -1,8 +1,8 @@
 """The file of a fitted estimator, in the skops format, and the user-defined code that it needs.
 
-The format names the classes of an estimator and does not hold their code. So the sources of packages that are not
-installed are stored beside it, with those of the modules that they import, like MLflow's ``code_paths``. MLflow's
-loaders run this code; bakeoff runs the code that is here, and only compares.
+The format names the classes of an estimator but does not contain their code. The sources of packages that are not
+installed are therefore stored beside it, with those of the modules that they import, like MLflow's ``code_paths``.
+MLflow's loaders run this stored code; bakeoff runs the local code, and only compares the two.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CODE_FOLDER = "code"
 
 
 class MissingCode(Exception):
-    """A user-defined package is needed, and cannot be imported here."""
+    """A required user-defined package cannot be imported here."""
 
 
 def write_own_code(packages: Sequence[str], folder: Path) -> bool:
@@ -37,7 +37,7 @@ def write_own_code(packages: Sequence[str], folder: Path) -> bool:
     Parameters
     ----------
     packages : sequence of str
-        Whose code a model needs.
+        Packages whose code the model needs.
     folder : Path
         Of the model.
     """
@@ -50,8 +50,8 @@ def write_own_code(packages: Sequence[str], folder: Path) -> bool:
 
 
 def list_own_code(packages: Sequence[str]) -> dict[str, Path]:
-    """Return the sources of packages, and of what they import, that are not installed: relative path -> file."""
-    # Nobody can import the file of a program elsewhere by the name __main__.
+    """Return the sources of packages and their imports that are not installed: relative path -> file."""
+    # The file of a program cannot be imported elsewhere by the name __main__.
     modules = [module for package in packages if package != MAIN for module in list_modules(package)]
     files = {each.name: each.file for each in follow_imports(frozenset(modules)).values()}
     return {_locate(name, file): file for name, file in files.items() if file.suffix == ".py"}
@@ -64,12 +64,12 @@ def _locate(module: str, file: Path) -> str:
 
 
 def compare_code(packages: Sequence[str], folder: Path) -> list[str]:
-    """Return a sentence for each package whose code here is not the one that was stored.
+    """Return a sentence for each package whose local code differs from the stored code.
 
     Parameters
     ----------
     packages : sequence of str
-        That the user trusts, and the model needs.
+        Packages that the user trusts and the model needs.
     folder : Path
         Of the model.
 
@@ -100,14 +100,14 @@ def _is_importable(package: str) -> bool:
 
 
 FREE_BYTES = 1 << 28
-"""What an archive may unpack to, however small it is."""
+"""The unpacked size that is always allowed, however small the archive is."""
 MAX_RATIO = 50
-"""By how much more an archive may grow when it is unpacked: tables of numbers compress less than that."""
+"""The maximum growth of larger archives when unpacked; numeric tables compress less than this."""
 INNER_ARCHIVE = ".npz"
 SCHEMA = "schema.json"
 """The member that names the types of a model."""
 MAX_VISITS = 10_000_000
-"""How often skops may look at a node: at one that many others share it looks once for each way that leads to it."""
+"""The maximum number of visits by skops to a node; it visits a shared node once for each path that leads to it."""
 ID_KEY = "__id__"
 MODEL_FILE_NAME = "model.skops"
 """The name of the file of a model in MLflow."""
@@ -118,11 +118,10 @@ class UnreadableEstimator(Exception):
 
 
 def require_bounded_archive(dumped: bytes) -> None:
-    """Reject an archive that would unpack to far more than its size, in itself or in the archives of sparse arrays.
+    """Reject an archive that would unpack to far more than its size, itself or in its archives of sparse arrays.
 
-    So is one whose parts share one another in very many ways, which skops would follow for ever.
-
-    Nothing of it is written: the names of its members lead nowhere.
+    An archive whose parts refer to one another along too many paths, which skops would follow forever, is also
+    rejected. Nothing is unpacked to disk, so the names of its members have no effect.
 
     Parameters
     ----------
@@ -180,7 +179,7 @@ def read_estimator(folder: Path, types: Sequence[str]) -> Any:
     folder : Path
         The folder of an MLflow model in the skops format.
     types : sequence of str
-        The types that it may hold besides those that skops trusts by default.
+        The allowed types in addition to those that skops trusts by default.
 
     Raises
     ------
@@ -190,7 +189,7 @@ def read_estimator(folder: Path, types: Sequence[str]) -> Any:
 
 
 def read_reviewed_estimator(folder: Path, trust: Sequence[str] = ()) -> tuple[Any, list[str]]:
-    """Read a fitted estimator, and trust only reviewed types, regardless of the files of the model.
+    """Read a fitted estimator, trusting only reviewed types regardless of the model's files.
 
     Parameters
     ----------
@@ -204,17 +203,17 @@ def read_reviewed_estimator(folder: Path, trust: Sequence[str] = ()) -> tuple[An
     estimator
         Fitted.
     notes : list of str
-        A sentence for each package whose code here is not the one that was stored.
+        A sentence for each package whose local code differs from the stored code.
 
     Raises
     ------
     UntrustedType
-        The estimator holds a type that is not trusted.
+        The estimator contains a type that is not trusted.
     MissingCode
         A trusted package cannot be imported.
     UnreadableEstimator
-        It is no archive, or one that would unpack to far more than it holds, or another version of skops, scikit-learn
-        or a package of the user wrote what this one cannot read.
+        The file is not an archive, would unpack to far more than its size, or was written by an incompatible version of
+        skops, scikit-learn or a user-defined package.
     """
     dumped = _read_dump(folder)
     try:

@@ -1,4 +1,4 @@
-"""Further rows, read as the training file was, in the form that a model requires."""
+"""Further rows, read like the training file and converted to the form that a model requires."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from bakeoff.pipeline.stages.dataset.table import TARGET
 
 
 def restore_codes(frame: pd.DataFrame, columns: Sequence[Column]) -> pd.DataFrame:
-    """Return rows with the codes of training, such as 007, in the place of the numbers that they were read as.
+    """Return rows in which numbers are replaced by the training codes, such as 007, from which they were read.
 
-    A number is a code if one value of training alone reads as it, and the number itself is no value of training.
+    A number is a code if exactly one training value converts to it, and the number itself is not a training value.
 
     Parameters
     ----------
     frame : DataFrame of shape (m, at least d)
     columns : sequence of Column, of length d
-        As in training.
+        The columns as described in training.
     """
     for column in columns:
         cells = frame[column.name]
@@ -53,7 +53,7 @@ LAYOUT_KEYS = tuple(key for key in LAYOUT_KINDS if key != NA_VALUES)
 
 @contextmanager
 def hiding_groups() -> Iterator[None]:
-    """Write keys of a dataset without its group in the errors of the user in the block, as they are given here."""
+    """Omit the group from dataset keys in user errors raised in the block, as the keys are given without it here."""
     try:
         yield
     except UserError as error:
@@ -63,13 +63,13 @@ def hiding_groups() -> Iterator[None]:
 def read_rows(file: Path, layout: Mapping[str, Any], record: TrainingRecord) -> Source:
     """Read the rows of a file.
 
-    Columns without names are those of training by position, or all of them but the target, or the features alone.
+    Unnamed columns are matched by position to all training columns, to all but the target, or to the features alone.
 
     Parameters
     ----------
     file : Path
     layout : mapping of str to object
-        Keys of the file, which count before those of the training file.
+        Keys of the file, which override those of the training file.
     record : TrainingRecord
 
     Raises
@@ -111,7 +111,7 @@ def _has_format_of_training(file: Path, dataset: Mapping[str, Any]) -> bool:
         return False
     try:
         return find_format(Path(path)) is find_format(file)
-    except UserError:  # the path of somebody's own dataset may be a folder
+    except UserError:  # the path of a user-defined dataset may be a folder
         return False
 
 
@@ -122,14 +122,14 @@ def convert_rows(record: TrainingRecord, rows: pd.DataFrame, rules: ColumnRules 
     ----------
     record : TrainingRecord
     rows : DataFrame of shape (m, at least d)
-        Text as a file spells it, or numbers, Booleans, dates and categories. Further columns are ignored.
+        Text as spelled in a file, or numbers, Booleans, dates and categories. Additional columns are ignored.
     rules : ColumnRules, optional
-        Which spellings count as missing cells; those of training if omitted.
+        The spellings of missing cells; by default those of training.
 
     Raises
     ------
     UserError
-        There are no rows; a column is missing or occurs twice, or holds a cell of another kind.
+        There are no rows, or a column is missing, occurs twice, or contains a cell of another kind.
     """
     if not len(rows):
         raise UserError("there are no rows to predict.")

@@ -1,4 +1,4 @@
-"""The permutation importance of columns: what a score on test rows loses if the cells of a column are permuted."""
+"""Permutation importance: the loss of score on test rows when the cells of a column are permuted."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import pandas as pd
 from bakeoff.pipeline.experiment import Experiment, FoldResult
 
 MAX_SCORED_ROWS = 2000
-"""Of a larger part, as many rows are drawn."""
+"""The number of rows drawn from a larger part."""
 MIN_ROWS = 2
-"""Nothing can be permuted in a single row."""
+"""The minimum number of rows, because a single row cannot be permuted."""
 
 Score = Callable[[Any, pd.DataFrame, np.ndarray, np.ndarray | None], float]
 """(model, rows, targets, weights) -> score."""
@@ -22,7 +22,7 @@ Score = Callable[[Any, pd.DataFrame, np.ndarray, np.ndarray | None], float]
 
 @dataclass(frozen=True)
 class ScoredPart:
-    """Rows that a model is scored on, which was fitted on other rows.
+    """Rows on which a model is scored that was fitted on other rows.
 
     Attributes
     ----------
@@ -63,10 +63,10 @@ def list_scored_parts(experiment: Experiment, folds: Sequence[FoldResult]) -> tu
 
 
 def permute_columns(part: ScoredPart, score: Score, greater_is_better: bool, repeats: int, seed: int) -> np.ndarray:
-    """Return what the score of a model loses by each permutation of each column, of shape (d, repeats).
+    """Return the loss of score for each permutation of each column, of shape (d, repeats).
 
-    A column that is permuted keeps its values and loses its relation to the target and to the other columns. Losses are
-    positive where a column helps, also of a score that is an error.
+    A permuted column keeps its values but loses its relation to the target and to the other columns. Losses are
+    positive if the column helps, even if the score is an error.
 
     References
     ----------

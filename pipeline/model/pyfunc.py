@@ -1,7 +1,7 @@
-"""A model in use: a fitted estimator with the record of its training, and its predictions as a table.
+"""Models for predicting: a fitted estimator with the record of its training, and its predictions as a table.
 
-MLflow's generic Python function loads one from the folder of a model, without a store. Stored models name this module
-as their loader.
+MLflow's generic Python function loads such a model from its folder, without a store. Stored models name this module as
+their loader.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def predict_table(estimator: Any, X: pd.DataFrame) -> pd.DataFrame:
     estimator : estimator
         Fitted.
     X : DataFrame of shape (m, d)
-        Of `convert_rows`.
+        A table returned by `convert_rows`.
 
     Returns
     -------
@@ -46,7 +46,7 @@ def predict_table(estimator: Any, X: pd.DataFrame) -> pd.DataFrame:
     Raises
     ------
     UserError
-        The learner does not accept a value, or gives what is no prediction, such as a label that is no class.
+        The learner does not accept a value, or returns an invalid prediction, such as a label that is not a class.
     """
     try:
         table = pd.DataFrame({PREDICTION: _predict(estimator, X)})
@@ -60,7 +60,7 @@ def predict_table(estimator: Any, X: pd.DataFrame) -> pd.DataFrame:
 
 
 def _predict(estimator: Any, X: pd.DataFrame) -> np.ndarray:
-    """Return the predictions for X (m, d), shape (m,), checked against the classes, if the estimator has any."""
+    """Return the predictions for X (m, d), shape (m,), checked against the estimator's classes, if any."""
     if hasattr(estimator, "classes_"):
         return predict_values(estimator, X, get_classes(estimator))
     if is_classifier(estimator):
@@ -86,14 +86,14 @@ class Model:
     Attributes
     ----------
     estimator : estimator
-        The fitted pipeline of preprocessing and learner, as scikit-learn knows it; it needs the columns of `record`
-        in their types.
+        The fitted scikit-learn pipeline of preprocessing and learner; it needs the columns of `record` with their
+        types.
     record : TrainingRecord
-        The rows that it was fitted on.
+        The rows on which it was fitted.
     name : str
         Where it was found, such as ``version 3 of titanic``; empty for a model that is not stored.
     notes : tuple of str
-        A sentence each, about what differs from the environment in which it was fitted.
+        Sentences about differences from the environment in which it was fitted.
     """
 
     estimator: Any
@@ -108,7 +108,7 @@ class Model:
         ----------
         rows : DataFrame of shape (m, at least d)
             A table with the columns that the model requires, in any order: text as in a file, or numbers, Booleans,
-            dates and categories. Further columns are ignored.
+            dates and categories. Additional columns are ignored.
 
         Returns
         -------
@@ -118,13 +118,13 @@ class Model:
         Raises
         ------
         UserError
-            A column is missing, or holds a cell of another kind than in training.
+            A column is missing, or contains a cell of a different kind than in training.
         """
         converted = convert_rows(self.record, rows)
         return predict_table(self.estimator, converted.frame).set_axis(rows.index, axis=0)
 
     def check_rows(self, rows: pd.DataFrame) -> tuple[str, ...]:
-        """Return sentences on the content of each column that was absent in training.
+        """Return sentences about content of each column that did not occur in training.
 
         Parameters
         ----------
@@ -139,7 +139,7 @@ class Model:
         return tuple(found.sentence for found in compare_rows(self.record, convert_rows(self.record, rows)))
 
     def describe(self) -> str:
-        """Return a line: which model this is, the rows that it was fitted on, and the score of its run."""
+        """Return a line with the name of the model, the rows on which it was fitted, and the score of its run."""
         record = self.record
         run = f"run {record.run_id[:SHOWN_ID_LETTERS]}" if record.run_id else "a run that was not stored"
         origin = f"{self.name} ({run})" if self.name else run
@@ -182,12 +182,12 @@ class PythonFunction:
         return self.model.predict(_make_frame(data, self.model.record.features))
 
     def get_raw_model(self) -> Model:
-        """Return the model, for MLflow's ``unwrap_python_model`` and the like."""
+        """Return the model; MLflow calls this in ``unwrap_python_model`` and similar functions."""
         return self.model
 
 
 def _load_pyfunc(path: str) -> PythonFunction:
-    """Load the model in a folder; MLflow calls this by its name."""
+    """Load the model in a folder; MLflow calls this function by name."""
     folder = Path(path)
     flavors = yaml.safe_load((folder / MLMODEL_FILE).read_text(encoding="utf-8"))["flavors"]
     types = flavors["sklearn"].get("skops_trusted_types") or []

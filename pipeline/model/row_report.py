@@ -1,8 +1,8 @@
 """Differences between further rows and the training rows of a model: as sentences, and as data for programs.
 
-Whether a column drifts is decided by histograms over the same bins: for a numeric column the tenths of training, for
-others its values. The chi-squared test of homogeneity says whether the difference may be chance, the population
-stability index how large it is. A verdict needs both: in a large file the test finds differences that mean nothing.
+Drift is measured by histograms over the same bins: the training deciles of a numeric column, and the values of other
+columns. The chi-squared test of homogeneity determines whether the difference may be due to chance, and the population
+stability index how large it is. Both are needed, because in a large file the test finds negligible differences.
 
 Tenths are chosen by training itself. If all its numbers differ, it is not its counts that vary by chance, but the
 probabilities of the bins, as Wilks (1942) describes. If many are equal, it is the counts. Of the two p-values the
@@ -38,25 +38,25 @@ from bakeoff.pipeline.text.wording import equate_p, format_percent, format_stati
 MIN_TESTED_ROWS = 50
 """Minimum size of both samples: with fewer cells, tenths are expected to contain less than five."""
 MIN_EXPECTED_CELLS = 1.0
-"""Of a bin, in the smaller sample (Cochran 1954); rarer ones are counted together."""
+"""The minimum expected count of a bin in the smaller sample (Cochran 1954); rarer bins are merged."""
 PSEUDO_CELLS = 0.5
-"""That are added to each bin for the index, which an empty one would make infinite."""
+"""Cells added to each bin for the index, which would be infinite if a bin were empty."""
 MODERATE_INDEX = 0.1
 LARGE_INDEX = 0.25
-"""From which population stability index a shift is moderate, and from which it is large (Siddiqi 2006)."""
+"""The population stability index from which a shift is moderate or large (Siddiqi 2006)."""
 ALPHA = 0.05
 
 
 @dataclass(frozen=True)
 class Drift:
-    """How the cells of two samples differ.
+    """The difference between the cells of two samples.
 
     Attributes
     ----------
     p_value : float
-        Of the chi-squared test of homogeneity.
+        The p-value of the chi-squared test of homogeneity.
     index : float
-        The population stability index less its expected value for samples of one distribution, at least 0.
+        The population stability index minus its expected value for samples from the same distribution, at least 0.
     """
 
     p_value: float
@@ -64,7 +64,7 @@ class Drift:
 
 
 def measure_drift(training: np.ndarray, further: np.ndarray, *, has_tenths: bool = False) -> Drift | None:
-    """Compare two histograms; None if there are too few cells for it.
+    """Compare two histograms; None if there are too few cells.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def measure_drift(training: np.ndarray, further: np.ndarray, *, has_tenths: bool
     further : ndarray of shape (k,)
         Those of further rows, in the same bins.
     has_tenths : bool
-        Whether the bins are tenths of training, so that none of them is empty there.
+        Whether the bins are tenths of training, so none of them is empty in training.
 
     Examples
     --------
@@ -100,10 +100,10 @@ def measure_drift(training: np.ndarray, further: np.ndarray, *, has_tenths: bool
 
 
 def compare_spacings(training: np.ndarray, further: np.ndarray) -> float:
-    """Return the p-value of equality if the bins lie between numbers of training, all of which differ.
+    """Return the p-value of equality for bins that lie between distinct training numbers.
 
-    The counts of further rows then have a Dirichlet-multinomial distribution, of which the variance exceeds that of a
-    multinomial one by a known factor.
+    The counts of further rows then have a Dirichlet-multinomial distribution, whose variance exceeds that of a
+    multinomial distribution by a known factor.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def compare_spacings(training: np.ndarray, further: np.ndarray) -> float:
 
 
 def merge_rare_bins(table: np.ndarray) -> np.ndarray:
-    """Return a table in which bins with few expected cells are counted as one, or with the rarest other one.
+    """Return a table in which bins with few expected cells are merged with each other or with the rarest other bin.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def compute_stability_index(training: np.ndarray, further: np.ndarray) -> float:
 
 
 def expect_index(n: int, m: int, k: int) -> float:
-    """Return the population stability index that two samples of one distribution have on average, approximately.
+    """Return the approximate mean population stability index of two samples from the same distribution.
 
     Parameters
     ----------
@@ -182,17 +182,17 @@ def expect_index(n: int, m: int, k: int) -> float:
 
 
 def adjust_by_holm(p_values: np.ndarray) -> np.ndarray:
-    """Adjust p-values by Holm: the chance of any false rejection among all of them is then at most alpha.
+    """Adjust p-values by Holm's method, so the probability of any false rejection is at most alpha.
 
     Parameters
     ----------
     p_values : ndarray of shape (m,)
-        Of all tests that were made, whichever of them are shown.
+        The p-values of all tests, including those that are not shown.
 
     Returns
     -------
     adjusted : ndarray of shape (m,)
-        To be compared with alpha.
+        The values to compare with alpha.
 
     Examples
     --------
@@ -207,7 +207,7 @@ def adjust_by_holm(p_values: np.ndarray) -> np.ndarray:
 
 
 def name_shift(index: float, adjusted_p_value: float) -> str:
-    """Return how large a shift is, ``moderate`` or ``large``; empty if it is small or may be chance."""
+    """Return the size of a shift, ``moderate`` or ``large``; empty if it is small or may be due to chance."""
     if adjusted_p_value > ALPHA or index < MODERATE_INDEX:
         return ""
     return "large" if index >= LARGE_INDEX else "moderate"
@@ -234,7 +234,7 @@ class Difference(NamedTuple):
     ----------
     column : str
     data : mapping of str to object
-        What JSON can hold: the kinds of the difference -> numbers.
+        Kind of difference -> numbers, in a form that JSON can represent.
     sentence : str
         Begins with the name of the column.
     """
@@ -287,13 +287,13 @@ def collect_data(differences: Sequence[Difference]) -> dict[str, dict[str, Any]]
 
 
 def describe_unknown_columns(record: TrainingRecord, names: Sequence[str]) -> str:
-    """Return a sentence about columns that the source of the training rows did not have; empty if there are none.
+    """Return a sentence about columns that are not in the source of the training rows; empty if there are none.
 
     Parameters
     ----------
     record : TrainingRecord
     names : sequence of str
-        Of the columns of further rows.
+        The column names of the further rows.
     """
     known = {record.target, *(column.name for column in record.columns)}
     unknown = [name for name in names if name not in known]
@@ -305,7 +305,7 @@ def describe_unknown_columns(record: TrainingRecord, names: Sequence[str]) -> st
 def _find_doubts(further: Column) -> Iterator[Difference]:
     """Yield cells of numbers whose meaning is uncertain."""
     if further.kind == NUMERIC and further.suspicions:
-        # The cure of a training file, which follows the key, is none for the rows of a model.
+        # The advice for training files, which follows the key, does not apply to the rows of a model.
         doubts = [sentence.partition(" dataset.")[0] for sentence in further.suspicions]
         yield Difference(further.name, {"doubts": doubts}, " ".join(doubts))
 
@@ -325,7 +325,7 @@ def _find_unseen(name: str, profile: ColumnProfile, cells: pd.Series[Any]) -> It
 
 
 def _find_missing(name: str, profile: ColumnProfile, n_missing: int, m: int) -> Iterator[Difference]:
-    """Yield missing cells, if training had none or if there are more than its rate and chance explain."""
+    """Yield missing cells if training had none, or if there are more than its rate and chance explain."""
     rate = profile.n_missing / profile.n
     if n_missing and _is_excessive(n_missing, m, rate):
         before = f"{format_percent(rate)} were in training" if rate else "none was missing in training"
@@ -378,7 +378,7 @@ def count_bins(profile: ColumnProfile, cells: pd.Series[Any]) -> tuple[np.ndarra
     Returns
     -------
     training, further : ndarray of shape (k,)
-        The bins are tenths of numbers, or values; the last bin of values holds those that training did not have.
+        The bins are tenths of numbers, or values; the last bin of values contains those not seen in training.
     """
     if profile.is_number:
         return np.array(profile.counts), count_in_bins(profile.edges, to_numbers(cells))
@@ -389,7 +389,7 @@ def count_bins(profile: ColumnProfile, cells: pd.Series[Any]) -> tuple[np.ndarra
 
 
 def spell_number(profile: ColumnProfile, number: float) -> str:
-    """Return a number of a column, or the date that is so many days after 1970-01-01."""
+    """Return a number as text, or as the date that is that many days after 1970-01-01."""
     if profile.kind != DATE:
         return f"{number:.10g}"
     moment = EPOCH + timedelta(days=number)

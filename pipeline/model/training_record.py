@@ -1,4 +1,4 @@
-"""A record of the rows that a model was fitted on, stored with the model, so that the model needs no store.
+"""The record of a model's training rows, stored with the model so that it can be used without a store.
 
 The cells of each column are counted, for the comparison with later rows.
 """
@@ -22,7 +22,7 @@ from bakeoff.pipeline.stages.preprocessing import list_kinds
 N_BINS = 10
 """Numbers are counted between deciles, so that each bin contains about a tenth of the training rows."""
 MAX_SORTED_CELLS = 10_000
-"""Deciles of more cells are those of so many of them."""
+"""The number of cells from which the deciles of larger columns are computed."""
 SECONDS_PER_DAY = 86400
 NUMBER_KINDS = (NUMERIC, DATE)
 VALUE_KINDS = (NOMINAL, ORDERED, BOOLEAN)
@@ -30,19 +30,19 @@ VALUE_KINDS = (NOMINAL, ORDERED, BOOLEAN)
 
 @dataclass(frozen=True)
 class ColumnProfile:
-    """How often which cells occur in a column.
+    """The distribution of the cells of a column.
 
     Attributes
     ----------
     kind : str
-        Of a feature: numeric, nominal, ordered, date or text.
+        The kind of a feature: numeric, nominal, ordered, date or text.
     n : int
-        The number of cells, missing ones included.
+        The number of cells, including missing ones.
     n_missing : int
     minimum, maximum : float or None
-        Of numbers; of dates in days since 1970-01-01. None for other kinds, and if all cells are missing.
+        The range of numbers, or of dates in days since 1970-01-01. None for other kinds, or if all cells are missing.
     edges : list of float, ascending
-        The distinct deciles above the minimum, at most 9; of more than 10,000 cells, about the deciles.
+        The distinct deciles above the minimum, at most 9; they are approximate for more than 10,000 cells.
     counts : list of int
         The number of cells x below the first edge, with ``edges[i - 1] <= x < edges[i]``, and from the last edge.
     values : mapping of str to int
@@ -70,14 +70,14 @@ def profile_column(column: pd.Series[Any], kind: str) -> ColumnProfile:
     Parameters
     ----------
     column : Series of shape (n,)
-        Of a dataset: numbers, categories, dates or text.
+        A column of a dataset: numbers, categories, dates or text.
     kind : str
     """
     n = len(column)
     n_missing = int(column.isna().sum())
     if kind in VALUE_KINDS:
         categories = column.cat.categories
-        # The code of a missing cell is -1, which becomes the first place.
+        # The code of a missing cell is -1, which becomes the first position.
         counts = np.bincount(column.cat.codes.to_numpy(dtype=np.int64) + 1, minlength=len(categories) + 1)
         values = dict(zip(map(str, categories), counts[1:].tolist(), strict=True))
         return ColumnProfile(kind, n, n_missing, values=values)
@@ -95,7 +95,7 @@ def profile_column(column: pd.Series[Any], kind: str) -> ColumnProfile:
 
 
 def count_in_bins(edges: Sequence[float], numbers: np.ndarray) -> np.ndarray:
-    """Return how many of some numbers are in each bin, shape (len(edges) + 1,); missing ones are in none."""
+    """Return the number of values in each bin, shape (len(edges) + 1,); missing values are not counted."""
     bins = np.searchsorted(edges, numbers[~np.isnan(numbers)], side="right")
     return np.bincount(bins, minlength=len(edges) + 1)
 
@@ -109,7 +109,7 @@ def to_numbers(column: pd.Series[Any]) -> np.ndarray:
 
 
 def describe_rows(n_rows: int, n_train: int, n_validation: int, n_test: int) -> str:
-    """Return the distinct rows of a dataset, by their use for a model, as words.
+    """Describe in words how a model uses the distinct rows of a dataset.
 
     Examples
     --------
@@ -138,12 +138,12 @@ SCORE_PREFIXES = ("test_", "validation_", "train_")
 
 
 class UnreadableRecord(Exception):
-    """A record is damaged, or another version has written it; the message contains the reason."""
+    """A record is damaged or was written by another version; the message contains the reason."""
 
 
 @dataclass(frozen=True)
 class TrainingRecord:
-    """The rows that a model was fitted on, and how the run that it belongs to was scored.
+    """The rows on which a model was fitted, and the scores of its run.
 
     Attributes
     ----------
@@ -156,17 +156,17 @@ class TrainingRecord:
     target : str
     positive : str or None
     columns : tuple of Column
-        All columns of the source; the features alone if their kinds were not inferred.
+        All columns of the source, or only the features if their kinds were not inferred.
     features : tuple of str
         The columns that the model requires, in order.
     profiles : mapping of str to ColumnProfile
         Feature -> the cells of the training rows.
     n_rows : int
-        Of the dataset; 0 if it is not known.
+        The number of rows of the dataset; 0 if unknown.
     n_train, n_validation, n_test : int
-        The distinct rows that this model was fitted on, chosen by, and tested on.
+        The numbers of distinct rows used to fit, choose and test this model.
     scores : mapping of str to float
-        Of the evaluation of the run, the headline first: ``test_accuracy``, ``test_accuracy_std`` …
+        The scores of the run, the headline first: ``test_accuracy``, ``test_accuracy_std`` …
     versions : mapping of str to str
         Package -> version with which the model was fitted.
     """
@@ -229,7 +229,7 @@ def make_training_record(
     dataset_config : mapping, optional
         The configuration of the dataset; the keys of its file that were guessed are added.
     scores : mapping of str to float, optional
-        The means of the run; those that are no scores, such as times, or not defined are left out.
+        The means of the run; undefined ones and those that are not scores, such as times, are left out.
     versions : mapping of str to str, optional
     """
     dataset = experiment.dataset
