@@ -1,9 +1,9 @@
 """Tracking of runs: the only package that imports MLflow.
 
-A tracker starts runs, and a run records folds and a model; here are their descriptions, and those that keep nothing.
-`run` creates and writes runs, `run_content` has their metrics and files, and `models` their models, which `loading`
-reads; `names` finds runs and models; `store` creates the store, and `history` queries it for earlier runs. MLflow is
-imported when the first run starts, so that an invalid command is rejected immediately.
+A tracker starts runs, and a run records folds and a model. This module has their description and their null objects.
+`run` creates and writes runs, `run_content` their metrics and files, and `models` their models, which `loading` reads;
+`names` finds runs and models; `store` creates the store, and `history` queries it for earlier runs. MLflow is imported
+when the first run starts, so invalid commands are rejected immediately.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class RunDescription:
 
 
 class RunStopped(Exception):
-    """The run was stopped because further folds are not worth their time; the message contains the last fold."""
+    """The run was stopped because further folds are not worthwhile; the message contains the last fold."""
 
 
 class Figure(Protocol):

@@ -23,13 +23,13 @@ from bakeoff.pipeline.tracking import RunDescription
 PARTS = ("dataset", "preprocessing", "learner", "tuning", "pruning", "evaluation")
 """The parts of a configuration that a run's params describe."""
 OPTIONAL_PARTS = tuple(NULL_PARTS)
-"""Parts that are described only if they do something, so that runs of versions without them remain comparable."""
+"""Parts described only if they have an effect, so that runs of versions without them remain comparable."""
 DATASET_PARAMETERS = ("path", "rows", "url", "data_home", "options")
-"""Keys of a dataset that is read from a source or generated; any other dataset is described by its option's name."""
+"""Keys of datasets that are read from a source or generated; other datasets are described by their option's name."""
 PREPROCESSING_CHOSEN = "preprocessing.chosen"
 """The param that describes the effect of preprocessing=auto."""
 WHOLE_KEYS = ("evaluation.costs",)
-"""Keys whose value is one param: they contain user-defined labels, which need not be valid names of params."""
+"""Keys stored as a single param, because they contain user-defined labels, which may not be valid param names."""
 UNNAMED_KEYS = ("tracking", "trust", "hydra", "dataset", "default_space", "figures", "n_jobs", "audit")
 """Parts whose keys never appear as KEY=VALUE in a run's name."""
 LONG_KEYS = ("evaluation.metrics",)
@@ -86,7 +86,7 @@ def describe_run(
 
 
 def name_run(choices: Mapping[str, str], spec: Mapping[str, Any], varying: Sequence[str]) -> str:
-    """Name a run by its distinguishing keys, then by learner and dataset: pages cut names at about 20 characters.
+    """Name a run by its distinguishing keys, then learner and dataset; pages truncate names at about 20 characters.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def name_configuration(choices: Mapping[str, str], spec: Mapping[str, Any], vary
     """Return the name of a run without its dataset; for the arguments see `name_run`."""
     # An option "none" is written with its group, because "pruning=none" is clearer than "none".
     values = dict(walk({**spec, **{key: option for key, option in choices.items() if option == "none"}}))
-    # The order in which a reader compares runs: the experiment, the learner, the learner's parameters, the rest.
+    # The order in which readers compare runs: experiment, learner, the learner's parameters, and the rest.
     keys = sorted((key for key in varying if _is_named(key, values)), key=_rank_key)
     words = []
     for key in keys:

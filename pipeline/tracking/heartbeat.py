@@ -1,8 +1,8 @@
-"""Whether the process of a run is alive: on this machine by its id, on another by its heartbeat.
+"""Whether the process of a run is alive, determined by its id on this machine and by its heartbeat on another.
 
-A process on this machine is identified by the boot of the machine and its start. A process on another machine counts as
-dead when its last heartbeat is older than `MAX_SILENT_SECONDS`; if the clocks of two machines differ by more, a run
-that is alive is ended in the store, and stores its results all the same when it finishes.
+A process on this machine is identified by the boot of the machine and its start time. A process on another machine
+counts as dead if its last heartbeat is older than `MAX_SILENT_SECONDS`. If the clocks of two machines differ by more, a
+live run is marked as ended in the store, but still stores its results when it finishes.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class Heartbeat:
     Parameters
     ----------
     beat : callable
-        A function whose exceptions are ignored: a store that is unreachable for a minute does not end a run.
+        A function whose exceptions are ignored, so a store that is unreachable for a minute does not end a run.
     first : float
         The seconds until the first call.
     run_id : str
-        The run that lives as long as the thread does.
+        The run that is alive as long as the thread.
     """
 
     def __init__(self, beat: Callable[[], None], first: float, run_id: str) -> None:
@@ -66,7 +66,7 @@ class Heartbeat:
 
 @dataclass(frozen=True)
 class ProcessSign:
-    """The sign of life that a process has written.
+    """The sign of life written by a process.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ def has_lost_process(run: Any) -> bool:
         )
     except ValueError:  # the tags were written by another program, which owns the run
         return False
-    if sign.is_own:  # a program or a notebook, whose earlier run could not be ended when its store was lost
+    if sign.is_own:  # a program or notebook whose earlier run could not be ended when its store was lost
         return all(thread.name != f"{THREAD_PREFIX}{run.info.run_id}" for thread in threading.enumerate())
     return sign.is_gone
 

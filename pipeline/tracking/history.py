@@ -1,8 +1,9 @@
 """Queries about earlier runs in the store: their status, duration and test rows.
 
-A *look* at a test part is a configuration that was scored on its rows. Each makes the best score on the part a little
-too good, because it is the best of more attempts. Runs of one configuration count once: repeating a run shows nothing
-new. Runs deleted in MLflow count as well, as long as they are in the store: their scores have been seen.
+A *look* at a test part is a configuration that was scored on its rows. Each look makes the best score on the part
+slightly more optimistic, because it is the best of more attempts. Runs of the same configuration count once, because
+repeating a run reveals nothing new. Runs deleted in MLflow also count as long as they are in the store, because their
+scores have been seen.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ def find_finished_runs(store: Store, hashes: Collection[str]) -> dict[str, str]:
 def find_newest_runs(store: Store, hashes: Collection[str], condition: str = "") -> dict[str, Any]:
     """Return the newest run of each job that has one: ``config_hash`` -> MLflow run.
 
-    Many jobs are first looked for among the newest runs, in a third of the time that a query for each takes (on SQLite
-    2 ms instead of 5). Not all runs are read, since a store may hold many more than the sweep has jobs.
+    If there are many jobs, the newest runs are searched first, which takes a third of the time of a query per job (on
+    SQLite 2 ms instead of 5). Not all runs are read, since a store may contain many more runs than the sweep has jobs.
 
     Parameters
     ----------
@@ -97,7 +98,7 @@ def end_orphans(store: Store, reason: str = "its process ended without ending th
     ended = []
     for run in search_runs(store, "status = 'RUNNING' and tags.heartbeat != ''"):
         run_id = str(run.info.run_id)
-        # The process may have finished its run after the search; now that it is gone, the status stays as it is.
+        # The process may have finished its run after the search; now that it has ended, the status no longer changes.
         if has_lost_process(run) and store.client.get_run(run_id).info.status == "RUNNING":
             store.client.set_tag(run_id, "error", reason)
             store.client.set_terminated(run_id, "KILLED")
@@ -109,7 +110,7 @@ def end_killed_runs(store: Store, reason: str) -> list[str]:
     """End the run of a process that was just killed.
 
     SQLite's write-ahead log may hold the last commit of that process, which is invisible until the file is opened
-    again: the run would come back as RUNNING. The next write replaces that commit, so one is made first.
+    again, so the run would reappear as RUNNING. The next write replaces that commit, so one is made first.
     """
     store.client.set_experiment_tag(store.experiment_id, "bakeoff.lost", f"{time.time():.3f}")
     return end_orphans(store, reason)
@@ -122,9 +123,9 @@ class FailedJob:
     Attributes
     ----------
     overrides : tuple of str
-        The overrides that compose it again.
+        The overrides from which it can be composed again.
     author : str
-        ``user@host`` of its run, or the part that is known.
+        The ``user@host`` of its run, or the known part of it.
     """
 
     overrides: tuple[str, ...]
@@ -193,7 +194,7 @@ def count_looks(store: Store, dataset_digest: str, splits_digest: str = "", conf
     ----------
     store : Store
     dataset_digest, splits_digest : str
-        Tags of the runs; without the latter, all configurations that were scored on the dataset count.
+        Tags of the runs; without `splits_digest`, all configurations that were scored on the dataset count.
     config_hash : str
         A configuration that is counted even if it has no finished run in the store.
     """
@@ -202,7 +203,7 @@ def count_looks(store: Store, dataset_digest: str, splits_digest: str = "", conf
 
 
 def _read_scored_jobs(store: Store, dataset_digest: str) -> list[tuple[str, str | None]]:
-    """Return the configuration and the splits of each finished run on a dataset, in all experiments, also deleted.
+    """Return the configuration and splits of each finished run on a dataset in all experiments, including deleted runs.
 
     A database is queried directly, in 2 ms for 400 runs: MLflow's search would read all their metrics, in 3 s.
     """

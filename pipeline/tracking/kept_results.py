@@ -1,8 +1,8 @@
-"""Results that could not be stored: kept on this machine until the next run of the same job stores them.
+"""Results that could not be stored are kept on this machine until the next run of the same job stores them.
 
 A result is a folder whose name is the ``config_hash`` of its job, below the user's cache: ``run.json`` with metrics,
-params and tags, ``artifacts`` and ``model``. Only its owner can enter it. It is moved into place when it is complete,
-and a job whose code, data or configuration has changed has another hash.
+params and tags, ``artifacts`` and ``model``. Only its owner can access it. It is moved into place when complete, and a
+job with changed code, data or configuration has a different hash.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MODEL = "model"
 HASH_TAG = "config_hash"
 FINISHED = "FINISHED"
 ERROR_TAGS = ("error", "error_type")
-"""The note on a run whose process could not end it."""
+"""The note on a run that its process could not end."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class KeptRun:
     Attributes
     ----------
     run_id : str
-        The id of a run that exists, but has not ended and may lack values.
+        The id of an existing run that has not ended and may lack values.
     ended : int
         The end of the run in milliseconds since 1970.
     values : RunValues
@@ -145,7 +145,7 @@ def send_kept_result(store: Store, job_hash: str) -> str | None:
         return None
     try:
         run = store.client.get_run(kept.run_id)
-    except MlflowException:  # the store has no such run: it was recreated, or is another one
+    except MlflowException:  # the store has no such run because it was recreated or is a different one
         run = None
     is_open = run is not None and run.info.lifecycle_stage == "active" and run.data.tags.get(HASH_TAG) == job_hash
     if run is None or not is_open or run.info.status == FINISHED:

@@ -1,9 +1,9 @@
 """Calls of a store with a time limit, because MLflow's client would retry some for minutes or forever.
 
-A call runs in a separate thread, since neither a server that sends a byte now and then nor a locked database lets
-itself be interrupted. What fails in a store that has answered before is repeated until the limit; then the store counts
-as lost, and each further call has a short time and a single attempt, until one succeeds. Some errors of MLflow's client
-mean that a store cannot be used; all others are responses of a working store.
+A call runs in a separate thread, since waiting for a slow server or a locked database cannot be interrupted. Failed
+calls to a store that has answered before are repeated until the limit. The store then counts as lost, and each further
+call has a short limit and a single attempt, until one succeeds. Some errors of MLflow's client mean that a store cannot
+be used; all others are responses of a working store.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_CALL_SECONDS = 22.0
-"""The time of a call with its repetitions: 2 seconds more than SQLite waits for a lock under MLflow."""
+"""The time limit of a call with its repetitions: 2 seconds more than SQLite waits for a lock under MLflow."""
 MAX_LOST_CALL_SECONDS = 3.0
-"""The time of a call to a store that was lost before."""
+"""The time limit of a call to a store that was lost before."""
 MAX_TRANSFER_SECONDS = 600.0
-"""The time of a call that sends or receives the files of a folder."""
+"""The time limit of a call that sends or receives the files of a folder."""
 PAUSE_SECONDS = 1.0
 TRANSFERS = ("log_artifacts", "log_model_artifacts", "download_artifacts")
 """The methods of MLflow's client that send or receive files."""
@@ -53,12 +53,12 @@ class LimitedCalls:
     Parameters
     ----------
     uri : str
-        Of the store.
+        The URI of the store.
 
     Attributes
     ----------
     is_lost : bool
-        Whether the last call has failed because the store cannot be used, or was interrupted.
+        Whether the last call failed because the store cannot be used, or was interrupted.
     """
 
     def __init__(self, uri: str) -> None:
@@ -74,7 +74,7 @@ class LimitedCalls:
         from mlflow import MlflowClient
 
         if self._uri.startswith(DATABASES):
-            # MLflow would try to connect for minutes, and hold a lock meanwhile.
+            # MLflow would try to connect for minutes while holding a lock.
             self.call(_try_connection, self._uri)
         # Without an explicit registry, a client would use that of MLflow's global settings.
         self._client = self.call(MlflowClient, tracking_uri=self._uri, registry_uri=self._uri)
@@ -92,9 +92,9 @@ class LimitedCalls:
         ----------
         function : callable
         *arguments, **options
-            Of the function.
+            Arguments of the function.
         seconds : float, optional
-            The limit of a store that is not lost; by default `MAX_CALL_SECONDS`.
+            The limit if the store is not lost; by default `MAX_CALL_SECONDS`.
 
         Raises
         ------
@@ -123,7 +123,7 @@ class LimitedCalls:
         return answer
 
     def _repeat(self, function: Callable[[], T], seconds: float) -> T:
-        """Call a function until it succeeds or its time is over; the first reason of a failure is the one to report."""
+        """Call a function until it succeeds or its time is up, and report the first reason for failure."""
         end = time.monotonic() + seconds
         first: FaultyStore | None = None
         while True:
@@ -154,11 +154,11 @@ def _try_connection(uri: str) -> None:
 
 
 class FaultyStore(Exception):
-    """A call has failed because the store cannot be used; the message is the reason."""
+    """A call failed because the store cannot be used; the message is the reason."""
 
 
 def attempt(function: Callable[[], T], seconds: float) -> T:
-    """Call a function in a thread, and leave the thread behind if there is no answer in time.
+    """Call a function in a thread, and abandon the thread if there is no answer in time.
 
     Raises
     ------
@@ -182,7 +182,7 @@ def _settle(future: Future[T], function: Callable[[], T]) -> None:
     try:
         future.set_result(function())
     except BaseException as error:
-        # Here, because an error that is raised again, in the thread that waits, may lose what it was raised for.
+        # Evaluated here, because an error that is raised again in the waiting thread may lose its cause.
         fault = find_fault(error)
         future.set_exception(FaultyStore(fault) if fault else error)
 
@@ -197,7 +197,7 @@ def _identify(path: Path | None) -> tuple[int, int] | None:
 
 
 def find_fault(error: BaseException) -> str:
-    """Return why a store cannot be used, from the error of a call; empty if the store works and has rejected the call.
+    """Return why a store cannot be used, given the error of a call; empty if the store works and rejected the call.
 
     Parameters
     ----------
@@ -222,24 +222,24 @@ def _list_causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _is_failure_of_server(error: BaseException) -> bool:
-    """Whether a server has sent an error of its own operation."""
+    """Whether a server has reported an operational error."""
     from mlflow.exceptions import RestException
 
     return isinstance(error, RestException) and error.error_code in TEMPORARY_CODES
 
 
 def _is_failure_of_database(error: BaseException) -> bool:
-    """Whether an error is one of operation, not one that a constraint or a query causes."""
+    """Whether a database error is operational, rather than caused by a constraint or a query."""
     from sqlalchemy import exc
 
     if isinstance(error, exc.OperationalError | exc.TimeoutError | sqlite3.OperationalError):
         return True
-    # Of subclasses, those of constraints and queries are answers; the class itself is a damaged file.
+    # Subclasses for constraints and queries are answers; the class itself indicates a damaged file.
     return type(error) in (exc.DatabaseError, sqlite3.DatabaseError)
 
 
 def _is_failure_of_network(error: BaseException) -> bool:
-    """Whether a connection has failed, or a server answers with a status of failure."""
+    """Whether a connection failed, or a server answered with an error status."""
     from requests import RequestException
 
     if not isinstance(error, RequestException):

@@ -1,4 +1,4 @@
-"""From a word to a model in use."""
+"""Load the model that a word names."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from bakeoff.pipeline.tracking.store import Store, open_store
 from bakeoff.pipeline.tracking.stored_runs import read_stored_runs
 
 DECISIVE_PACKAGES = ("bakeoff", "scikit-learn")
-"""Packages whose other versions may predict differently; versions of others are recorded and not compared."""
+"""Packages whose versions may affect predictions; versions of other packages are recorded but not compared."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class FoundModel:
     run_id : str
         The run from which it comes.
     model_id : str
-        Of the logged model.
+        The id of the logged model.
     name : str
-        The version of a registered model that the word named; empty if it named a run.
+        The version of a registered model if the word named one; empty if it named a run.
     """
 
     run_id: str
@@ -60,9 +60,9 @@ def find_model(store: Store, word: str, dataset: str = "") -> FoundModel:
     Raises
     ------
     UserError
-        There is no such run or registered model, or the run has stored no model.
+        There is no such run or registered model, or the run has no stored model.
     """
-    # A registered model is there even if the run that it comes from was deleted.
+    # A registered model exists even if the run from which it comes was deleted.
     version = find_version(store, word)
     if version is not None and version.model_id:
         return FoundModel(version.run_id, version.model_id, f"{version.name}, version {version.version}")
@@ -94,7 +94,7 @@ def load_model(word: str, uri: str | None, experiment: str, dataset: str = "", t
     Raises
     ------
     UserError
-        There is no such run or model, it needs code that is not trusted, or another version stored it.
+        There is no such run or model, it needs untrusted code, or it was stored by another version.
     """
     # A registered model is found without the experiment of its run.
     store = open_store(uri, experiment if names_run(word) else DEFAULT_EXPERIMENT, create=False)
@@ -147,11 +147,11 @@ def _read_estimator(
 
 
 def _compare_versions(then: Mapping[str, str]) -> list[str]:
-    """Return a sentence for each package whose version differs from that with which a model was fitted."""
+    """Return a sentence for each package whose version differs from the one with which a model was fitted."""
     return [
         f"The model was fitted with {name} {then[name]}, and this is {now}; predictions may differ."
         for name, now in _read_decisive_versions().items()
-        # A third number only denotes corrections.
+        # The third number only denotes bug fixes.
         if name in then and then[name].split(".")[:2] != now.split(".")[:2]
     ]
 

@@ -1,4 +1,4 @@
-"""MLflow's internals used by bakeoff: tables of its database, and methods that its client lacks.
+"""The MLflow internals used by bakeoff: tables of its database, and methods that its client lacks.
 
 No other module names them. `tests/pipeline/test_mlflow_tables.py` states which of them the installed MLflow must have.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 ARTIFACTS_FOLDER = "artifacts"
 """The folder next to the database, with a subfolder for each experiment."""
 LOCAL_FOLDERS = (ARTIFACTS_FOLDER, "mlruns")
-"""The folders of artifacts in the folder of a store, from bakeoff and from MLflow."""
+"""The artifact folders that bakeoff and MLflow create in the folder of a store."""
 DEFAULT_EXPERIMENT = "Default"
 """The experiment that MLflow creates with each store."""
 STORE_TABLES = frozenset({"experiments", "runs", "metrics", "params", "tags"})
@@ -29,9 +29,9 @@ ADDRESS_COLUMNS = (
     ("model_versions", "source"),
     ("model_versions", "storage_location"),
 )
-"""Where MLflow's tables have addresses; experiments come first, because they determine the folder of the others."""
+"""MLflow's columns with addresses; experiments come first, because they determine the folders of the others."""
 TABLE_WITH_TRIGGERS = "secrets"
-"""The one table of MLflow with triggers; bakeoff does not write it."""
+"""The only MLflow table with triggers, to which bakeoff does not write."""
 READ_RUNS = "SELECT run_uuid, artifact_uri, lifecycle_stage, run_uuid, name, status FROM runs"
 READ_MODELS = "SELECT model_id, artifact_location, lifecycle_stage, source_run_id, name, '' FROM logged_models"
 READ_SCORED_JOBS = """
@@ -61,7 +61,7 @@ class StoredItem(NamedTuple):
 
     @property
     def is_deleted(self) -> bool:
-        """Whether it is marked as deleted in MLflow, which keeps its row and its files."""
+        """Whether it is marked as deleted in MLflow, which keeps its row and files."""
         return self.stage == "deleted"
 
 
@@ -76,13 +76,13 @@ def has_database(client: MlflowClient) -> bool:
 
 
 def disconnect(client: MlflowClient) -> None:
-    """Close the connections to a database that wait to be used again."""
+    """Close the pooled connections to a database."""
     if has_database(client):
         get_backend(client).engine.dispose()
 
 
 def read_rows(client: MlflowClient, query: str, **values: str) -> list[tuple[Any, ...]]:
-    """Return the rows that a query of SQL selects from the database of a store."""
+    """Return the rows that an SQL query selects from the database of a store."""
     from sqlalchemy import text
 
     with get_backend(client).engine.connect() as connection:
@@ -114,11 +114,11 @@ def create_tables(path: Path, uri: str, folder: Path) -> None:
     """Create the database of a store in a SQLite file, which will be moved into a folder."""
     from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 
-    # MLflow puts the folder of its default experiment into a statement of SQL as Python writes it: in a URI, the name
+    # MLflow inserts the folder of its default experiment into an SQL statement in Python notation; in a URI, the name
     # of a folder has no quotation mark that would end it.
     SqlAlchemyStore(uri, (folder / ARTIFACTS_FOLDER).as_uri()).engine.dispose()
     with closing(sqlite3.connect(path)) as database:
-        # With write-ahead logging, processes that write at the same time wait for each other.
+        # With write-ahead logging, processes that write simultaneously wait for each other.
         database.execute("PRAGMA journal_mode=WAL")
 
 
@@ -131,7 +131,7 @@ def list_expected_tables() -> set[str]:
 
 
 def read_server_version(client: MlflowClient) -> str:
-    """Return the version of MLflow that serves the pages of a store; it is empty if a server does not report it."""
+    """Return the version of MLflow that serves the pages of a store; empty if the server does not report it."""
     from mlflow import version
 
     backend = get_backend(client)
@@ -141,7 +141,7 @@ def read_server_version(client: MlflowClient) -> str:
 
 
 def read_histories(client: MlflowClient, run_ids: Sequence[str], key: str) -> Iterator[Value]:
-    """Yield the values of a metric of several runs; a database answers for many runs at a time."""
+    """Yield the values of a metric for several runs; databases are queried for many runs at a time."""
     if has_database(client):
         for start in range(0, len(run_ids), MAX_RUNS_PER_HISTORY_REQUEST):
             batch = run_ids[start : start + MAX_RUNS_PER_HISTORY_REQUEST]

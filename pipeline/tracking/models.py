@@ -70,7 +70,7 @@ def save_model(
     """
     import skops.io
 
-    # The types are checked before the file exists, so that a model that nobody could load is never kept.
+    # The types are checked before the file exists, so a model that cannot be loaded is never kept.
     dumped = skops.io.dumps(estimator)
     types = trusted_types(dumped, trust)
     packages = list_own_packages(types)
@@ -149,9 +149,9 @@ def environment_files() -> Mapping[str, str]:
 def model_signature(estimator: Any, task: str) -> ModelSignature:
     """Return the types of the predictions; the types of the columns are in the training record.
 
-    A column has no type in the signature. MLflow would refuse whole numbers where it says double, and numbers where it
-    says string; where it says that any type is allowed, MLflow's server refuses CSV. So the rows arrive as they are,
-    and `convert_rows` gives them the kinds of training.
+    A column has no type in the signature. MLflow would refuse whole numbers for double and numbers for string, and its
+    server refuses CSV if any type is allowed. The rows are therefore passed unchanged, and `convert_rows` converts them
+    to the kinds of training.
 
     Parameters
     ----------
@@ -194,17 +194,17 @@ def store_version(
     tags: Mapping[str, str] | None = None,
     description: str = "",
 ) -> RegisteredVersion:
-    """Write a model into the experiment of its run, and register it as a new version; if either fails, nothing stays.
+    """Write a model into the experiment of its run and register it as a new version; if either fails, nothing is kept.
 
     Parameters
     ----------
     store : Store
     name : ModelName
-        Of the registered model, with the alias that moves to the new version; the logged model has the same name.
+        The name of the registered and the logged model, with the alias that moves to the new version.
     estimator : estimator
         Fitted.
     record : TrainingRecord
-        Names the run.
+        The training record, which names the run.
     trust : sequence of str
         Packages whose types the estimator may hold.
     tags : mapping of str to str, optional
@@ -234,7 +234,7 @@ def store_version(
 
 
 def _add_model(store: Store, experiment_id: str, run_id: str, write: WriteModel, name: str = MODEL_NAME) -> str:
-    """Write a logged model, and return its id; if that fails, nothing stays."""
+    """Write a logged model and return its id; if that fails, nothing is kept."""
     from mlflow.entities import LoggedModelStatus
     from mlflow.models import Model as MLflowModel
 
@@ -246,7 +246,7 @@ def _add_model(store: Store, experiment_id: str, run_id: str, write: WriteModel,
     try:
         with artifact_folder(address, client.log_model_artifacts, model_id) as folder:
             write(folder, record)
-        # An incomplete model is never loaded.
+        # This ensures that an incomplete model is never loaded.
         client.finalize_logged_model(model_id, LoggedModelStatus.READY)
     except BaseException:
         _discard_model(store, model_id)

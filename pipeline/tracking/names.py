@@ -1,6 +1,6 @@
 """Names of runs and models: ids and their beginnings, ``latest``, ``best``, and names in MLflow's model registry.
 
-The registry holds names, versions and aliases of models, in the database of the store.
+The registry contains the names, versions and aliases of models, in the database of the store.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ class RegisteredVersion:
     run_id : str
         The run from which the model comes; empty if it is unknown.
     model_id : str
-        Of the logged model; empty if the files are somewhere else.
+        The id of the logged model; empty if the files are elsewhere.
     source : str
         The URI of the files.
     tags : mapping of str to str
     description : str
     created : int
-        In milliseconds since 1970.
+        The time of creation in milliseconds since 1970.
     """
 
     name: str
@@ -74,7 +74,7 @@ class RegisteredVersion:
 
     @property
     def words(self) -> list[str]:
-        """The words that name this version, whatever other versions there are."""
+        """The words that name this version regardless of other versions."""
         return [f"{self.name}/{self.version}", *(f"{self.name}@{alias}" for alias in self.aliases)]
 
 
@@ -86,12 +86,12 @@ def parse_model_name(word: str, key: str) -> ModelName:
     word : str
         ``NAME`` or ``NAME@ALIAS``.
     key : str
-        Begins the error message.
+        The key, with which the error message begins.
 
     Raises
     ------
     UserError
-        MLflow would refuse the name or the alias, or the word would name something else.
+        MLflow would refuse the name or the alias, or the word already has another meaning.
 
     Examples
     --------
@@ -110,12 +110,12 @@ def parse_model_name(word: str, key: str) -> ModelName:
 
 
 def names_run(word: str) -> bool:
-    """Return whether a word has the form of a name of a run; others name registered models."""
+    """Return whether a word has a form that names a run; other words name registered models."""
     return word in (LATEST, BEST) or RUN_ID_LIKE.fullmatch(word) is not None
 
 
 def find_version(store: Store, word: str) -> RegisteredVersion | None:
-    """Return the version that a word names; None for a word that names a run, or is the name of no registered model.
+    """Return the version that a word names; None if it names a run or is not the name of a registered model.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def find_version(store: Store, word: str) -> RegisteredVersion | None:
     Raises
     ------
     UserError
-        The word has the form of an alias or a version, and there is none.
+        The word has the form of an alias or a version that does not exist.
     """
     if names_run(word):
         return None
@@ -153,9 +153,9 @@ def list_versions(store: Store, name: str = "") -> list[RegisteredVersion]:
     ----------
     store : Store
     name : str
-        Empty for those of all models, by name.
+        The name of the model; empty for the versions of all models, by name.
     """
-    if "'" in name:  # MLflow's filter language has no escape for it, and no model of ours has such a name
+    if "'" in name:  # MLflow's filter language cannot escape it, and no model of bakeoff has such a name
         return []
     query = f"name = '{name}'" if name else ""
     pages = iterate_pages(partial(store.client.search_model_versions, filter_string=query))
@@ -180,9 +180,9 @@ def register_version(
     ----------
     store : Store
     name : ModelName
-        Of `parse_model_name`.
+        The name returned by `parse_model_name`.
     model_id : str
-        Of a logged model that is complete.
+        The id of a complete logged model.
     run_id : str
         The run that chose the model.
     tags : mapping of str to str, optional
@@ -202,7 +202,7 @@ def register_version(
     except BaseException:
         store.client.delete_model_version(name.name, str(created.version))
         if previous is not None:
-            # The aliases of a version are deleted with it, and this one may have moved already.
+            # The aliases of a version are deleted with it, and this one may already have moved.
             store.client.set_registered_model_alias(name.name, name.alias, str(previous.version))
         raise
     return next(each for each in list_versions(store, name.name) if each.version == int(created.version))
@@ -245,7 +245,7 @@ def find_run_id(store: Store, word: str, dataset: str = "", *, must_be_readable:
         which it comes: alone for its newest version, with ``@alias``, or with ``/version``.
     dataset : str
         Restricts ``latest`` and ``best`` to runs on this dataset. Scores of different datasets cannot be compared, so
-        ``best`` needs it where the experiment has runs on several.
+        ``best`` requires it if the experiment has runs on several datasets.
     must_be_readable : bool
         Whether to reject a run that bakeoff cannot read, which can still be removed.
 
@@ -309,7 +309,7 @@ def is_greater_better(metric: str, params: Mapping[str, str] | None = None) -> b
     Raises
     ------
     KeyError
-        The name is not the name of a score.
+        The metric is not the name of a score.
 
     Examples
     --------

@@ -22,7 +22,7 @@ VERSIONED_MODULES = {"numpy": "numpy", "scipy": "scipy", "pandas": "pandas", "sc
 """The packages on which a result may depend, and the modules with their versions."""
 GIT_TIMEOUT_SECONDS = 10
 QUIET_GIT = ("--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
-"""Flags with which git runs no program that a repository names, filters of files aside."""
+"""Flags that prevent git from running programs named by a repository, except for file filters."""
 FILTERS = r"^filter\..*\.(clean|process)$"
 OWN_SCOPES = ("local", "worktree")
 """The scopes of git configurations that come with a repository."""
@@ -91,7 +91,7 @@ def read_versions() -> dict[str, str]:
 
 
 def describe_arithmetic() -> dict[str, str]:
-    """Return the influences on the last bits of a sum: the BLAS with its kind of processor, and the numbers of threads.
+    """Return what affects the last bits of a sum: the BLAS with its processor type, and the numbers of threads.
 
     Returns
     -------
@@ -113,7 +113,7 @@ def describe_arithmetic() -> dict[str, str]:
 @cache
 def find_thread_pools() -> Any:
     """Return threadpoolctl's controller of the libraries with threads; finding them takes 10 ms."""
-    # scikit-learn depends on threadpoolctl, which publishes no types.
+    # scikit-learn depends on threadpoolctl, which has no type annotations.
     return importlib.import_module("threadpoolctl").ThreadpoolController()
 
 
@@ -132,8 +132,8 @@ def pin_versions(*packages: str) -> tuple[str, ...]:
 def _run_git(folder: Path, *words: str) -> str:
     """Return the output of a git command; empty if it fails or there is no git.
 
-    The configuration of a repository that somebody else made may name programs, which git would run for the state of
-    its files.
+    The configuration of a repository made by somebody else may name programs, which git would run to determine the
+    state of its files.
     """
     scoped = _call_git(folder, "config", "--show-scope", "--name-only", "--get-regexp", FILTERS)
     names = [name for scope, _, name in (line.partition("\t") for line in scoped.splitlines()) if scope in OWN_SCOPES]

@@ -1,10 +1,11 @@
 """Permanent deletion of runs and models: the selection, dependent items, and items that are kept.
 
-MLflow's own ``mlflow gc`` deletes the runs that were marked as deleted, and leaves their models, which are most of the
-bytes. MLflow's search returns neither deleted models nor those of runs that are gone, so its tables are read.
+MLflow's own ``mlflow gc`` deletes the runs that were marked as deleted, but leaves their models, which take up most of
+the space. MLflow's search returns neither deleted models nor those of runs that no longer exist, so its tables are
+read.
 
-The addresses of files come from the rows of a store, which somebody else may have written. So one question is asked
-before any of them is deleted: `find_own_folder`.
+The addresses of files come from the rows of a store, which somebody else may have written. Before any files are
+deleted, `find_own_folder` therefore checks their address.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from bakeoff.pipeline.tracking.stored_runs import find_sweep_runs, search_stored
 OWNER_ID = re.compile(r"(m-)?[0-9a-f]{32}")
 """The id of a run or of a logged model."""
 FILES_FOLDER = "artifacts"
-"""In the folder of a run or a model; the folder has no other content."""
+"""The only content of the folder of a run or a model."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +51,7 @@ class RemovalRequest(ExperimentRequest):
     Attributes
     ----------
     runs : tuple of str
-        Ids of runs or their first 8 characters, latest, or best.
+        The ids of runs or their first 8 characters, latest, or best.
     sweep : str
         A sweep whose runs are deleted, or latest.
     filter : str
@@ -90,9 +91,9 @@ class Removal:
     ----------
     runs, models : tuple of StoredItem
     folders : tuple of Path
-        With all files of the runs and the models.
+        The folders with all files of the runs and models.
     kept : tuple of str
-        A sentence for each run or model that stays, with the reason.
+        A sentence with the reason for each run or model that is kept.
     """
 
     runs: tuple[StoredItem, ...]
@@ -127,7 +128,7 @@ def plan_removal(request: RemovalRequest) -> tuple[Store, Removal]:
 
 
 def plan_garbage(request: CollectionRequest) -> tuple[Store, Removal]:
-    """Return the store, and what its collection deletes: deleted runs and models, and models whose run is not there.
+    """Return the store and what its collection deletes: deleted runs and models, and models whose run does not exist.
 
     Parameters
     ----------
@@ -138,7 +139,7 @@ def plan_garbage(request: CollectionRequest) -> tuple[Store, Removal]:
     UserError
         There is no store, or it is a server.
     """
-    # Each store has this experiment; a collection looks into all.
+    # Each store has this experiment; a collection covers all experiments.
     store = open_store(request.tracking__uri, DEFAULT_EXPERIMENT, create=False)
     require_database(store, "gc")
     runs = read_items(store.client, READ_RUNS)
@@ -149,7 +150,7 @@ def plan_garbage(request: CollectionRequest) -> tuple[Store, Removal]:
 
 
 def require_database(store: Store, verb: str) -> None:
-    """Reject a server, whose files are inaccessible; the verb begins the message."""
+    """Reject a server, whose files are inaccessible; the message begins with the verb."""
     if is_server(store.uri):
         raise UserError(
             f"{verb}: {store.uri} is a server, whose files are on its machine; run this command there with "
@@ -171,12 +172,12 @@ def remove(store: Store, removal: Removal) -> None:
 
 
 def shrink_database(store: Store) -> str:
-    """Free the space of deleted rows; return why that was not possible, empty if it was.
+    """Free the space of deleted rows; return the reason if that was not possible, otherwise an empty text.
 
     Parameters
     ----------
     store : Store
-        Only a SQLite file is shrunk; a server does it by itself.
+        The store; only a SQLite file is shrunk, because servers do so themselves.
     """
     file = find_file(store.uri)
     try:
@@ -204,12 +205,12 @@ def _find_run_ids(store: Store, request: RemovalRequest) -> list[str]:
 
 
 def _plan(store: Store, runs: Sequence[StoredItem], models: Sequence[StoredItem]) -> Removal:
-    """Return the plan of deleting runs and models, without the items that must stay."""
+    """Return the plan for deleting runs and models, without the items that must be kept."""
     reasons = {run.item_id: "its process is running" for run in runs if _is_running(store, run)}
     for version in list_versions(store):
         aliases = "".join(f" @{alias}" for alias in version.aliases)
         reason = f"version {version.version} of {version.name}{aliases} is registered; delete that on MLflow's pages"
-        # A version without a run or a model keeps none.
+        # A version without a run or a model does not protect any.
         reasons |= dict.fromkeys({version.model_id, version.run_id} - {""}, reason)
     kept = [f"{describe_item(each)}: {reasons[each.item_id]}" for each in (*runs, *models) if each.item_id in reasons]
     deleted_runs = tuple(run for run in runs if run.item_id not in reasons)
@@ -241,16 +242,16 @@ def find_own_folder(store: Store, address: str, owner: str) -> Path | None:
     Parameters
     ----------
     store : Store
-        On this machine, in a SQLite file; no other store has a folder.
+        A store in a SQLite file on this machine; no other store has a folder.
     address : str
-        As the store records it.
+        The address recorded in the store.
     owner : str
         The id of the run or the model, which names the folder around its files.
 
     Returns
     -------
     Path or None
-        Without links, so that it can be deleted.
+        The folder with links resolved, so that it can be deleted.
     """
     folder = _resolve_below(store, address)
     is_written = folder is not None and folder.parts[-2:] == (owner, FILES_FOLDER)
@@ -260,12 +261,12 @@ def find_own_folder(store: Store, address: str, owner: str) -> Path | None:
 def delete_folder(folder: Path) -> None:
     """Delete a folder that `find_own_folder` has found, and the one around it if it is empty."""
     shutil.rmtree(folder, ignore_errors=True)
-    with suppress(OSError):  # other files are there
+    with suppress(OSError):  # it contains other files
         folder.parent.rmdir()
 
 
 def delete_model(store: Store, model_id: str) -> None:
-    """Delete a logged model, and its files if they are below the folder of the store; others stay.
+    """Delete a logged model, and its files if they are below the folder of the store; other files are kept.
 
     Parameters
     ----------
@@ -280,14 +281,14 @@ def delete_model(store: Store, model_id: str) -> None:
 
 
 def _resolve_below(store: Store, address: str) -> Path | None:
-    """Return where an address leads, if that is below the folders of artifacts in the folder of the store."""
+    """Return the path of an address if it is below the artifact folders in the folder of the store."""
     path = local_path(address)
     if store.folder is None or path is None:
         return None
     try:
         resolved = path.resolve()
         root = store.folder.resolve()
-    except (OSError, RuntimeError, ValueError):  # links in a circle, or no path at all
+    except (OSError, RuntimeError, ValueError):  # circular links, or not a path
         return None
     is_below = any(root / name in resolved.parents for name in LOCAL_FOLDERS)
     return resolved if is_below else None

@@ -1,4 +1,4 @@
-"""Runs in MLflow: a tracker starts them, and each has an explicit id, is written in a few batches, and always ends.
+"""Runs in MLflow: a tracker starts them; each has an explicit id, is written in a few batches, and always ends.
 
 A tracker is built from the configuration, and shared by jobs with equal settings. MLflow's own active run is not used:
 it leaks from one failing job into the next.
@@ -49,18 +49,18 @@ from bakeoff.pipeline.tracking.run_content import (
 from bakeoff.pipeline.tracking.store import Store, open_store, store_exists, store_uri
 
 FLUSH_SECONDS = 10.0
-"""A run that takes longer is written in several batches; a shorter one in a single batch at its end."""
+"""Runs that take longer are written in several batches; shorter ones in a single batch at the end."""
 NOTE_TAG = "mlflow.note.content"
 """MLflow shows it at the top of the page of a run."""
 UNENDED_NOTE = "The run could not be ended in the store; the next command will end it."
 
 
 class MLflowRun:
-    """One run, whose values are collected and written in a few batches; whoever makes it must end it."""
+    """A run whose values are collected and written in a few batches; its creator must end it."""
 
     def __init__(self, store: Store, description: RunDescription, experiment: Experiment, keep_model: bool) -> None:
-        # The dataset in words is shown at the top of the page of the run.
-        # When the run ends, the card takes the place of this line.
+        # The description of the dataset is shown at the top of the run's page. When the run ends, the card replaces
+        # this line.
         note = {NOTE_TAG: escape_markdown(experiment.dataset.describe())}
         tags = hide_in_values({**provenance.list_tags(), **note, **description.tags}, description.config)
         name = hide_secrets(description.name, description.config)
@@ -77,8 +77,7 @@ class MLflowRun:
         self._means: dict[str, float] = {}
         self._n_folds_written = 0
         self._last_flush = time.monotonic()
-        # Of two values of a metric MLflow shows the one with the later time: it may not depend on a clock that is set
-        # back while the run is fitted.
+        # MLflow shows the latest value of a metric, which must not depend on a clock that is set back during the run.
         self._clock_offset = time.time() - time.monotonic()
         self._unwritten = RunValues(params=hide_in_values(description.params, description.config))
         self._results: RunResults | None = None
@@ -106,7 +105,7 @@ class MLflowRun:
         """Record a fold, and write the pending metrics if the last write was long ago."""
         self._folds.append(fold)
         if time.monotonic() - self._last_flush > FLUSH_SECONDS:
-            # A store that is out of order for a while does not end the run, which writes these values later.
+            # A temporary failure of the store does not end the run, which writes these values later.
             with suppress(StoreError):
                 self._write(self._take_metrics())
 
@@ -114,13 +113,13 @@ class MLflowRun:
         """Write the scores, the tables, the figures and the model."""
         metrics = self._take_metrics()
         metrics += list_metrics(report.get_pruning_path(model), self._now)
-        # A heartbeat that is being written would forget what is added meanwhile.
+        # A heartbeat in progress would lose values that are added in the meantime.
         with self._write_lock:
             self._unwritten.metrics += metrics
             self._unwritten.params |= report.get_tuned_params(model)
         training = self._make_training_record(model) if self._keep_model else None
         results = RunResults(self._description, self._experiment, self._folds, model, figures, training)
-        # From here on nothing is missing: if the store is lost now, the results are kept on this machine.
+        # From here on the results are complete: if the store is lost now, they are kept on this machine.
         self._results = results
         looks = self._count_looks()
         card = self._write_card(model=model, looks=looks)
@@ -136,17 +135,17 @@ class MLflowRun:
     def fail(self, error: BaseException) -> None:
         """Write the error and the scores so far; end the run as FAILED, or as KILLED if a signal ended it.
 
-        If the store cannot be written, the error is given a note that says so, and results that are complete are kept.
+        If the store cannot be written, a note is added to the error, and complete results are kept on this machine.
         """
         self._heartbeat.stop()
         is_lost = isinstance(error, StoreError) or self._store.calls.is_lost
-        # The values that the store lacks, and the tags that a failure replaces.
+        # The values missing from the store, and the tags that a failure replaces.
         tags = {**self._unwritten.tags, **self._final_tags}
         values = RunValues(list(self._unwritten.metrics), dict(self._unwritten.params), tags)
         kept = KeptRun(self._id, self._now, values)
         try:
             self._write_failure(error)
-        except StoreError:  # the next command ends a run whose process is gone
+        except StoreError:  # the next command ends a run whose process no longer exists
             error.add_note(UNENDED_NOTE)
         if self._results is not None and is_lost:
             error.add_note(self._keep_results(self._results, kept))
@@ -210,9 +209,9 @@ class MLflowRun:
         return int((self._clock_offset + time.monotonic()) * 1000)
 
     def _count_looks(self) -> dict[str, str]:
-        """Return the tag ``looks``: how many configurations have been scored on these test rows, this one included.
+        """Return the tag ``looks``: the number of configurations scored on these test rows, including this one.
 
-        A server is not asked, because its answer would take longer than a small job.
+        Servers are not queried, because that would take longer than a small job.
         """
         tags = self._description.tags
         if self._store.folder is None:
@@ -225,7 +224,7 @@ class MLflowRun:
         self._write()
 
     def _take_metrics(self) -> list[MetricValue]:
-        """Return the means so far, the headline first, and then the folds that are not written yet, as steps."""
+        """Return the means so far, the headline first, followed by the unwritten folds as steps."""
         if not self._folds:
             return []
         self._last_flush = time.monotonic()
@@ -259,7 +258,7 @@ class MLflowRun:
         return write_card(self._experiment, lines, commands, ending)
 
     def _write(self, metrics: Sequence[MetricValue] = (), tags: Mapping[str, str] | None = None) -> None:
-        """Write these values and those that are unwritten, which remain if that fails.
+        """Write these values and the pending ones, which remain pending if that fails.
 
         The thread of the heartbeat may write at the same time.
         """
@@ -352,7 +351,7 @@ def get_tracker(parts: PartCache, spec: Mapping[str, Any]) -> Tracker:
 
 
 def disconnect_stores(parts: PartCache) -> None:
-    """Close the connections to all stores: a copy of this process must not use them, and this one opens others."""
+    """Close the connections to all stores, which a copy of this process must not use; this process opens new ones."""
     for part in parts.parts:
         if isinstance(part, MLflowTracker) and part.store is not None:
             disconnect(part.store.client)

@@ -1,6 +1,6 @@
-"""The content of a run: metrics, params and tags, its dataset, and its files: tables, figures and the configuration.
+"""The content of a run: metrics, params, tags, the dataset, and the files with tables, figures and the configuration.
 
-Values are written as MLflow's entities, in as few calls as possible, and are cut to the lengths that MLflow stores
+Values are written as MLflow entities, in as few calls as possible, and truncated to the lengths that MLflow stores
 without a warning.
 """
 
@@ -51,7 +51,7 @@ class RunResults:
         The run's model.
     figures : sequence of Figure
     training : TrainingRecord or None
-        Of the model; None if models are not kept.
+        The training record of the model; None if models are not kept.
     """
 
     description: RunDescription
@@ -80,7 +80,7 @@ def artifact_folder(uri: str, upload: Callable[[str, str], None], owner_id: str)
     upload : callable
         The method of MLflow's client that sends the files of a folder there.
     owner_id : str
-        The run or the model that they belong to.
+        The id of the run or model to which they belong.
     """
     path = local_path(uri)
     if path is not None:
@@ -99,9 +99,9 @@ def fetch_folder(store: Store, uri: str, temporary: str) -> Path:
     ----------
     store : Store
     uri : str
-        As MLflow records it for a run or a model.
+        The URI that MLflow records for a run or a model.
     temporary : str
-        Receives the copies.
+        The folder for the copies.
     """
     path = local_path(uri)
     if path is not None:
@@ -128,13 +128,13 @@ class RunValues:
 
 
 def log_metrics(client: MlflowClient, run_id: str, values: RunValues) -> None:
-    """Write metrics of a run, with params and tags; values that it has already stay as they are."""
+    """Write metrics of a run, with params and tags; existing values do not change."""
     from mlflow.entities import Metric, Param, RunTag
 
     metrics = [Metric(*value) for value in values.metrics]
     params = [Param(key, value[:MAX_PARAM_LETTERS]) for key, value in values.params.items()]
     tags = [RunTag(key, value) for key, value in cut_tags(values.tags).items()]
-    # Params and tags go with the first batch; without any metrics there is a batch of them alone.
+    # Params and tags are part of the first batch; without metrics, they form a batch of their own.
     for start in range(0, max(len(metrics), 1), MAX_METRICS_PER_BATCH):
         batch = metrics[start : start + MAX_METRICS_PER_BATCH]
         if batch or params or tags:
@@ -144,7 +144,7 @@ def log_metrics(client: MlflowClient, run_id: str, values: RunValues) -> None:
 
 
 def cut_tags(tags: Mapping[str, str]) -> dict[str, str]:
-    """Return tags with values as long as MLflow stores them."""
+    """Return tags with values truncated to the length that MLflow stores."""
     return {key: value[:MAX_TAG_LETTERS] for key, value in tags.items()}
 
 
@@ -158,7 +158,7 @@ def list_metrics(series: Mapping[str, Sequence[float]], milliseconds: int, first
     series : mapping of str to sequence of float
         Name -> values.
     milliseconds : int
-        The time. Of two values with one step, MLflow shows the later one.
+        The time. If two values have the same step, MLflow shows the later one.
     first_step : int
     """
     return [
@@ -170,7 +170,7 @@ def list_metrics(series: Mapping[str, Sequence[float]], milliseconds: int, first
 
 
 def to_dataset_input(dataset: Dataset, source: str) -> DatasetInput:
-    """Return a dataset as the input of a run; the source is shown."""
+    """Return a dataset as the input of a run, including its source."""
     from mlflow.entities import Dataset as MLflowDataset
     from mlflow.entities import DatasetInput, InputTag
 

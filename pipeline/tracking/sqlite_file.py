@@ -1,9 +1,9 @@
 """A store in an SQLite file: its URI, its atomic creation by one process, and the addresses of its artifacts.
 
 MLflow stores an absolute address with each experiment, run and model, and its tools use nothing else. The artifacts of
-such a store are in the folder of its file, so whoever opens the store knows where they are: addresses that lead to
-another folder, because the store was moved or copied, are corrected in the database, for MLflow's pages and clients as
-well.
+such a store are in the folder of its file, so their location is known when the store is opened: addresses that lead to
+another folder, because the store was moved or copied, are corrected in the database, also for MLflow's pages and
+clients.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Move(NamedTuple):
     old : Path
         The folder of the store to which the address leads.
     inner : Path
-        The path in that folder, which stays.
+        The path in that folder, which does not change.
     """
 
     table: str
@@ -107,7 +107,7 @@ def anchor_addresses(file: Path) -> str:
 
 
 def _find_moves(database: sqlite3.Connection, folder: Path) -> Iterator[Move]:
-    """Yield the addresses on this machine that have to lead into a folder, and do not."""
+    """Yield the addresses on this machine that should lead into a folder but do not."""
     is_same = cache(partial(_is_same, folder))
     inside = f"{folder.as_uri()}/"
     for table, column in ADDRESS_COLUMNS:
@@ -126,9 +126,9 @@ def _find_moves(database: sqlite3.Connection, folder: Path) -> Iterator[Move]:
 
 
 def _is_kept(table: str, path: Path, splits: list[tuple[Path, Path]]) -> bool:
-    """Return whether artifacts that are not in the folder of the store are at their old place."""
-    # With another store next to them, the artifacts of an experiment belong to it, and this is a copy without them.
-    # Without any, the place was chosen when the experiment was created.
+    """Return whether artifacts that are not in the folder of the store exist at their old location."""
+    # Artifacts next to another store belong to that store, and this one is a copy without them.
+    # Otherwise, the location was chosen when the experiment was created.
     is_copy = table == EXPERIMENTS and any(any(old.glob("*.db")) for old, _ in splits)
     return exists(path) and not is_copy
 
@@ -148,20 +148,20 @@ def _is_same(path: Path, other: Path) -> bool:
 
 def _write(database: sqlite3.Connection, moves: list[Move], folder: Path) -> None:
     for move in moves:
-        # The old text is a condition: another process may have changed or deleted the row in the meantime.
+        # The old text is a condition because another process may have changed or deleted the row in the meantime.
         query = f"UPDATE {move.table} SET {move.column} = ? WHERE rowid = ? AND {move.column} = ?"
         database.execute(query, ((folder / move.inner).as_uri(), move.row, move.text))
 
 
 SQLITE_PREFIX = "sqlite:///"
 ESCAPED_SIGNS = "%?"
-"""The signs of a path that have a meaning in a URI of SQLAlchemy."""
+"""Characters in a path that have a special meaning in an SQLAlchemy URI."""
 ESCAPED_ROOT = "%2F"
 """The beginning of an absolute path with escapes."""
 SUFFIXES = ("", "-shm", "-wal", "-journal")
 """The files of a database."""
 LOCAL_SCHEMES = ("", "file", "models", "runs", "mlflow-artifacts")
-"""Of addresses that lead to a folder of this machine, or name what the store itself has; none of them needs a host."""
+"""Schemes of addresses of local folders or items in the store itself, none of which needs a host."""
 
 
 def sqlite_uri(path: Path) -> str:
@@ -170,7 +170,7 @@ def sqlite_uri(path: Path) -> str:
     Parameters
     ----------
     path : Path
-        Absolute.
+        An absolute path.
 
     Examples
     --------
@@ -179,13 +179,13 @@ def sqlite_uri(path: Path) -> str:
     """
     text = str(path)
     is_escaped = any(sign in text for sign in ESCAPED_SIGNS) and _has_escapes()
-    # The slashes are escaped as well: MLflow reads no escapes where it creates the folder of the file, and would create
-    # a second one beside it.
+    # The slashes are escaped as well: MLflow does not decode escapes when it creates the folder of the file, and would
+    # create a second folder beside it.
     return SQLITE_PREFIX + (quote(text, safe="") if is_escaped else text)
 
 
 def sqlite_path(uri: str) -> Path:
-    """Return the file of a URI of `sqlite_uri`.
+    """Return the file of a URI returned by `sqlite_uri`.
 
     Examples
     --------
@@ -203,7 +203,7 @@ def find_file(uri: str) -> Path | None:
 
 @cache
 def _has_escapes() -> bool:
-    """Whether SQLAlchemy reads escapes in the path of a database, as it does since version 2.1."""
+    """Whether SQLAlchemy decodes escapes in the path of a database, as it does since version 2.1."""
     from sqlalchemy.engine import make_url
 
     return make_url(f"{SQLITE_PREFIX}%25").database == "%"
@@ -212,8 +212,9 @@ def _has_escapes() -> bool:
 def create_sqlite(path: Path) -> bool:
     """Create the database if it does not exist, as a whole or not at all, and return whether this process did so.
 
-    MLflow creates its tables in many steps, and processes that do so at the same time disturb each other. So the first
-    process takes a lock, creates the database under another name, and moves it into place when it is complete.
+    MLflow creates its tables in many steps, and processes that do so at the same time interfere with each other. The
+    first process therefore acquires a lock, creates the database under another name, and moves it into place when it is
+    complete.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""The store of runs: found, created once under a lock, or rejected; and the search for runs in it.
+"""The store of runs, which is found, created once under a lock, or rejected; and the search for runs in it.
 
-Whoever may write to a store may write runs into it, by hand or with other programs. A run whose tags or params cannot
-be read is left out, with a message, and does not prevent others from being compared, resumed or deleted.
+A store may also contain runs written by hand or by other programs. A run whose tags or params cannot be read is left
+out, with a message, and does not prevent others from being compared, resumed or deleted.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ DEFAULT_URI = "outputs/mlflow.db"
 FILE_SUFFIXES = (*SUFFIXES, ".lock")
 """The files of a database: SQLite's own, and the lock under which it is created."""
 MAX_RUNS_PER_PAGE = 1000
-"""Of an answer to a search: MLflow's default."""
+"""The number of runs on a page of search results: MLflow's default."""
 MLFLOW_SETTINGS = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "MLFLOW_LOGGING_LEVEL": "CRITICAL",
@@ -52,21 +52,21 @@ MLFLOW_SETTINGS = {
 }
 """Environment variables that disable MLflow's usage data, its log, its progress bars and the printing of addresses.
 
-What MLflow logs as an error is raised as well. Calls are repeated by `LimitedCalls`, so that MLflow does so once only.
+Errors that MLflow logs are also raised. MLflow makes a single attempt, because `LimitedCalls` repeats calls.
 """
 NOISY_LOGGERS = ("sqlalchemy.pool", "urllib3.connectionpool", "alembic")
-"""Their warnings, with a traceback each, tell of a store that cannot be used; the error says so in a sentence."""
+"""Loggers whose warnings, each with a traceback, report an unusable store, which the error explains in a sentence."""
 MAX_TAG_LETTERS = 8000
 """MLflow cuts longer tags."""
 MAX_SHOWN_RUNS = 3
 CONTROL_SIGNS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]+")
-"""Signs that end a line, move the cursor of a terminal, or turn the direction of a text."""
+"""Characters that end a line, move the cursor of a terminal, or reverse the direction of text."""
 TEXT = r'"(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u[0-9a-f]{4})*"'
 NUMBER = r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?"
 LIST_OF_TEXTS = rf"\[(?:{TEXT}(?:, {TEXT})*)?\]|\[.{{{MAX_TAG_LETTERS - 1}}}"
-"""A list that was cut is known as such to each reader."""
+"""The pattern of a truncated list, which each reader recognises."""
 PLAIN = r"[^'\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]*"
-"""A text that is allowed in an MLflow query."""
+"""The pattern of a text that is allowed in an MLflow query."""
 
 
 def _write_mapping(value: str) -> str:
@@ -102,15 +102,15 @@ class Store:
     Attributes
     ----------
     uri : str
-        Absolute for a SQLite file.
+        The URI, absolute for a SQLite file.
     experiment_id : str
         The id of MLflow's experiment, which groups the runs.
     client : MlflowClient
-        Each call ends within a limit of time.
+        The MLflow client, each of whose calls has a time limit.
     calls : LimitedCalls
-        The limits, for calls that are not those of the client.
+        The time limits, for calls that do not use the client.
     is_new : bool
-        Whether opening it has created it, so that it held no runs then.
+        Whether the store was created when it was opened, and thus had no runs.
     """
 
     uri: str
@@ -121,7 +121,7 @@ class Store:
 
     @property
     def folder(self) -> Path | None:
-        """The folder of a store in a SQLite file, in which its artifacts are; other stores have none."""
+        """The folder with the file and artifacts of a SQLite store; None for other stores."""
         file = find_file(self.uri)
         return None if file is None else file.parent
 
@@ -157,7 +157,7 @@ def store_uri(given: str | None) -> str:
         raise UserError(f"tracking.uri={uri!r}: SQLite files have no password; remove what follows the name.")
     if is_file:
         path = expand_home(sqlite_path(uri)).absolute()
-        if ".." in path.parts:  # it would lead nowhere once the folder before them is gone
+        if ".." in path.parts:  # it would be invalid once the folder before them no longer exists
             path = path.resolve()
         if path.is_dir():
             raise UserError(
@@ -203,7 +203,7 @@ def open_store(given: str | None, experiment: str, create: bool = True) -> Store
     given : str or None
         As for `store_uri`.
     experiment : str
-        Found by name, or created; the artifacts of a SQLite file are kept next to that file.
+        The experiment's name; if it is created in a SQLite store, its artifacts are kept next to the file.
     create : bool
         Whether to create a SQLite file or an experiment that does not exist.
 
@@ -237,7 +237,7 @@ def open_store(given: str | None, experiment: str, create: bool = True) -> Store
 
 
 def prepare_file(path: Path) -> bool:
-    """Create a database if it does not exist, and let its addresses follow it if its folder was moved or copied.
+    """Create a database if it does not exist, and update its addresses if its folder was moved or copied.
 
     Parameters
     ----------
@@ -247,7 +247,7 @@ def prepare_file(path: Path) -> bool:
     Returns
     -------
     bool
-        Whether it is new.
+        Whether the database is new.
 
     Raises
     ------
@@ -263,7 +263,7 @@ def prepare_file(path: Path) -> bool:
 
 
 def _open_experiment(client: MlflowClient, uri: str, name: str, create: bool) -> str:
-    """Find MLflow's experiment of a name, create it if that is wanted and necessary, and return its id."""
+    """Find MLflow's experiment by name, create it if requested and necessary, and return its id."""
     from mlflow.exceptions import MlflowException
 
     found = client.get_experiment_by_name(name)
@@ -271,7 +271,7 @@ def _open_experiment(client: MlflowClient, uri: str, name: str, create: bool) ->
         names = [experiment.name for experiment in client.search_experiments()]
         raise UserError(f"tracking.experiment={name!r} is not in {uri}. {did_you_mean(name, names)}")
     if found is None:
-        file = find_file(uri)  # a server decides by itself
+        file = find_file(uri)  # servers choose the location themselves
         location = None if file is None else (file.parent / ARTIFACTS_FOLDER / name).as_uri()
         try:
             return str(client.create_experiment(name, artifact_location=location))
@@ -295,9 +295,9 @@ def search_runs(
     query : str
         In MLflow's filter language; empty for all runs.
     max_runs : int, optional
-        The next page of an answer is requested only when the runs of a page are used up.
+        The expected number of runs; the next page of an answer is requested only when a page is exhausted.
     experiment_ids : sequence of str
-        Where to search; by default in the experiment of the store.
+        The experiments to search; by default that of the store.
     **options
         ``order_by`` and ``run_view_type`` of MLflow's ``search_runs``. By default deleted runs are left out.
 
@@ -332,7 +332,7 @@ def quiet_mlflow() -> None:
 
 
 def find_fault(run: Any) -> str:
-    """Return the first tag or param of one of MLflow's runs that bakeoff would not have written; empty if none is.
+    """Return the first tag or param of an MLflow run that bakeoff would not have written; empty if there is none.
 
     Parameters
     ----------
@@ -353,14 +353,14 @@ def leave_out_faulty(runs: Sequence[Any]) -> list[Any]:
     runs : sequence of mlflow.entities.Run
     """
     left_out = [run for run in runs if find_fault(run)]
-    # Workers read the runs that the process which started them has read.
+    # Workers read the same runs as the process that started them.
     if left_out and parent_process() is None:
         _report_left_out(tuple(str(run.info.run_id) for run in left_out), find_fault(left_out[0]))
     return [run for run in runs if run not in left_out]
 
 
 def tidy_name(text: str) -> str:
-    r"""Return a name from a store as it can be printed: on one line, and without the signs that a terminal obeys.
+    r"""Return a name from a store in printable form: on one line, and without terminal control characters.
 
     Examples
     --------

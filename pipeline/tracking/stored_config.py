@@ -1,4 +1,4 @@
-"""The configuration that a run stored, and where its rows are now: its experiment can be built again from both."""
+"""The stored configuration of a run and the location of its rows, from which its experiment can be rebuilt."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ CONFIG_FILE = "config.yaml"
 PATH_KEYS = ("path", "test_path")
 """The keys of a dataset that name files."""
 SOURCE_SEPARATOR = ", "
-"""Between the files of the recorded source."""
+"""The separator between the files of the recorded source."""
 
 
 def read_stored_config(store: Store, run_id: str) -> dict[str, Any]:
-    """Return the settled configuration of a run, as `settle_config` made it; the run does not change.
+    """Return the settled configuration of a run, as returned by `settle_config`.
 
     Raises
     ------
     UserError
-        The configuration was deleted, or other code stored the run.
+        The configuration was deleted, or the run was stored by other code.
     """
     from mlflow.exceptions import MlflowException
 
@@ -45,7 +45,7 @@ def read_stored_config(store: Store, run_id: str) -> dict[str, Any]:
 
 
 def restore_config(store: Store, run_id: str, trust: Sequence[str], path: str | None = None) -> dict[str, Any]:
-    """Return the settled configuration of a run as it can be built again: with files that are there, and trusted code.
+    """Return the settled configuration of a run in a form that can be rebuilt: with existing files and trusted code.
 
     Parameters
     ----------
@@ -55,12 +55,12 @@ def restore_config(store: Store, run_id: str, trust: Sequence[str], path: str | 
         Packages that the user trusts now. The list in the store is not enough: whoever can write to the store could
         name any package in it.
     path : str, optional
-        Where the file of the dataset is now, if it was moved.
+        The current path of the dataset's file, if it was moved.
 
     Raises
     ------
     UserError
-        As for `read_stored_config`; the configuration calls code that is not trusted; or its file is gone.
+        As for `read_stored_config`; the configuration calls code that is not trusted; or its file no longer exists.
     """
     spec = read_stored_config(store, run_id)
     stored = list(spec.get("trust") or [])
@@ -92,7 +92,7 @@ def _find_source(run: Any) -> str:
 
 
 def _find_data(node: Mapping[str, Any], run_id: str, source: str, path: str | None) -> dict[str, Any]:
-    """Return the configuration of a run's dataset, with paths at which there are files now."""
+    """Return the configuration of a run's dataset, with paths of existing files."""
     if "path" not in node:
         if path is not None:
             raise UserError(f"dataset.path={path!r}: the dataset of run {run_id} is not read from a file.")
@@ -109,9 +109,9 @@ def _find_data(node: Mapping[str, Any], run_id: str, source: str, path: str | No
 
 
 def _anchor_paths(node: Mapping[str, Any], source: str) -> dict[str, Any]:
-    """Return the configuration of a dataset with paths from the folder of the run, which the recorded source names.
+    """Return the configuration of a dataset with paths relative to the run's folder, given by the recorded source.
 
-    A path that begins with an environment variable is found by the variable.
+    Paths that begin with an environment variable are resolved with the variable.
     """
     first, *others = _list_paths(node["path"])
     file = Path(source.split(SOURCE_SEPARATOR)[0])
@@ -136,7 +136,7 @@ def _list_paths(value: Any) -> list[str]:
 
 
 def _has_file(path: str) -> bool:
-    """Return whether there is a file of a path, or of a pattern."""
+    """Return whether there is a file at a path, or one that matches a pattern."""
     try:
         file = expand_home(expand_references(path))
     except KeyError:  # a variable is not set

@@ -1,8 +1,8 @@
 """Stored runs, with their params, tags and means, and the jobs of a sweep that they belong to.
 
 A job that is done before a sweep starts has a run with the tag of an earlier sweep, and a job that is refused has no
-run. So each sweep writes the list of its jobs, as a small file below the artifacts of its experiment,
-``sweeps/<name>.json``. Tags could not hold it: a run's own tag would have to be changed long after the run has ended,
+run. Each sweep therefore writes the list of its jobs as a small file below the artifacts of its experiment,
+``sweeps/<name>.json``. Tags are unsuitable: a run's own tag would have to be changed long after the run has ended,
 and a tag of the experiment is limited to 20,000 characters and is read whenever the experiment is opened.
 """
 
@@ -24,7 +24,7 @@ from bakeoff.pipeline.tracking.store import Store, search_runs, tidy_name
 
 FOLDER = "sweeps"
 LAST_SWEEP_TAG = "bakeoff.last_sweep"
-"""The tag of the experiment that names the sweep that was started last."""
+"""The tag of the experiment that names the last sweep to be started."""
 MILLISECONDS_PER_SECOND = 1000
 
 
@@ -35,10 +35,10 @@ class RecordedJob:
     Attributes
     ----------
     hash : str
-        Its ``config_hash``; empty if it could not be composed.
+        The ``config_hash``; empty if the job could not be composed.
     name, learner, dataset : str
     reason : str
-        The reason why it was refused; empty if it was not.
+        The reason for refusing the job; empty if it was not refused.
     """
 
     hash: str
@@ -55,9 +55,9 @@ class SweepRecord:
     Attributes
     ----------
     name : str
-        That of the tag ``sweep`` of the runs that it started.
+        The value of the tag ``sweep`` of the runs that it started.
     jobs : tuple of RecordedJob
-        Empty for a sweep without a list, whose runs are found only by their tag.
+        The jobs; empty for a sweep without a list, whose runs are found only by their tag.
     started : float
         Seconds since 1970.
     """
@@ -92,11 +92,11 @@ def write_sweep_record(store: Store, record: SweepRecord) -> None:
 
 
 def read_sweep_record(store: Store, name: str) -> SweepRecord | None:
-    """Return the jobs of a sweep, or None if there is no sweep of that name."""
+    """Return the jobs of a sweep, or None if there is no sweep with that name."""
     recorded = _load_record(store, name)
     if recorded is not None:
         return recorded
-    # A study, or a version that wrote no lists: its runs carry the tag.
+    # This is a study, or a sweep of a version that wrote no lists; its runs have the tag.
     found = next(search_runs(store, f"tags.sweep = '{name}'", 1), None) if "'" not in name else None
     return None if found is None else SweepRecord(name, (), found.info.start_time / MILLISECONDS_PER_SECOND)
 
@@ -106,7 +106,7 @@ def read_latest_sweep(store: Store) -> SweepRecord | None:
     last = store.client.get_experiment(store.experiment_id).tags.get(LAST_SWEEP_TAG)
     newest = next(search_runs(store, "tags.sweep != ''", 1), None)
     tagged = None if newest is None else newest.data.tags["sweep"]
-    # Of two sweeps at the same time, the runs of the earlier one may be newer: its list then shows that it is earlier.
+    # If two sweeps overlap, the runs of the earlier one may be newer; its list then shows that it started earlier.
     records = [read_sweep_record(store, name) for name in dict.fromkeys((last, tagged)) if name is not None]
     return max((each for each in records if each is not None), key=lambda each: each.started, default=None)
 
@@ -118,13 +118,12 @@ def find_earlier_runs(store: Store, record: SweepRecord, started: Iterable[Any])
 
 
 def _load_record(store: Store, name: str) -> SweepRecord | None:
-    """Return a list of jobs, or None if there is none or another program has written the file."""
+    """Return a list of jobs, or None if there is none or the file was written by another program."""
     from mlflow.exceptions import MlflowException
 
     try:
         with TemporaryDirectory(prefix="bakeoff-") as temporary:
-            # Of a folder on this machine MLflow would make a copy, in a thread, and workers are copied from a process
-            # without.
+            # MLflow would copy a local folder in a thread, but workers are copied from a process without threads.
             file = fetch_folder(store, f"{_locate_artifacts(store)}/{FOLDER}/{name}.json", temporary)
             stored: dict[str, Any] = json.loads(file.read_text())
         jobs: Sequence[dict[str, str]] = stored["jobs"]
@@ -148,14 +147,14 @@ FINISHED = "FINISHED"
 NAME_PARAMS = ("learner", "dataset")
 FILTER_EXAMPLE = "params.learner = 'knn' and metrics.test_accuracy > 0.9"
 SERIES_PREFIXES = ("fold/", "pruning_path/")
-"""Metrics with a value for each fold, or for each step of pruning; each of the others has one value."""
+"""Metrics with a value for each fold or pruning step; all others have a single value."""
 TABLES = ("predictions.csv", "confusion_matrix.csv", "candidates.csv", "pruning_path.csv", "audit.csv")
 """The artifacts that hold results as tables."""
 
 Series = Mapping[str, tuple[float, ...]]
 """Metric -> one value per fold."""
 Place = tuple[str, int]
-"""The place of a stored number: the name of its metric, and its step."""
+"""The key of a stored number: the name of its metric, and its step."""
 
 
 @dataclass(frozen=True)
@@ -166,17 +165,17 @@ class StoredRun:
     ----------
     run_id, name : str
     status : str
-        MLflow's: ``FINISHED``, ``FAILED``, ``KILLED``, ``RUNNING``.
+        The MLflow status: ``FINISHED``, ``FAILED``, ``KILLED`` or ``RUNNING``.
     is_deleted : bool
     started : int
         Milliseconds since 1970.
     params, tags : mapping of str to str
     metrics : mapping of str to float
-        The last value of each: means over folds.
+        The last value of each metric: means over folds.
     address : str
-        Where its artifacts are.
+        The location of its artifacts.
     model_id : str
-        The model of the run; empty if it has stored none.
+        The id of the run's model; empty if there is none.
     """
 
     run_id: str
@@ -223,7 +222,7 @@ def search_stored_runs(store: Store, query: str = "") -> list[StoredRun]:
 
 
 def read_stored_runs(store: Store, run_ids: Sequence[str]) -> list[StoredRun]:
-    """Return the existing runs with given ids, in order, from any experiment."""
+    """Return the existing runs with the given ids, in order, from any experiment."""
     return [_to_stored_run(store.client.get_run(run_id)) for run_id in run_ids]
 
 
@@ -239,8 +238,8 @@ def read_series(
 ) -> dict[str, dict[str, tuple[float, ...]]]:
     """Return the values over folds of some metrics: run id -> metric -> values, in the order of the folds.
 
-    A run with a single split has no series, and its mean is the one value. A metric that a run does not have is missing
-    from its mapping.
+    A run with a single split has no series; its mean is the only value. Metrics that a run lacks are missing from its
+    mapping.
 
     Parameters
     ----------
@@ -264,7 +263,7 @@ def read_series(
 
 
 def find_runs_of_sweep(store: Store, sweep: str) -> list[str]:
-    """Return the ids of the runs of all jobs of a sweep, those that were done before it first.
+    """Return the ids of the runs of all jobs of a sweep, starting with those done before the sweep.
 
     Parameters
     ----------
@@ -296,7 +295,7 @@ def find_sweep_runs(store: Store, sweep: str) -> list[str]:
     Raises
     ------
     UserError
-        No run carries that name.
+        No run has that sweep name.
     """
     query = "tags.sweep != ''" if sweep == "latest" else f"tags.sweep = '{sweep}'"
     newest = None if "'" in sweep else next(search_runs(store, query, 1), None)
@@ -310,7 +309,7 @@ def find_sweep_runs(store: Store, sweep: str) -> list[str]:
 
 def _to_stored_run(run: Any) -> StoredRun:
     params = dict(run.data.params)
-    # A run stores one model, so that the first one is the only one.
+    # A run stores one model, so the first one is the only one.
     models = run.outputs.model_outputs if run.outputs else []
     shown = {key: tidy_name(params[key]) for key in NAME_PARAMS if key in params}
     return StoredRun(
@@ -331,7 +330,7 @@ def read_values(store: Store, run: StoredRun) -> dict[Place, float]:
     """Return all numbers of a run: (name, step) -> value. NaN is a value; infinite values are never stored."""
     values: dict[Place, float] = {}
     for name, latest in run.metrics.items():
-        if name.startswith(SERIES_PREFIXES):  # of these, a run contains the last value only
+        if name.startswith(SERIES_PREFIXES):  # a run contains only the last value of these
             values |= {(name, step): value for _, step, value in read_histories(store.client, [run.run_id], name)}
         else:
             values[name, 0] = latest

@@ -1,11 +1,11 @@
-"""MLflow's pages of a store: their server on this machine, and a leaderboard and the last sweep as saved views.
+"""MLflow's pages of a store: their local server, and saved views of a leaderboard and the last sweep.
 
-The views are written before the pages are opened, from the runs that the store holds then. Each has a fixed key, so
-that it is replaced and not multiplied; views under other keys are user-defined, and stay.
+The views are written before the pages are opened, from the runs in the store at that time. Each has a fixed key, so it
+is replaced rather than duplicated; views under other keys are user-defined, and are kept.
 
 A saved view is a tag of the experiment: JSON with a name and the state of the page, the latter compressed. The format
 is MLflow's own: ``ExperimentPageUIState`` and ``savedViewEnvelope`` in the source of its pages
-(``mlflow/server/js/src/experiment-tracking/components``). It is known to be read by `KNOWN_VERSIONS`.
+(``mlflow/server/js/src/experiment-tracking/components``). `KNOWN_VERSIONS` are known to support it.
 """
 
 from __future__ import annotations
@@ -34,28 +34,28 @@ from bakeoff.pipeline.tracking.stored_runs import find_runs_of_sweep
 HOST = "127.0.0.1"
 LEADERBOARD = "bakeoff-leaderboard"
 KIND_TAGS = {"mlflow.experimentKind": "custom_model_development"}
-"""The page of such an experiment is that of model training; by default it is that of language models."""
+"""The experiment kind with the page for model training; the default page is for language models."""
 GROUPS = ("dataset", "learner")
-"""Params whose values every view shows."""
+"""Params that every view shows."""
 FIT_SECONDS = "time/fit"
 IS_JOB = "tags.config_hash != ''"
-"""Selects the runs that evaluate a job: not comparisons, and not runs of other programs."""
+"""Selects the runs that evaluate a job, rather than comparisons or runs of other programs."""
 IS_FINISHED = "attributes.status = 'FINISHED'"
-"""A run that failed or was stopped has means over some folds only, and would be ranked by them."""
+"""Failed or stopped runs are excluded, because they would be ranked by means over only some folds."""
 TRAINING_MODE = "workflowType=machine_learning"
-"""Shows the menus for model training, not those for language models."""
+"""Shows the menus for model training instead of those for language models."""
 LEADERBOARD_QUERY = f"viewStateShareKey={LEADERBOARD}&{TRAINING_MODE}"
 """The end of the address that opens on the leaderboard."""
 KNOWN_VERSIONS = ("3.15.", "3.16.", "3.17.", "3.18.")
 """Versions of MLflow whose pages were seen to read the views in a browser (3.15.2, 3.16.1, 3.17.2 and 3.18.0).
 
-3.15 is the first that has a menu of views, and a test holds the version that is installed.
+3.15 is the first with a menu of views, and a test checks the installed version.
 """
 TAG_PREFIX = "mlflow.sharedViewState."
 STATE_PREFIX = "deflate;"
-"""Tells MLflow's pages that the state is compressed by zlib and written in base64."""
+"""Marks the state as compressed by zlib and encoded in base64."""
 MAX_LOADED_RUNS = 100
-"""The runs that MLflow's page loads at first."""
+"""The number of runs that MLflow's page loads at first."""
 STATE = {
     "startTime": "ALL",
     "lifecycleFilter": "Active",
@@ -116,14 +116,14 @@ def open_pages(request: PagesRequest) -> list[str]:
 def serve_pages(request: PagesRequest) -> NoReturn:
     """Replace this process by MLflow's server of the pages, until Ctrl-C."""
     os.environ.setdefault("MLFLOW_SERVER_ENABLE_JOB_EXECUTION", "false")  # the server starts about five times faster
-    # Not among the arguments, which every user of the machine can read.
+    # The address is not passed as an argument, because every user of the machine can read arguments.
     os.environ["MLFLOW_BACKEND_STORE_URI"] = store_uri(request.tracking__uri)
     command = [sys.executable, "-m", "mlflow", "ui"]
     os.execv(sys.executable, [*command, "--host", HOST, "--port", str(request.port), "--workers", "1"])
 
 
 def write_views(store: Store, sweep: str = "") -> str:
-    """Write the views of an experiment, in place of those that were written before.
+    """Write the views of an experiment, replacing earlier ones.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def write_views(store: Store, sweep: str = "") -> str:
     Returns
     -------
     str
-        Why there are no views; empty if they were written.
+        The reason why there are no views; empty if they were written.
 
     Raises
     ------
@@ -180,7 +180,7 @@ def make_views(store: Store, sweep: str) -> Iterator[tuple[str, str, dict[str, A
     state = {**STATE, "selectedColumns": columns, "columnOrder": columns, **best_first}
     yield LEADERBOARD, "Leaderboard", {**state, "searchFilter": f"{IS_FINISHED} AND {IS_JOB}"}
     if query != IS_JOB:
-        # Here the runs that failed are shown as well, with their mark: they are a part of what the sweep did.
+        # Failed runs are also shown here, marked as such, because they are part of the sweep.
         yield "bakeoff-last-sweep", "Last sweep", {**state, "searchFilter": query}
 
 
@@ -193,7 +193,7 @@ def _select_sweep(store: Store, sweep: str) -> str:
             raise
         return IS_JOB
     # Jobs that were done before the sweep have runs with the tag of an earlier sweep, and the filter language has no
-    # "or". A tag does not hold more ids.
+    # "or". The length of a tag limits the number of ids.
     if len(ids) <= MAX_LOADED_RUNS:
         return f"attributes.run_id IN ({', '.join(map(repr, ids))})"
     return f"tags.sweep = '{store.client.get_run(ids[-1]).data.tags['sweep']}'"
@@ -213,7 +213,7 @@ def _find_varying_params(runs: Sequence[Any]) -> list[str]:
     """Return the params that the command line of a sweep varied, in its order, other than dataset and learner."""
     counts: Counter[str] = Counter()
     for run in runs:
-        with suppress(ValueError):  # cut, because it was longer than a tag may be
+        with suppress(ValueError):  # truncated, because it was longer than a tag may be
             counts.update(json.loads(run.data.tags.get("overrides", "[]")))
     params = {param for run in runs for param in run.data.params}.difference(GROUPS)
     keys = (word.lstrip("+~").split("=")[0] for word, count in counts.items() if count < len(runs))
