@@ -128,7 +128,7 @@ def name_configuration(choices: Mapping[str, str], spec: Mapping[str, Any], vary
 
 
 def _is_named(key: str, values: Mapping[Path, Any]) -> bool:
-    """Return whether a key may appear in a run's name: it belongs to the run, and keys of the space are searched."""
+    """Return whether a key may appear in a run's name: it belongs to the run and, if in the space, is searched."""
     if key.startswith(SPACE_PREFIX):
         return values.get(_find_path(key)) is not None
     # In a sweep over several learners, a key that varies may belong to another learner.

@@ -295,7 +295,7 @@ def search_runs(
     query : str
         In MLflow's filter language; empty for all runs.
     max_runs : int, optional
-        The expected number of runs; the next page of an answer is requested only when a page is exhausted.
+        The maximum number of runs; the next page of an answer is requested only when a page is exhausted.
     experiment_ids : sequence of str
         The experiments to search; by default that of the store.
     **options

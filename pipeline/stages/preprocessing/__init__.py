@@ -1,7 +1,7 @@
 """Preprocessing: ordered steps for the columns of each kind, fitted on training rows only.
 
-The steps are scikit-learn's transformers, and a few of ours for what scikit-learn does not have. They are joined so
-that tables go in and tables come out, and nominal columns remain nominal until a step encodes them.
+The steps are scikit-learn's transformers, and a few of bakeoff's own where scikit-learn has none. They are joined so
+that both input and output are tables, and nominal columns remain nominal until a step encodes them.
 """
 
 from bakeoff.pipeline.stages.preprocessing.auto import AutoPreprocessing, get_max_nominal_values, reads_nominal_columns

@@ -1,8 +1,8 @@
 """``preprocessing=auto``: steps chosen for each learner by its tags and declarations.
 
 Trees and naive Bayes receive nominal values and missing cells as they are; linear learners, neural networks and
-support vector machines receive scaled columns, and a column of 0 and 1 for each nominal value. So a comparison of
-learners on one table does not depend on a setting that suits only some of them.
+support vector machines receive scaled columns, and a column of 0 and 1 for each nominal value. A comparison of learners
+on the same table therefore does not depend on a setting that suits only some of them.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from bakeoff.pipeline.stages.preprocessing.transformers import (
 )
 
 HISTOGRAM_MODULE = "sklearn.ensemble._hist_gradient_boosting"
-"""The module whose estimators use a separate bin for each value, and do not declare the limit."""
+"""The module whose estimators use a separate bin for each value, but do not declare the limit."""
 SCALE_FREE_MODULES = ("sklearn.dummy", "sklearn.ensemble", "sklearn.naive_bayes", "sklearn.tree")
-"""The modules of scikit-learn whose estimators do not depend on units, unless they contain one that does."""
+"""The scikit-learn modules whose estimators do not depend on units unless they contain an estimator that does."""
 
 
 @dataclass(frozen=True)
@@ -50,19 +50,19 @@ class LearnerInput:
     Attributes
     ----------
     takes_nominal : bool
-        Categorical columns of a table, without encoding.
+        Whether categorical columns are accepted without encoding.
     takes_missing : bool
-        Missing cells.
+        Whether missing cells are accepted.
     is_scale_sensitive : bool
-        The units of the numeric columns affect its result.
+        Whether the units of numeric columns affect the result.
     needs_counts : bool
-        Negative numbers are not accepted.
+        Whether negative numbers are rejected.
     needs_codes : bool
-        Every column must hold the codes 0, 1, 2, … of its values.
+        Whether every column must contain the codes 0, 1, 2, … of its values.
     takes_kernel : bool
-        The table holds similarities of rows, which must not be changed.
+        Whether the table contains similarities of rows, which must not be changed.
     max_values : int or None
-        The largest number of values of a nominal column; None without a limit.
+        The largest number of values of a nominal column; None if there is no limit.
     """
 
     takes_nominal: bool
@@ -115,10 +115,10 @@ def get_max_nominal_values(estimator: Any) -> int | None:
 
 
 def is_scale_sensitive(estimator: Any) -> bool:
-    """Return whether the columns should be scaled for an estimator; one that is not known should have scaled columns.
+    """Return whether the columns should be scaled for an estimator; True if the estimator is unknown.
 
-    A learner declares it in ``scale_sensitive``. Those that add up distances or penalties depend on units; trees only
-    compare cells of one column.
+    A learner declares this in ``scale_sensitive``. Learners that sum distances or penalties depend on units; trees only
+    compare cells within a column.
 
     Parameters
     ----------
@@ -143,13 +143,13 @@ def is_scale_sensitive(estimator: Any) -> bool:
 
 
 N_BINS = 5
-"""Intervals of equal frequency of a numeric column, for a learner that needs codes."""
+"""The number of equal-frequency intervals of a numeric column, for learners that need codes."""
 AS_THEY_ARE = "as they are"
 
 
 @dataclass(frozen=True)
 class Step:
-    """A transformer, and its description in a few words."""
+    """A transformer and a short description of it."""
 
     words: str
     transformer: Any
@@ -162,9 +162,9 @@ class AutoPreprocessing:
     Parameters
     ----------
     max_values : int
-        The largest number of columns that replace a nominal column: the rarest values share one.
+        The largest number of columns that replace a nominal column; the rarest values share one.
     max_terms : int
-        The largest number of columns that replace a column of text: the terms in most rows.
+        The largest number of columns that replace a text column, for the terms that occur in the most rows.
     """
 
     max_values: int = 100
@@ -177,7 +177,7 @@ class AutoPreprocessing:
         ----------
         learners : sequence of estimators
         X : DataFrame of shape (n, d)
-            Only the types of its columns are read, and whether some row is entirely missing.
+            The table, of which only the column types, and whether some row is entirely missing, are used.
 
         Returns
         -------
@@ -185,7 +185,7 @@ class AutoPreprocessing:
         """
         needs = LearnerInput.find(learners)
         kinds = set(list_kinds(X).values())
-        # A row without any known value has no neighbours, so that its cells must be filled for everyone.
+        # A row without any known value has no neighbours, so its cells must be filled for all learners.
         fills = not needs.takes_missing or bool(X.isna().all(axis=1).any())
         most_values = max((len(dtype.categories) for dtype in X.dtypes if hasattr(dtype, "categories")), default=0)
         if needs.max_values is not None and most_values <= needs.max_values:
@@ -210,7 +210,7 @@ class AutoPreprocessing:
         return {
             NUMERIC: numeric,
             NOMINAL: nominal,
-            # A code missing in the training rows would be an error, and an order may declare such values.
+            # A code absent from the training rows would be an error, and an order may declare such values.
             ORDERED: nominal if needs.needs_codes else positions,
             DATE: [Step("parts of the date", DateParts()), *numeric],
             TEXT: [self._make_text_step(), *(numeric if needs.needs_codes else [])],
@@ -222,7 +222,7 @@ class AutoPreprocessing:
             codes = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=nan, encoded_missing_value=nan)
             return [Step("codes", codes), _fill_most_frequent()]
         if not needs.takes_nominal:
-            # Missing cells get a separate column, so that no value has to be invented for them.
+            # Missing cells get a separate column, so no value has to be imputed.
             encoder = OneHotEncoder(
                 handle_unknown="infrequent_if_exist", max_categories=self.max_values, sparse_output=False
             )
@@ -236,7 +236,7 @@ class AutoPreprocessing:
         return steps
 
     def _make_text_step(self) -> Step:
-        # In scikit-learn the names of English stop words would be a choice of language.
+        # scikit-learn's English stop words are not used, because they would imply a language.
         vectorizer = TfidfVectorizer(max_features=self.max_terms)
         return Step(f"tf-idf of {self.max_terms} terms", EncodeText(vectorizer))
 
@@ -268,7 +268,7 @@ def _fill_most_frequent() -> Step:
 
 
 def _make_imputer(strategy: str) -> TransformerMixin:
-    """Return scikit-learn's imputer, whose module many runs do without."""
+    """Return scikit-learn's imputer, whose module many runs do not need."""
     from sklearn.impute import SimpleImputer
 
     return SimpleImputer(strategy=strategy, keep_empty_features=True)

@@ -1,4 +1,4 @@
-"""Numeric columns as intervals: by a discretizer of scikit-learn, or by information gain.
+"""Convert numeric columns to intervals, with a scikit-learn discretizer or by information gain.
 
 Cuts by information gain are accepted by the minimum description length principle. A cut divides a set S of N rows with
 k classes into S1 with k1 and S2 with k2 classes. With the entropy E of the classes, and the cut that makes the
@@ -10,8 +10,8 @@ largest, the cut is accepted if
 
     Gain > (log2(N - 1) + log2(3^k - 2) - [k E(S) - k1 E(S1) - k2 E(S2)]) / N,
 
-and both sides are then cut in the same way. Gains that differ by at most 1e-12 bits are equal, since rounding may part
-them: of cuts of equal gain, the lowest is taken.
+and both sides are then cut in the same way. Gains that differ by at most 1e-12 bits count as equal because of rounding;
+if several cuts have equal gain, the lowest is chosen.
 
 Cost: O(n log n) to sort n rows, and O(u c) for each level of cuts between u distinct values of c classes.
 """
@@ -30,7 +30,7 @@ from sklearn.utils.validation import validate_data
 from bakeoff.pipeline.stages.preprocessing.transformers import EachColumn
 
 SHOWN_DIGITS = (4, 6, 9, 17)
-"""Significant digits of the bounds in the name of an interval: the first number that suffices."""
+"""Candidate numbers of significant digits for the bounds in an interval's name; the first sufficient one is used."""
 MAX_ROUNDING = 0.001
 """The largest error of a bound in a name, as a fraction of the narrowest interval."""
 WHOLE_LINE = "all"
@@ -38,7 +38,7 @@ WHOLE_LINE = "all"
 
 
 class EntropyDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Cut each column where this separates the classes best, as long as it shortens their description.
+    """Cut each column where the classes are separated best, as long as this shortens their description.
 
     A cut is accepted by the minimum description length principle; a column may remain whole.
 
@@ -59,7 +59,7 @@ class EntropyDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            The target is not of classes.
+            The target does not consist of classes.
         """
         if y is None or np.asarray(y).dtype.kind == "f":
             raise ValueError(
@@ -101,7 +101,7 @@ class AsIntervals(EachColumn):
         self.discretizer = discretizer
 
     def _learn(self, column: pd.Series, y: Any) -> np.ndarray:
-        """Return minimum, cuts and maximum of one column (n,), of its present cells only."""
+        """Return the minimum, the cuts and the maximum of the present cells of a column (n,)."""
         cells = column.to_numpy(dtype=np.float64)
         is_present = ~np.isnan(cells)
         if not is_present.any():
@@ -109,7 +109,7 @@ class AsIntervals(EachColumn):
         present_targets = None if y is None else np.asarray(y)[is_present]
         fitted = clone(self.discretizer)
         with warnings.catch_warnings():
-            # KBinsDiscretizer warns of columns with few distinct values, whose intervals are fewer.
+            # KBinsDiscretizer warns about columns with few distinct values, which have fewer intervals.
             warnings.filterwarnings("ignore", category=UserWarning, module="sklearn")
             fitted.fit(cells[is_present, None], present_targets)
         return np.asarray(fitted.bin_edges_[0], dtype=np.float64)
@@ -134,7 +134,7 @@ def number_intervals(cells: np.ndarray, cuts: np.ndarray) -> np.ndarray:
 
 
 def name_intervals(edges: np.ndarray) -> list[str]:
-    """Name the intervals between edges, except for the first and the last edge.
+    """Name the intervals between edges, ignoring the first and the last edge.
 
     Examples
     --------
@@ -151,7 +151,7 @@ def name_intervals(edges: np.ndarray) -> list[str]:
 
 
 def _write_bounds(edges: np.ndarray) -> list[str]:
-    """Write the cuts among edges with as few digits as show where they are."""
+    """Format the cuts among edges with as few digits as needed to locate them."""
     cuts = edges[1:-1]
     tolerance = MAX_ROUNDING * np.diff(edges).min()
     for digits in SHOWN_DIGITS:
@@ -163,7 +163,7 @@ def _write_bounds(edges: np.ndarray) -> list[str]:
 
 
 def _find_edges(column: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return minimum, cuts and maximum of a column (n,) with class codes (n,)."""
+    """Return the minimum, the cuts and the maximum of a column (n,) with class codes (n,)."""
     is_present = ~np.isnan(column)
     cells = column[is_present]
     if not len(cells):
@@ -173,16 +173,16 @@ def _find_edges(column: np.ndarray, codes: np.ndarray) -> np.ndarray:
 
 
 EQUAL_BITS = 1e-12
-"""Information gains that differ by at most so much are equal."""
+"""Information gains that differ by at most this amount are equal."""
 
 
 def find_cuts(cells: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return the accepted cuts of a column, in ascending order; each lies half way between two neighbouring values.
+    """Return the accepted cuts of a column in ascending order; each lies halfway between two neighbouring values.
 
     Parameters
     ----------
     cells : ndarray of shape (n,)
-        Without missing cells.
+        The column, without missing cells.
     codes : ndarray of shape (n,), int
         The class of each row, from 0.
 
@@ -226,7 +226,7 @@ def _compute_threshold(total: np.ndarray, below: np.ndarray, above: np.ndarray) 
     """Return the information gain that a cut must exceed, from the counts of the classes (c,) on both sides."""
     n = total.sum()
     n_classes = np.count_nonzero(total)
-    # The text of the theory: classes that are absent on a side need no bits there.
+    # The paper's criterion: classes that are absent from a side need no bits there.
     inside = [np.count_nonzero(side) * compute_entropy(side) for side in (below, above)]
     delta = np.log2(3.0**n_classes - 2) - (n_classes * compute_entropy(total) - sum(inside))
     return float((np.log2(n - 1) + delta) / n)
@@ -248,6 +248,6 @@ def compute_entropy(counts: np.ndarray) -> np.ndarray:
 
 
 def _halve(lower: float, upper: float) -> float:
-    """Return the middle of two neighbouring values, above the lower one even if no number lies between them."""
+    """Return the midpoint of two neighbouring values, above the lower one even if no number lies between them."""
     middle = lower + (upper - lower) / 2
     return float(middle if lower < middle <= upper else upper)

@@ -1,4 +1,4 @@
-"""The kinds of columns, and the steps for each kind or for single columns, joined into one transformer."""
+"""Column kinds, and the steps for each kind or for single columns, joined into one transformer."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class KindSelector:
     Parameters
     ----------
     kinds : tuple of str
-        Of `KINDS`.
+        The kinds to select, from `KINDS`.
     besides : tuple of str
-        Names of columns that are never selected.
+        The names of columns that are never selected.
     """
 
     kinds: tuple[str, ...]
@@ -44,7 +44,7 @@ class KindSelector:
 
 
 def list_kinds(X: pd.DataFrame) -> dict[str, str]:
-    """Return the kind of each column of a table (n, d): name -> kind."""
+    """Return the kind of each column of a table (n, d), by name."""
     return {str(name): find_kind(dtype) for name, dtype in X.dtypes.items()}
 
 
@@ -74,7 +74,7 @@ class ChosenPreprocessing:
     transformer : transformer or None
         Unfitted; None if every column stays as it is.
     summary : str
-        What ``auto`` does to the columns of each kind; empty if the steps were given.
+        The effect of ``auto`` on the columns of each kind; empty if the steps were given.
     """
 
     transformer: BaseEstimator | None
@@ -82,7 +82,7 @@ class ChosenPreprocessing:
 
 
 def is_open(preprocessing: Any) -> bool:
-    """Whether the steps are still to be chosen, as with ``AutoPreprocessing``, whose steps are slow to import."""
+    """Whether the steps have yet to be chosen, as with ``AutoPreprocessing``, whose steps are slow to import."""
     return hasattr(preprocessing, "choose")
 
 
@@ -121,12 +121,13 @@ def make_preprocessing(
     Parameters
     ----------
     numeric, nominal, ordered, dates, text : sequence of transformers
-        Applied in order to all columns of the kind; columns of a kind without steps pass through. ``ordered=None``
-        treats ordered columns as nominal ones.
+        Steps applied in order to all columns of the kind; columns of a kind without steps pass through. With
+        ``ordered=None``, ordered columns are treated as nominal.
     columns : sequence of mappings
-        Each has ``names``, a list of columns, and ``steps``, which replace those of the kinds for these columns.
+        Mappings with ``names``, a list of columns, and ``steps``, which replace the steps of their kinds for these
+        columns.
     then : sequence of transformers
-        Applied in order to all columns that the steps above return.
+        Steps applied in order to all columns that the steps above return.
 
     Returns
     -------
@@ -197,7 +198,7 @@ def _join_parts(parts: list[tuple[str, Pipeline, Any]], then: Sequence[Any]) -> 
 
 
 def _read_column_steps(columns: Sequence[Mapping[str, Any]]) -> dict[tuple[str, ...], Sequence[Any]]:
-    """Return the steps for named columns, which receive them together, in place of the steps of their kinds."""
+    """Return the steps applied jointly to named columns instead of the steps of their kinds."""
     named: dict[tuple[str, ...], Sequence[Any]] = {}
     taken: set[str] = set()
     for position, node in enumerate(columns):

@@ -15,12 +15,12 @@ from bakeoff.pipeline.errors import did_you_mean
 
 
 class EachColumn(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """A transformer that learns something of each column of a table, and replaces its cells by it.
+    """A transformer that learns from each column of a table, and replaces the cells accordingly.
 
     Attributes
     ----------
     learned_ : list
-        What was learned of each column.
+        What was learned from each column.
     """
 
     def fit(self, X: pd.DataFrame, y: Any = None) -> Self:
@@ -35,7 +35,7 @@ class EachColumn(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return pd.DataFrame({name: self._replace(X[name], learned) for name, learned in pairs}, index=X.index)
 
     def _learn(self, column: pd.Series, y: Any) -> Any:
-        """Return what is learned of a column (n,)."""
+        """Return what is learned from a column (n,)."""
         raise NotImplementedError
 
     def _replace(self, column: pd.Series, learned: Any) -> Any:
@@ -44,7 +44,7 @@ class EachColumn(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
 
 class AsNominal(EachColumn):
-    """Make every column categorical, with the values of the training rows; it follows an imputer of nominal columns.
+    """Make every column categorical, with the values of the training rows; used after imputing nominal columns.
 
     A value that the training rows lack becomes a missing cell.
     """
@@ -60,8 +60,8 @@ class AsNominal(EachColumn):
 class OrderCodes(EachColumn):
     """Replace each value of an ordered column by its position in the order: 0, 1, 2, ….
 
-    scikit-learn's OrdinalEncoder would number the values of a table in alphabetical order. The order is of all values
-    that the column declares, those that the training rows lack included; any other value becomes a missing cell.
+    scikit-learn's OrdinalEncoder would number the values of a table in alphabetical order. The order covers all values
+    that the column declares, including those absent from the training rows; any other value becomes a missing cell.
     """
 
     def _learn(self, column: pd.Series, y: Any) -> dict[Any, float]:
@@ -74,8 +74,8 @@ class OrderCodes(EachColumn):
 class GroupRareValues(EachColumn):
     """Replace the rare values of each nominal column by one value; the columns stay nominal.
 
-    scikit-learn's encoders can group rare values too, but only while they encode them. A value that the training rows
-    lack is rare, and a missing cell stays missing.
+    scikit-learn's encoders can also group rare values, but only while encoding them. A value absent from the training
+    rows is rare, and a missing cell stays missing.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class GroupRareValues(EachColumn):
     name : str
         The value that replaces them.
     max_values : int or None
-        The largest number of values that are left, this one included: the others are rare, too; None for no limit.
+        The largest number of remaining values, including the replacement; None for no limit.
     """
 
     def __init__(self, min_frequency: float = 10, name: str = "other", max_values: int | None = None) -> None:
@@ -111,8 +111,7 @@ class GroupRareValues(EachColumn):
 def _list_frequent_values(column: pd.Series, min_rows: float, max_values: int | None) -> list[str]:
     """Return the values of a column (n,) that are not rare, sorted: those in at least `min_rows` rows.
 
-    If that leaves more than `max_values`, the most frequent ones are kept, and of equally frequent ones the first in
-    sorted order.
+    If more than `max_values` remain, the most frequent ones are kept; ties are broken by sorted order.
     """
     counts = {str(value): count for value, count in column.astype(object).value_counts().items() if count >= min_rows}
     if max_values is None or len(counts) <= max_values:
@@ -130,13 +129,13 @@ DEFAULT_PARTS = ("days", "year", "month", "day", "day_of_year", "weekday", "hour
 class DateParts(TransformerMixin, BaseEstimator):
     """Replace each column of dates by numeric columns, named ``<column>_<part>``.
 
-    A part that has one value in all training rows is left out, such as the hour of dates without a time.
+    A part with a single value in all training rows, such as the hour of dates without a time, is left out.
 
     Parameters
     ----------
     parts : sequence of str
-        Of days (since 1970-01-01, with the time as a fraction), year, quarter, month, week (ISO 8601), day,
-        day_of_year, weekday (Monday is 0), hour, minute.
+        Any of days (since 1970-01-01, with the time as a fraction), year, quarter, month, week (ISO 8601), day,
+        day_of_year, weekday (Monday is 0), hour and minute.
 
     Attributes
     ----------
@@ -155,7 +154,7 @@ class DateParts(TransformerMixin, BaseEstimator):
         validate_data(self, X, skip_check_array=True)
         pairs = [(str(name), part) for name in X.columns for part in self.parts]
         varying = [(name, part) for name, part in pairs if _compute_part(X[name], part).nunique() > 1]
-        # A table without any column would stop the steps that follow.
+        # A table without any columns would be an error in later steps.
         self.parts_ = varying or pairs[:1]
         return self
 
@@ -170,14 +169,14 @@ class DateParts(TransformerMixin, BaseEstimator):
 
 
 def _compute_part(dates: pd.Series, part: str) -> pd.Series:
-    """Return a part of dates (n,) as float64; dates that came as text are parsed."""
+    """Return a part of dates (n,) as float64, parsing dates given as text."""
     parsed = pd.to_datetime(dates, format="ISO8601")
     if parsed.dt.tz is not None:
         parsed = parsed.dt.tz_convert("UTC").dt.tz_localize(None)
     if part == "days":
         numbers = (parsed - pd.Timestamp(0)).dt.total_seconds() / DAY_SECONDS
     else:
-        # The day of the week has another name in pandas.
+        # The day of the week has a different name in pandas.
         name = "day_of_week" if part == "weekday" else part
         numbers = parsed.dt.isocalendar().week if part == "week" else getattr(parsed.dt, name)
     return numbers.astype("float64")
@@ -254,7 +253,8 @@ def make_selection(percentile: float = 50) -> TransformerMixin:
     Returns
     -------
     SelectPercentile
-        scikit-learn's; its scores are either for classes or for numbers, and here the target decides.
+        scikit-learn's selector; its score functions are for either classes or numbers, so here the target determines
+        which.
     """
     from sklearn.feature_selection import SelectPercentile
 
@@ -267,6 +267,7 @@ def score_f_test(X: Any, y: np.ndarray) -> Any:
 
     is_numeric = np.asarray(y).dtype.kind == "f"  # classes are text or integers
     with warnings.catch_warnings():
-        # scikit-learn warns of columns that vary in no class, including those that separate the classes.
+        # scikit-learn warns about columns that are constant within every class, including those that separate the
+        # classes.
         warnings.simplefilter("ignore")
         return f_regression(X, y) if is_numeric else f_classif(X, y)

@@ -1,7 +1,7 @@
-"""Scores under plain names with their natural sign: lower is better for errors, higher for accuracies.
+"""Scores with plain names and their natural sign: lower is better for errors, higher for accuracies.
 
-The formulas are scikit-learn's. A score that is not defined on some rows (ROC AUC if a class is absent) is NaN and not
-0.
+The formulas are scikit-learn's. A score that is not defined on some rows (such as ROC AUC if a class is absent) is NaN
+rather than 0.
 """
 
 from bakeoff.pipeline.stages.scoring.choice import (

@@ -1,6 +1,6 @@
-"""The choice of the metrics of a run and of its training rows, and the checks of each before anything is fitted.
+"""Choose the metrics of a run and of its training rows, and check each before anything is fitted.
 
-``evaluation.costs`` adds a metric: the mean cost of a row, from the cost of each mistake.
+``evaluation.costs`` adds a metric: the mean cost per row, given the cost of each mistake.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ SCORING_KEYS = ("metrics", "costs", TRAIN_METRICS_KEY)
 
 
 def choose_train_metrics(given: Any) -> TrainMetrics:
-    """Return ``evaluation.train_metrics``; without it, training rows are only scored by the headline.
+    """Return ``evaluation.train_metrics``; by default, training rows are only scored by the headline.
 
-    The headline suffices to see how far a model fits its training rows better than others, and the other metrics of
-    training rows would double the numbers that a run stores.
+    The headline suffices to show how much better a model fits its training rows than others, and the other metrics of
+    training rows would double the number of values that a run stores.
 
     Raises
     ------
     UserError
-        It is neither headline nor all.
+        The value is neither headline nor all.
     """
     if given is None:
         return "headline"
@@ -66,18 +66,18 @@ def choose_metrics(
     ----------
     entries : sequence or None
         ``evaluation.metrics``: names of metrics and of scikit-learn's scorers, and mappings with a ``_target_``. None
-        selects the defaults of the task for which the learner has the methods.
+        selects the default metrics of the task that the learner's methods support.
     task : {"classification", "regression"}
     learner : estimator
-        Must have the methods that the metrics need: probabilities, or decision values.
+        The learner, which must have the methods that the metrics need, such as ``predict_proba``.
     target : Target, optional
-        On which each metric that is named is tried. Metrics of the user, and costs, need it.
+        The target on which named metrics are tried. User-defined metrics and costs require it.
     costs : mapping, optional
         ``evaluation.costs``, which adds the metric ``cost``.
     find_function : callable, optional
-        Resolves the dotted names of the user's metrics.
+        A function that resolves the dotted names of user-defined metrics.
     further_names : sequence of str
-        Of the metrics in the user's files, which a misspelled name may mean.
+        The names of user-defined metrics, to suggest for a misspelled name.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def choose_metrics(
         computed for the target.
     """
     if target is not None and not target.can_be_tried:
-        # Preflight rejects such a dataset, whatever the metrics are.
+        # The preflight checks reject such a dataset regardless of the metrics.
         return _choose_defaults(task, learner)
     if entries is None:
         chosen = _choose_defaults(task, learner)
@@ -134,14 +134,14 @@ def _make_cost(costs: Any, target: Target | None) -> Metric:
 
 
 def compute_cost(costs: np.ndarray, predictions: Predictions) -> float:
-    """Return the mean cost of a row.
+    """Return the mean cost per row.
 
     Parameters
     ----------
     costs : ndarray of shape (c, c)
-        The cost of a row of a class (rows) that is predicted as another (columns).
+        The cost of predicting a row of one class (rows) as another (columns).
     predictions : Predictions
-        With positions among the classes as labels.
+        Predictions whose labels are positions among the classes.
 
     References
     ----------
@@ -155,12 +155,12 @@ def compute_cost(costs: np.ndarray, predictions: Predictions) -> float:
 def read_costs(given: Any, names: Sequence[str]) -> np.ndarray:
     """Return the cost matrix of classes with these names, shape (c, c).
 
-    A right prediction costs 0 unless the mapping says otherwise; a negative cost is a gain.
+    A correct prediction costs 0 unless the mapping specifies otherwise; a negative cost is a gain.
 
     Raises
     ------
     UserError
-        The costs are not those of the classes, or one is missing.
+        The costs do not match the classes, or one is missing.
     """
     rows = _read_mapping(given, names, COSTS_KEY)
     costs = np.zeros((len(names), len(names)))  # (c, c)
@@ -192,7 +192,7 @@ def _read_mapping(given: Any, names: Sequence[str], key: str) -> dict[str, Any]:
 
 
 def spell_label(label: Any) -> str:
-    """Return a class label as text that is the same however YAML or a file spells it.
+    """Return a class label as text, independent of its spelling in YAML or a file.
 
     Examples
     --------
@@ -206,13 +206,13 @@ def spell_label(label: Any) -> str:
 
 
 def _write(names: Sequence[str]) -> str:
-    """Write a mapping for the classes in which each mistake costs 1."""
+    """Format an example mapping for the classes in which each mistake costs 1."""
     rows = {name: {other: 1 for other in names if other != name} for name in names}
     return str(rows).replace("'", "")
 
 
 def _find_named(name: str, task: str, further_names: Sequence[str]) -> Metric:
-    """Return bakeoff's metric of a name, or else scikit-learn's; the further names are suggested only."""
+    """Return bakeoff's metric with a name, or else scikit-learn's; further names are only used as suggestions."""
     known = get_task_metrics(task)
     scorers = list_scorer_names(task)
     if name in known or name in scorers:

@@ -1,8 +1,8 @@
 """The items of ``evaluation.metrics``: names, and mappings that describe a user-defined metric.
 
 A name is one of bakeoff's metrics or a scorer of scikit-learn. A mapping has a ``_target_``, which names a scorer or a
-function (y_true, y_pred), and besides it the sign and the needs of the function, and its further arguments. A dotted
-name alone stands for ``{_target_: NAME}``.
+function (y_true, y_pred), and may give the sign and needs of the function and its additional arguments. A dotted name
+alone means ``{_target_: NAME}``.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ KEY = "evaluation.metrics"
 PREDICT = "predict"
 NAME_PATTERN = r"[A-Za-z][A-Za-z0-9_]*"
 RESERVED_ENDS = ("_std", "_before", "_after")
-"""Ends of the names of other numbers that a run stores."""
+"""Suffixes of the names of other numbers that a run stores."""
 POSITIVE = "pos_label"
 """The name of an argument of scikit-learn's functions."""
 
 FindFunction = Callable[[str], Any]
-"""Returns the object with a dotted name, if it is trusted."""
+"""A function that returns the object with a dotted name, if it is trusted."""
 
 
 def name_entry(entry: Any) -> str:
-    """Return the name of the score of an item of ``evaluation.metrics``.
+    """Return the score name of an item of ``evaluation.metrics``.
 
     Examples
     --------
@@ -53,20 +53,19 @@ def name_entry(entry: Any) -> str:
 def is_greater_better(score: str, entries: Sequence[Any] = ()) -> bool:
     """Whether greater values of a score are better.
 
-    This is the one place that knows it of a name: comparisons, leaderboards, studies and the choice of the best run ask
-    here.
+    Comparisons, leaderboards, studies and the choice of the best run all use this function.
 
     Parameters
     ----------
     score : str
         The name of a metric.
     entries : sequence
-        ``evaluation.metrics`` of the run, for the metrics of the user.
+        The ``evaluation.metrics`` of the run, for user-defined metrics.
 
     Raises
     ------
     KeyError
-        The name is not that of a metric.
+        There is no metric with this name.
 
     Examples
     --------
@@ -80,16 +79,16 @@ def is_greater_better(score: str, entries: Sequence[Any] = ()) -> bool:
 
 
 def is_bounded(score: str, entries: Sequence[Any] = ()) -> bool:
-    """Whether the values of a score are on a fixed scale, so that a difference means the same on each dataset.
+    """Whether a score has a fixed scale, so that differences are comparable across datasets.
 
-    The parameters are those of `is_greater_better`; the values of a metric of the user may have any scale.
+    The parameters are those of `is_greater_better`; the values of a user-defined metric may have any scale.
     """
     is_own = _find_own(score, entries) is not None
     return not is_own and is_metric_name(score) and find_metric(score).is_bounded
 
 
 def describe_definition(score: str, entries: Sequence[Any], costs: Any) -> str:
-    """Return the definition of a score, beyond its name: two runs whose texts differ must not be compared by it."""
+    """Return the definition of a score beyond its name; runs with different definitions must not be compared."""
     if score == COST:
         return f"costs {costs}"
     own = _find_own(score, entries)
@@ -104,8 +103,9 @@ def _find_own(score: str, entries: Sequence[Any]) -> Mapping[str, Any] | None:
 def make_own_metric(entry: Mapping[str, Any], target: Target, find_function: FindFunction) -> Metric:
     """Return the metric that a mapping in ``evaluation.metrics`` describes.
 
-    A function gets the labels of the dataset. If it takes ``pos_label`` and none is given, it gets the positive class
-    of the dataset. Probabilities are those of one class if there are two, as scikit-learn's scorers pass them.
+    A function receives the labels of the dataset. If it accepts ``pos_label`` and none is given, it receives the
+    positive class of the dataset. For two classes it receives the probabilities of one class, as with scikit-learn's
+    scorers.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def make_own_metric(entry: Mapping[str, Any], target: Target, find_function: Fin
         scorer = found if is_scorer else _make_scorer(found, given, target)
         formula = ScorerFormula(scorer, labels=target.classes)
         return make_scorer_metric(formula, greater_is_better, False, target)
-    except Exception as error:  # the code is the user's, and any error in it is one of the metric
+    except Exception as error:  # user-defined code may raise any error
         reason = (str(error).splitlines() or [""])[0]
         raise UserError(
             f"{KEY}: {dotted_name} fails on made-up predictions of this dataset: {type(error).__name__}: {reason}"
@@ -148,7 +148,7 @@ def make_own_metric(entry: Mapping[str, Any], target: Target, find_function: Fin
 
 
 def _make_scorer(function: Callable[..., Any], given: Mapping[str, Any], target: Target) -> Any:
-    """Return the scorer of a function with the given arguments, and the positive class if it takes one."""
+    """Return the scorer of a function with the given arguments, and the positive class if it accepts one."""
     arguments = dict(given)
     needs = arguments.pop("needs", PREDICT)
     if target.positive is not None and POSITIVE in signature(function).parameters:
@@ -157,7 +157,7 @@ def _make_scorer(function: Callable[..., Any], given: Mapping[str, Any], target:
 
 
 def _require_name(entry: Mapping[str, Any]) -> None:
-    """Reject a mapping without a target, and a name that is not that of a metric or is that of another one."""
+    """Reject a mapping without a target, and a name that is invalid or used by another metric."""
     target = entry.get("_target_")
     if not target:
         raise UserError(

@@ -25,7 +25,7 @@ from bakeoff.pipeline.stages.scoring.predictions import (
 
 
 def compute_roc_area(is_positive: np.ndarray, ranking: np.ndarray, weights: np.ndarray | None) -> float:
-    """Return the area under the ROC curve of rows of both kinds, by trapezoids.
+    """Return the area under the ROC curve of positive and negative rows, by the trapezoidal rule.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def compute_roc_area(is_positive: np.ndarray, ranking: np.ndarray, weights: np.n
     ranking : ndarray of shape (m,)
         Greater for rows that are more likely to be positive.
     weights : ndarray of shape (m,) or None
-        Above 0.
+        The weights of the rows, above 0.
 
     References
     ----------
@@ -42,7 +42,7 @@ def compute_roc_area(is_positive: np.ndarray, ranking: np.ndarray, weights: np.n
     order = np.argsort(-ranking, kind="stable")  # (m,)
     ranking = ranking[order]
     positive = is_positive[order].astype(np.float64)  # (m,)
-    # A point of the curve represents all rows of one rank.
+    # A point of the curve represents all rows with the same rank.
     last_of_rank = np.append(np.flatnonzero(np.diff(ranking)), len(ranking) - 1)
     row_weights = np.ones(len(order)) if weights is None else weights[order]  # (m,)
     hits = np.cumsum(positive * row_weights)[last_of_rank]
@@ -58,13 +58,13 @@ def compute_roc_area(is_positive: np.ndarray, ranking: np.ndarray, weights: np.n
 
 
 def compute_accuracy(predictions: Predictions) -> float:
-    """Return the fraction of rows whose class is predicted."""
+    """Return the fraction of rows whose class is predicted correctly."""
     # The checks of scikit-learn's function take longer than a small prediction.
     return float(np.average(predictions.truth == predictions.predicted, weights=predictions.weights))
 
 
 def compute_error(predictions: Predictions) -> float:
-    """Return the fraction of rows whose class is not predicted."""
+    """Return the fraction of rows whose class is predicted incorrectly."""
     return 1 - compute_accuracy(predictions)
 
 
@@ -72,7 +72,7 @@ def compute_balanced_accuracy(predictions: Predictions) -> float:
     """Return the mean recall of the classes that occur."""
     assert predictions.classes is not None
     pairs = count_pairs(predictions.truth, predictions.predicted, len(predictions.classes), predictions.weights)
-    # As scikit-learn adds them: absent classes in the sums of weights would change the last bit.
+    # The sums match scikit-learn's: including absent classes would change the last bit.
     occurs = np.flatnonzero(pairs.any(axis=0) | pairs.any(axis=1))
     pairs = np.ascontiguousarray(pairs[np.ix_(occurs, occurs)])
     recall = divide_counts(np.diagonal(pairs), pairs.sum(axis=1))  # (c,)
@@ -107,7 +107,7 @@ def compute_roc_auc(predictions: Predictions) -> float:
 
 
 def compute_mcc(predictions: Predictions) -> float:
-    """Return the correlation of true and predicted classes; 0 if all rows are predicted as one, NaN if all are of one.
+    """Return the correlation of true and predicted classes; 0 if only one class is predicted, NaN if only one occurs.
 
     References
     ----------
@@ -121,7 +121,7 @@ def compute_mcc(predictions: Predictions) -> float:
 
 
 def compute_kappa(predictions: Predictions) -> float:
-    """Return the agreement of true and predicted classes beyond chance; NaN if all rows are of one class.
+    """Return the agreement of true and predicted classes beyond chance; NaN if all rows have the same class.
 
     References
     ----------
@@ -136,8 +136,8 @@ def compute_kappa(predictions: Predictions) -> float:
 def compute_average_precision(predictions: Predictions) -> float:
     """Return the area under the steps of precision against recall of the positive class, or the mean over classes.
 
-    Without a positive class, it is that of the second of two classes, and for more classes the mean over each class
-    against the rest; NaN if a class that counts does not occur.
+    Without a positive class, the second of two classes is used, or the mean over each class against the rest if there
+    are more; NaN if a required class does not occur.
     """
     classes = predictions.classes
     assert classes is not None
@@ -148,7 +148,7 @@ def compute_average_precision(predictions: Predictions) -> float:
 
 
 def compute_brier(predictions: Predictions) -> float:
-    """Return the mean squared error of the probabilities: from 0 to 1 for two classes, and to 2 for more.
+    """Return the mean squared error of the probabilities: from 0 to 1 for two classes, and from 0 to 2 for more.
 
     References
     ----------
@@ -179,7 +179,7 @@ def compute_mape(predictions: Predictions) -> float:
 
 
 def compute_max_error(predictions: Predictions) -> float:
-    """Return the largest absolute error of the rows that count, which no weight changes."""
+    """Return the largest absolute error of the rows with a weight other than 0, regardless of the weights."""
     return float(metrics.max_error(predictions.truth, predictions.predicted))
 
 
@@ -193,11 +193,12 @@ def _compute_precision_area(is_positive: np.ndarray, ranking: np.ndarray, weight
 
 
 def _average_areas(compute_area: Callable[..., float], predictions: Predictions, counted: np.ndarray) -> float:
-    """Return the mean area over some classes against the rest; NaN if one does not occur or its rows have no ranks."""
+    """Return the mean area over some classes, each against the rest; NaN if one does not occur or has no ranks."""
     ranking = predictions.probabilities  # (m, c)
     if ranking is None:
         decision, classes = predictions.decision, predictions.classes
-        # One column ranks the second of two classes; a model that has not seen all of more classes has one, too.
+        # A single column ranks the second of two classes; models that have not seen all of several classes also have
+        # one.
         if decision is None or decision.ndim > 1 or classes is None or len(classes) > 2:
             return float("nan")
         ranking = np.column_stack([-decision, decision])
@@ -208,7 +209,7 @@ def _average_areas(compute_area: Callable[..., float], predictions: Predictions,
 
 
 def _has_two_classes(predictions: Predictions) -> bool:
-    """Return whether there are rows of at least two classes; chance gets all rows right where there is one only."""
+    """Return whether rows of at least two classes occur; with only one, guessing is always correct."""
     return len(np.unique(predictions.truth)) > 1
 
 
@@ -229,8 +230,8 @@ class Metric:
     needs : tuple of str
         The learner must have at least one of these methods.
     is_bounded : bool
-        Whether the values are on a fixed scale, such as that of fractions, and not in units of the target, so that a
-        difference means the same on each dataset.
+        Whether the values have a fixed scale, such as that of fractions, rather than units of the target, so that
+        differences are comparable across datasets.
     sentence : str
         Shown by ``bakeoff list metrics``.
     """
@@ -305,13 +306,13 @@ DEFAULTS = {
     "classification": ("accuracy", "error", "precision", "recall", "f1", "log_loss", "roc_auc"),
     "regression": ("r2", "rmse", "mse", "mae"),
 }
-"""The metrics of each task, the headline first, if the configuration names none."""
+"""The default metrics of each task, the headline first."""
 COST = "cost"
 """The name of the metric of ``evaluation.costs``."""
 
 
 def get_task_metrics(task: str) -> Mapping[str, Metric]:
-    """Return the metrics of bakeoff for a task by name."""
+    """Return bakeoff's metrics for a task, by name."""
     return CLASSIFICATION if task == "classification" else REGRESSION
 
 
@@ -321,7 +322,7 @@ def is_available(metric: Metric, learner: object) -> bool:
 
 
 def needs_decision(chosen: Iterable[Metric]) -> bool:
-    """Return whether one of the metrics reads decision values even where there are probabilities."""
+    """Return whether any of the metrics needs decision values even if there are probabilities."""
     return any(metric.needs == RESPONSES[1:] for metric in chosen)
 
 
@@ -333,7 +334,7 @@ def compute_score(metric: Metric, predictions: Predictions) -> float:
 def compute_scores(chosen: Mapping[str, Metric], predictions: Predictions) -> dict[str, float]:
     """Compute each metric: name -> value, NaN if it is not defined.
 
-    Each row counts by its weight, so that one of weight 2 counts like two rows, and one of weight 0 like none.
+    Rows are weighted: a row of weight 2 counts like two rows, and one of weight 0 is ignored.
     """
     encoded = encode_labels(select_counted_rows(predictions))
     if not len(encoded.truth):

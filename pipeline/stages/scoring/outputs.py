@@ -1,7 +1,7 @@
 """Checked outputs of a fitted model: labels that are classes, finite numbers, probabilities that sum to 1.
 
-A score of anything else would be a number that looks like a score. scikit-learn's scores check some of this, and only
-for some metrics; a label that is no class would be counted as the class that it sorts before.
+Anything else would yield a meaningless number that looks like a score. scikit-learn checks some of this, but only for
+some metrics; a label that is not a class would be counted as the class before which it sorts.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MAX_LISTED_CLASSES = 10
 
 
 def find_codes(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Return the position of each label (m,) among the sorted classes (c,), shape (m,); -1 for one that is no class.
+    """Return the position of each label (m,) among the sorted classes (c,), shape (m,); -1 if it is not a class.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def locate_labels(labels: np.ndarray, classes: np.ndarray, what: str = "a predic
 
 
 def explain_foreign_label(label: Any, classes: np.ndarray) -> str:
-    """Return a label with the classes that it is none of.
+    """Return a label with the classes, none of which it matches.
 
     Examples
     --------
@@ -84,12 +84,12 @@ def _quote(label: Any) -> str:
 
 
 MAX_SUM_ERROR = 3.5e-4
-"""By which probabilities may miss the sum of 1: the square root of the epsilon of float32, as in scikit-learn."""
+"""The tolerance for the sum of probabilities: the square root of the float32 epsilon, as in scikit-learn."""
 MAX_SHOWN_VALUES = 4
 
 
 def predict_values(model: Any, X: Any, classes: np.ndarray | None, part: str = "") -> np.ndarray:
-    """Return the predictions of a fitted model for rows X (m, d): shape (m,), also of those in a column (m, 1).
+    """Return the predictions of a fitted model for rows X (m, d), shape (m,); a column (m, 1) is flattened.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def predict_values(model: Any, X: Any, classes: np.ndarray | None, part: str = "
     Raises
     ------
     InvalidPredictions
-        Of the wrong shape, a label that is no class, or a number that is not finite.
+        The predictions have the wrong shape, or contain a label that is not a class or a number that is not finite.
     """
     predicted = np.asarray(model.predict(X))
     learner = name_learner(model)
@@ -130,7 +130,7 @@ def predict_probabilities(model: Any, X: Any, part: str = "") -> np.ndarray:
     Raises
     ------
     InvalidPredictions
-        Of the wrong shape, not between 0 and 1, or of another sum than 1.
+        The probabilities have the wrong shape, are not between 0 and 1, or do not sum to 1.
     """
     probabilities = np.asarray(model.predict_proba(X))  # (m, c)
     learner = name_learner(model)
@@ -166,7 +166,7 @@ def compute_decision(model: Any, X: Any, part: str = "") -> np.ndarray:
     Raises
     ------
     InvalidPredictions
-        Of the wrong shape, or not finite.
+        The values have the wrong shape or are not finite.
     """
     decision = np.asarray(model.decision_function(X))
     method = f"{name_learner(model)}.decision_function"
@@ -183,7 +183,7 @@ def get_classes(model: Any) -> np.ndarray:
     Raises
     ------
     InvalidPredictions
-        There are none, or they are not sorted, as scikit-learn and the metrics take for granted.
+        There are no classes, or they are not sorted, as scikit-learn and the metrics assume.
     """
     classes = getattr(model, "classes_", None)
     if classes is None:

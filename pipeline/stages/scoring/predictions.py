@@ -19,7 +19,7 @@ from bakeoff.pipeline.stages.scoring.outputs import (
 )
 
 ROW_FIELDS = ("truth", "predicted", "probabilities", "decision", "weights")
-"""The attributes of predictions that hold a value, or several, for each row."""
+"""The attributes of predictions that contain one or more values for each row."""
 
 
 def count_pairs(truth: np.ndarray, predicted: np.ndarray, n_classes: int, weights: np.ndarray | None) -> np.ndarray:
@@ -55,7 +55,7 @@ class Predictions:
     ----------
     truth, predicted : ndarray of shape (m,)
     probabilities : ndarray of shape (m, c) or None
-        One column for each class of the dataset, in sorted order; 0 for a class that the training rows lacked.
+        One column for each class of the dataset, in sorted order; 0 for a class absent from the training rows.
     decision : ndarray of shape (m,) or (m, c) or None
         Decision values, if the model has no probabilities or a metric needs them.
     classes : ndarray of shape (c,) or None
@@ -65,7 +65,7 @@ class Predictions:
     seconds : float
         Wall time of ``predict``.
     weights : ndarray of shape (m,) or None
-        How much each row counts in every score, at least 0; None if all count alike.
+        The weight of each row in every score, at least 0; None if all count equally.
     """
 
     truth: np.ndarray
@@ -83,7 +83,7 @@ class Predictions:
         assert self.classes is not None
         n_classes = len(self.classes)
         correct = np.diagonal(count_pairs(self.truth, self.predicted, n_classes, self.weights))  # (c,)
-        # As scikit-learn adds them: with weights, sums in another order and differences are rounded.
+        # The sums match scikit-learn's: with weights, another order of summation and differences would be rounded.
         true = correct + (np.bincount(self.truth, self.weights, n_classes) - correct)  # (c,)
         predicted = correct + (np.bincount(self.predicted, self.weights, n_classes) - correct)  # (c,)
         f1 = divide_counts(2.0 * correct, true + predicted)
@@ -114,7 +114,7 @@ def predict_rows(
         All classes of the dataset; the training rows may have had fewer.
     positive : object or None
     weights : ndarray of shape (m,), optional
-        How much each row counts in the scores.
+        The weight of each row in the scores.
     labels_only : bool
         Whether to leave out probabilities and decision values, because no metric needs them.
     with_decision : bool
@@ -125,7 +125,7 @@ def predict_rows(
     Raises
     ------
     InvalidPredictions
-        A label that is no class, a number that is not finite, or an array of the wrong shape.
+        The model returns a label that is not a class, a number that is not finite, or an array of the wrong shape.
     """
     started = time.perf_counter()
     predicted = predict_values(model, X, classes, part)  # (m,)
@@ -141,7 +141,7 @@ def predict_rows(
 
 
 def select_counted_rows(predictions: Predictions) -> Predictions:
-    """Return the predictions of the rows that count: those whose weight is not 0."""
+    """Return the predictions of the rows whose weight is not 0."""
     weights = predictions.weights
     if weights is None or weights.all():
         return predictions

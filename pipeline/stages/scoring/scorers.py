@@ -1,7 +1,7 @@
-"""The scorers of scikit-learn as metrics, which are tried on predictions that are made up before anything is fitted.
+"""scikit-learn's scorers as metrics, which are tried on simulated predictions before anything is fitted.
 
-A scorer takes a model and rows. Here the model is one that answers with the predictions it was given, so that the same
-scorer object gives the same number, and the model itself is asked once for all metrics.
+A scorer takes a model and rows. Here it receives a model that returns stored predictions, so the same scorer object
+computes the same number, and the original model predicts only once for all metrics.
 
 A scorer such as ``neg_max_error`` is minus an error, so that greater is better. The same error is available under its
 own name, ``max_error``: positive, and lower is better.
@@ -63,18 +63,18 @@ class ScorerFormula:
     Parameters
     ----------
     scorer : callable
-        (model, X, y, sample_weight) -> float, as scikit-learn's ``make_scorer`` returns it.
+        (model, X, y, sample_weight) -> float, as returned by scikit-learn's ``make_scorer``.
     sign : int
-        1, or -1 for the error of which the scorer is the negative.
+        1, or -1 for the error whose negative the scorer returns.
     labels : ndarray of shape (c,) or None
-        The labels of the dataset, for a scorer of the user. A scorer of scikit-learn gets positions among the classes
-        instead, the positive one of two classes at 1, because it takes 1 for the positive label.
+        The labels of the dataset, for a user-defined scorer. A scikit-learn scorer receives positions among the classes
+        instead, with the positive one of two classes at 1, because it treats 1 as the positive label.
     hides_decision : bool
         Whether decision values are left out where there are probabilities, so that the score does not depend on which
         other metrics are computed.
     name : str
-        Of a scorer of scikit-learn, whose error on some rows is an undefined score with a warning; empty for a scorer
-        of the user, whose error is one of the run.
+        The name of a scikit-learn scorer, whose errors on some rows become undefined scores with a warning; empty for a
+        user-defined scorer, whose errors are raised.
     """
 
     scorer: Callable[..., Any]
@@ -111,7 +111,7 @@ class ScorerFormula:
         return self.sign * float(score)
 
     def _label(self, predictions: Predictions) -> Predictions:
-        """Return the predictions with the labels that the scorer reads."""
+        """Return the predictions with the labels that the scorer expects."""
         if predictions.classes is None:
             return predictions
         if self.labels is not None:
@@ -122,7 +122,7 @@ class ScorerFormula:
 
 
 def _swap_classes(predictions: Predictions) -> Predictions:
-    """Return predictions for two classes in the other order of the classes."""
+    """Return predictions for two classes with the order of the classes reversed."""
     probabilities = predictions.probabilities
     decision = predictions.decision
     return replace(
@@ -170,13 +170,13 @@ class Target:
 
 
 def make_trial(target: Target, methods: Sequence[str] = RESPONSES) -> Predictions:
-    """Return predictions of a target, half of them wrong, with labels as positions among the classes.
+    """Return simulated predictions of a target, half of them wrong, with positions among the classes as labels.
 
     Parameters
     ----------
     target : Target
     methods : sequence of str
-        ``predict_proba`` and ``decision_function``, if the predictions are to have their values.
+        Any of ``predict_proba`` and ``decision_function``, whose values the predictions will have.
     """
     trial = _make_number_trial(target.y) if target.classes is None else _make_class_trial(target)
     return replace(
@@ -188,12 +188,12 @@ def make_trial(target: Target, methods: Sequence[str] = RESPONSES) -> Prediction
 
 
 def make_scorer_metric(formula: ScorerFormula, greater_is_better: bool, is_bounded: bool, target: Target) -> Metric:
-    """Return the metric of a scorer, with the methods that a trial shows it to need.
+    """Return the metric of a scorer, with the methods that it needs according to a trial.
 
     Raises
     ------
     Exception
-        Of the scorer, which cannot be computed for the target, whatever the model has.
+        The error of a scorer that cannot be computed for the target with any model.
     """
     formula.compute(make_trial(target))
     needs: tuple[str, ...] = ()
@@ -221,7 +221,7 @@ def try_metric(name: str, metric: Metric, target: Target, learner: object) -> No
     methods = [method for method in RESPONSES if hasattr(learner, method)]
     reason = _explain(metric, target, methods)
     try:
-        # A scorer that is tolerant of errors on some rows is not tolerant of errors here.
+        # Scorers that tolerate errors on some rows must not do so here.
         compute = getattr(metric.formula, "compute", metric.formula)
         score = compute(make_trial(target, methods))
     except (ValueError, TypeError) as error:
@@ -235,7 +235,7 @@ def try_metric(name: str, metric: Metric, target: Target, learner: object) -> No
 
 
 def _make_class_trial(target: Target) -> Predictions:
-    """Return two rows of each class, one of which is predicted as the class before, with all responses of a model."""
+    """Return two rows of each class, one of which is predicted as the previous class, with all outputs of a model."""
     assert target.classes is not None
     n_classes = len(target.classes)
     codes = np.repeat(np.arange(n_classes), ROWS_PER_CLASS)  # (m,)
@@ -250,7 +250,7 @@ def _make_class_trial(target: Target) -> Predictions:
 
 
 def _make_number_trial(y: np.ndarray) -> Predictions:
-    """Return targets of a dataset, its extremes and that nearest to 0 included, each predicted as another one."""
+    """Return targets of a dataset, including the extremes and the one nearest to 0, each predicted as another one."""
     by_value = np.argsort(y, kind="stable")  # (n,)
     places = np.linspace(0, len(y) - 1, min(len(y), MAX_TRIAL_ROWS)).astype(int)
     rows = np.union1d(by_value[places], np.argmin(np.abs(y)))
@@ -281,7 +281,7 @@ def _describe(target: Target) -> str:
 
 NEGATIVE = "neg_"
 MULTILABEL_END = "_samples"
-"""The end of the names of scorers for several labels in each row, which a dataset does not have."""
+"""The suffix of scorers for multiple labels per row, which datasets do not have."""
 UNBOUNDED = ("mutual_info_score", "positive_likelihood_ratio")
 """Scorers without ``neg_`` whose values are not at most 1."""
 BOUNDED_ERRORS = ("neg_brier_score",)
@@ -294,8 +294,8 @@ BETTER_DEFINED = {
     "neg_max_error": "max_error",
     "neg_mean_absolute_percentage_error": "mape",
 }
-"""Scorers for which bakeoff's formula is used: it is the same number, and defined where rows of a class are absent or
-rows have weights, or not defined where scikit-learn divides by a tiny number instead of 0."""
+"""Scorers for which bakeoff's formula is used: it returns the same number, but is defined if a class is absent or rows
+have weights, or undefined where scikit-learn divides by a tiny number instead of 0."""
 NUMBERS = Target(np.array([0.5, 1.25, 2.75]))
 """Targets for which every scorer of a task can be computed."""
 
@@ -327,7 +327,7 @@ def is_metric_name(name: str) -> bool:
 
 @cache
 def find_metric(name: str) -> Metric:
-    """Return the metric of bakeoff of a name, or else that of a scorer of scikit-learn.
+    """Return bakeoff's metric with a name, or else that of a scikit-learn scorer.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """Splits in the order of time: each part follows the rows that it is predicted from.
 
-The unit is a point in time: a distinct value of ``dataset.time``, whose rows stay together, or without that key a row,
+The unit is a point in time: a distinct value of ``dataset.time``, whose rows stay together, or, without that key, a row
 in the order of the dataset.
 """
 
@@ -25,7 +25,7 @@ class Chronological(Splitter):
     Parameters
     ----------
     gap : int
-        The number of points in time that are left out before each part that is predicted, at least 0.
+        The number of points in time left out before each predicted part, at least 0.
     max_train_size : int, optional
         The number of points in time, the latest ones, to train and validate on; all of them by default.
 
@@ -62,7 +62,7 @@ class Chronological(Splitter):
         ]
 
     def _list_full_rows(self, data: SplitInput) -> np.ndarray:
-        """Return all rows, the earliest first, or the latest of them that ``max_train_size`` leaves."""
+        """Return all rows, or the latest ones if ``max_train_size`` limits them, in the order of time."""
         n_times = count_times(data)
         first = 0 if self.max_train_size is None else max(0, n_times - self.max_train_size)
         return list_rows_between(data, first, n_times)
@@ -84,13 +84,13 @@ class Chronological(Splitter):
 
     def _count_reference_rows(self, data: SplitInput, rest: np.ndarray) -> int:
         """Return the number of rows to which the fraction ``validation`` refers: those up to the test part."""
-        # Later rows are not known yet.
+        # Later rows are not yet known.
         return len(rest)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TimeSeries(Chronological):
-    """Chronological splits: each tests the rows that follow its training rows, and validates on the latest of these.
+    """Chronological splits, which test the rows following the training rows and validate on the latest of these.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class TimeSeries(Chronological):
 
 @dataclass(frozen=True, kw_only=True)
 class TimeHoldout(Chronological):
-    """One split by time: the latest rows are tested, and the latest of the others are validated on.
+    """One split by time: the latest rows are for testing, and the latest of the others for validation.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class TimeHoldout(Chronological):
     validation: float = fraction(0.2, allow_zero=True)
 
     def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the one split."""
+        """Yield the only split."""
         n = len(data.y)
         n_test = round(self.test * n)
         first_time = np.sort(data.time_codes)[n - n_test] if n_test else 0
@@ -150,6 +150,6 @@ def count_times(data: SplitInput) -> int:
 
 
 def list_rows_between(data: SplitInput, first: int, end: int) -> np.ndarray:
-    """Return the rows whose time is the ``first``-th or a later one, and before the ``end``-th; the earliest first."""
+    """Return the rows from the ``first``-th to before the ``end``-th point in time, in the order of time."""
     rows = np.flatnonzero((data.time_codes >= first) & (data.time_codes < end))
     return rows[np.argsort(data.time_codes[rows], kind="stable")]

@@ -27,9 +27,9 @@ class SplitInput:
     groups : ndarray of shape (n,) or None
         Rows with equal values belong together.
     parts : ndarray of shape (n,) or None
-        ``train``, ``validation`` or ``test``: the part that the user gives each row.
+        The user-defined part of each row: ``train``, ``validation`` or ``test``.
     folds : ndarray of shape (n,), int, or None
-        The fold in which each row is tested; a negative number stands for none.
+        The fold in which each row is tested; a negative number means none.
     times : ndarray of shape (n,) or None
         Dates or numbers: the time of each row.
     """
@@ -48,7 +48,7 @@ class SplitInput:
 
     @cached_property
     def time_codes(self) -> np.ndarray:
-        """The position of each row's time among the distinct ones, shape (n,); without times, the row's number."""
+        """The position of each row's time among the distinct times, shape (n,); without times, the row number."""
         if self.times is None:
             return np.arange(len(self.y))
         return np.unique(self.times, return_inverse=True)[1]
@@ -61,8 +61,8 @@ class Split:
     Attributes
     ----------
     train, validation, test : ndarray of int
-        ``validation`` may be empty; ``test`` is empty only for the fit on all rows. A row occurs several times in
-        ``train`` if it was drawn several times.
+        ``validation`` may be empty; ``test`` is empty only for the fit on all rows. A row that was drawn several times
+        also occurs several times in ``train``.
     """
 
     train: np.ndarray
@@ -117,13 +117,13 @@ class Splits:
         """Return a fingerprint of the test rows, and of the rows besides them, of each fold: 16 hexadecimal digits.
 
         Two runs can be compared fold by fold if their fingerprints are equal. Training and validation rows are not
-        told apart, because whether rows are set aside for pruning or tuning is a part of what is compared.
+        distinguished, because whether rows are set aside for pruning or tuning is part of the comparison.
         """
         fingerprint = hashlib.blake2b(digest_size=DIGEST_BYTES)
         for split in self.folds:
             rest = np.concatenate([split.train, split.validation])
             for rows in (np.sort(split.test), np.sort(rest)):
-                # The length keeps apart parts whose rows, written one after the other, are the same.
+                # The length distinguishes parts whose concatenated rows are the same.
                 fingerprint.update(f"{len(rows)}\0".encode())
                 fingerprint.update(rows.astype(np.int64).tobytes())
         return fingerprint.hexdigest()

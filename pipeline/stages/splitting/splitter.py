@@ -1,4 +1,4 @@
-"""The common part of all splitters: checks of arguments, the validation part, and the split of the run's model."""
+"""The base of all splitters: argument checks, the validation part, and the split for the run's model."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from bakeoff.pipeline.stages.splitting.splits import Split, SplitInput, Splits
 
 DEFAULT_MAX_FOLDS = 100_000
 MAX_BYTES = 2_000_000_000
-"""The memory that the row numbers of all splits may take."""
+"""The maximum memory for the row numbers of all splits."""
 COUNTED_BY = ("folds", "repeats")
 """Fields whose product is the number of splits."""
 CURE = "change evaluation.folds, evaluation.gap, evaluation.target_bins or a fraction, or set evaluation.stratify=false"
 RARE_CLASS = "The least populated class"
-"""The beginning of scikit-learn's warning of a class that some folds lack."""
+"""The beginning of scikit-learn's warning about a class that some folds lack."""
 NO_ROWS = np.empty(0, dtype=np.intp)
 COLUMNS = (
     ("groups", "keeps_groups", "dataset.groups", "group_kfold, leave_one_group_out or holdout"),
@@ -32,7 +32,7 @@ COLUMNS = (
     ("folds", "keeps_folds", "dataset.folds", "fixed_folds"),
     ("times", "keeps_order", "dataset.time", "time_series or time_holdout"),
 )
-"""What is known of the rows, the class variable of the splitters that respect it, its key, and these splitters."""
+"""A property of rows, the class variable of the splitters that respect it, its key, and these splitters."""
 
 
 def count(default: int | None, at_least: int) -> Any:
@@ -47,7 +47,7 @@ def fraction(default: float, *, allow_zero: bool) -> Any:
 
 @contextmanager
 def refusing(cure: str) -> Iterator[None]:
-    """Turn scikit-learn's errors of too few rows, and its warning of rare classes, into refusals."""
+    """Turn scikit-learn's errors about too few rows and its warning about rare classes into refusals."""
     with warnings.catch_warnings():
         warnings.filterwarnings("error", RARE_CLASS, UserWarning)
         try:
@@ -68,8 +68,8 @@ class Splitter(ABC):
     stratify : bool
         Keep each class's proportion in every part.
     target_bins : int, optional
-        The number of intervals of a numeric target that every part holds in proportion, at least 2; by default the
-        parts are left to chance.
+        The number of intervals of a numeric target whose proportions are kept in every part, at least 2; by default the
+        parts are random.
     """
 
     validation: float = fraction(0.0, allow_zero=True)
@@ -79,7 +79,7 @@ class Splitter(ABC):
     keeps_groups: ClassVar[bool] = False
     """Whether the rows of a group stay in one part."""
     keeps_order: ClassVar[bool] = False
-    """Whether each part follows, in time, the rows that it is predicted from; without times, rows are in order."""
+    """Whether each part follows, in time, the rows from which it is predicted; without times, rows are in order."""
     keeps_parts: ClassVar[bool] = False
     """Whether each row stays in its user-defined part."""
     keeps_folds: ClassVar[bool] = False
@@ -125,7 +125,7 @@ class Splitter(ABC):
                 )
         with refusing(CURE):
             folds = self._list_folds(data, seed, max_folds)
-            # Where there is one fold, the run's model is the one that was scored.
+            # If there is one fold, the run's model is the one that was scored.
             is_scored = len(folds) == 1 and not self.repeats_rows
             return Splits(folds, None if is_scored else self.make_full_split(data, seed, with_validation=True))
 
@@ -147,9 +147,9 @@ class Splitter(ABC):
     def make_inner_folds(
         self, data: SplitInput, rows: np.ndarray, folds: int, seed: int
     ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Divide the training rows of a split into inner folds that keep the same rows together as the splits.
+        """Divide the training rows of a split into inner folds, keeping together the same rows as the splits.
 
-        Each class is held in proportion.
+        The proportions of the classes are kept.
 
         Parameters
         ----------
@@ -177,7 +177,7 @@ class Splitter(ABC):
         if units is not None:
             units = units[rows]
         elif len(np.unique(rows)) < len(rows):
-            # A row that was drawn several times belongs together with itself.
+            # The copies of a row that was drawn several times belong together.
             units = rows
         can_stratify = False
         if data.is_classification:
@@ -190,15 +190,15 @@ class Splitter(ABC):
             else:
                 k_fold = model_selection.StratifiedKFold if can_stratify else model_selection.KFold
             splitter = k_fold(folds, shuffle=True, random_state=seed)
-            # A class of fewer rows than folds is in some folds only, and still in every part to fit on.
+            # A class with fewer rows than folds is in only some folds, but in every part to fit on.
             warnings.filterwarnings("ignore", RARE_CLASS, UserWarning)
             return list(splitter.split(rows, y, units))
 
     def make_strata(self, data: SplitInput) -> np.ndarray | None:
-        """Return the stratum of each row, shape (n,), or None if the parts are left to chance.
+        """Return the stratum of each row, shape (n,), or None if the parts are random.
 
         Strata are the classes, or intervals of a numeric target with about the same number of rows each. Intervals with
-        the same limits, which many equal targets cause, become one.
+        the same limits, which result from many equal targets, are merged.
 
         Raises
         ------
@@ -224,7 +224,7 @@ class Splitter(ABC):
         return intervals
 
     def make_full_split(self, data: SplitInput, seed: int, *, with_validation: bool) -> Split:
-        """Return the split that tests nothing and fits on all rows, as far as the evaluation allows it.
+        """Return the split with no test rows, which fits on all rows as far as the evaluation allows it.
 
         Parameters
         ----------
@@ -232,7 +232,7 @@ class Splitter(ABC):
             Of n rows.
         seed : int
         with_validation : bool
-            Whether to set the validation part aside that every split of the evaluation has.
+            Whether to set aside a validation part, as in every split of the evaluation.
 
         Raises
         ------
@@ -244,7 +244,7 @@ class Splitter(ABC):
         return Split(train, validation, test=NO_ROWS)
 
     def _list_full_rows(self, data: SplitInput) -> np.ndarray:
-        """Return the rows that a model may be fitted on if none is tested: all of them."""
+        """Return the rows on which a model may be fitted if none is tested: all of them."""
         return np.arange(len(data.y))
 
     def _set_validation_aside(self, rest: np.ndarray, data: SplitInput, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -268,7 +268,7 @@ def _require_allowed(name: str, value: Any, default: Any, limits: Any) -> None:
 
 
 def _refuse_folds(n_folds: str, max_folds: int) -> UserError:
-    """Return the refusal of more splits than are allowed, or than memory holds."""
+    """Return the error for more splits than are allowed or fit into memory."""
     return UserError(
         f"evaluation would fit {n_folds} folds, but max_folds={max_folds}, and the row numbers of all folds may "
         f"use {MAX_BYTES / 1e9:.0f} GB; use fewer folds, repeats or rows."
@@ -276,7 +276,7 @@ def _refuse_folds(n_folds: str, max_folds: int) -> UserError:
 
 
 def require_groups(groups: np.ndarray, folds: int) -> None:
-    """Reject more folds than groups, as scikit-learn does not if the folds are stratified."""
+    """Reject more folds than groups, which scikit-learn allows for stratified folds."""
     n_groups = len(np.unique(groups))
     if n_groups < folds:
         raise ValueError(f"{folds} folds, but there are {n_groups} groups")
@@ -296,7 +296,7 @@ def partition_rows(
     data : SplitInput
         Of all rows.
     strata : ndarray of shape (n,) or None
-        Of all rows; both parts hold each in proportion, unless rows have groups.
+        The strata of all rows; both parts keep their proportions, unless rows have groups.
     seed : int
 
     Returns
@@ -314,5 +314,5 @@ def partition_rows(
         return rows[first], rows[second]
     labels = None if strata is None else strata[rows]
     first, second = model_selection.train_test_split(rows, test_size=n_second, stratify=labels, random_state=seed)
-    # In the order of the dataset: the shuffle decides the parts, and nothing else.
+    # Rows keep the order of the dataset: the shuffle only determines the parts.
     return np.sort(first), np.sort(second)

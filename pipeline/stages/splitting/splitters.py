@@ -1,4 +1,4 @@
-"""The splitters that disregard time: at random, by groups, or by user-defined parts or folds."""
+"""Splitters that do not depend on time: random, by groups, or by user-defined parts or folds."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class KFold(Splitter):
 
 @dataclass(frozen=True, kw_only=True)
 class LeaveOneOut(Splitter):
-    """n splits: each row is tested with a model fitted on all others."""
+    """Leave-one-out: each row is tested with a model fitted on all others."""
 
     def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield n splits."""
@@ -84,7 +84,7 @@ class LeaveOneOut(Splitter):
 
 @dataclass(frozen=True, kw_only=True)
 class Bootstrap(Splitter):
-    """Bootstrap samples: n rows are drawn with replacement to train on, and the rows that were not drawn are tested.
+    """Bootstrap samples: n rows are drawn with replacement for training, and the rows not drawn are tested.
 
     A sample holds about 63 % of the rows, some of them several times. Scores on the other rows are those of a model
     that was fitted on fewer rows, so they are a little too low; the .632 estimator adds .368 times the training score
@@ -95,7 +95,7 @@ class Bootstrap(Splitter):
     repeats : int
         The number of samples, at least 1.
     stratify : bool
-        Draw from each class as many rows as it has.
+        Whether to draw as many rows from each class as it has.
 
     References
     ----------
@@ -123,7 +123,7 @@ class Bootstrap(Splitter):
             yield sample, left_out
 
     def _set_validation_aside(self, rest: np.ndarray, data: SplitInput, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        # A row must not be in the training part and, as a copy, in the validation part.
+        # Copies of a row must not be in both the training and the validation part.
         distinct = np.unique(rest)
         _, validation = super()._set_validation_aside(distinct, data, seed)
         is_validated = np.isin(rest, validation)
@@ -161,9 +161,9 @@ class LeaveOneGroupOut(Splitter):
 
 @dataclass(frozen=True, kw_only=True)
 class FixedSplit(Splitter):
-    """The one split of a column or of two files.
+    """The single split defined by a column or by two files.
 
-    If the user names validation rows, these are the validation part, whatever ``validation`` is; otherwise that
+    If the user assigns validation rows, they are the validation part regardless of ``validation``; otherwise that
     fraction of all rows is set aside from the training rows.
     """
 
@@ -171,7 +171,7 @@ class FixedSplit(Splitter):
     keeps_parts: ClassVar[bool] = True
 
     def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the one split."""
+        """Yield the only split."""
         parts = _require_column(data.parts, "fixed", "split")
         for part in (TRAIN, TEST):
             if part not in parts:
@@ -189,9 +189,9 @@ class FixedSplit(Splitter):
 
 @dataclass(frozen=True, kw_only=True)
 class FixedFolds(Splitter):
-    """The folds of a column: the rows of each value are tested once, with a model fitted on all others.
+    """Folds defined by a column: the rows with each value are tested once, with a model fitted on all others.
 
-    As in scikit-learn's ``PredefinedSplit``, rows of a negative fold are never tested.
+    As in scikit-learn's ``PredefinedSplit``, rows with a negative fold are never tested.
     """
 
     keeps_groups: ClassVar[bool] = True

@@ -1,7 +1,7 @@
-"""Candidates: which points of a space tuning tries, on which rows, and how they are fitted together along a path.
+"""Candidates: the points of a space that tuning tries, their rows, and how they are fitted together along a path.
 
-Points are numbered through all grids as in scikit-learn's ``ParameterGrid``, which looks them up by arithmetic, so that
-a space of any size is never written out: parameters in alphabetical order, the last one fastest.
+Points are numbered across all grids as in scikit-learn's ``ParameterGrid``: parameters in alphabetical order, the last
+one varying fastest. It looks points up by arithmetic, so large spaces are never enumerated.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Grid = Mapping[str, Sequence[Any]]
 
 
 def list_allowed_grids(grids: Sequence[Grid], largest: Mapping[str, int]) -> Sequence[Grid]:
-    """Return the grids without the integers that are above the largest value of their parameter."""
+    """Return the grids without integers above the largest value of their parameter."""
     allowed = [
         {
             name: [value for value in values if not isinstance(value, int) or value <= largest.get(name, math.inf)]
@@ -35,7 +35,7 @@ def list_allowed_grids(grids: Sequence[Grid], largest: Mapping[str, int]) -> Seq
 
 
 def draw_positions(n_points: int, n: int | None, seed: int) -> Sequence[int]:
-    """Return at most n of the numbers of points, in ascending order, drawn without replacement; all if n is None."""
+    """Return at most n point numbers, drawn without replacement, in ascending order; all of them if n is None."""
     if n is None or n >= n_points:
         return range(n_points)
     drawn: list[int] = np.sort(np.random.default_rng(seed).choice(n_points, size=n, replace=False)).tolist()
@@ -44,12 +44,12 @@ def draw_positions(n_points: int, n: int | None, seed: int) -> Sequence[int]:
 
 @runtime_checkable
 class PathEstimator(Protocol):
-    """A learner that fits many values of one parameter for little more than the cost of one.
+    """A learner that can fit many values of a parameter for little more than the cost of one.
 
-    The k nearest neighbours are among the k + 1 nearest, and a shallow tree is the top of a deeper one: such work is
-    done once. Each estimator is equal to one that is fitted anew with that value (to the solver's tolerance, if one
-    solution is the starting point of the next), and does not change when the iterator advances. A table of numbers
-    may be given as a plain array.
+    The k nearest neighbours are among the k + 1 nearest, and a shallow tree is the top of a deeper one; such work is
+    shared. Each estimator is equal to one fitted separately with that value (up to the solver's tolerance, if solutions
+    are used as starting points), and does not change when the iterator advances. A table of numbers may be given as a
+    plain array.
     """
 
     path_parameters: ClassVar[tuple[str, ...]]
@@ -61,13 +61,13 @@ class PathEstimator(Protocol):
 
 
 def keep_model(model: Any) -> Any:
-    """Return a model as it is."""
+    """Return a model unchanged."""
     return model
 
 
 @dataclass(frozen=True)
 class FitRows:
-    """The data that a learner is fitted on: preprocessed rows of its training part, which may be balanced.
+    """The data on which a learner is fitted: preprocessed rows of its training part, which may be balanced.
 
     Attributes
     ----------
@@ -104,17 +104,17 @@ def fit_candidates(
     X : table of shape (n, d)
     y : ndarray of shape (n,)
     positions : collection of int, optional
-        Of the candidates to fit; all of them by default.
+        The positions of the candidates to fit; all of them by default.
     weights : ndarray of shape (n,), optional
-        Of the rows; all count alike by default.
+        The weights of the rows; all count equally by default.
 
     Yields
     ------
     position : int
-        The candidate's position in scikit-learn's ``ParameterGrid(grids)``; each comes once, in any order.
+        The candidate's position in scikit-learn's ``ParameterGrid(grids)``; each occurs once, in any order.
     fitted : estimator
     seconds : float
-        Wall time of its fit; the first of a path includes the work that the path shares.
+        The wall time of the fit; the first of a path includes the shared work of the path.
     """
     n_before = 0
     for grid in grids:
@@ -129,13 +129,13 @@ def fit_candidates(
             shared = clone(learner).set_params(**points[group[0]])
             has_path = parameter is not None and len(group) > 1
             values = [points[number][str(parameter)] for number in group] if has_path else []
-            # A value of the grid may be an estimator, which must not be fitted itself.
+            # A value in the grid may be an estimator, which itself must not be fitted.
             fits = _iter_fits(clone(shared), parameter if has_path else None, values, FitRows(X, y, weights))
             for number in group:
                 started = time.perf_counter()
                 fitted = next(fits)
                 yield n_before + number, fitted, time.perf_counter() - started
-        # Positions count through all grids, as in ParameterGrid.
+        # Positions are counted across all grids, as in ParameterGrid.
         n_before += len(points)
 
 
@@ -157,7 +157,7 @@ def _choose_path_parameter(learner: Any, grid: Grid) -> str | None:
 
 
 def _group_candidates(grid: Grid, parameter: str | None, positions: Sequence[int]) -> list[list[int]]:
-    """Group candidates, by position in their grid, that only differ in one parameter; separately if None.
+    """Group candidates, by position in their grid, that differ only in one parameter; if None, each is a group.
 
     Examples
     --------
@@ -193,11 +193,11 @@ class TuningData:
     is_classification : bool
         Whether y holds labels, whose proportions the inner folds keep.
     seed : int
-        Of the inner folds.
+        The seed of the inner folds.
     weights : ndarray of shape (n,) or None
-        How much each row counts, in fits and scores.
+        The weight of each row in fits and scores.
     prepare : callable
-        (prepared X, y, weights) of the rows to fit on -> what the learner is fitted on.
+        (prepared X, y, weights) of the rows to fit on -> the data on which the learner is fitted.
     inner_splits : sequence of (ndarray, ndarray), optional
         Positions of the rows to fit on and to score on, for each inner fold; by default the rows are shuffled.
     """
@@ -228,7 +228,7 @@ def preprocess_tables(model: Pipeline, X: pd.DataFrame, y: np.ndarray, *others: 
     X : DataFrame of shape (n, d)
     y : ndarray of shape (n,)
     *others : DataFrame
-        Of the same columns; only transformed.
+        Tables with the same columns, which are only transformed.
     """
     steps = clone(Pipeline([("table", "passthrough"), *model.steps[:-1]]))
     tables = [steps.fit_transform(X, y)]
@@ -237,7 +237,7 @@ def preprocess_tables(model: Pipeline, X: pd.DataFrame, y: np.ndarray, *others: 
 
 
 def _drop_column_names(learner: Any, table: Any) -> Any:
-    """Return a numeric table as an array if column names are not needed: checking them costs time per candidate."""
+    """Return a numeric table as an array if column names are not needed, which saves checking them per candidate."""
     names_columns = getattr(learner, "categorical_features", "from_dtype") != "from_dtype"
     if not isinstance(learner, PathEstimator) or not isinstance(table, pd.DataFrame) or names_columns:
         return table

@@ -1,8 +1,8 @@
-"""Tuning: choose hyperparameters on the validation part, or by inner cross-validation of the training part.
+"""Tuning: choose hyperparameters on the validation part, or by inner cross-validation on the training part.
 
 Preprocessing is fitted inside each inner fold, once for all candidates; the test rows are never seen. A learner that
 can fit many values of a parameter together (`PathEstimator`) does so. The candidate with the best mean score is chosen,
-and the first of equal ones.
+or the first of several equal ones.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ SCORE_ROUNDING = 1e-12
 
 
 def find_best_candidate(scores: np.ndarray, greater_is_better: bool) -> int:
-    """Return the position of the first of the best scores that are defined; of equal ones, but for rounding, the first.
+    """Return the position of the best defined score; of scores that are equal up to rounding, the first.
 
     Parameters
     ----------
     scores : ndarray of shape (number of candidates,)
-        In the metric's natural sign.
+        The scores with the metric's natural sign.
     greater_is_better : bool
 
     Raises
@@ -50,7 +50,7 @@ def find_best_candidate(scores: np.ndarray, greater_is_better: bool) -> int:
     if np.isnan(scores).all():
         raise UserError("tuning: the headline metric is not defined on the inner validation rows for any candidate.")
     best = np.nanmax(scores) if greater_is_better else np.nanmin(scores)
-    # The means of the same scores of folds in another order differ in their last digits.
+    # Means of the same fold scores in a different order differ in their last digits.
     finite = scores[np.isfinite(scores)]
     rounding = SCORE_ROUNDING * np.abs(finite).max(initial=0.0)
     is_tied = scores >= best - rounding if greater_is_better else scores <= best + rounding
@@ -75,24 +75,24 @@ class NoTuning:
 
 @dataclass(frozen=True)
 class GridTuning:
-    """Try every combination of a space, or a number of them that are drawn.
+    """Try every combination in a space, or a random sample of them.
 
     Parameters
     ----------
     space : mapping or sequence of mappings
-        Learner's parameter -> list of values; several mappings are several grids.
+        Parameter of the learner -> list of values; several mappings are separate grids.
     folds : int
         The number of inner folds of the training rows; 0 scores on the validation part instead.
     n : int, optional
-        The largest number of candidates; of a larger space, so many different ones are drawn. All by default.
+        The largest number of candidates, drawn without replacement from a larger space; by default all are tried.
     seed : int
-        Of the draw.
+        The seed of the draw.
     strict : bool
-        Whether a learner without a space is an error, a candidate that needs more rows than there are, and one whose
-        predictions cannot be scored. Otherwise such a learner is not tuned, such candidates are left out, and a warning
-        says so.
+        Whether it is an error if a learner has no space, or a candidate needs more rows than there are or makes
+        predictions that cannot be scored. Otherwise such a learner is not tuned and such candidates are left out, with
+        a warning.
     largest : mapping of str to int
-        Parameter -> the largest value that the rows allow; filled in before the checks if ``strict`` is false.
+        Parameter -> the largest value that the rows allow; set before the checks if ``strict`` is false.
     """
 
     space: Grid | Sequence[Grid] | None
@@ -151,10 +151,10 @@ class GridTuning:
         return [dict(sorted(points[position].items())) for position in self.positions]
 
     def tune(self, model: Pipeline, data: TuningData) -> tuple[Pipeline, pd.DataFrame | None]:
-        """Return the model with the best parameters, not fitted, and the table of candidates.
+        """Return the unfitted model with the best parameters, and the table of candidates.
 
         Ties go to the first candidate, in the order of scikit-learn's ``ParameterGrid``: parameters in alphabetical
-        order, values in the order given, the last parameter fastest.
+        order, values in the given order, the last parameter varying fastest.
 
         Raises
         ------
@@ -181,7 +181,7 @@ class GridTuning:
         seconds = np.empty_like(scores)
         left_out: list[str] = []
         for number, (train, validation) in enumerate(inner_splits):
-            # Candidates differ only in parameters of the learner, so the rows are preprocessed once for all.
+            # Candidates differ only in parameters of the learner, so the rows are preprocessed only once.
             X, Q = preprocess_tables(model, data.X.iloc[train], data.y[train], data.X.iloc[validation])
             given = data.prepare(X, data.y[train], data.select_weights(train))
             weights = data.select_weights(validation)
@@ -208,11 +208,11 @@ class GridTuning:
             return float("nan")
 
     def count_fits(self) -> int:
-        """Return how often the learner is fitted for one fold: every candidate on all inner folds, and the best."""
+        """Return the number of fits of the learner per fold: every candidate on all inner folds, and the best one."""
         return 1 + len(self.candidates) * max(self.folds, 1)
 
     def _warn_of_absent_candidates(self, learner: BaseEstimator) -> None:
-        """Warn of a learner without candidates, and of values that the rows do not allow."""
+        """Warn about a learner without candidates, and about values that the rows do not allow."""
         learner_name = type(learner).__name__
         if not self.grids:
             warnings.warn(f"{learner_name} has no search space, so it is fitted without tuning", stacklevel=2)
@@ -246,9 +246,9 @@ def _is_count(value: Any) -> bool:
 
 
 def list_candidate_learners(learner: Any, tuning: NoTuning | GridTuning) -> list[Any]:
-    """Return the learner, and a copy with the parameters of each candidate, not fitted.
+    """Return the learner, and an unfitted copy with the parameters of each candidate.
 
-    Names of parameters that the learner does not have are left out: the checks reject them.
+    Parameters that the learner does not have are left out, because the checks reject them.
 
     Parameters
     ----------
