@@ -87,7 +87,7 @@ def choose_figures(
     Parameters
     ----------
     nodes : sequence of mapping
-        As `settle_figures` returns them.
+        The nodes returned by `settle_figures`.
     experiment : Experiment
     splits : Splits
     trust : sequence of str

@@ -90,7 +90,7 @@ def require_own_names(folder: Path) -> None:
     Parameters
     ----------
     folder : Path
-        As `find_own_folder` returns it.
+        The folder returned by `find_own_folder`.
 
     Raises
     ------

@@ -59,7 +59,7 @@ def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
     Parameters
     ----------
     spec : mapping
-        As returned by `resolve_config`; it is not changed.
+        The configuration returned by `resolve_config`, which is not modified.
 
     Returns
     -------
@@ -128,7 +128,7 @@ def settle_choices(settled: Mapping[str, Any], choices: Mapping[str, str]) -> di
     Parameters
     ----------
     settled : mapping
-        As returned by `settle_config`.
+        The configuration returned by `settle_config`.
     choices : mapping of str to str
         The options given on the command line.
     """

@@ -44,7 +44,7 @@ def evaluate_splits(experiment: Experiment, splits: Sequence[Split], n_jobs: int
     Yields
     ------
     FoldResult
-        In order.
+        The results, in order.
     """
     if n_jobs == 1 or len(splits) == 1:
         for number, split in enumerate(splits):

@@ -39,7 +39,7 @@ def write_own_code(packages: Sequence[str], folder: Path) -> bool:
     packages : sequence of str
         Packages whose code the model needs.
     folder : Path
-        Of the model.
+        The folder of the model.
     """
     files = list_own_code(packages)
     for name, file in files.items():
@@ -71,7 +71,7 @@ def compare_code(packages: Sequence[str], folder: Path) -> list[str]:
     packages : sequence of str
         Packages that the user trusts and the model needs.
     folder : Path
-        Of the model.
+        The folder of the model.
 
     Raises
     ------

@@ -208,9 +208,9 @@ def store_version(
     trust : sequence of str
         Packages whose types the estimator may hold.
     tags : mapping of str to str, optional
-        Of the version.
+        The tags of the version.
     description : str
-        Of the version.
+        The description of the version.
 
     Raises
     ------

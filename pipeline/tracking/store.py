@@ -293,7 +293,7 @@ def search_runs(
     ----------
     store : Store
     query : str
-        In MLflow's filter language; empty for all runs.
+        A query in MLflow's filter language; empty for all runs.
     max_runs : int, optional
         The maximum number of runs; the next page of an answer is requested only when a page is exhausted.
     experiment_ids : sequence of str

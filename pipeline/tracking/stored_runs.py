@@ -202,7 +202,7 @@ def search_stored_runs(store: Store, query: str = "") -> list[StoredRun]:
     ----------
     store : Store
     query : str
-        In MLflow's filter language; empty for all runs.
+        A query in MLflow's filter language; empty for all runs.
 
     Raises
     ------

@@ -98,7 +98,7 @@ def predict_values(model: Any, X: Any, classes: np.ndarray | None, part: str = "
     classes : ndarray of shape (c,) or None
         The labels that a prediction may have, sorted; None for regression.
     part : str
-        Of which rows these are, for messages.
+        Which rows these are, for messages.
 
     Raises
     ------

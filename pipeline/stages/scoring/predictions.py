@@ -120,7 +120,7 @@ def predict_rows(
     with_decision : bool
         Whether a metric needs decision values, even if the model has probabilities.
     part : str
-        Of which rows these are, for messages.
+        Which rows these are, for messages.
 
     Raises
     ------

@@ -106,7 +106,7 @@ class Splitter(ABC):
         Parameters
         ----------
         data : SplitInput
-            Of n rows.
+            The information about n rows.
         seed : int
             The same seed gives the same splits.
         max_folds : int
@@ -154,7 +154,7 @@ class Splitter(ABC):
         Parameters
         ----------
         data : SplitInput
-            Of all n rows.
+            The information about all n rows.
         rows : ndarray of int
             The numbers of the training rows.
         folds : int
@@ -229,7 +229,7 @@ class Splitter(ABC):
         Parameters
         ----------
         data : SplitInput
-            Of n rows.
+            The information about n rows.
         seed : int
         with_validation : bool
             Whether to set aside a validation part, as in every split of the evaluation.
@@ -294,7 +294,7 @@ def partition_rows(
     n_second : int
         The number of rows of the second part; about that many if rows have groups, since groups stay whole.
     data : SplitInput
-        Of all rows.
+        The information about all rows.
     strata : ndarray of shape (n,) or None
         The strata of all rows; both parts keep their proportions, unless rows have groups.
     seed : int
