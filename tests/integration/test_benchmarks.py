@@ -6,7 +6,6 @@ import csv
 import os
 import shutil
 import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,7 +16,7 @@ from sklearn.dummy import DummyClassifier
 from warm_process import run_script
 
 from benchmarks import weka_process
-from benchmarks.cells import Cell, merged, read_csv, write_csv
+from benchmarks.cells import Cell
 from benchmarks.measuring import Task, side_by_side
 from benchmarks.summary import summary
 from benchmarks.tasks import bundled, nominal
@@ -62,22 +61,6 @@ def cell(learner: str, n: int = 1000, d: int = 20, c: int = 2, **changed: Any) -
     }  # fmt: skip
     family = changed.pop("family", "made")
     return Cell(learner, f"{family} {n}×{d}, c={c}", family, n, d, c, **(numbers | changed))
-
-
-def test_cells_are_read_as_they_were_written(tmp_path: Path) -> None:
-    cells = [cell("knn"), cell("svm", objective=0.125, sklearn_objective=0.25, note="ours: more than 8 s")]
-    write_csv(cells, tmp_path / "cells.csv")
-    np.testing.assert_equal([asdict(one) for one in read_csv(tmp_path / "cells.csv")], [asdict(one) for one in cells])
-    assert read_csv(tmp_path / "none.csv") == []
-
-
-def test_a_cell_that_is_measured_anew_takes_the_place_of_its_old_one() -> None:
-    earlier = [cell("knn", fit_ratio=0.1), cell("knn", n=10000, fit_ratio=0.2), cell("svm", fit_ratio=0.3)]
-    fresh = [cell("knn", fit_ratio=0.7), cell("decision_tree", fit_ratio=0.8)]
-    found = merged(earlier, fresh, ["decision_tree", "knn", "svm"])
-    assert [(one.learner, one.n, one.fit_ratio) for one in found] == [
-        ("decision_tree", 1000, 0.8), ("knn", 1000, 0.7), ("knn", 10000, 0.2), ("svm", 1000, 0.3)
-    ]  # fmt: skip
 
 
 def test_the_summary_says_geometric_means_and_worst_cells() -> None:

@@ -1,4 +1,4 @@
-"""Small things of the command line: flags in any order, help, completion, names of runs, and lines that are not cut."""
+"""Small things of the command line: flags in any order, help, names of runs, and lines that are not cut."""
 
 from __future__ import annotations
 
@@ -35,13 +35,6 @@ def test_a_flag_that_is_none_is_refused_with_the_nearest(bakeoff: Bakeoff) -> No
         answer = bakeoff(*words)
         assert answer.status == 2
         assert "refused: --multirn is not a flag. Did you mean '--multirun'?" in answer.err
-
-
-def test_an_option_of_a_verb_is_written_as_a_key(bakeoff: Bakeoff) -> None:
-    answer = bakeoff("predict", "latest", "x.csv", "--output", "y.csv")
-    assert answer.status == 2
-    assert "--output" in answer.err
-    assert "usage: bakeoff predict" in answer.err
 
 
 @pytest.mark.parametrize("verb", VERBS)

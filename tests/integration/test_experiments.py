@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from command import Bakeoff
-from omegaconf import OmegaConf
 
-from bakeoff.pipeline.config.options import CONF, read_options
+from bakeoff.pipeline.config.options import read_options
 from bakeoff.pipeline.stages.dataset import Dataset, load_lecture_table
 from bakeoff.pipeline.tracking.loading import load_model
 
@@ -59,16 +56,6 @@ def test_all_experiments_run_in_one_sweep_and_leave_their_figures_as_pictures(ba
     assert len({run.data.tags["config_hash"] for run in runs.values()}) == len(EXPERIMENTS)
 
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
-def test_each_experiment_has_its_place_in_the_lectures_page(name: str) -> None:
-    page = LECTURES.read_text()
-    assert f"$ bakeoff experiment={name}" in page
-    shown = [line.split("](")[1].rstrip(")") for line in page.splitlines() if line.startswith(f"![{name}")]
-    assert shown
-    for file in shown:
-        assert 0 < (LECTURES.parent / file).stat().st_size < 60_000
-
-
 @pytest.mark.parametrize(("k", "colour"), [(1, "Red"), (3, "Blue")])
 def test_the_colours_query_is_red_at_1_and_blue_at_3(bakeoff: Bakeoff, k: int, colour: str) -> None:
     model = run_and_load(bakeoff, "experiment=knn_colours", "figures=[]", f"learner.n_neighbors={k}")
@@ -105,17 +92,3 @@ def test_the_reading_tree_asks_for_length_alone_and_reads_both_new_articles(bake
 def test_gain_ratio_asks_first_what_information_gain_asks_second(bakeoff: Bakeoff) -> None:
     learner = run_and_load(bakeoff, "experiment=gain_ratio", "figures=[]")[-1]
     assert learner.feature_names_in_[learner.fitted_tree_.feature[0]] == "first"
-
-
-def test_every_command_within_a_sentence_passes_the_checks_before_a_run(bakeoff: Bakeoff) -> None:
-    commands = re.findall(r"`bakeoff ([^`\n]*=[^`\n]*)`", LECTURES.read_text())
-    assert commands  # test_pages.py runs those in blocks
-    for command in commands:
-        answer = bakeoff("plan", "-m", *shlex.split(command))
-        assert answer.status == 0, f"{command}\n{answer.err}"
-        assert "to run" in answer.out
-
-
-@pytest.mark.parametrize("name", EXPERIMENTS)
-def test_an_experiment_changes_no_key_of_its_dataset_so_that_another_can_be_named(name: str) -> None:
-    assert "dataset" not in OmegaConf.load(CONF / "experiment" / f"{name}.yaml")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,10 +9,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from command import Bakeoff, command_in
-
-from bakeoff.pipeline.config.options import FIGURES
-
-PAGE = Path(__file__).parents[2] / "docs" / "figures.md"
 
 WORDS = ("dataset=csv", "dataset.path=points.csv", "dataset.target=side", "learner=naive_bayes", "evaluation=kfold")
 
@@ -161,18 +156,3 @@ def test_a_run_without_figures_loads_neither_them_nor_matplotlib(tmp_path: Path)
     )
     ended = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stderr) == (0, "")
-
-
-def read_sections() -> dict[str, list[str]]:
-    """Return the commands of each figure's section of the page."""
-    sections = re.split(r"^### ", PAGE.read_text(), flags=re.MULTILINE)[1:]
-    return {text.split("\n", 1)[0]: re.findall(r"^\$ bakeoff (.*)$", text, re.MULTILINE) for text in sections}
-
-
-def test_the_page_shows_every_figure_with_its_command_and_its_picture() -> None:
-    sections = read_sections()
-    assert sorted(sections) == sorted(FIGURES)
-    for name, commands in sections.items():
-        assert f"figures=[{name}]" in commands[0]
-        assert f"![{name}](figures/{name}.png)" in PAGE.read_text()
-        assert 0 < (PAGE.parent / "figures" / f"{name}.png").stat().st_size < 60_000

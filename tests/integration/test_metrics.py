@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ import pytest
 from command import Bakeoff, command_in, enter
 from joblib.externals.loky import get_reusable_executor
 
-from bakeoff.pipeline.stages.scoring import CLASSIFICATION, REGRESSION
 from bakeoff.pipeline.tracking.names import find_headline, find_run_id, is_greater_better
 from bakeoff.pipeline.tracking.store import open_store
 
@@ -130,32 +128,3 @@ def test_tuning_chooses_the_lowest_value_of_a_metric_of_the_user(bakeoff: Bakeof
     assert scores.nunique() == 2
     assert run.data.params["tuned.n_neighbors"] == str(scores.idxmin())
     assert run.data.metrics["validation_mistakes"] == pytest.approx(scores.min())
-
-
-def test_a_score_that_some_rows_leave_undefined_is_a_warning(bakeoff: Bakeoff) -> None:
-    rows = "\n".join(f"{x},{y}" for x, y in enumerate([30, 25, 20, 15, 10, 5, 2, 1, 0.5, 0, 0, 0, 0, 0, 0, 0]))
-    (bakeoff.folder / "t.csv").write_text(f"x,y\n{rows}\n")
-    answer = bakeoff(
-        "dataset=csv", "dataset.path=t.csv", "dataset.target=y", "learner=linear_regression", "evaluation=kfold",
-        "evaluation.folds=8", "evaluation.metrics=[mae,mean_squared_log_error]", "tracking=none",
-    )  # fmt: skip
-    assert answer.status == 0, answer.err
-    assert "warning: mean_squared_log_error is not defined on some rows: " in " ".join(answer.err.split())
-
-
-def read_section(name: str) -> str:
-    """Return a section of docs/evaluation.md."""
-    page = (Path(__file__).parents[2] / "docs" / "evaluation.md").read_text()
-    return page.split(f"\n## {name}\n")[1].split("\n## ")[0]
-
-
-def test_the_documentation_names_every_metric_with_its_direction() -> None:
-    rows = re.findall(r"^\| (`.*?) \|.*\| ([a-z, ]+) \|$", read_section("Metrics"), flags=re.MULTILINE)
-    stated: dict[str, str] = {}
-    for names, directions in rows:
-        words = re.findall(r"`(\w+)`", names)
-        better = directions.split(", ")
-        stated |= dict(zip(words, better * len(words) if len(better) == 1 else better, strict=False))
-    known = {**CLASSIFICATION, **REGRESSION}
-    expected = {name: "higher" if metric.greater_is_better else "lower" for name, metric in known.items()}
-    assert stated == {**expected, "cost": "lower"}

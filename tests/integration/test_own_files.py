@@ -40,18 +40,6 @@ def test_raw_titanic_has_the_probabilities_of_a_pipeline_that_is_written_by_hand
         assert np.abs(expected - fold["probability_1"]).max() < 1e-12
 
 
-def test_a_run_warns_of_columns_that_are_filled_in_after_the_target(bakeoff: Bakeoff) -> None:
-    frame = wheel_frame("titanic").rename(columns={"boat": "a", "body": "b"})
-    frame.to_csv(bakeoff.folder / "renamed.csv", index=False)
-    answer = bakeoff("dataset=file", "dataset.path=renamed.csv", "dataset.target=survived", "tracking=none")
-    assert answer.status == 0, answer.err
-    warnings = [line for line in answer.err.splitlines() if line.startswith("audit:")]
-    assert any("'a'" in line for line in warnings)
-    assert any("'b'" in line for line in warnings)
-    suspected = [name for name in frame.columns if any(f"column {name!r}" in line for line in warnings)]
-    assert set(suspected) <= {"a", "b", "sex"}
-
-
 @pytest.mark.parametrize("spelling", MISSING_SPELLINGS)
 def test_penguins_score_the_same_however_a_missing_cell_is_spelled(bakeoff: Bakeoff, spelling: str) -> None:
     frame = wheel_frame("penguins").replace("_", None)

@@ -52,12 +52,6 @@ def test_an_experiment_of_the_user_chooses_and_the_command_trusts(command: Bakeo
     assert answer.out.startswith("quick nearest_mean wine")
 
 
-def test_a_learner_of_the_user_is_not_trusted_because_it_is_there(command: Bakeoff) -> None:
-    answer = command("learner=nearest_mean", "dataset=wine")
-    assert answer.status == 2
-    assert "add trust=[own_parts]" in answer.err
-
-
 @pytest.mark.slow
 def test_patterns_spaces_and_workers_take_the_users_learners(command: Bakeoff) -> None:
     words = ["-m", "learner=glob([near*,majority])", "dataset=iris", "search=grid", "trust=[own_parts]"]

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import pytest
 from command import Answer, Bakeoff
-from page_commands import REASONS, ROOT, Command, list_commands, list_pages, read_page, write_shown_files
+from page_commands import REASONS, Command, list_commands, list_pages, read_page, write_shown_files
 from page_files import WRITERS, write_customers
 
 RUN_ELSEWHERE: Mapping[str, str] = {
@@ -63,12 +62,6 @@ def test_every_other_command_of_a_page_is_one_of_bakeoff(page: str) -> None:
     commands = [command for command in list_commands(page) if not command.reason]
     others = [str(command) for command in commands if not command.text.startswith("bakeoff ")]
     assert others == []
-
-
-@pytest.mark.parametrize(("page", "file"), RUN_ELSEWHERE.items())
-def test_the_file_that_runs_a_page_reads_its_commands(page: str, file: str) -> None:
-    tests = (ROOT / "tests" / "integration" / file).read_text()
-    assert Path(page).name in tests
 
 
 @pytest.mark.slow

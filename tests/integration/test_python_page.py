@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 from sklearn.datasets import load_wine
 
-import bakeoff
-
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "python.md").read_text()
 
@@ -29,8 +27,3 @@ def test_the_code_of_the_page_runs(
     assert "svm" in capsys.readouterr().out
     frames = list(tmp_path.glob("outputs/frames/*/*.parquet"))
     assert {frame.name for frame in frames} == {"frame.parquet", "titanic.parquet"}
-
-
-def test_the_page_names_every_function() -> None:
-    functions = {name for name in bakeoff.__all__ if name.islower()}
-    assert set(re.findall(r"^\| `bakeoff\.(\w+)`", PAGE, flags=re.MULTILINE)) == functions

@@ -45,18 +45,6 @@ def test_every_command_of_the_readme_runs(bakeoff: Bakeoff) -> None:
     assert names["result"].scores.loc["accuracy"].notna().any()
 
 
-def test_the_page_opens_with_two_commands_of_make() -> None:
-    assert blocks("sh")[0].split("\n")[:2] == ["make run", "make test"]
-
-
-def test_the_functions_that_the_page_names_are_in_their_files() -> None:
-    rows = re.findall(r"((?:`\w+`(?: and )?)+)[^`|]*?\]\(((?:learners|pipeline)/[\w/]+\.py)\)", README.read_text())
-    assert len(rows) >= 7
-    for names, file in rows:
-        for name in re.findall(r"`(\w+)`", names):
-            assert f"def {name}(" in (ROOT / file).read_text(), f"{name} is not in {file}"
-
-
 @pytest.mark.parametrize("text", blocks("text"))
 def test_messages_in_the_readme_are_the_ones_that_are_printed(bakeoff: Bakeoff, text: str) -> None:
     command, said = text.strip().split("\n", 1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import socket
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -40,32 +39,6 @@ def test_eight_processes_at_once_lose_nothing(tmp_path: Path, server: mlflow_ser
     assert Counter(run.info.status for run in found) == {"FINISHED": 5 * PROCESSES}
     assert len({run.data.tags["config_hash"] for run in found}) == 5 * PROCESSES
     assert all("test_accuracy" in run.data.metrics for run in found)
-
-
-def test_stop_ends_the_server_and_its_database(open_folder: Path) -> None:
-    folder = open_folder / "stopped"
-    port = mlflow_server.free_port()
-    started = mlflow_server.start(folder, port=port)
-    assert started.uri == f"http://127.0.0.1:{port}"
-    assert (folder / "postgres" / "postmaster.pid").exists()
-    started.stop()
-    assert not (folder / "postgres" / "postmaster.pid").exists()
-    with socket.socket() as client:
-        assert client.connect_ex(("127.0.0.1", port)) != 0
-
-
-def test_the_documented_command_is_the_one_that_runs_here() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "sweeps.md").read_text().replace("\\\n", " ")
-    (command,) = re.findall(r"^mlflow server .*$", page, flags=re.MULTILINE)
-    words = command.split()
-    assert words[: len(mlflow_server.SERVER_COMMAND)] == list(mlflow_server.SERVER_COMMAND)
-    assert {word for word in words if word.startswith("--")} == {
-        "--workers",
-        "--artifacts-destination",
-        "--host",
-        "--port",
-    }
-    assert "export MLFLOW_BACKEND_STORE_URI=postgresql://" in page
 
 
 def test_a_model_is_shipped_to_the_server_predicted_with_and_listed(

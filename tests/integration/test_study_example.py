@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command import Bakeoff
-from omegaconf import OmegaConf
 
 STUDY = Path(__file__).parents[2] / "examples" / "study"
 COMMAND = ("--config-dir", str(STUDY), "-m")
@@ -53,28 +52,3 @@ def test_the_study_runs_resumes_and_is_compared(bakeoff: Bakeoff, monkeypatch: p
     assert report.status == 0, report.err
     shown = json.loads(report.out)
     assert sorted(dataset["name"] for dataset in shown["datasets"]) == ["coded", "nominal", "spaced"]
-
-
-def test_each_learner_gets_columns_that_it_can_take(bakeoff: Bakeoff) -> None:
-    paths = write_datasets(bakeoff.folder / "keel")
-    plan = bakeoff("plan", *COMMAND[:-1], "experiment=study", f"dataset.path={','.join(paths)}")
-    assert (plan.status, plan.out.count(" to do")) == (0, 30)
-    assert "30 jobs: 30 to run" in plan.out
-
-
-@pytest.mark.parametrize(("name", "n_datasets"), [("study", 43), ("study_small", 28)])
-def test_the_study_names_each_dataset_once(name: str, n_datasets: int) -> None:
-    params = OmegaConf.load(STUDY / "experiment" / f"{name}.yaml").hydra.sweeper.params
-    paths = [path.strip() for path in params["dataset.path"].split(",")]
-    assert len(set(paths)) == len(paths) == n_datasets
-    assert all(re.fullmatch(r"keel/[\w-]+\.dat", path) for path in paths)
-    if name == "study":
-        assert len(set(params["learner"].split(","))) == 10
-
-
-def test_the_small_study_is_the_beginning_of_the_whole() -> None:
-    whole, small = (
-        OmegaConf.load(STUDY / "experiment" / f"{name}.yaml").hydra.sweeper.params["dataset.path"].split(", ")
-        for name in ("study", "study_small")
-    )
-    assert [path.strip(",") for path in whole][: len(small)] == [path.strip(",") for path in small]
