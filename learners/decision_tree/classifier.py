@@ -94,7 +94,7 @@ def check_c45_options(learner: C45Parameters) -> None:
         )
     if learner.subtree_raising and learner.pruning_confidence is None:
         raise ValueError(
-            "subtree_raising is a part of pruning, but pruning_confidence is None, which does not prune; "
+            "subtree_raising is a part of pruning, but pruning_confidence is None, which disables pruning; "
             "set pruning_confidence=0.25, or subtree_raising=False."
         )
 

@@ -223,7 +223,8 @@ class KNeighborsBase(NeighborSearcher):
         empty = np.flatnonzero(np.isnan(X).all(axis=1))
         if empty.size:
             raise ValueError(
-                f"X has rows without a single value (the first: {empty[0]}), which have no neighbours; drop them."
+                f"X has rows in which all values are missing (the first: {empty[0]}), which have no neighbours; "
+                "drop them."
             )
 
     def _accepts_missing(self) -> bool:

@@ -344,7 +344,7 @@ def describe_too_few_rows(k: int, n: int, most: int) -> str:
     others = "" if most == n else ", and no sample is its own neighbour"
     return (
         f"n_neighbors={k} is too large: training has {n} {samples}{others}. "
-        f"Take n_neighbors of at most {most}, or more rows."
+        f"Use n_neighbors of at most {most}, or more rows."
     )
 
 
@@ -352,7 +352,7 @@ def describe_too_little_weight(k: int, n: int, weight: float) -> str:
     """Return the message for n_neighbors=k with n training rows, with weights other than 1 and a smaller total."""
     samples = "sample" if n == 1 else "samples"
     most = int(weight * (1 + SUM_MARGIN))
-    fewer = f"Take n_neighbors of at most {most}, or multiply" if most else "Multiply"
+    fewer = f"Use n_neighbors of at most {most}, or multiply" if most else "Multiply"
     return (
         f"n_neighbors={k} is too large: training has {n} {samples} with a total weight of {weight:.3g}. {fewer} "
         f"sample_weight so that it sums to {k} or more: n_neighbors counts weight, and 1 is one row."

@@ -152,7 +152,7 @@ class Perceptron(LinearClassifier):
         Warns
         -----
         ConvergenceWarning
-            The last of ``max_iter`` passes still made mistakes.
+            Rows were still misclassified in the last of ``max_iter`` passes.
         """
         (snapshots,) = self._train(*self._check_fit(X, y), [self.max_iter])
         self._set_fitted(snapshots)
@@ -242,8 +242,8 @@ class Perceptron(LinearClassifier):
         self.loss_curve_ = losses.tolist()
         if not all(snapshot.ended for snapshot in snapshots):
             warnings.warn(
-                f"Perceptron: the last of max_iter={self.max_iter} passes still made mistakes. The classes may "
-                "not be linearly separable, in which case averaged=True is more stable; otherwise increase "
+                f"Perceptron: rows were still misclassified in the last of max_iter={self.max_iter} passes. The "
+                "classes may not be linearly separable, in which case averaged=True is more stable; otherwise increase "
                 "max_iter.",
                 ConvergenceWarning,
                 stacklevel=3,

@@ -26,7 +26,8 @@ def check_balance(experiment: Experiment) -> None:
     name = experiment.balance.name
     if name != "none" and not experiment.dataset.is_classification:
         raise UserError(
-            f"balance={name} balances classes, but dataset={experiment.dataset.name} is regression; use balance=none."
+            f"balance={name} balances classes, but dataset={experiment.dataset.name} is for regression; "
+            "use balance=none."
         )
     if experiment.dataset.weights is not None:
         _require_weighted_fit(experiment, "dataset.weights", "remove the weights")
@@ -60,7 +61,7 @@ def check_target_transformation(experiment: Experiment) -> None:
     dataset = experiment.dataset
     if dataset.is_classification:
         raise UserError(
-            f"target transforms a numeric target, but dataset={dataset.name} is classification; use target=none."
+            f"target transforms a numeric target, but dataset={dataset.name} is for classification; use target=none."
         )
     target.check(dataset.y, dataset.target)
 
@@ -74,7 +75,7 @@ def check_calibration(experiment: Experiment) -> None:
     dataset = experiment.dataset
     if not dataset.is_classification:
         raise UserError(
-            f"calibration is of probabilities, but dataset={dataset.name} is regression; use calibration=none."
+            f"calibration needs probabilities, but dataset={dataset.name} is for regression; use calibration=none."
         )
     if not _has_scores(learner):
         raise UserError(
@@ -91,14 +92,14 @@ def check_threshold(experiment: Experiment) -> None:
     learner_name = type(experiment.learner).__name__
     name = "tuned" if threshold.is_chosen else "fixed"
     if not dataset.is_classification or len(dataset.classes) != 2:
-        kind = f"has {len(dataset.classes)} classes" if dataset.is_classification else "is regression"
+        kind = f"has {len(dataset.classes)} classes" if dataset.is_classification else "is for regression"
         raise UserError(
             f"threshold={name} separates two classes, but dataset={dataset.name} {kind}; use threshold=none."
         )
     has_probabilities = hasattr(experiment.scored_learner, "predict_proba")
     if not threshold.is_chosen and not has_probabilities:
         raise UserError(
-            f"threshold=fixed is a probability, but {learner_name} has no predict_proba; add calibration=platt, "
+            f"threshold=fixed needs probabilities, but {learner_name} has no predict_proba; add calibration=platt, "
             "or use threshold=tuned, which also supports decision values."
         )
     if not has_probabilities and not _has_scores(experiment.learner):
@@ -111,7 +112,7 @@ def check_threshold(experiment: Experiment) -> None:
         metric_name = threshold.metric or experiment.headline
         raise UserError(
             f"threshold=tuned would maximize {metric_name}, which scores probabilities or rankings and does not "
-            "depend on a threshold; set threshold.metric to a metric of labels, such as accuracy or f1."
+            "depend on a threshold; set threshold.metric to a label metric, such as accuracy or f1."
         )
 
 

@@ -51,7 +51,7 @@ def check_learner(experiment: Experiment) -> None:
     if not is_suitable(learner):
         wanted = "classifier" if experiment.dataset.is_classification else "regressor"
         raise UserError(
-            f"dataset={experiment.dataset.name} is {experiment.dataset.task}, but learner "
+            f"dataset={experiment.dataset.name} is for {experiment.dataset.task}, but learner "
             f"{learner_name} is not a {wanted}; choose one of {list_options(lambda each: is_suitable(each()))}."
         )
     check_parameters(learner, "learner")

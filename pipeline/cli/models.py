@@ -53,7 +53,7 @@ def serve_model(request: ServeRequest) -> int:
     for line in [model.describe(), *model.notes]:
         print_note(f"serve: {line}")
     if not is_loopback(opened):
-        print("serve: everyone who can reach this machine can send requests; there is no password.", file=sys.stderr)
+        print("serve: anyone who can reach this machine can send requests; there is no password.", file=sys.stderr)
     print(f"POST rows to {name_address(opened)}/invocations\nPress Ctrl-C to stop the server", flush=True)
     run_server(model, opened)
     return 0

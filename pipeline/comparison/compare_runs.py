@@ -157,7 +157,7 @@ def _write_cell_notes(cells: Sequence[Cell], datasets: Sequence[ComparedDataset]
         sizes = sorted({cell.n_train for cell in cells if cell.dataset == dataset.name and not cell.reason})
         if len(sizes) > 1:
             notes.append(
-                f"On {dataset.name}, training parts have from {sizes[0]:.0f} to {sizes[-1]:.0f} rows, because "
+                f"On {dataset.name}, training parts have {sizes[0]:.0f} to {sizes[-1]:.0f} rows, because "
                 "some configurations reserve validation rows; each pair is corrected by its larger n_test / "
                 "n_train."
             )
@@ -173,8 +173,8 @@ def _write_notes(
     looks = [f"{dataset.n_looks} on {dataset.name}" for dataset in datasets if dataset.n_looks > n_compared]
     if looks:
         notes.append(
-            f"This store has scored more configurations on the same test rows than the {n_compared} here: "
-            f"{', '.join(looks)}. The more configurations were scored, the more optimistic the best score is."
+            f"More configurations have been scored on the same test rows than the {n_compared} here: "
+            f"{', '.join(looks)}. The more configurations are scored, the more optimistic the best score is."
         )
     relative = [metric.label for metric in metrics if metric.is_rope_relative]
     if relative:
@@ -184,7 +184,7 @@ def _write_notes(
         )
     if not settings.is_base_given:
         by = " by mean rank" if len(datasets) > 1 else ""
-        notes.append(f"The base is {settings.base}, the best{by}; base=NAME names another.")
+        notes.append(f"The base is {settings.base}, the best{by}; base=NAME selects another.")
     return notes
 
 

@@ -91,7 +91,7 @@ class CompareRequest(ExperimentRequest):
                 'select the runs to compare: sweep=latest, "filter=...", ids of runs, or -m KEY=VALUE,VALUE.'
             )
         if len(given) > 1:
-            raise UserError(f"{' and '.join(given)} select runs in several ways; give one of them.")
+            raise UserError(f"{' and '.join(given)} select runs in different ways; give only one of them.")
 
     def write_command(self) -> str:
         """Return the equivalent command."""

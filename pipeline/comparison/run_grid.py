@@ -197,7 +197,7 @@ def _explain_absence(
             )
     lines = list(dict.fromkeys(outside))
     n_hidden = len(lines) - MAX_LEFT_OUT
-    hidden = [f"Left out as well: {n_hidden} more that did not finish."] if n_hidden > 0 else []
+    hidden = [f"Also left out: {n_hidden} more that did not finish."] if n_hidden > 0 else []
     return reasons, [*lines[:MAX_LEFT_OUT], *hidden]
 
 
@@ -224,7 +224,7 @@ def _take_complete(
             complete[name, dataset] = runs
         elif (name, dataset) not in reasons:
             raise UserError(
-                f"compare: on {dataset}, {name} has no run of seed {', '.join(absent)}, which other "
+                f"compare: on {dataset}, {name} has no run with seed {', '.join(absent)}, which other "
                 "configurations have; different seeds give different splits. Run the missing jobs, or select one "
                 f"seed, for example with filter=\"params.seed = '{runs[0].seed}'\"."
             )

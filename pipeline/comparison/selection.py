@@ -252,7 +252,7 @@ def _add_learner(chosen: ChosenRows, own: Sequence[Configuration], may_choose: b
             "test rows."
         )
         chosen.notes.append(
-            f"{count}, each with a row of its own, and Holm's correction counts them all: the best of the "
+            f"{count}, each in a separate row, and Holm's correction counts them all: the best of the "
             f"{len(own)} was chosen by the scores shown here, so its mean is "
             f"optimistic.{cure if may_choose else ''}"
         )

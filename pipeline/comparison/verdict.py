@@ -166,7 +166,7 @@ def write_standing(standing: Standing) -> str:
     ...     frozenset(("mlp", "knn")): (True, 0.003),
     ... }
     >>> write_standing(Standing(("svm", "mlp", "knn"), tests))
-    'svm and mlp are the best and not told apart, p = .41; both beat knn, p = .0030.'
+    'svm and mlp are the best and do not differ significantly, p = .41; both beat knn, p = .0030.'
     """
     leaders = standing.leaders
     best, *rivals = leaders
@@ -180,17 +180,17 @@ def write_standing(standing: Standing) -> str:
         # A highly variable configuration may be indistinguishable from the best although its scores are worse than
         # others'.
         beaten = f" and beats {_enumerate(others)}, {_bound_p(standing.list_p([best], others), max)}" if others else ""
-        verb = "is" if len(rivals) == 1 else "are"
-        undecided = f"{_enumerate(rivals)} {verb} not told apart from it, {_bound_p(ps, min)}"
+        verb = "does" if len(rivals) == 1 else "do"
+        undecided = f"{_enumerate(rivals)} {verb} not differ significantly from it, {_bound_p(ps, min)}"
         return f"{best} has the best mean{beaten}; {undecided}."
     if not others:
         claim = (
-            f"{join_words(leaders)} are not"
+            f"{join_words(leaders)} do not differ"
             if len(leaders) == 2
-            else f"No two of the {len(leaders)} configurations are"
+            else f"No two of the {len(leaders)} configurations differ"
         )
-        return f"{claim} told apart, {_bound_p([p for _, p in standing.tests.values()], min)}."
-    claim = f"{_enumerate(leaders)} are the best and not told apart, {_bound_p(ps, min)}"
+        return f"{claim} significantly, {_bound_p([p for _, p in standing.tests.values()], min)}."
+    claim = f"{_enumerate(leaders)} are the best and do not differ significantly, {_bound_p(ps, min)}"
     return f"{claim}; {_write_beaten(standing, leaders, others)}."
 
 

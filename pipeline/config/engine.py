@@ -129,7 +129,7 @@ def open_engine(source: ConfigSource = SHIPPED_FILES) -> Iterator[Any]:
         raise UserError(f"{os.getcwd()} has ${{ in its name, which Hydra would interpolate; rename the folder.")
     for folder in filter(None, (source.root_folder, source.folder)):
         if not os.path.isdir(folder):
-            raise UserError(f"{folder}: there is no such folder of options.")
+            raise UserError(f"{folder}: this folder of options does not exist.")
     leave_out_current_folder()
     register_schema()
     backup = get_gh_backup()
@@ -217,7 +217,7 @@ class GuardedLoader(ConfigLoaderImpl):
         # Hydra imports the packages of the search path before it composes anything.
         loaded = self.repository.load_config(root)
         if loaded is not None and OmegaConf.select(loaded.config, SEARCH_PATH_KEY) is not None:
-            raise UserError(f"{root}: {SEARCH_PATH_KEY} is not read; name the folder by --config-dir=FOLDER.")
+            raise UserError(f"{root}: {SEARCH_PATH_KEY} is not supported; set the folder with --config-dir=FOLDER.")
         defaults = self.compute_defaults_list(root, words, run_mode).defaults
         files = [(default, self.repository.load_config(str(default.config_path))) for default in defaults]
         return [_place_file(default, file) for default, file in files if not _is_shipped(file.provider, file.path)]
@@ -309,7 +309,7 @@ def explain_error(error: Exception) -> UserError:
             "special characters."
         )
     if ambiguous := SEVERAL_VALUES.match(reason):
-        return UserError(f"{ambiguous[1]} gives one key several values; add -m for a sweep of them.")
+        return UserError(f"{ambiguous[1]} gives one key several values; add -m to sweep over them.")
     # Hydra wraps OmegaConf's exceptions, and only the wrapped one contains the key.
     cause = error.__cause__ if isinstance(error.__cause__, OmegaConfBaseException) else error
     if isinstance(cause, ConfigKeyError | ConfigAttributeError) and isinstance(cause.parent_node, DictConfig):

@@ -169,7 +169,7 @@ def load_yaml(text: str, name: str) -> Any:
     --------
     >>> load_yaml("a: &a [1]\nb: &b [*a, *a]\nc: [*b, *b]", "mine.yaml")
     Traceback (most recent call last):
-    bakeoff.pipeline.errors.UserError: mine.yaml, line 2: *a is inside an anchored part, or follows 100 others; ...
+    bakeoff.pipeline.errors.UserError: mine.yaml, line 2: *a is inside an anchored part, or exceeds 100 aliases; ...
     """
     open_anchors: list[str | None] = []
     n_aliases = 0
@@ -184,11 +184,11 @@ def load_yaml(text: str, name: str) -> Any:
                 n_aliases += 1
                 if any(open_anchors) or n_aliases > MAX_ALIASES:
                     raise UserError(
-                        f"{place}: *{event.anchor} is inside an anchored part, or follows {MAX_ALIASES} others; write "
-                        "the values out."
+                        f"{place}: *{event.anchor} is inside an anchored part, or exceeds {MAX_ALIASES} aliases; "
+                        "write the values out."
                     )
             if len(open_anchors) > MAX_DEPTH:
-                raise UserError(f"{place}: more than {MAX_DEPTH} lists or mappings are nested; write fewer.")
+                raise UserError(f"{place}: more than {MAX_DEPTH} lists or mappings are nested; use fewer.")
         return yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise UserError(f"{name} is not YAML: {' '.join(str(error).split())}.") from error
@@ -221,8 +221,8 @@ FIGURES: Mapping[str, tuple[str, str]] = {
     "information_gains": ("InformationGains", "Information gain of each column at the root of a tree."),
     "probabilities": ("ProbabilityTables", "P(value | class) of naive Bayes on nominal columns."),
     "importances": ("Importances", "Importance of each column, by permutation of test rows."),
-    "learning_curve": ("LearningCurve", "The score by the number of training rows (refits the model)."),
-    "validation_curve": ("ValidationCurve", "The score by one hyperparameter (refits the model)."),
+    "learning_curve": ("LearningCurve", "The score against the number of training rows (refits the model)."),
+    "validation_curve": ("ValidationCurve", "The score against one hyperparameter (refits the model)."),
     "candidates": ("Candidates", "The score of each candidate of tuning, with the chosen one marked."),
 }
 """The names that ``figures=[NAME]`` and ``bakeoff figures RUN NAME`` accept: a class in `bakeoff.pipeline.figures`, and

@@ -309,7 +309,7 @@ def _place_words(words: Sequence[str], arguments: Sequence[Argument], usage: str
     n_required = sum(place.is_required for place in places)
     has_too_many = len(words) > len(places) and not (places and places[-1].is_list)
     if len(words) < n_required or has_too_many or any(word.startswith("-") for word in words):
-        raise UserError(f"{shlex.join(words) or 'no word'} was given; usage: {usage}")
+        raise UserError(f"{shlex.join(words) or 'no argument'} was given; usage: {usage}")
     pairs = enumerate(places[: len(words)])
     return {
         place.name: tuple(words[number:]) if place.is_list else place.read(words[number]) for number, place in pairs

@@ -205,7 +205,7 @@ def require_name(target: Any, key: str, trust: Sequence[str]) -> None:
         )
     places = list_places(target)
     if places:
-        raise UserError(f"{key}={target!r} is not allowed here, but in {', '.join(places)}.")
+        raise UserError(f"{key}={target!r} is allowed only in {', '.join(places)}.")
     raise UserError(
         f"{key}={target!r} is not one of the allowed public classes and functions. If you trust all code in "
         f"{package}, add trust=[{package}]."

@@ -167,7 +167,7 @@ def measure_importances(
     words = metric.replace("_", " ")
     return Importances(
         metric=words,
-        change=f"{'fall' if greater_is_better else 'rise'} of {words}",
+        change=f"{'fall' if greater_is_better else 'rise'} in {words}",
         score=float(np.mean([score(part.model, part.X, part.y, part.weights) for part in drawn])),
         columns=columns.sort_values("mean", ascending=False, kind="stable"),
         spread=f"{len(drawn)} folds" if len(drawn) > 1 else f"{repeats} permutations",

@@ -73,7 +73,7 @@ def describe_learner(model: Any, X: pd.DataFrame, target: str) -> LearnerParts:
     notes: list[str] = []
     while not isinstance(model, Pipeline):
         if isinstance(model, TransformedTargetRegressor):
-            notes.append("The following describes the learner, whose values are those of the transformed target.")
+            notes.append("The following describes the learner, which predicts the transformed target.")
             model = model.regressor_
         elif hasattr(model, "calibrated_classifiers_"):
             notes.append("The following describes the learner before its probabilities are calibrated.")
@@ -234,7 +234,7 @@ def explain_model(subject: Subject, columns: Sequence[str] = ()) -> Explanation:
     )
     drawn = f"{MAX_ROWS:,} rows, drawn from " if len(subject.rows) > MAX_ROWS else ""
     parts = describe_learner(subject.model, experiment.dataset.X, record.target)
-    explained = f"The explanation is of the {outputs.words}."
+    explained = f"This explains the {outputs.words}."
     if outputs.method == DECISION:
         explained += f" {parts.learner} has no predict_proba; use calibration=platt for probabilities."
     return Explanation(

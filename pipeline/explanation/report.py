@@ -124,7 +124,7 @@ def _describe_parts(parts: LearnerParts) -> list[Section]:
         return []
     rows = [[str(name), *map(format_change, values)] for name, *values in parts.coefficients.itertuples()]
     table = make_table("Coefficients", ["column", *parts.coefficients.columns], rows)
-    return [Section("Coefficients", "for one unit after preprocessing, largest first.", table, notes=parts.notes)]
+    return [Section("Coefficients", "per unit after preprocessing, largest first.", table, notes=parts.notes)]
 
 
 def _draw_importances(importances: Importances | None) -> str:

@@ -84,7 +84,7 @@ class Importances(TabulatedFigure):
         drawn = table.nlargest(MAX_BARS, "mean")
         names = [self.get_label(name) for name in drawn["column"]]
         change = "fall" if run.experiment.headline_metric.greater_is_better else "rise"
-        label = f"{change} of {self.get_label(run.experiment.headline)} on test rows if the column is permuted"
+        label = f"{change} in {self.get_label(run.experiment.headline)} on test rows if the column is permuted"
         deviations = drawn["std"].to_numpy() if len(run.folds) > 1 else None
         figure = draw_importances(names, drawn["mean"].to_numpy(), deviations, label)
         note = run.describe_folds()
@@ -137,7 +137,7 @@ def draw_importances(
     means : ndarray of shape (n,)
     deviations : ndarray of shape (n,) or None
     score_change : str
-        What the axis shows, such as "fall of accuracy".
+        What the axis shows, such as "fall in accuracy".
     """
     figure, (axes,) = make_panels(width=7.0, height=1.2 + BAR_INCHES * len(names))
     draw_bars(axes, names, means, deviations)

@@ -267,7 +267,7 @@ class RunFigure(ABC):
         """
         if self.task not in (None, experiment.dataset.task):
             dataset = experiment.dataset
-            raise self.refuse(f"supports {self.task} only, but dataset={dataset.name} is {dataset.task}")
+            raise self.refuse(f"supports {self.task} only, but dataset={dataset.name} is for {dataset.task}")
 
     def require_several_rows(self, splits: Splits) -> None:
         """Raise UserError if a fold tests a single row, among which nothing can be permuted or ranked."""

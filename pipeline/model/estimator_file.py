@@ -143,7 +143,7 @@ def require_bounded_archive(dumped: bytes) -> None:
                 _require_within(total, limit)
         schema = json.loads(archive.read(SCHEMA)) if SCHEMA in archive.namelist() else {}
     if _count_visits(schema, {}) > MAX_VISITS:
-        raise UnreadableEstimator(f"its parts are nested in more than {MAX_VISITS:,} ways")
+        raise UnreadableEstimator(f"its parts would be visited more than {MAX_VISITS:,} times")
 
 
 def _count_visits(node: Any, known: dict[Any, int]) -> int:

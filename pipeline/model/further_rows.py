@@ -90,8 +90,8 @@ def read_rows(file: Path, layout: Mapping[str, Any], record: TrainingRecord) -> 
         if n_columns == len(names) and record.dataset_config.get("header") is False:
             return replace(source, frame=source.frame.set_axis(names, axis=1))
     raise UserError(
-        f"{file.name} has no row of names and {n_columns} columns, where the training file has {len(everything)}; add "
-        "the other columns, or a row of names."
+        f"{file.name} has {n_columns} columns and no header, but the training file has {len(everything)}; add "
+        "the other columns, or a header."
     )
 
 
@@ -149,7 +149,7 @@ def _require_features(record: TrainingRecord, given: list[str]) -> None:
     counts = Counter(given)
     for name in record.features:
         if counts[name] > 1:
-            raise UserError(f"the rows have {counts[name]} columns {name!r}; the model needs one.")
+            raise UserError(f"the rows have {counts[name]} columns named {name!r}; the model needs one.")
         if not counts[name]:
             found = did_you_mean(name, given).replace("Allowed:", "The columns are")
             raise UserError(f"the rows have no column {name!r}, which the model needs. {found}")

@@ -299,7 +299,7 @@ def describe_unknown_columns(record: TrainingRecord, names: Sequence[str]) -> st
     unknown = [name for name in names if name not in known]
     if not unknown:
         return ""
-    return f"Columns that training did not have are not used: {name_first(unknown, MAX_SHOWN_VALUES)}."
+    return f"Columns that are absent from training are not used: {name_first(unknown, MAX_SHOWN_VALUES)}."
 
 
 def _find_doubts(further: Column) -> Iterator[Difference]:

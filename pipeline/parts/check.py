@@ -110,7 +110,7 @@ def _judge_runs(part: PartFile, name: str, first: TrialRun, second: TrialRun) ->
     if not fault and part.group == "evaluation":
         fault = _find_broken_order(first)
     if not fault and part.group in FITTED_GROUPS and _depends_on_other_rows(first):
-        fault = "a row is predicted differently alone and together with others; compute in fit whatever rows share"
+        fault = "the prediction of a row depends on other rows; compute in fit whatever rows share"
     if fault:
         return Finding(WRONG, name, fault)
     headline = first.prepared.experiment.headline

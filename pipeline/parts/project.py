@@ -121,7 +121,7 @@ def _find_paths(word: str) -> list[Path]:
     found = [file for file in files if file.absolute().parent.name in PART_GROUPS and file.suffix == SUFFIX]
     if not found or not found[0].is_file():
         raise UserError(
-            f"there is no file of a part in {word!r}: it must be GROUP/NAME{SUFFIX}, and GROUP one of "
+            f"{word!r} does not name the file of a part: it must be GROUP/NAME{SUFFIX}, and GROUP one of "
             f"{', '.join(PART_GROUPS)}."
         )
     return found
@@ -184,7 +184,7 @@ def name_package(folder: Path) -> str:
             "underscores, and begins with a letter; choose another name."
         )
     if package in TAKEN_NAMES or _is_installed(package):
-        raise UserError(f"a package {package!r} exists already, and would hide yours; choose another name.")
+        raise UserError(f"a package {package!r} already exists, and would hide yours; choose another name.")
     return package
 
 
@@ -209,7 +209,7 @@ def make_project(folder: Path) -> list[Path]:
     folder = folder.absolute()
     package = name_package(folder)
     if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
-        raise UserError(f"{str(folder)!r} is a file, or a folder that holds files, which stay; choose another name.")
+        raise UserError(f"{str(folder)!r} is a file, or a folder that is not empty; choose another name.")
     try:
         folder.mkdir(exist_ok=True)
         _write_files(folder, package)

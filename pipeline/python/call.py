@@ -62,7 +62,7 @@ def read_words(words: Sequence[Any], keys: Mapping[str, Any], *, is_sweep: bool 
     for word in words:
         if not isinstance(word, str) or word.startswith("-") or not ("=" in word or word.startswith("~")):
             raise UserError(
-                f"{cut_text(repr(word), MAX_SHOWN_LETTERS)} is not a text KEY=VALUE, such as 'learner=knn'."
+                f"{cut_text(repr(word), MAX_SHOWN_LETTERS)} is not a string KEY=VALUE, such as 'learner=knn'."
             )
     return conceal_words(add_trust_of_environment([*words, *make_words(keys, is_sweep)]))[0]
 
@@ -135,7 +135,7 @@ def _to_plain(key: str, value: Any) -> Any:
     if _is_list(value):
         return [_to_plain(key, each) for each in value]
     raise UserError(
-        f"{key} was given a value of type {type(value).__name__}; give the name of an option, a number, a text, "
+        f"{key} was given a value of type {type(value).__name__}; give the name of an option, a number, a string, "
         f"or a list or mapping of these. For a user-defined class, set {key.split('.')[0]}._target_ and "
         "trust=[PACKAGE]."
     )
@@ -280,7 +280,9 @@ def write_frame(table: Any, name: str, folder: Path = FRAMES_FOLDER) -> tuple[Pa
         written.
     """
     if not name.strip(" .") or set(name) & set(REJECTED_CHARACTERS):
-        raise UserError(f"dataset_name={name!r} must be a text without the characters {' '.join(REJECTED_CHARACTERS)}")
+        raise UserError(
+            f"dataset_name={name!r} must be a string without the characters {' '.join(REJECTED_CHARACTERS)}"
+        )
     raw = read_frame(table, name)
     try:
         folder.mkdir(parents=True, exist_ok=True)

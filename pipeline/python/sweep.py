@@ -95,7 +95,7 @@ def _require_start(report: SweepReport) -> None:
     outcomes = report.outcomes
     if outcomes and all(outcome.kind == REFUSED for outcome in outcomes):
         reasons = "; ".join(dict.fromkeys(outcome.reason for outcome in outcomes))
-        raise UserError(f"no job was started: {reasons} on_invalid='skip' runs the jobs that can work.")
+        raise UserError(f"no job was started: {reasons} on_invalid='skip' runs the jobs that can run.")
 
 
 @contextmanager
@@ -165,7 +165,9 @@ class SweepResult:
             There are several, as with classification and regression, or none.
         """
         if len(self.tables) != 1:
-            raise UserError(f"the jobs have {len(self.tables)} headline scores; tables has a table of each, runs all.")
+            raise UserError(
+                f"the jobs have {len(self.tables)} headline scores; use tables, which has one for each, or runs."
+            )
         return next(iter(self.tables.values()))
 
     @property
@@ -181,7 +183,7 @@ class SweepResult:
         """
         scored = self.runs[self.runs["score"].notna() & self.runs["run_id"].notna()]
         if len(self.result_tables) != 1 or scored["dataset"].nunique() != 1:
-            raise UserError("best_run: the jobs need stored runs of one dataset, with one headline score; see runs.")
+            raise UserError("best_run needs stored runs of one dataset with one headline score; see runs.")
         is_greater_better = self.result_tables[0].greater_is_better
         return str(scored.sort_values("score", ascending=not is_greater_better, kind="stable")["run_id"].iloc[0])
 

@@ -104,7 +104,7 @@ def replay_run(store: Store, run_id: str, request: ReplayRequest, resources: Par
         try:
             result = execute_job(prepared, NoTracker(), lambda folds, total, title: folds)
         except Exception as error:  # it is a result: the stored run has finished
-            reason = f"the stored run finished, and it fails now with {type(error).__name__}: {error}"
+            reason = f"the stored run finished, but it now fails with {type(error).__name__}: {error}"
             return ReplayReport(run_id, run.name, DIFFERENT, reason, changes=changes)
         comparisons, notes = _compare_run(store, run, result, request.trust)
     verdict = DIFFERENT if any(comparison.differences for comparison in comparisons) else IDENTICAL

@@ -162,7 +162,7 @@ class Resampling(Balance):
     def __post_init__(self) -> None:
         if not hasattr(self.sampler, "fit_resample"):
             raise UserError(
-                f"balance.sampler={type(self.sampler).__name__} has no method fit_resample; name a sampler of "
+                f"balance.sampler={type(self.sampler).__name__} has no method fit_resample; choose a sampler from "
                 "imbalanced-learn, such as imblearn.over_sampling.SMOTE."
             )
 

@@ -153,7 +153,9 @@ class TunedThreshold:
         candidates = list_candidates(rows.scores, default)  # (k,)
         values = np.array([rows.score_threshold(rows.scores >= value) for value in candidates])
         if np.isnan(values).all():
-            raise UserError("threshold=tuned: the metric is not defined on the rows to choose on, for any threshold.")
+            raise UserError(
+                "threshold=tuned: the metric is not defined for any threshold on the rows used to choose it."
+            )
         best = np.nanmax(values) if rows.greater_is_better else np.nanmin(values)
         finite = values[np.isfinite(values)]
         rounding = SCORE_ROUNDING * np.abs(finite).max(initial=0.0)

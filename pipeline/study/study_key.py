@@ -85,9 +85,8 @@ def _find_direction(name: str, entries: Sequence[Any]) -> Direction:
         return "minimize"
     if name.startswith("test_"):
         raise UserError(
-            f"hydra.sweeper.objectives names {name!r}, but a test score by which something was chosen is no longer an "
-            f"unbiased estimate; name validation_{name.removeprefix('test_')}, and the test score is recorded next to "
-            "it."
+            f"hydra.sweeper.objectives names {name!r}, but a test score that was used for a choice is no longer "
+            f"unbiased; name validation_{name.removeprefix('test_')}, and the test score is recorded as well."
         )
     scores = {f"{prefix}{name_entry(entry)}": name_entry(entry) for prefix in SCORE_PREFIXES for entry in entries}
     if name not in scores:

@@ -83,7 +83,7 @@ def _show_space(space: SearchSpace, edge_plan: Plan, display: SweepDisplay) -> N
     for name, dimension in space.all_dimensions().items():
         display.show(f"  {name}: {', '.join(dimension.value_texts) or dimension.distribution}")
     invalid = edge_plan.with_state(INVALID)
-    display.show(f"{len(edge_plan.jobs)} jobs at the edges of this space were checked, {len(invalid)} cannot work")
+    display.show(f"{len(edge_plan.jobs)} jobs at the edges of this space were checked, {len(invalid)} cannot run")
     for job in invalid:
         display.show(f"  {job.name}: {job.reason}")
 

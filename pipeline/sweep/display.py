@@ -228,7 +228,7 @@ class SweepDisplay:
         """Print the most frequent learner warnings with the number of jobs; each run stores its own warnings."""
         counts = Counter(warning for outcome in outcomes for warning in outcome.warnings)
         for warning, n_jobs in counts.most_common(MAX_WARNINGS_SHOWN):
-            self._err.print(f"[yellow]warning[/] of {count_nouns(n_jobs, 'job')}: {escape(warning)}")
+            self._err.print(f"[yellow]warning[/] in {count_nouns(n_jobs, 'job')}: {escape(warning)}")
 
     def show_tables(self, tables: Sequence[ResultTable], sweep: str, setting: Mapping[str, Any]) -> None:
         """Print the scores and the commands that compare and open the runs.
@@ -263,7 +263,7 @@ class SweepDisplay:
         """Print why a sweep does not start."""
         invalid = [job.to_outcome(REFUSED, job.reason) for job in plan.with_state(INVALID)]
         n_jobs = count_nouns(len(plan.jobs), "job")
-        title = f"of {n_jobs} cannot work, so none was started (on_invalid=skip runs the others):"
+        title = f"of {n_jobs} cannot run, so none was started (on_invalid=skip runs the others):"
         self._show_reasons(invalid, title, "refused: ")
 
     def show_plan(self, plan: Plan, workers: int) -> None:

@@ -179,7 +179,7 @@ def _open_file(path: str) -> int:
             raise OSError(None, "it is not a regular file with a single name")
     except OSError as error:
         raise UserError(
-            f"the claims on jobs cannot be kept in {path!r}: {error.strerror}; remove it if it is not yours to keep, "
+            f"jobs cannot be claimed in {path!r}: {error.strerror}; remove it if it is not yours to keep, "
             "or name another store with tracking.uri."
         ) from error
     return descriptor

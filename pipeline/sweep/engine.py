@@ -33,7 +33,7 @@ from bakeoff.pipeline.tracking.run import get_tracker
 
 POLL_SECONDS = 0.5
 """The time between two checks of a job that another process runs."""
-LOST_STORE = "the store is unavailable, so no further job is started; run the same command again when it works"
+LOST_STORE = "the store is unavailable, so no further job is started; run the same command again when it is back"
 RunJobs = Callable[[Iterable[Job]], Iterator[JobOutcome]]
 """Consumes jobs one by one as processes become free, and yields their outcomes as they arrive."""
 RecordOutcome = Callable[[JobOutcome], object]

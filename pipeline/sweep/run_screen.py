@@ -89,7 +89,7 @@ class RunScreen:
         tags = description.tags
         looks = count_looks(store, tags["dataset_digest"], tags["splits_digest"], tags["config_hash"])
         if looks > 1:
-            self._out.print(f"looks: {looks} configurations have been scored on these test rows, this one included")
+            self._out.print(f"looks: {looks} configurations have been scored on these test rows, including this one")
 
     def show_kept_run(self, prepared: PreparedJob, run_id: str, store: Store | None) -> None:
         """Print that the result of an earlier run has now been stored."""

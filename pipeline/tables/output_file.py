@@ -33,7 +33,7 @@ FORMULA = re.compile("'*[=+\\-@\t\r\n\0＝＋－＠]")
 """The beginning of text that needs a mark: a sign that begins a formula, or this sign behind marks."""
 NUMBER = re.compile(r"[+-](?:[0-9.,]*[0-9][0-9.,]*(?:e[+-]?[0-9]+)?%?|inf|nan)", re.IGNORECASE)
 """Numbers with a sign, also with a decimal comma or thousands; they are no formulas."""
-MARK_NOTE = "text that begins with =, +, - or @ has an apostrophe before it, so that a spreadsheet does not run it"
+MARK_NOTE = "text that begins with =, +, - or @ is preceded by an apostrophe, so that a spreadsheet does not run it"
 
 
 def escape_text(text: str) -> str:

@@ -115,7 +115,7 @@ def open_model(store: Store, found: FoundModel, trust: Sequence[str] = ()) -> Mo
         if not (folder / MODEL_FILE_NAME).is_file():
             raise UserError(
                 f"{title} cannot be read: there is no {MODEL_FILE_NAME} in {folder}. Its files were deleted, "
-                "or another program stored it; mlflow.pyfunc.load_model reads those, with whatever code they hold."
+                "or another program stored it; mlflow.pyfunc.load_model reads those, with any code they contain."
             )
         record = _read_record(folder, title)
         estimator, notes = _read_estimator(folder, trust, record, title)

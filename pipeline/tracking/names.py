@@ -102,10 +102,11 @@ def parse_model_name(word: str, key: str) -> ModelName:
     if match is None:
         raise UserError(
             f"{key}={word!r} cannot be the name of a model: write NAME or NAME@ALIAS with letters, digits, and the "
-            "signs _ and - (and dots in the name), such as titanic@champion; MLflow keeps the aliases latest, v1, v2, …"
+            "signs _ and - (and dots in the name), such as titanic@champion; MLflow reserves the aliases "
+            "latest, v1, v2, …"
         )
     if names_run(match[1]):
-        raise UserError(f"{key}={word!r}: {match[1]!r} names a run wherever a model is named; choose another name.")
+        raise UserError(f"{key}={word!r}: {match[1]!r} refers to a run; choose another name.")
     return ModelName(match[1], match[2] or "")
 
 

@@ -67,7 +67,7 @@ def restore_config(store: Store, run_id: str, trust: Sequence[str], path: str | 
     missing = [package for package in stored if package not in trust]
     if missing:
         raise UserError(
-            f"run {run_id} uses code of {', '.join(missing)}, which is trusted by the store only; if you trust "
+            f"run {run_id} uses code from {', '.join(missing)}, which only the store trusts; if you trust "
             f"it, add trust=[{','.join(stored)}]."
         )
     source = _find_source(store.client.get_run(run_id))
@@ -103,7 +103,7 @@ def _find_data(node: Mapping[str, Any], run_id: str, source: str, path: str | No
         if path is not None or all(_has_file(each) for key in PATH_KEYS for each in _list_paths(candidate.get(key))):
             return candidate
     raise UserError(
-        f"the data of run {run_id} are gone: {source or node['path']!r} is not a file; set its current location "
+        f"the data of run {run_id} are missing: {source or node['path']!r} is not a file; set its current location "
         "with dataset.path=FILE."
     )
 

@@ -209,7 +209,7 @@ REFUSALS = {
     ("lates",): "there is no run 'lates'",
     ("best",): "best: the runs are on 2 datasets or versions of their rows (iris, wine), whose scores cannot be",
     ("latest",): "one run only",
-    ("sweep=latest", "latest"): "select runs in several ways",
+    ("sweep=latest", "latest"): "select runs in different ways",
     ("base=knn",): "select the runs to compare",
     ("sweep=latest", "metrics=acuracy"): "Did you mean 'accuracy'",
     ("sweep=latest", "base=svm"): "base=svm is not among the configurations",

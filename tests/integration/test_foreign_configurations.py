@@ -294,7 +294,7 @@ def test_no_package_joins_the_search_path_untrusted(bakeoff: Bakeoff) -> None:
         bakeoff.folder, {"theirs/root.yaml": "defaults: [config, _self_]\nhydra:\n  searchpath: ['pkg://intruder']\n"}
     )
     answer = bakeoff(*QUICK, "--config-path", "pkg://intruder")
-    require_refusal(answer, bakeoff.folder, ["there is no such folder"])
+    require_refusal(answer, bakeoff.folder, ["this folder of options does not exist"])
     for words in (["hydra.searchpath=[pkg://intruder]"], ["--config-dir", "theirs", "--config-name", "root"]):
         require_refusal(bakeoff(*QUICK, *words), bakeoff.folder, ["hydra.searchpath"])
 

@@ -51,5 +51,5 @@ def test_a_second_project_of_the_same_name_is_refused(bakeoff: Bakeoff) -> None:
     before = {file: file.read_bytes() for file in bakeoff.folder.rglob("*") if file.is_file()}
     answer = bakeoff("init", "demo")
     assert answer.status == 2
-    assert "a folder that holds files, which stay; choose another name." in answer.err
+    assert "a folder that is not empty; choose another name." in answer.err
     assert {file: file.read_bytes() for file in bakeoff.folder.rglob("*") if file.is_file()} == before

@@ -346,7 +346,7 @@ def test_a_study_does_not_start_where_an_edge_of_its_space_cannot_work(bakeoff: 
     words = ("learner=knn", "learner.n_neighbors=range(60,120)")
     answer = search(bakeoff, *words)
     assert answer.status == 2
-    assert "1 of 2 jobs cannot work" in answer.err
+    assert "1 of 2 jobs cannot run" in answer.err
     assert "use at most" in answer.err
     assert not (bakeoff.folder / "outputs").exists()
     assert search(bakeoff, *words, "on_invalid=skip", n_trials=8).status in (0, 1)

@@ -112,7 +112,7 @@ def test_columns_without_names_have_those_of_training_by_their_number(bakeoff: B
     (bakeoff.folder / "more.csv").write_text("a,0,1.5,9\n")
     refused = bakeoff("predict", "latest", "more.csv")
     assert refused.status == 2
-    assert "more.csv has no row of names and 4 columns, where the training file has 3; add the other" in refused.err
+    assert "more.csv has 4 columns and no header, but the training file has 3; add the other" in refused.err
 
 
 def test_dates_and_text_that_were_taken_in_are_predicted_from(bakeoff: Bakeoff) -> None:

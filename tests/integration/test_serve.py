@@ -284,5 +284,5 @@ def test_the_command_says_what_it_serves_and_ends_at_once(folder: Path, start: S
     said = log.read_text()
     assert "logistic_regression" in said
     assert "fitted on 785 of 1,309 rows" in said
-    assert ("everyone who can reach this machine" in said) == is_open
+    assert ("anyone who can reach this machine" in said) == is_open
     assert "Traceback" not in said

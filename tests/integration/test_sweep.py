@@ -105,7 +105,7 @@ def test_a_claim_changes_its_count_when_it_is_taken_and_given_back(tmp_path: Pat
 def test_a_sweep_with_an_invalid_job_starts_nothing(bakeoff: Bakeoff) -> None:
     answer = bakeoff("-m", "dataset=iris,cars", "learner=majority,mean")
     assert answer.status == 2
-    assert "2 of 4 jobs cannot work, so none was started" in answer.err
+    assert "2 of 4 jobs cannot run, so none was started" in answer.err
     assert "MajorityClassifier is not a regressor" in answer.err
     assert not (bakeoff.folder / "outputs").exists()
 
@@ -129,7 +129,7 @@ def test_an_error_while_one_job_is_checked_concerns_this_job_alone(bakeoff: Bake
     assert "1 of 2 jobs did not finish:\n  refused  #" in answer.err
     assert f"{what}: it cannot be prepared" in answer.err
     answer = bakeoff(*command)
-    assert (answer.status, "refused: 1 of 2 jobs cannot work" in answer.err) == (2, True)
+    assert (answer.status, "refused: 1 of 2 jobs cannot run" in answer.err) == (2, True)
     assert "failing.Unprepared" in answer.err
 
 

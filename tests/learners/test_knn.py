@@ -247,7 +247,7 @@ def test_local_plane_refuses_nominal_columns_and_missing_cells() -> None:
 
 @pytest.mark.parametrize("learner", [KNeighborsClassifier, KNeighborsRegressor])
 def test_too_many_neighbours_are_refused_with_the_cure(learner: Any) -> None:
-    sentence = r"n_neighbors=7 is too large: training has 6 samples. Take n_neighbors of at most 6, or more"
+    sentence = r"n_neighbors=7 is too large: training has 6 samples. Use n_neighbors of at most 6, or more"
     with pytest.raises(ValueError, match=sentence):
         learner(7).fit(SPEED, STOPPING.astype(int))
     model = learner(6).fit(SPEED, STOPPING.astype(int))
@@ -255,7 +255,7 @@ def test_too_many_neighbours_are_refused_with_the_cure(learner: Any) -> None:
         model.kneighbors(SPEED, 7)
     with pytest.raises(ValueError, match=sentence):
         model.set_params(n_neighbors=7).predict(SPEED)
-    with pytest.raises(ValueError, match=r"6 samples with a total weight of 3\. Take n_neighbors of at most 3"):
+    with pytest.raises(ValueError, match=r"6 samples with a total weight of 3\. Use n_neighbors of at most 3"):
         learner(5).fit(SPEED, STOPPING.astype(int), sample_weight=[0.5] * 6)
 
 

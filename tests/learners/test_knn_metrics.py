@@ -226,7 +226,7 @@ def test_missing_cells_are_refused_where_they_have_no_meaning() -> None:
     ):
         with pytest.raises(ValueError, match="NaN"):
             KNeighborsClassifier(1, **parameters).fit(X, [0, 1, 1])
-    with pytest.raises(ValueError, match=r"rows without a single value \(the first: 1\)"):
+    with pytest.raises(ValueError, match=r"rows in which all values are missing \(the first: 1\)"):
         KNeighborsClassifier(1).fit([[1.0], [np.nan]], [0, 1])
 
 

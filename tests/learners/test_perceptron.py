@@ -156,7 +156,7 @@ def test_the_average_is_scikit_learns() -> None:
 
 def test_classes_that_no_plane_separates_end_at_max_iter_with_a_warning() -> None:
     model = Perceptron(max_iter=13)
-    with pytest.warns(ConvergenceWarning, match="max_iter=13 passes still made mistakes"):
+    with pytest.warns(ConvergenceWarning, match="misclassified in the last of max_iter=13 passes"):
         model.fit(*noisy())
     assert model.n_iter_ == len(model.loss_curve_) == 13
     assert min(model.loss_curve_) > 0

@@ -74,7 +74,7 @@ def test_sparse_rows_hold_zeros(tmp_path: Path) -> None:
         (f"{HEADER}1\n", "in line 5"),
         ("@relation r\n@attribute a relational\n@data\n", "line 2 declares a as 'relational'; allowed are numeric,"),
         ("@relation r\n@attribute a {x y}\n@data\n", "line 2 declares no column: '@attribute a {x y}'"),
-        ("@relation r\n@attribute a real\n@attribute 'a' real\n@data\n1,2\n", "declares 2 columns of the name 'a'"),
+        ("@relation r\n@attribute a real\n@attribute 'a' real\n@data\n1,2\n", "declares 2 columns named 'a'"),
     ],
 )
 def test_a_wrong_line_is_named(tmp_path: Path, text: str, message: str) -> None:

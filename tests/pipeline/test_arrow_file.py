@@ -95,7 +95,7 @@ def test_wrong_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cannot be read as a table"):
         read_file(tmp_path / "a.arrow", LAYOUT)
     two = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["x", "x"])
-    with pytest.raises(UserError, match="2 columns of the name 'x'"):
+    with pytest.raises(UserError, match="2 columns named 'x'"):
         read_file(write(tmp_path, two)["parquet"], LAYOUT)
 
 

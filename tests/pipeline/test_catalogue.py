@@ -49,7 +49,7 @@ def test_one_of_several_targets_is_chosen_and_the_others_are_left_out(
         load(tmp_path, monkeypatch, EMOTIONS)
     chosen = load(tmp_path, monkeypatch, EMOTIONS, target="sad.lonely")
     assert (chosen.target, chosen.X.shape) == ("sad.lonely", (13, 72))
-    assert chosen.notes[0].startswith("The other targets that OpenML names are left out: 'amazed.suprised'")
+    assert chosen.notes[0].startswith("The other targets in OpenML are left out: 'amazed.suprised'")
 
 
 def test_another_column_can_be_the_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,7 +60,7 @@ def test_another_column_can_be_the_target(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_a_sparse_dataset_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     serve_openml(monkeypatch, 292)
-    with pytest.raises(UserError, match="the dataset 'Australian' of OpenML is sparse, which is not read"):
+    with pytest.raises(UserError, match="the dataset 'Australian' of OpenML is sparse, which is not supported"):
         read_openml(OpenmlQuery(id=292, data_home=str(tmp_path)))
 
 

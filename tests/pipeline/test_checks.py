@@ -62,7 +62,7 @@ REFUSED: dict[str, tuple[Experiment, str]] = {
     ),
     "regressor for classes": (
         experiment(IRIS, MeanRegressor()),
-        "dataset=iris is classification, but learner MeanRegressor is not a classifier; "
+        "dataset=iris is for classification, but learner MeanRegressor is not a classifier; "
         "choose one of learner=.*majority",
     ),
     "transformer": (experiment(IRIS, StandardScaler()), "learner StandardScaler is not a classifier"),

@@ -104,7 +104,7 @@ def test_what_is_left_out_is_said_with_the_key_that_takes_it_in() -> None:
     assert len(dataset.notes) == 4
     assert dataset.notes[0] == (
         "Left out as identifiers: no (whole numbers in the order of the rows: 0, 1, …), code, old (40 different in 40 "
-        "cells). dataset.keep=[no,'code, old'] takes them in."
+        "cells). dataset.keep=[no,'code, old'] includes them."
     )
     kept = dataset_of(**columns, _keep=["no", "code, old", "same"], _dates=["day"], _text=["note"])
     assert list(kept.X) == ["no", "code, old", "day", "note", "same", "other"]
@@ -315,7 +315,7 @@ def test_declared_kinds_win_over_what_cells_look_like() -> None:
 
 
 def test_cells_of_other_types_are_refused() -> None:
-    with pytest.raises(UserError, match=r"'x': cells of type list are not read. .*dataset.drop=\[x\]"):
+    with pytest.raises(UserError, match=r"'x': cells of type list are not supported. .*dataset.drop=\[x\]"):
         dataset_of(x=[[1], [2]] * 20)
 
 

@@ -114,7 +114,7 @@ def test_only_complete_datasets_count_over_datasets_and_the_others_are_named(sto
     assert overall.left_out == {"g": "no scores of mlp"}
     assert overall.mean_ranks == {"svm": 1, "mlp": 2, "knn": 3}
     assert comparison.find_cell("mlp", "g").reason == "failed: ValueError: no"
-    told = "svm and mlp are the best and not told apart, p = .19; svm beats knn, p = .0015"
+    told = "svm and mlp are the best and do not differ significantly, p = .19; svm beats knn, p = .0015"
     rest = ", which is not significant for all others"
     assert comparison.verdict[0] == f"Over 6 datasets, {told}{rest} (Nemenyi's test of mean ranks)."
 
@@ -171,7 +171,7 @@ def test_where_two_are_not_told_apart_the_verdict_says_what_it_would_take(store:
     for learner in ("svm", "knn"):
         write_run(store, learner, "iris", (0.9 + rng.normal(0, 0.03, 10)).tolist())
     first, second = compare(store).verdict
-    assert "are not told apart" in first
+    assert "do not differ significantly" in first
     assert "These folds could show a difference of about 0.0" in second
     assert "rows would" in second or "rows." in second
 

@@ -130,7 +130,7 @@ def test_validation_rows_do_not_make_other_splits() -> None:
 def test_other_seeds_are_refused_with_the_seeds() -> None:
     refuse(
         [make_run(seed="0"), make_run("svm", seed="0"), make_run("svm", seed="1")],
-        "knn has no run of seed 1, which other configurations have",
+        "knn has no run with seed 1, which other configurations have",
     )
     refuse([make_run(seed="0"), make_run("svm", seed="1")], "different seeds give different splits")
 

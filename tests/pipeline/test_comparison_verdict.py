@@ -12,16 +12,22 @@ from bakeoff.pipeline.comparison.verdict import Standing, write_standing
 @pytest.mark.parametrize(
     ("p_values", "sentence"),
     [
-        ((0.41, 0.003, 0.003), "a and b are the best and not told apart, p = .41; both beat c, p = .0030."),
+        (
+            (0.41, 0.003, 0.003),
+            "a and b are the best and do not differ significantly, p = .41; both beat c, p = .0030.",
+        ),
         ((0.01, 0.003, 0.5), "a is the best: it beats b and c, p ≤ .010."),
-        ((0.3, 0.2, 0.9), "No two of the 3 configurations are told apart, p ≥ .20."),
+        ((0.3, 0.2, 0.9), "No two of the 3 configurations differ significantly, p ≥ .20."),
         (
             (0.41, 0.04, 0.07),
-            "a and b are the best and not told apart, p = .41; a beats c, p = .040, which is not significant",
+            "a and b are the best and do not differ significantly, p = .41; a beats c, p = .040, which is not",
         ),
-        ((0.41, 0.2, 0.04), "a has the best mean; b and c are not told apart from it, p ≥ .20."),
-        ((0.003, 0.3, 0.4), "a has the best mean and beats b, p = .0030; c is not told apart from it, p = .30."),
-        ((0.2,), "a and b are not told apart, p = .20."),
+        ((0.41, 0.2, 0.04), "a has the best mean; b and c do not differ significantly from it, p ≥ .20."),
+        (
+            (0.003, 0.3, 0.4),
+            "a has the best mean and beats b, p = .0030; c does not differ significantly from it, p = .30.",
+        ),
+        ((0.2,), "a and b do not differ significantly, p = .20."),
         ((0.0004,), "a is the best: it beats b, p < .001."),
     ],
 )

@@ -66,8 +66,8 @@ def test_columns_of_one_name_and_an_index_are_escaped_as_well() -> None:
 def test_the_sentence_counts_the_cells_and_names_the_columns() -> None:
     table = pd.DataFrame({"id": ["=1", "b", "@c"], "+name": [-1, 2, 3]})
     assert describe_escapes(table) == (
-        "formulas in the names of columns +name and 2 cells of id; text that begins with =, +, - or @ has an "
-        "apostrophe before it, so that a spreadsheet does not run it"
+        "formulas in the names of columns +name and 2 cells of id; text that begins with =, +, - or @ is preceded "
+        "by an apostrophe, so that a spreadsheet does not run it"
     )
     assert describe_escapes(pd.DataFrame({"id": ["-1", "b"], "x": [-1, 2]})) == ""
 

@@ -67,9 +67,9 @@ def test_cells_that_a_file_spells_otherwise_are_read_again_as_they_were(name: st
 
 
 def test_what_is_no_table_is_refused() -> None:
-    with pytest.raises(UserError, match="must be a DataFrame of pandas, or a table of Arrow or polars, but a dict"):
+    with pytest.raises(UserError, match="must be a pandas DataFrame, or an Arrow or polars table, but a dict"):
         read_frame({"size": [1]})
     with pytest.raises(UserError, match="has no rows"):
         read_frame(FRAME.iloc[:0])
-    with pytest.raises(UserError, match="2 columns of the name 'size'"):
+    with pytest.raises(UserError, match="2 columns named 'size'"):
         read_frame(FRAME[["size", "size"]])

@@ -55,14 +55,14 @@ def test_a_query_is_read_with_its_types(url: str, tmp_path: Path) -> None:
 def test_a_column_of_numbers_and_text_is_text_and_bytes_are_left_out(url: str) -> None:
     raw = read(url, query='SELECT * FROM "odd name"')
     assert raw.frame.to_dict("list") == {"x": ["1", "one", "2"]}
-    assert raw.notes == ("Column 'y z': cells of type bytes are not read; it is left out.",)
+    assert raw.notes == ("Column 'y z': cells of type bytes are not supported; it is left out.",)
 
 
 @pytest.mark.parametrize(
     ("query", "message"),
     [
         ("SELECT age FROM people WHERE age > 99", "returns no rows"),
-        ("SELECT age, age FROM people", "returns 2 columns of the name 'age' \\(columns 1, 2\\); rename one with AS"),
+        ("SELECT age, age FROM people", "returns 2 columns named 'age' \\(columns 1, 2\\); rename one with AS"),
         ("SELEC age", "does not answer 'SELEC age': near \"SELEC\": syntax error"),
         ("SELECT x FROM nobody", "no such table: nobody"),
         ("DELETE FROM people", "attempt to write a readonly database"),
@@ -77,7 +77,7 @@ def test_wrong_queries_are_refused_and_change_nothing(url: str, query: str, mess
 @pytest.mark.parametrize(
     ("url", "message"),
     [
-        ("people.csv", "is not a URL of a database, such as sqlite:///my.db"),
+        ("people.csv", "is not a database URL, such as sqlite:///my.db"),
         ("nosuch://host/people", "needs a database driver that is not installed"),
         pytest.param(
             "postgresql://me@127.0.0.1:1/people",

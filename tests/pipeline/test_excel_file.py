@@ -103,7 +103,7 @@ def test_a_formula_is_its_stored_value(tmp_path: Path) -> None:
     store_values(file, {"B2": "2", "B3": "#DIV/0!"})
     raw = read_file(file, FileLayout())
     assert raw.frame["y"].tolist() == [2, pd.NA]
-    assert raw.notes == ("Cells with errors such as #N/A, which are missing: 1.",)
+    assert raw.notes == ("Cells with errors such as #N/A are treated as missing: 1.",)
 
 
 def test_a_sheet_without_names_is_read_with_header_false(tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def test_errors_rise_where_scores_fall() -> None:
     folds = list(evaluate_splits(experiment, experiment.make_splits().folds))
     parts, _ = list_scored_parts(experiment, folds)
     found = measure_experiment(experiment, parts)
-    assert found.change == "rise of rmse"
+    assert found.change == "rise in rmse"
     assert found.score == pytest.approx(np.mean([fold.scores["test_rmse"] for fold in folds]))
     assert found.columns["mean"].max() > 1.0
 

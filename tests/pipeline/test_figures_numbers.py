@@ -152,7 +152,7 @@ def test_an_error_that_rises_is_an_importance_above_zero() -> None:
     run = finish(make_experiment(DIABETES, learners.Ridge(), metrics=["rmse"]))
     table = figures.Importances(repeats=2).measure(run)
     assert float(table["mean"][table["column"] == "bmi"].max()) > 1
-    assert "rise of rmse on test rows" in read_texts(figures.Importances(repeats=1).draw(run))
+    assert "rise in rmse on test rows" in read_texts(figures.Importances(repeats=1).draw(run))
 
 
 # Learning and validation curves

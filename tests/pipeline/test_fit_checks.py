@@ -40,11 +40,11 @@ REFUSED: list[tuple[str, dict[str, Any]]] = [
         {"dataset": WEIGHTED, "learner": BAYES, "balance": Resampling(SMOTE())},
     ),
     (
-        "calibration is of probabilities, but dataset=diabetes is regression",
+        "calibration needs probabilities, but dataset=diabetes is for regression",
         {"dataset": DIABETES, "learner": Ridge(), "calibration": PLATT},
     ),
     (
-        "threshold=fixed separates two classes, but dataset=diabetes is regression",
+        "threshold=fixed separates two classes, but dataset=diabetes is for regression",
         {"dataset": DIABETES, "learner": Ridge(), "threshold": GivenThreshold(0.5)},
     ),
     (

@@ -43,7 +43,7 @@ def test_a_list_of_objects_is_the_same_table(tmp_path: Path) -> None:
 def test_a_column_of_objects_is_left_out_and_said(tmp_path: Path) -> None:
     raw = read(tmp_path, '{"x": 1, "place": {"lat": 2}}\n')
     assert list(raw.frame) == ["x"]
-    assert raw.notes == ("Column 'place': cells of type dict are not read; it is left out.",)
+    assert raw.notes == ("Column 'place': cells of type dict are not supported; it is left out.",)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_a_column_of_objects_is_left_out_and_said(tmp_path: Path) -> None:
         ("a.jsonl", '{"x": 1}\n{"x": 2,}\n', "line 2 is not JSON: .* at character \\d"),
         ("a.jsonl", '{"x": 1}\n\n[1]\n', 'item 2 is not an object such as {"age": 29}'),
         ("a.json", '[{"x": 1}, 2]', "item 2 is not an object"),
-        ("a.json", '[{"x": 1}', "the file is not JSON: .*a file holds an object a line, or a list of objects"),
+        ("a.json", '[{"x": 1}', "the file is not JSON: .*a file contains one object per line, or a list of objects"),
         ("a.json", '{"x": [1, 2], "y": [3, 4]}', "has column names but no rows. Column 'x': cells of type "),
     ],
 )

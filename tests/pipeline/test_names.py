@@ -167,10 +167,10 @@ def test_an_alias_moves_to_the_new_version(store: Store) -> None:
     [
         ("a:b", "cannot be the name of a model"),
         ("", "cannot be the name of a model"),
-        ("latest", "'latest' names a run"),
-        ("deadbeef", "'deadbeef' names a run"),
+        ("latest", "'latest' refers to a run"),
+        ("deadbeef", "'deadbeef' refers to a run"),
         ("cars@a b", "cannot be the name of a model"),
-        ("cars@Latest", "MLflow keeps the aliases latest"),
+        ("cars@Latest", "MLflow reserves the aliases latest"),
     ],
 )
 def test_names_that_mlflow_refuses_or_that_name_something_else_are_refused(word: str, reason: str) -> None:

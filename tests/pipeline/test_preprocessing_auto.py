@@ -123,7 +123,7 @@ def test_values_beyond_the_limit_of_a_learner_share_one_and_are_refused_without_
     X = pd.DataFrame({"zip": pd.Categorical(names)})
     learner = HistGradientBoostingClassifier(max_iter=2)
     chosen = AUTO.choose([learner], X)
-    assert chosen.summary == "nominal: the 254 most frequent values, the others joined"
+    assert chosen.summary == "nominal: the 254 most frequent values, the others merged"
     grouped = choose(learner, X).fit_transform(X)["zip"]
     assert grouped.nunique() == 255
     assert grouped[7] == "z7"

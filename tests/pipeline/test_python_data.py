@@ -77,7 +77,7 @@ def test_names_of_datasets_that_are_no_file_names_are_refused(name: Any, tmp_pat
         (["iris", make_frame("text")], "a list was given"),
         (np.zeros((2, 2)), "a ndarray was given; convert it with"),
         ({"a": [1, 2]}, "a dict was given; convert it with"),
-        (make_frame("floats").set_axis(["x", "x", "y"], axis=1), "2 columns of the name 'x'"),
+        (make_frame("floats").set_axis(["x", "x", "y"], axis=1), "2 columns named 'x'"),
     ],
 )
 def test_what_is_no_table_is_refused(dataset: Any, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -159,7 +159,7 @@ def test_threads_get_the_scores_of_one_call() -> None:
         ({"learner": "knn,svm"}, "gives one key several values"),
         ({"workers": 2}, "workers is a key of sweeps"),
         ({"dataset": make_frame(), "target": "z"}, "dataset.target='z' is not a column"),
-        ({"config_dir": "none_such"}, "there is no such folder"),
+        ({"config_dir": "none_such"}, "this folder of options does not exist"),
     ],
 )
 def test_what_is_refused_leaves_nothing(keys: dict[str, Any], said: str, folder: Path) -> None:

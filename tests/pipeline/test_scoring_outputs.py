@@ -50,7 +50,7 @@ def test_a_label_that_is_no_class_is_refused_by_every_metric(labels: str, metric
     message = refusal(WaywardClassifier(labels=labels), metrics=metrics)
     assert message.startswith("fold 0: WaywardClassifier predicts ")
     label = {"not rounded": "0.4", "missing": "None", "NaN": "nan"}.get(labels, "'maybe'")
-    assert f"predicts {label}, which is none of the classes 'a', 'b' (" in message
+    assert f"predicts {label}, which is not one of the classes 'a', 'b' (" in message
     assert message.endswith("train rows); its method predict must return labels that fit was given.")
 
 
@@ -82,7 +82,7 @@ class _Single(WaywardClassifier):
     [
         ("reversed", "b, a, which must be sorted"),
         ("absent", "no classes_"),
-        ("foreign", "one of the classes_ of WaywardClassifier is 'zebra', which is none of the classes 'a', 'b'"),
+        ("foreign", "one of the classes_ of WaywardClassifier is 'zebra', which is not one of the classes 'a', 'b'"),
     ],
 )
 def test_classes_that_say_nothing_of_the_columns_are_refused(classes: str, said: str) -> None:
@@ -170,9 +170,9 @@ def test_the_code_of_a_label_is_that_of_the_equal_class_or_none(classes: Any, la
 
 def test_scores_and_confusions_of_stored_predictions_refuse_a_foreign_label() -> None:
     truth, predicted, classes = np.array(list("nyn")), np.array(list("nmn")), np.array(["n", "y"])
-    with pytest.raises(InvalidPredictions, match="'m', which is none of the classes 'n', 'y'"):
+    with pytest.raises(InvalidPredictions, match="'m', which is not one of the classes 'n', 'y'"):
         compute_scores(CLASSIFICATION, Predictions(truth, predicted, classes=classes))
-    with pytest.raises(InvalidPredictions, match="'m', which is none"):
+    with pytest.raises(InvalidPredictions, match="'m', which is not one"):
         count_confusions(truth, predicted, classes)
     with pytest.raises(InvalidPredictions, match="'9' and 2 more"):
         locate_labels(np.array([99]), np.array([str(digit) for digit in range(12)]))

@@ -102,7 +102,7 @@ def test_a_number_that_two_codes_read_as_is_unseen(model: Model) -> None:
 
 
 def test_columns_that_occur_twice_or_are_of_another_kind_are_refused(model: Model) -> None:
-    with pytest.raises(UserError, match="the rows have 2 columns 'size'; the model needs one"):
+    with pytest.raises(UserError, match="the rows have 2 columns named 'size'; the model needs one"):
         model.predict(pd.concat([TABLE, TABLE[["size"]]], axis=1))
     with pytest.raises(UserError, match="'size' was numeric in training, but '3 mm' in row 2 is not a number"):
         model.predict(TABLE.assign(size=["1", "3 mm", *["2"] * (N - 2)]))
@@ -246,7 +246,7 @@ def test_columns_of_the_source_are_known_and_others_are_named() -> None:
     assert describe_unknown_columns(record, ["id", "size", "y"]) == ""
     others = [*"abcdefg", "size"]
     assert describe_unknown_columns(record, others) == (
-        "Columns that training did not have are not used: a, b, c, d, e and 2 more."
+        "Columns that are absent from training are not used: a, b, c, d, e and 2 more."
     )
 
 

@@ -101,10 +101,10 @@ def test_categories_that_are_spelled_alike_are_one_value() -> None:
 @pytest.mark.parametrize(
     ("cells", "note"),
     [
-        ([[1], None], "Column 'x': cells of type list are not read; it is left out."),
-        ([{"a": 1}, 2], "Column 'x': cells of type dict are not read; it is left out."),
-        ([b"a", b"b"], "Column 'x': cells of type bytes are not read; it is left out."),
-        ([pd.Interval(0, 1)], "Column 'x': cells of type Interval are not read; it is left out."),
+        ([[1], None], "Column 'x': cells of type list are not supported; it is left out."),
+        ([{"a": 1}, 2], "Column 'x': cells of type dict are not supported; it is left out."),
+        ([b"a", b"b"], "Column 'x': cells of type bytes are not supported; it is left out."),
+        ([pd.Interval(0, 1)], "Column 'x': cells of type Interval are not supported; it is left out."),
         ([dt.timedelta(days=1)], "Column 'x': durations are read as seconds."),
         ([pd.Timestamp("2024-01-02", tz="Asia/Tokyo")], "Column 'x': times of other zones are read as times of UTC."),
     ],

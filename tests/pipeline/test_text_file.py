@@ -138,7 +138,7 @@ def test_an_archive_of_two_files_is_refused(tmp_path: Path) -> None:
 
 def test_the_separator_is_the_one_that_gives_regular_rows(tmp_path: Path) -> None:
     assert read(tmp_path, "name;note\nann;a, b\nbob;c\n").notes == (
-        "The separator is taken for a semicolon (dataset.separator=semicolon confirms it).",
+        "The separator is assumed to be a semicolon (dataset.separator=semicolon confirms it).",
     )
     assert cells(read(tmp_path, "a|b\n1;2|3\n4;5|6\n"))[1:] == [["1;2", "3"], ["4;5", "6"]]
     assert read(tmp_path, "x,y\n1,a\n").notes == ()

@@ -82,7 +82,7 @@ def test_the_least_error_wins_where_less_is_better() -> None:
 
 
 def test_a_score_that_is_never_defined_is_refused() -> None:
-    with pytest.raises(UserError, match="not defined on the rows to choose on"):
+    with pytest.raises(UserError, match="not defined for any threshold"):
         TunedThreshold().choose(rows(lambda truth, chosen: np.nan))
 
 

@@ -246,7 +246,7 @@ def test_candidates_that_need_more_rows_than_there_are_are_left_out_and_that_is_
     assert model.candidates["n_neighbors"].tolist() == [1, 1, 3, 3]
     assert model.n_fits == 1 + 4 * 4
     assert model.warnings == (
-        "tuning leaves out n_neighbors=40,41,60, because the smallest part to fit on has 36 rows",
+        "tuning leaves out n_neighbors=40,41,60, because the smallest part used for fitting has 36 rows",
     )
     strict = experiment(numbered(60), KNeighbors(), tuning=GridTuning(space, folds=4), **parts)
     assert leave_out_candidates(strict, splits) is strict

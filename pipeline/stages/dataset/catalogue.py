@@ -132,14 +132,14 @@ def read_openml(query: OpenmlQuery, target: str | None = None) -> tuple[Source, 
     details = bunch["details"]
     frame = bunch["frame"]
     if frame is None:
-        raise UserError(f"the dataset {details['name']!r} of OpenML is sparse, which is not read.")
+        raise UserError(f"the dataset {details['name']!r} of OpenML is sparse, which is not supported.")
     known = bunch["target_names"]
     target = _choose_target(known, target)
     others = [each for each in known if each != target] if target in known else []
     if others:
         # The other targets would reveal the chosen one.
         frame = frame.drop(columns=others)
-        notes.append(f"The other targets that OpenML names are left out: {', '.join(map(repr, others))}.")
+        notes.append(f"The other targets in OpenML are left out: {', '.join(map(repr, others))}.")
     origin = f"OpenML: {details['name']}, version {details['version']}, id {details['id']}"
     return make_source(frame, str(details["name"]), origin, notes), target
 

@@ -22,14 +22,14 @@ USUAL_ENCODING = "cp1252"
 BYTE_ORDER_MARKS = {codecs.BOM_UTF8: UTF_8, codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 OTHER_FORMATS = {
     rb"PK\x03\x04": "is an Excel file or a ZIP archive; its name must end in .xlsx, or in .csv.zip",
-    rb"\xd0\xcf\x11\xe0": "is a file of an old Excel; save it as .xlsx or as CSV",
+    rb"\xd0\xcf\x11\xe0": "is an old Excel file; save it as .xlsx or as CSV",
     rb"\x1f\x8b": "is compressed by gzip; its name must end in .csv.gz",
     rb"PAR1": "is Parquet; its name must end in .parquet",
     rb"ARROW1": "is an Arrow file; its name must end in .feather",
     rb"SQLite format 3": "is a database; read it with dataset=sql",
     rb"%PDF": "is a PDF file",
-    rb"version https://git-lfs": "is a pointer of Git LFS, and not the file itself; fetch it with `git lfs pull`",
-    rb"(?i)\s*<(!doctype html|html)": "is a web page, and not a table; download the file itself",
+    rb"version https://git-lfs": "is a Git LFS pointer, not the file itself; fetch it with `git lfs pull`",
+    rb"(?i)\s*<(!doctype html|html)": "is a web page, not a table; download the file itself",
     rb'\s*\[?\s*\{\s*"': "is JSON; its name must end in .jsonl",
     rb"(?i)(\s*%[^\n]*\n)*\s*@relation\b": "is ARFF; its name must end in .arff",
 }
@@ -135,8 +135,8 @@ def _to_utf_8(data: bytes, layout: FileLayout, file: Path) -> bytes:
         content = _decode(content, encoding, file).removeprefix("\ufeff").encode()
     if b"\0" in content:
         raise UserError(
-            f"dataset.path={str(file)!r} cannot be read as a table: it holds NUL characters, as files do that are not "
-            "text, or that are UTF-16 without a mark; for the latter, give dataset.encoding=utf-16-le."
+            f"dataset.path={str(file)!r} cannot be read as a table: it contains NUL characters, so it is not text, "
+            "or it is UTF-16 without a mark; for UTF-16, give dataset.encoding=utf-16-le."
         )
     if not content.isascii():
         _decode(content, UTF_8, file)
@@ -176,6 +176,6 @@ def _read_expanded(read: Callable[[int], bytes], file: Path) -> bytes:
     if len(content) > most:
         raise UserError(
             f"dataset.path={str(file)!r} holds more than {format_bytes(most)} when it is decompressed, which is more "
-            f"than {MAX_EXPANSION} times its size; decompress the file, and give that one."
+            f"than {MAX_EXPANSION} times its size; give the decompressed file."
         )
     return content

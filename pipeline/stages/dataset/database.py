@@ -89,7 +89,7 @@ def _parse_url(given: str) -> URL:
     except (ArgumentError, ValueError):
         # The text is not shown, because it may contain a password.
         raise UserError(
-            "dataset.url is not a URL of a database, such as sqlite:///my.db or postgresql://user@host/database."
+            "dataset.url is not a database URL, such as sqlite:///my.db or postgresql://user@host/database."
         ) from None
     if whole:
         return url

@@ -92,8 +92,8 @@ def find_format(file: Path) -> Format:
     if found is None:
         extension = f"the extension {file.suffix!r}" if file.suffix else "no extension"
         raise UserError(
-            f"dataset.path={str(file)!r}: files with {extension} are not read. Allowed: {', '.join(FORMATS)}, and "
-            f"{', '.join(DECOMPRESSORS)} behind one of them."
+            f"dataset.path={str(file)!r}: files with {extension} are not supported. Allowed: {', '.join(FORMATS)}, and "
+            f"{', '.join(DECOMPRESSORS)} after one of them."
         )
     return found
 
@@ -210,7 +210,7 @@ def _require_alike(files: Sequence[Path]) -> None:
     if len(formats) > 1:
         first, second, *_ = formats.values()
         raise UserError(
-            f"{first.name} and {second.name} are of different formats; save all files of a dataset in one of them."
+            f"{first.name} and {second.name} have different formats; save all files of a dataset in one format."
         )
 
 

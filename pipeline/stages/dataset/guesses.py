@@ -101,7 +101,7 @@ def _answer_points(cells: pa.ChunkedArray, name: str, signs: NumberSigns, source
     if signs.thousands is None and pc.all(pc.match_substring_regex(pointed, GROUPS_OF_POINTS)).as_py():
         raise UserError(
             f"column {name!r} of {source} holds {str(pointed[0])!r}, although the decimal sign is a comma; if the "
-            "point stands between groups of digits, add dataset.thousands=point."
+            "point separates thousands, add dataset.thousands=point."
         )
     return [
         f"{len(pointed)} cells of column {name!r} have a decimal point, such as {str(pointed[0])!r}, although the "
@@ -170,7 +170,9 @@ def guess_separator(text: Text, name: str) -> Guess:
         has_one_column = b"," not in sample.content.partition(b"\n")[0] and not measured
         best = SEMICOLON if has_one_column and read_sign(text.layout.decimal) == COMMA else COMMA
     word = CANDIDATES[best]
-    return Guess({"separator": best}, f"The separator is taken for a {word} (dataset.separator={word} confirms it).")
+    return Guess(
+        {"separator": best}, f"The separator is assumed to be a {word} (dataset.separator={word} confirms it)."
+    )
 
 
 def looks_like_data(first_row: Sequence[str], below: pa.Table) -> bool:
@@ -232,16 +234,16 @@ def guess_signs(table: pa.Table, source: str) -> Guess | None:
     if len({signs.decimal for signs in known}) != 1:
         shown = [f"column {each.name!r} holds {each.example!r}" for each in found.values()]
         raise UserError(
-            f"the comma in {source} may be a decimal sign or a sign between groups of digits: {' and '.join(shown)}; "
+            f"the comma in {source} may be a decimal sign or a thousands separator: {' and '.join(shown)}; "
             "give dataset.decimal=comma or dataset.thousands=comma; with dataset.decimal=point, such cells are text."
         )
     # A column without groups of digits does not show the sign that separates them.
     signs = max(known, key=lambda signs: signs.thousands is not None)
     names = ", ".join(repr(column.name) for column in columns)
-    meaning = "a decimal sign" if signs.decimal == COMMA else "a sign between groups of digits"
+    meaning = "a decimal sign" if signs.decimal == COMMA else "a thousands separator"
     keys = " ".join(f"dataset.{key}={value}" for key, value in signs.keys.items())
     where = "columns" if len(columns) > 1 else "column"
-    return Guess(signs.keys, f"The comma in {where} {names} is taken for {meaning} ({keys} confirms it).")
+    return Guess(signs.keys, f"The comma in {where} {names} is assumed to be {meaning} ({keys} confirms it).")
 
 
 def _examine_commas(name: str, cells: pa.ChunkedArray) -> CommaColumn | None:
@@ -270,8 +272,8 @@ def doubt_points(table: pa.Table) -> Guess | None:
     names = ", ".join(map(repr, found))
     return Guess(
         {},
-        f"The point in column {names} is taken for a decimal sign, as in {next(iter(found.values()))} "
-        "(dataset.decimal=point confirms it); if it stands between groups of digits, add dataset.thousands=point.",
+        f"The point in column {names} is assumed to be a decimal sign, as in {next(iter(found.values()))} "
+        "(dataset.decimal=point confirms it); if it separates thousands, add dataset.thousands=point.",
     )
 
 

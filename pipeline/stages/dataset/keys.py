@@ -99,7 +99,7 @@ class FileLayout:
             ("skip_rows", is_count, "must be a number of lines, from 0"),
             ("decimal", decimal in (None, *DECIMAL_SIGNS), "must be point or comma, or null for a guess"),
             ("thousands", thousands in (None, *THOUSANDS_SIGNS), f"must be one of {words}, or null for none"),
-            ("thousands", thousands is None or thousands != decimal, "is the decimal sign as well; give two signs"),
+            ("thousands", thousands is None or thousands != decimal, "is also the decimal sign; give different signs"),
         ]
         for key, is_right, needed in requirements:
             if not is_right:

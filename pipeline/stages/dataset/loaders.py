@@ -290,7 +290,7 @@ def describe_left_out(columns: Sequence[Column]) -> tuple[str, ...]:
     Examples
     --------
     >>> describe_left_out([Column("id", IDENTIFIER, "90 different in 90 cells", role=LEFT_OUT)])
-    ('Left out as identifiers: id (90 different in 90 cells). dataset.keep=[id] takes it in.',)
+    ('Left out as identifiers: id (90 different in 90 cells). dataset.keep=[id] includes it.',)
     """
     sentences = []
     for kind, (noun, key) in LEFT_OUT_KINDS.items():
@@ -300,7 +300,7 @@ def describe_left_out(columns: Sequence[Column]) -> tuple[str, ...]:
         listed = name_first([f"{column.name} ({column.reason})" for column in found], MAX_SHOWN_COLUMNS)
         pronoun = "it" if len(found) == 1 else "them"
         cure = format_list_key(key, [column.name for column in found[:MAX_SHOWN_COLUMNS]])
-        sentences.append(f"Left out as {noun}: {listed}. {cure} takes {pronoun} in.")
+        sentences.append(f"Left out as {noun}: {listed}. {cure} includes {pronoun}.")
     return tuple(sentences)
 
 

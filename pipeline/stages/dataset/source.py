@@ -113,7 +113,7 @@ def require_different_names(names: Sequence[str], what: str, cure: str = "rename
     if repeated:
         numbers = [str(number) for number, name in enumerate(names, start=1) if name == repeated[0]]
         listed = ", ".join(numbers)
-        raise UserError(f"{what} {len(numbers)} columns of the name {repeated[0]!r} (columns {listed}); {cure}.")
+        raise UserError(f"{what} {len(numbers)} columns named {repeated[0]!r} (columns {listed}); {cure}.")
 
 
 def unify_column(column: pd.Series) -> Unified:
@@ -170,7 +170,7 @@ def _unify_objects(column: pd.Series) -> Unified:
     cells = objects.dropna()
     strange = next((type(cell).__name__ for cell in cells if not isinstance(cell, SCALARS)), "")
     if strange:
-        return None, f"cells of type {strange} are not read"
+        return None, f"cells of type {strange} are not supported"
     has_text = any(isinstance(cell, SPELLED_SCALARS) for cell in cells)
     # Floats would merge two long codes.
     if has_text or any(_is_long_integer(cell) for cell in cells):

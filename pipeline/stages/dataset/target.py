@@ -115,8 +115,8 @@ def check_classes(cells: Cells) -> None:
     if is_mixed and (has_fractions or np.unique(numbers).size > MAX_INTEGER_CLASSES):
         raise UserError(
             f"dataset.target={cells.name!r}: {numbers.size} of {numbers.size + n_others} cells are numbers, the others "
-            f"{list_cells(others)}. {_leave_out(others)} leaves out their rows; dataset.task=classification takes each "
-            "number for a class."
+            f"{list_cells(others)}. {_leave_out(others)} leaves out their rows; dataset.task=classification treats "
+            "each number as a class."
         )
 
 
@@ -167,7 +167,7 @@ def _read_weights(cells: Cells, rules: ColumnRules) -> np.ndarray:
         row = int(is_bad.argmax())
         cell = cells.distinct.cells[row]
         raise UserError(
-            f"dataset.weights={cells.name!r} holds {cell!r} in row {row + 1}; weights must be finite numbers from 0."
+            f"dataset.weights={cells.name!r} holds {cell!r} in row {row + 1}; weights must be finite and non-negative."
         )
     if not weights.any():
         raise UserError(f"dataset.weights={cells.name!r} holds no weight above 0.")
@@ -180,8 +180,8 @@ def _read_parts(cells: Cells, rules: ColumnRules) -> np.ndarray:
     unknown = [value for value, part in zip(cells.distinct.values, parts, strict=True) if part not in PARTS]
     if unknown:
         raise UserError(
-            f"dataset.split={cells.name!r} holds {unknown[0]!r}; allowed are train, validation and test, in capitals "
-            "or not."
+            f"dataset.split={cells.name!r} holds {unknown[0]!r}; allowed are train, validation and test, in upper "
+            "or lower case."
         )
     return np.array(parts)[cells.distinct.codes]
 

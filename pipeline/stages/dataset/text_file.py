@@ -87,7 +87,7 @@ def require_several_columns(source: Source, file: Path, layout: FileLayout) -> N
     """Reject a text with a single column, which cannot contain both a target and a feature."""
     if source.frame.shape[1] != 1 or strip_compression(file).suffix.lower() not in TEXT_EXTENSIONS:
         return
-    how = "with every separator that is guessed (comma, semicolon, tab, pipe)"
+    how = "with every separator tried (comma, semicolon, tab, pipe)"
     if layout.separator is not None:
         how = f"with dataset.separator={layout.separator!r}"
     raise UserError(
@@ -154,7 +154,7 @@ def _find_swallowed_rows(table: pa.Table, separator: str) -> list[str]:
         row = next((line for line in lines if line.count(separator) >= n_separators), None)
         if row is not None:
             sentences.append(
-                f"Column {name!r} has cells with line breaks, and in them a line that looks like a row, such as "
+                f"Column {name!r} has cells with line breaks, which contain a line that looks like a row, such as "
                 f"{shorten(row)!r}; if it is one, a quotation mark above it is not closed "
                 "(dataset.quote=null reads all quotation marks as text)."
             )

@@ -69,7 +69,7 @@ def read_frame(table: Any, name: str = "frame") -> Source:
     # A Series also exports Arrow, but is a single column.
     if isinstance(table, pd.Series) or not (isinstance(table, pd.DataFrame) or hasattr(table, "__arrow_c_stream__")):
         raise UserError(
-            f"a table must be a DataFrame of pandas, or a table of Arrow or polars, but a {type(table).__name__} was "
+            f"a table must be a pandas DataFrame, or an Arrow or polars table, but a {type(table).__name__} was "
             "given; convert it with pandas.DataFrame(table)."
         )
     frame = table if isinstance(table, pd.DataFrame) else pa.table(table)
@@ -121,8 +121,8 @@ def _parse(text: str, where: str) -> Any:
         return json.loads(text, object_pairs_hook=_make_object)
     except json.JSONDecodeError as error:
         raise ValueError(
-            f"{where} is not JSON: {error.msg} at character {error.pos + 1}; a file holds an object a line, or a list "
-            "of objects"
+            f"{where} is not JSON: {error.msg} at character {error.pos + 1}; a file contains one object per line, or "
+            "a list of objects"
         ) from error
     except ValueError as error:
         raise ValueError(f"{where} {error}") from error
@@ -161,7 +161,7 @@ def read_excel(file: Path, layout: FileLayout) -> Source:
     rows = list(sheet.iter_rows(first))
     n_errors = sum(cell.data_type == ERROR for row in rows for cell in row)
     if n_errors:
-        notes.append(f"Cells with errors such as #N/A, which are missing: {n_errors}.")
+        notes.append(f"Cells with errors such as #N/A are treated as missing: {n_errors}.")
     # An error counts as missing, like None, but its cell is not empty.
     values = [[np.nan if cell.data_type == ERROR else cell.value for cell in row] for row in rows]
     return make_source(_name_cells(pd.DataFrame(values, dtype=object), layout), notes=notes)

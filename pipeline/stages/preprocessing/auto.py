@@ -230,7 +230,7 @@ class AutoPreprocessing:
         steps = []
         if needs.max_values is not None:
             grouped = GroupRareValues(min_frequency=1, max_values=needs.max_values)
-            steps.append(Step(f"the {needs.max_values - 1} most frequent values, the others joined", grouped))
+            steps.append(Step(f"the {needs.max_values - 1} most frequent values, the others merged", grouped))
         if fills:
             steps += [_fill_most_frequent(), Step("values", AsNominal())]
         return steps

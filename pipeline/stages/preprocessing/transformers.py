@@ -228,7 +228,7 @@ class EncodeText(TransformerMixin, BaseEstimator):
         try:
             return clone(self.vectorizer).fit(_fill_cells(column))
         except ValueError as error:
-            raise ValueError(f"column {str(column.name)!r} of text: {error}; drop it, or take another step.") from error
+            raise ValueError(f"text column {str(column.name)!r}: {error}; drop it, or use another step.") from error
 
 
 def _fill_cells(column: pd.Series) -> list[str]:

@@ -170,7 +170,7 @@ def read_costs(given: Any, names: Sequence[str]) -> np.ndarray:
         for code, name in enumerate(names):
             if name not in cells:
                 raise UserError(
-                    f"{COSTS_KEY} does not say what a row of {true_name} that is predicted as {name} costs; write all "
+                    f"{COSTS_KEY} lacks the cost of predicting {name} for {true_name}; write all "
                     f"mistakes: {_write(names)}."
                 )
             cost = cells[name]

@@ -127,13 +127,13 @@ def make_own_metric(entry: Mapping[str, Any], target: Target, find_function: Fin
     is_scorer = isinstance(found, type(get_scorer("accuracy")))
     if is_scorer and given:
         raise UserError(
-            f"{KEY}: {dotted_name} is a scorer, which was made with its own {next(iter(given))}; remove it, or name "
+            f"{KEY}: {dotted_name} is a scorer, which already sets {next(iter(given))}; remove it, or name "
             "the function instead of the scorer."
         )
     greater_is_better = given.pop("greater_is_better", True if is_scorer else None)
     if not isinstance(greater_is_better, bool):
         raise UserError(
-            f"{KEY}: {dotted_name} is a function, which does not say whether greater values are better; write "
+            f"{KEY}: {dotted_name} is a function, which does not specify whether greater values are better; write "
             f"{{_target_: {dotted_name}, greater_is_better: true}} or false."
         )
     try:
@@ -143,7 +143,7 @@ def make_own_metric(entry: Mapping[str, Any], target: Target, find_function: Fin
     except Exception as error:  # user-defined code may raise any error
         reason = (str(error).splitlines() or [""])[0]
         raise UserError(
-            f"{KEY}: {dotted_name} fails on made-up predictions of this dataset: {type(error).__name__}: {reason}"
+            f"{KEY}: {dotted_name} fails on made-up predictions for this dataset: {type(error).__name__}: {reason}"
         ) from error
 
 
@@ -166,11 +166,11 @@ def _require_name(entry: Mapping[str, Any]) -> None:
     name = name_entry(entry)
     if not re.fullmatch(NAME_PATTERN, name) or name.endswith(RESERVED_ENDS):
         raise UserError(
-            f"{KEY}: name={name!r} of {target} must be letters, digits and underscores, and must not end with "
+            f"{KEY}: name={name!r} of {target} must consist of letters, digits and underscores, and must not end with "
             f"{', '.join(RESERVED_ENDS)}."
         )
     if name == COST or is_metric_name(name):
         raise UserError(
-            f"{KEY}: {target} is to be called {name!r}, which is the name of another metric; add name: to its mapping, "
+            f"{KEY}: {target} would be called {name!r}, which is the name of another metric; add name: to its mapping, "
             f"such as {{_target_: {target}, name: my_{name}}}."
         )

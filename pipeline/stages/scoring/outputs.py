@@ -63,12 +63,12 @@ def explain_foreign_label(label: Any, classes: np.ndarray) -> str:
     Examples
     --------
     >>> explain_foreign_label(np.str_("maybe"), np.array(["no", "yes"]))
-    "'maybe', which is none of the classes 'no', 'yes'"
+    "'maybe', which is not one of the classes 'no', 'yes'"
     """
     listed = ", ".join(_quote(each) for each in classes[:MAX_LISTED_CLASSES])
     n_more = len(classes) - MAX_LISTED_CLASSES
     more = f" and {n_more} more" if n_more > 0 else ""
-    return f"{_quote(label)}, which is none of the classes {listed}{more}"
+    return f"{_quote(label)}, which is not one of the classes {listed}{more}"
 
 
 def _look_up(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:

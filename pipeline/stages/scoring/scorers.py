@@ -269,7 +269,7 @@ def _explain(metric: Metric, target: Target, methods: Sequence[str]) -> str:
     """Return why a score is not defined, if the metric describes its computation."""
     if target.classes is not None and len(target.classes) > 2 and metric.needs and PROBABILITY not in methods:
         return f"with more than two classes it needs {PROBABILITY}"
-    return metric.sentence or "scikit-learn calls it undefined"
+    return metric.sentence or "it is undefined in scikit-learn"
 
 
 def _describe(target: Target) -> str:

@@ -221,7 +221,7 @@ class GridTuning:
             excluded = [str(value) for value in dict.fromkeys(given) if value > largest]
             if excluded:
                 message = (
-                    f"tuning leaves out {name}={','.join(excluded)}, because the smallest part to fit on has "
+                    f"tuning leaves out {name}={','.join(excluded)}, because the smallest part used for fitting has "
                     f"{largest} rows"
                 )
                 warnings.warn(message, stacklevel=2)
