@@ -343,7 +343,7 @@ def test_columns_of_rows_are_read_in_whatever_form_they_arrive() -> None:
 @pytest.mark.parametrize(
     ("role", "cells", "message"),
     [
-        ("weights", ["1", "?"] * 20, r"dataset.weights='x' holds '\?' in row 2; weights must be finite and non-negative"),
+        ("weights", ["1", "?"] * 20, r"dataset.weights='x' holds '\?' in row 2; weights must be finite and non-neg"),
         ("weights", ["1", "-1"] * 20, "dataset.weights='x' (holds|must)"),
         ("split", ["train", "later"] * 20, "dataset.split='x' holds 'later'; allowed are train, validation and test"),
         (
