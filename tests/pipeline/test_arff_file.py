@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -93,9 +92,3 @@ def test_an_encoding_is_taken(tmp_path: Path) -> None:
     file = tmp_path / "a.arff"
     file.write_text("@relation r\n@attribute a string\n@data\ncafé\n", encoding="cp1252")
     assert cells(read_file(file, FileLayout(encoding="cp1252"))) == {"a": ["café"]}
-
-
-def test_a_missing_package_is_named_with_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "arff", None)
-    with pytest.raises(UserError, match=r'needs the package liac-arff: pip install "bakeoff\[arff\]"'):
-        read(tmp_path, HEADER)

@@ -18,7 +18,7 @@ from bakeoff.pipeline.audit.columns import find_suspect_columns
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, fitting, loop
 from bakeoff.pipeline.stages.dataset import Dataset
-from bakeoff.pipeline.stages.splitting import Holdout, KFold
+from bakeoff.pipeline.stages.splitting import KFold
 
 N = 200
 NOISE = np.random.default_rng(0)
@@ -170,21 +170,6 @@ def test_an_action_that_does_not_exist_is_refused_with_the_nearest() -> None:
         Audit(duplicates="refusee")
 
 
-def test_columns_are_examined_once_for_each_dataset(monkeypatch: pytest.MonkeyPatch) -> None:
-    examined: list[str] = []
-
-    def find_none(dataset: Dataset) -> list[str]:
-        examined.append(dataset.name)
-        return []
-
-    monkeypatch.setattr("bakeoff.pipeline.audit.find_suspect_columns", find_none)
-    audit = Audit()
-    for splitter in (Holdout(), KFold(folds=2)):
-        warnings_of(numbered(), audit, splitter=splitter)
-    warnings_of(classes({}), audit)
-    assert examined == ["numbered", "made"]
-
-
 def test_a_run_keeps_the_verdict_the_record_and_the_number_of_looks(bakeoff: Bakeoff) -> None:
     words = ("dataset=iris", "learner=majority", "evaluation=kfold")
     first = bakeoff(*words)
@@ -211,14 +196,6 @@ def test_a_run_keeps_the_verdict_the_record_and_the_number_of_looks(bakeoff: Bak
 def test_a_sweep_shows_the_warnings_of_the_audit(bakeoff: Bakeoff) -> None:
     answer = bakeoff("-m", "learner=majority,naive_bayes", "dataset=iris", "evaluation=kfold")
     assert "of 2 jobs: dataset=iris: 2 of 150 test rows" in answer.err
-
-
-def test_strict_and_refused_duplicates_leave_nothing_behind(bakeoff: Bakeoff) -> None:
-    words = ("dataset=iris", "learner=majority", "evaluation=kfold", "audit=strict", "audit.duplicates=refuse")
-    answer = bakeoff(*words)
-    assert answer.status == 2
-    assert "audit.duplicates=warn accepts it" in answer.err
-    assert not (bakeoff.folder / "outputs" / "mlflow.db").exists()
 
 
 def test_a_leak_in_the_loop_fails_the_run_and_marks_it(bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch) -> None:

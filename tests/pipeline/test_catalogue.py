@@ -52,12 +52,6 @@ def test_one_of_several_targets_is_chosen_and_the_others_are_left_out(
     assert chosen.notes[0].startswith("The other targets in OpenML are left out: 'amazed.suprised'")
 
 
-def test_another_column_can_be_the_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    by_sex = load(tmp_path, monkeypatch, 40945, target="sex")
-    assert by_sex.target == "sex"
-    assert "survived" in by_sex.X
-
-
 def test_a_sparse_dataset_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     serve_openml(monkeypatch, 292)
     with pytest.raises(UserError, match="the dataset 'Australian' of OpenML is sparse, which is not supported"):

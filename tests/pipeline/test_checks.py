@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from doubles import Log, Recorder, check_and_split, experiment, numbered, preset
+from doubles import check_and_split, experiment, numbered, preset
 from sklearn.decomposition import PCA
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier
@@ -170,17 +170,3 @@ def test_the_cures_named_work(data: Dataset) -> None:
         check_and_split(experiment(data, learner, preprocessing=preset(named), splitter=KFold(folds=2)))
     chosen = AutoPreprocessing().choose([learner], data.X)
     check_and_split(experiment(data, learner, preprocessing=chosen.transformer, splitter=KFold(folds=2)))
-
-
-def test_nothing_is_fitted() -> None:
-    log = Log()
-    check_and_split(
-        experiment(learner=Recorder(log), tuning=GridTuning({"mark": [1, 2]}, folds=2), pruning=Pruning("bottom_up"))
-    )
-    assert log == []
-
-
-def test_a_table_of_cells_is_not_changed() -> None:
-    before = MORTGAGE.X.copy()
-    check_and_split(experiment(MORTGAGE, DecisionTreeClassifier(), preprocessing=ONE_HOT))
-    pd.testing.assert_frame_equal(MORTGAGE.X, before)

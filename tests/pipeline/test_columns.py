@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from wheel_data import TARGETS, wheel_frame
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset import Column, Dataset, load_frame, read_table
@@ -20,7 +19,7 @@ from bakeoff.pipeline.stages.dataset.convert import convert_columns, convert_lik
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules, Roles
 from bakeoff.pipeline.stages.dataset.loaders import make_dataset
 from bakeoff.pipeline.stages.dataset.source import Source
-from bakeoff.pipeline.stages.dataset.table import TARGET, format_columns, make_column
+from bakeoff.pipeline.stages.dataset.table import format_columns, make_column
 
 
 def text(cells: Sequence[str | None]) -> pd.Series:
@@ -111,25 +110,6 @@ def test_what_is_left_out_is_said_with_the_key_that_takes_it_in() -> None:
     kinds = ["float64", "category", "datetime64[ns]", "string", "float64", "float64"]
     assert [str(dtype) for dtype in kept.X.dtypes] == kinds
     assert kept.notes == ()
-
-
-@pytest.mark.parametrize(
-    ("name", "kinds", "left_out"),
-    [
-        (
-            "titanic",
-            {"numeric": 6, "nominal": 3},
-            {"name": "text", "home.dest": "text", "ticket": "identifier", "cabin": "identifier"},
-        ),
-        ("zoo", {"numeric": 1, "nominal": 15}, {"animal": "identifier"}),
-        ("penguins", {"numeric": 4, "nominal": 2}, {}),
-    ],
-)
-def test_columns_of_real_files(name: str, kinds: dict[str, int], left_out: dict[str, str]) -> None:
-    raw = Source(wheel_frame(name), name, "wheel")
-    dataset = make_dataset(raw, Roles(TARGETS[name]), ColumnRules())
-    assert {kind: len(names) for kind, names in dataset.names_by_kind.items()} == kinds
-    assert {column.name: column.kind for column in dataset.columns if column.role == "left out"} == left_out
 
 
 # Missing cells
@@ -272,13 +252,6 @@ def test_what_may_be_wrong_with_a_column_is_said(cells: Any, sentence: str) -> N
     dataset = dataset_of(x=cells)
     (found,) = (each for each in dataset.remarks if sentence in each)
     assert found.startswith("x: ")
-
-
-@pytest.mark.parametrize("name", ["titanic", "zoo", "krvskp", "cpu", "iris", "glass2"])
-def test_nothing_is_suspected_of_the_features_of_good_files(name: str) -> None:
-    dataset = make_dataset(Source(wheel_frame(name), name, "wheel"), Roles(TARGETS[name]), ColumnRules())
-    features = [column for column in dataset.columns if column.role != TARGET]
-    assert [sentence for column in features for sentence in column.suspicions] == []
 
 
 # Declared kinds

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bakeoff.pipeline.tables.output_file import NUMBER, describe_escapes, escape_text, write_csv
+from bakeoff.pipeline.tables.output_file import NUMBER, escape_text, write_csv
 
 BEGINNINGS = ("=", "+", "-", "@", "\t", "\r", "\n", "\0", "＝", "＋", "－", "＠")
 """The signs of OWASP's page on CSV injection and of ASVS 1.2.10."""
@@ -61,15 +61,6 @@ def test_columns_of_one_name_and_an_index_are_escaped_as_well() -> None:
     text = StringIO()
     write_csv(table, text, has_index=True)
     assert text.getvalue().splitlines() == ["'@index,x,x", "'=r,'=a,-1", "s,b,2"]
-
-
-def test_the_sentence_counts_the_cells_and_names_the_columns() -> None:
-    table = pd.DataFrame({"id": ["=1", "b", "@c"], "+name": [-1, 2, 3]})
-    assert describe_escapes(table) == (
-        "formulas in the names of columns +name and 2 cells of id; text that begins with =, +, - or @ is preceded "
-        "by an apostrophe, so that a spreadsheet does not run it"
-    )
-    assert describe_escapes(pd.DataFrame({"id": ["-1", "b"], "x": [-1, 2]})) == ""
 
 
 def test_labels_that_spreadsheets_run_are_escaped_in_every_table_of_a_run(tmp_path: Path) -> None:

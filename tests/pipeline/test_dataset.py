@@ -68,13 +68,6 @@ def test_positive_class_of_a_bundled_set_is_the_one_named_or_the_last() -> None:
     assert load_bundled("iris").positive is None
 
 
-def test_wrong_names_of_bundled_sets_are_refused_with_the_nearest() -> None:
-    with pytest.raises(UserError, match=r"dataset.name='irish' is not bundled. Did you mean 'iris'\?"):
-        load_bundled("irish")
-    with pytest.raises(UserError, match=r"dataset.target='decisions' .* Did you mean 'decision'\?"):
-        load_lecture_table("mortgage", "decisions")
-
-
 def test_colours_are_the_lectures_six_points() -> None:
     data = load_lecture_table("colours", "colour", positive="Red")
     assert data.X.to_numpy().tolist() == [[-1, 3], [2, 1], [-2, 2], [-1, 2], [-1, 0], [1, 1]]
@@ -131,12 +124,6 @@ def test_groups_are_no_feature_and_separators_are_free(tmp_path: Path) -> None:
     assert list(data.X) == ["x"]
     assert data.groups is not None
     assert data.groups[0] == data.groups[2] != data.groups[1]
-
-
-def test_a_description_tells_rows_kinds_and_target(people: str) -> None:
-    message = read_table(people, "bought").describe()
-    assert message == "people: 4 rows, 3 numeric and 2 nominal columns, 2 classes of bought (positive: yes)"
-    assert "regression of target" in load_bundled("diabetes").describe()
 
 
 # Files without names

@@ -112,8 +112,3 @@ def test_a_sheet_without_names_is_read_with_header_false(tmp_path: Path) -> None
         read(tmp_path, rows)
     assert read(tmp_path, rows, header=False).frame.to_dict("list") == {"column_1": [1, 3], "column_2": [2, 4]}
     assert list(read(tmp_path, rows, header=True).frame) == ["1", "2"]
-
-
-def test_an_empty_sheet_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="the sheet is empty"):
-        read(tmp_path, [])

@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 from doubles import Log, Recorder, RecordingStep, experiment, numbered
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.naive_bayes import GaussianNB
 
 from bakeoff.learners import DecisionTreeClassifier
 from bakeoff.pipeline.experiment import Experiment, FoldResult, evaluate_splits, fit_final_model, fit_model
@@ -109,24 +108,6 @@ def test_training_rows_are_scored_by_all_metrics_if_that_is_asked_for() -> None:
     metrics = ["error", "accuracy"]
     (fold,) = loop(experiment(splitter=Holdout(), metrics=metrics, train_metrics="all"))
     assert list(fold.scores) == [f"{part}_{name}" for part in ("test", "validation", "train") for name in metrics]
-
-
-def test_no_probabilities_are_computed_for_training_rows_if_the_headline_needs_none() -> None:
-    sizes: list[int] = []
-
-    class Counting(GaussianNB):
-        def predict_proba(self, X: Any) -> np.ndarray:
-            sizes.append(len(X))
-            return np.asarray(super().predict_proba(X))
-
-    for headline, others in (("accuracy", "log_loss"), ("log_loss", "accuracy")):
-        sizes.clear()
-        chosen = experiment(load_bundled("iris"), Counting(), splitter=Holdout(), metrics=[headline, others])
-        (fold,) = loop(chosen)
-        parts = [fold.split.validation, fold.split.test]
-        if headline == "log_loss":
-            parts.insert(0, fold.split.train)
-        assert sizes == [len(rows) for rows in parts]
 
 
 def test_warnings_are_gathered_once_each_and_do_not_escape() -> None:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 from doubles import experiment as make_experiment
 from finished_runs import finish, read_texts
-from matplotlib.figure import Figure
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import validation_curve
 from sklearn.pipeline import Pipeline as SklearnPipeline
@@ -225,34 +223,6 @@ def test_small_trees_are_drawn_with_their_questions_and_answers() -> None:
     variants = {"CART": {"learner__nominal_splits": "binary"}}
     texts = read_texts(figures.Trees(variants=variants, draw_tree=draw).draw(run)).splitlines()
     assert {"family?", "single", "children", "Reject"} <= set(texts)
-
-
-def find_overlaps(figure: Figure) -> list[tuple[str, str]]:
-    """Return the pairs of texts in panels that overlap, boxes included."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    renderer = canvas.get_renderer()
-    texts: list[Any] = []
-    for axes in figure.axes:
-        texts += [text for text in axes.texts if text.get_text() and text.get_in_layout()]
-        if axes.axison:
-            texts += [*axes.get_xticklabels(), *axes.get_yticklabels()]
-    boxes = [(text.get_text(), (text.get_bbox_patch() or text).get_window_extent(renderer)) for text in texts]
-    return [(one, two) for (one, a), (two, b) in combinations(boxes, 2) if a.overlaps(b)]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("dataset", "depth"), [("mortgage", 9), ("iris", 2), ("iris", 3), ("wine", 2), ("wine", 3), ("breast_cancer", 2)]
-)
-def test_the_texts_of_trees_do_not_overlap(dataset: str, depth: int) -> None:
-    data = MORTGAGE if dataset == "mortgage" else load_bundled(dataset)
-    run = finish(make_experiment(data, TREE))
-    variants = {"CART": {"learner__nominal_splits": "binary"}, "ID3": {"learner__criterion": "entropy"}, "Gini": {}}
-    limited = {title: {**given, "learner__max_depth": depth} for title, given in variants.items()}
-    assert not find_overlaps(figures.Trees(variants=limited, draw_tree=draw).draw(run))
 
 
 def test_information_gains_are_those_of_the_lectures() -> None:

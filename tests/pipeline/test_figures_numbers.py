@@ -238,15 +238,6 @@ def test_the_validation_curve_takes_the_first_parameter_of_the_space_that_has_nu
         figures.ValidationCurve(space=space, parameter="max_leaf_nodes").choose_values(experiment)
 
 
-def test_values_that_are_no_numbers_stand_side_by_side() -> None:
-    run = finish(make_experiment(MOONS, learners.DecisionTreeClassifier()))
-    curve = figures.ValidationCurve(parameter="max_depth", values=[2, 8, None])
-    axes: Any = curve.draw(run).axes[0]
-    axes.figure.draw_without_rendering()
-    assert axes.get_xticks() == [0, 1, 2]
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["2", "8", "None"]
-
-
 def test_the_band_is_the_standard_deviation_that_the_run_stores(tmp_path: Path) -> None:
     run = finish(make_experiment(MOONS, learners.KNeighborsClassifier(n_neighbors=5), splitter=FOLDS))
     curve = figures.ValidationCurve(parameter="n_neighbors", values=[5])

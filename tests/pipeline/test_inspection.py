@@ -11,7 +11,7 @@ from command import Bakeoff
 from html_page import Page
 from wheel_data import TARGETS, wheel_frame
 
-from bakeoff.pipeline.inspection.inspect_table import inspect_dataset, inspect_source
+from bakeoff.pipeline.inspection.inspect_table import inspect_source
 from bakeoff.pipeline.inspection.profile import (
     MAX_BARS,
     ColumnProfile,
@@ -21,7 +21,7 @@ from bakeoff.pipeline.inspection.profile import (
     measure_association,
 )
 from bakeoff.pipeline.inspection.report import render_page
-from bakeoff.pipeline.stages.dataset import Column, load_bundled
+from bakeoff.pipeline.stages.dataset import Column
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules, Roles
 from bakeoff.pipeline.stages.dataset.source import Source
 
@@ -80,12 +80,6 @@ def test_associations_of_left_out_columns_are_measured_too(titanic: TableProfile
     assert find(titanic, "survived").association is None
 
 
-def test_suspicions_name_boat_and_body(titanic: TableProfile) -> None:
-    boat, body = titanic.suspicions
-    assert "column 'boat' reveals the target through its missing cells" in boat
-    assert "column 'body' reveals the target through its missing cells" in body
-
-
 def test_dropped_columns_and_columns_of_rows_have_their_roles() -> None:
     roles = Roles("survived", groups="ticket")
     raw = Source(wheel_frame("titanic"), "titanic", "wheel")
@@ -105,15 +99,6 @@ def test_rows_without_a_target_are_left_out_of_every_number() -> None:
     for each in profile.columns:
         assert each.histogram is not None
         assert sum(each.histogram.counts) + each.histogram.n_other == profile.n_rows - each.column.n_missing
-
-
-def test_a_bundled_dataset_is_inspected_by_its_features() -> None:
-    profile = inspect_dataset(load_bundled("iris"))
-    assert [each.column.role for each in profile.columns] == ["feature"] * 4 + ["target"]
-    assert any("1 of 150 rows are equal to an earlier row" in sentence for sentence in profile.suspicions)
-    diabetes = inspect_dataset(load_bundled("diabetes"))
-    assert diabetes.suspicions == ()
-    assert diabetes.columns[-1].column.kind == "numeric"
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-6, 1.0, 1e9, 1e300])

@@ -155,13 +155,6 @@ def test_a_word_names_the_newest_version_one_with_an_alias_or_one_by_number(stor
     assert [each.version for each in list_versions(store, "cars")] == list(range(1, 13))
 
 
-def test_an_alias_moves_to_the_new_version(store: Store) -> None:
-    register(store, "boats@champion")
-    second = register(store, "boats@champion")
-    assert [each.aliases for each in list_versions(store, "boats")] == [(), ("champion",)]
-    assert find_version(store, "boats@champion") == second
-
-
 @pytest.mark.parametrize(
     ("word", "reason"),
     [
@@ -178,13 +171,6 @@ def test_names_that_mlflow_refuses_or_that_name_something_else_are_refused(word:
         parse_model_name(word, "as")
     assert str(error.value).startswith(f"as={word!r}")
     assert reason in str(error.value)
-
-
-@pytest.mark.parametrize("word", ["titanic", "Titanic_2.1-beta@champion-2", "größe@älteste"])
-def test_other_names_are_accepted_by_mlflow(store: Store, word: str) -> None:
-    assert str(parse_model_name(word, "as")) == word
-    version = register(store, word)
-    assert find_version(store, word) == version
 
 
 @pytest.mark.parametrize("is_new", [True, False])

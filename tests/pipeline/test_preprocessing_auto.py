@@ -5,7 +5,6 @@ Whether a learner depends on the units of the columns is what its predictions sh
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
@@ -155,15 +154,6 @@ def test_every_classifier_runs_on_columns_of_every_kind(name: str) -> None:
     assert trusted_types(_dump(fold.model.pipeline)) is not None
 
 
-@pytest.mark.parametrize("learner", [HistGradientBoostingClassifier(max_iter=5), CategoricalNB(), MultinomialNB()])
-def test_estimators_of_scikit_learn_run_and_are_stored(learner: Any) -> None:
-    X = KINDS[["mass", "colour", "size", "day"]]
-    prepared = experiment(Dataset("kinds", X, Y, "classification", "y"), learner, preprocessing=choose(learner, X))
-    (fold,) = evaluate_splits(prepared, check_and_split(prepared).folds)
-    assert fold.scores["test_accuracy"] > 0.3
-    assert trusted_types(_dump(fold.model.pipeline))
-
-
 def _dump(model: Any) -> bytes:
     import skops.io
 
@@ -189,21 +179,6 @@ def test_default_is_auto_for_a_file_and_is_shown_and_recorded(bakeoff: Bakeoff) 
     assert run.data.params["preprocessing"] == "auto"
     assert run.data.params["preprocessing.chosen"] == chosen
     assert run.data.params["preprocessing.max_values"] == "100"
-
-
-def test_auto_and_none_are_one_configuration_each_over_datasets(bakeoff: Bakeoff) -> None:
-    titanic(bakeoff.folder)
-    numbers = pd.DataFrame({"a": np.sin(ROWS), "b": np.cos(ROWS), "y": Y})
-    numbers.to_csv(bakeoff.folder / "numbers.csv", index=False)
-    words = ["learner=majority,naive_bayes", "preprocessing=auto", "tracking.models=false"]
-    for path, target in (("titanic.csv", "survived"), ("numbers.csv", "y")):
-        swept = bakeoff("-m", *words, "dataset=file", f"dataset.path={path}", f"dataset.target={target}")
-        assert swept.status == 0, swept.err
-    answer = bakeoff("compare", "filter=params.preprocessing = 'auto'")
-    assert answer.status == 0, answer.err
-    # What auto does differs between the datasets, which does not make two configurations of a learner.
-    row = next(line for line in answer.out.splitlines() if line.startswith("naive_bayes"))
-    assert len(re.findall(r"0\.\d{4}|1\.0000", row)) == 2
 
 
 UNITS = np.array([1.0, 1000.0, 0.03125])

@@ -95,18 +95,3 @@ def test_what_cannot_be_compared_is_refused(
 ) -> None:
     with pytest.raises(bakeoff.UserError, match=said):
         bakeoff.compare(*runs, **keys)
-
-
-def test_results_that_are_not_stored_are_refused(swept: SweepResult) -> None:
-    run = bakeoff.run("learner=majority", dataset="wine", tracking="none")
-    with pytest.raises(bakeoff.UserError, match="majority wine is not stored"):
-        bakeoff.compare(run, run)
-
-
-def test_a_result_is_shown_as_text_as_a_table_and_as_html(compared: bakeoff.ComparisonResult) -> None:
-    assert repr(compared) == f"<ComparisonResult: {compared.verdict.splitlines()[0]}>"
-    shown = compared._repr_html_()
-    assert compared.verdict.splitlines()[0] in shown
-    assert compared.render("html").startswith("<!DOCTYPE html>")
-    with pytest.raises(bakeoff.UserError, match="needs base="):
-        _ = compared.is_worse

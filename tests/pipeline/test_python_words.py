@@ -32,13 +32,6 @@ def test_numbers_of_numpy_and_paths_are_plain_values(value: Any, expected: Any) 
     assert OverridesParser.create().parse_override(word).value() == expected
 
 
-def test_the_text_of_a_group_keeps_its_grammar() -> None:
-    assert make_words({"learner": "glob(*)", "preprocessing": "none,standardize"}) == [
-        "learner=glob(*)",
-        "preprocessing=none,standardize",
-    ]
-
-
 def test_a_list_is_one_value_of_a_run_and_several_of_a_sweep() -> None:
     values = {"evaluation__metrics": ["accuracy", "f1"]}
     assert make_words(values) == ["evaluation.metrics=[accuracy,f1]"]

@@ -13,7 +13,7 @@ from doubles import Recorder, experiment, numbered
 from sklearn.naive_bayes import GaussianNB
 
 from bakeoff.learners import MeanRegressor
-from bakeoff.pipeline.card.report import get_pruning_path, get_tuned_params, measure_fold, summarize_folds, write_tables
+from bakeoff.pipeline.card.report import get_pruning_path, measure_fold, summarize_folds, write_tables
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, evaluate_splits, fit_final_model
 from bakeoff.pipeline.stages.dataset import load_bundled
 from bakeoff.pipeline.stages.pruning import Pruning
@@ -55,16 +55,6 @@ def test_a_fold_reports_scores_times_and_sizes_before_and_after_pruning(everythi
     assert values["pruning/test_accuracy_before"] == pytest.approx(1 - values["pruning/test_accuracy_after"])
     assert values["pruning/test_accuracy_after"] == values["test_accuracy"]
     assert values["pruning/validation_accuracy_after"] == values["validation_accuracy"]
-
-
-def test_without_pruning_and_tuning_nothing_is_said_of_them() -> None:
-    built = experiment(metrics=["accuracy"])
-    (fold,) = folds_of(built)
-    parts = {"test_accuracy", "validation_accuracy", "train_accuracy"}
-    assert set(measure_fold(fold)) == parts | {"time/fit", "time/predict", "fits"}
-    assert measure_fold(fold)["fits"] == 1.0
-    assert get_pruning_path(fold.model) == {}
-    assert get_tuned_params(fold.model) == {}
 
 
 def test_a_summary_gives_mean_and_sample_deviation_the_headline_first() -> None:

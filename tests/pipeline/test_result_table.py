@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bakeoff.pipeline.sweep.display import MAX_ROWS, ResultTable, SweepDisplay, make_tables, tabulate_results
+from bakeoff.pipeline.sweep.display import ResultTable, make_tables, tabulate_results
 from bakeoff.pipeline.sweep.jobs import FAILED, FINISHED, REFUSED, SKIPPED, STOPPED, JobCell, JobOutcome
 from bakeoff.pipeline.tables.table import BEST_SIGN, render_text
 
@@ -109,12 +109,3 @@ def test_every_reason_is_a_cell() -> None:
     for cell in ("undefined", "failed", "killed", "no scores"):
         assert re.search(rf"^\w+ +{cell}$", text, re.M), cell
     assert text.count(f"{BEST_SIGN} 0.5000 ± 0.0100") == 2
-
-
-def test_many_configurations_are_cut_to_the_best_and_counted(capsys: pytest.CaptureFixture[str]) -> None:
-    table = make_table(np.random.default_rng(0).random((MAX_ROWS + 12, 2)))
-    SweepDisplay(0).show_tables([table], "a sweep", {})
-    text = capsys.readouterr().out
-    assert "and 12 more configurations\n" in text
-    shown = re.findall(r"^c\d+", text, re.M)
-    assert shown == list(table.scores.index[:MAX_ROWS])

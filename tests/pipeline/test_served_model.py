@@ -114,13 +114,6 @@ def test_an_infinite_cell_is_refused(model: Model, cell: Any) -> None:
         model.predict(TABLE.assign(size=[1.5, cell, *[2.5] * (N - 2)]))
 
 
-def test_a_model_describes_itself_in_a_line(model: Model) -> None:
-    rows = "fitted on 48 of 80 rows (16 for validation, 16 for the test)"
-    line = f"a run that was not stored, tree table: {rows}; test accuracy 0.8750"
-    assert model.describe() == line
-    assert repr(model) == f"<Model of {line}>"
-
-
 def test_a_regression_predicts_numbers_without_probabilities() -> None:
     diabetes = load_bundled("diabetes")
     model = model_of(diabetes, LinearRegression(), preprocessing=StandardScaler(), splitter=Holdout(stratify=False))
@@ -168,12 +161,6 @@ def test_a_value_of_the_dataset_that_no_training_row_has_is_unseen() -> None:
     record = make_record({"colour": ["red", "blue"] * 20 + ["green"] * 3}, fitted=slice(0, 40))
     sentences = report(record, colour=["red", "green", "GREEN", "green"])
     assert sentences == ["colour: 3 of 4 rows have values not seen in training: green, GREEN"]
-
-
-def test_the_most_frequent_unseen_values_are_shown_and_the_others_counted() -> None:
-    record = make_record({"colour": ["red", "blue"] * 20})
-    (sentence,) = report(record, colour=[*"abcdefg", "c", "c", " x"])
-    assert sentence == "colour: 10 of 10 rows have values not seen in training: c, ' x', a, b, d and 3 more"
 
 
 @pytest.mark.parametrize(
@@ -227,18 +214,6 @@ def test_a_shifted_distribution_is_said() -> None:
     assert set(shifts) == {"size", "colour"}
     assert shifts["colour"]["size"] == "large"
     assert sum("shift" in each.data for each in findings) == 2
-
-
-def test_a_large_file_is_not_said_to_differ_where_the_difference_is_small() -> None:
-    generator = np.random.default_rng(0)
-    record = make_record({"size": generator.normal(size=20_000)})
-    differences = find(record, size=generator.normal(0.1, size=20_000))
-    assert [each for each in differences if "shift" in each.data] == []
-
-
-def test_few_rows_have_no_verdict() -> None:
-    record = make_record({"size": NUMBERS})
-    assert find(record, size=[19.9] * 49) == []
 
 
 def test_columns_of_the_source_are_known_and_others_are_named() -> None:
@@ -305,20 +280,6 @@ def test_profiles_count_the_training_rows_alone(mixed: Dataset) -> None:
     assert record.profiles["size"].n_missing == 2
     assert sum(record.profiles["colour"].values.values()) == 4
     assert (record.n_train, record.n_validation, record.n_test) == (4, 1, 2)
-
-
-@pytest.mark.parametrize(
-    ("train", "validation", "test", "sentence"),
-    [
-        (40, 0, 0, "fitted on all 40 rows"),
-        (24, 8, 8, "fitted on 24 of 40 rows (8 for validation, 8 for the test)"),
-        (32, 0, 8, "fitted on 32 of 40 rows (8 for the test)"),
-    ],
-)
-def test_rows_are_said(mixed: Dataset, train: int, validation: int, test: int, sentence: str) -> None:
-    rows = np.arange(40)
-    parts = np.split(rows, [train, train + validation, train + validation + test])
-    assert record_of(mixed, Split(*parts[:3])).describe_rows() == sentence
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"columns": [], "profiles": {}, "features": [], "weather": "fine"}'])

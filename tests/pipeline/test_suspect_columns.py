@@ -196,10 +196,3 @@ def test_boat_and_body_of_titanic_are_found_by_where_they_have_cells(tmp_path: P
 @pytest.mark.parametrize("name", ["zoo", "krvskp", "penguins", "cpu", "iris", "glass2"])
 def test_no_feature_of_other_real_tables_is_suspect(tmp_path: Path, name: str) -> None:
     assert list(find_suspect_columns(wheel_dataset(tmp_path, name))) == []
-
-
-def test_a_shuffled_row_number_of_a_file_is_named_once() -> None:
-    frame = wheel_frame("glass2").rename_axis("row").sample(frac=1.0, random_state=0).reset_index()
-    data = load_frame(frame, "class")
-    sentences = [*data.remarks, *find_suspect_columns(data)]
-    assert sum("row numbers" in sentence for sentence in sentences) == 1

@@ -172,14 +172,6 @@ def test_titles_are_left_out_and_lines_keep_their_numbers(tmp_path: Path) -> Non
         read(tmp_path, "Sales\n\nx,y\n1,a\n1,2,3\n", skip_rows=1)
 
 
-def test_the_row_numbers_of_pandas_are_left_out_without_a_further_remark(tmp_path: Path) -> None:
-    wheel_frame("penguins").to_csv(tmp_path / "penguins.csv")
-    (column,) = [
-        each for each in read_table(str(tmp_path / "penguins.csv"), "species").columns if "column" in each.name
-    ]
-    assert (column.name, column.kind, column.role, column.suspicions) == ("column_1", "identifier", "left out", ())
-
-
 TABLE = "x,y\n" + "1,a\n2,b\n" * 3000
 
 

@@ -11,7 +11,6 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
-import pandas as pd
 import pytest
 from command import Bakeoff, command_in
 
@@ -79,14 +78,6 @@ def test_the_dataset_is_an_input_with_its_digest(kept: Any) -> None:
     assert json.loads(entry.dataset.profile)["num_rows"] == 178
 
 
-def test_tuning_keeps_the_table_of_candidates_and_the_chosen_parameters(bakeoff: Bakeoff) -> None:
-    space = ["space.n_neighbors=[1,5]", "space.weights=[uniform]"]
-    bakeoff("learner=knn", "dataset=wine", "tuning=grid", *space, "evaluation=kfold")
-    run = bakeoff.runs()[0]
-    assert run.data.params["tuned.n_neighbors"] in ("1", "5")
-    assert bakeoff.artifact(run, "candidates.csv").startswith("fold,n_neighbors,weights,validation_score,fit_seconds")
-
-
 def test_a_single_fold_is_recorded_once_and_a_key_of_the_user_may_stand_in_other_values(bakeoff: Bakeoff) -> None:
     bakeoff("+k=3", "learner=knn", "learner.n_neighbors=${k}", "dataset=iris", "evaluation.validation=0")
     (run,) = bakeoff.runs()
@@ -111,21 +102,6 @@ def test_params_of_a_long_run_are_written_before_its_first_scores(
             time.sleep(0.02)
         assert found.info.status == "RUNNING"
         assert found.data.params == {"learner": "knn"}
-
-
-NOMINAL = "dataset=file dataset.path=table.csv dataset.target=y preprocessing=none evaluation=kfold evaluation.folds=2"
-
-
-def test_gradient_boosting_on_nominal_columns_is_stored_and_predicts(bakeoff: Bakeoff) -> None:
-    cells = {"sort": ["red", "green", "blue", "red"] * 12, "size": [i * 7 % 13 + 0.5 for i in range(48)]}
-    table = pd.DataFrame(cells)
-    table["y"] = ["p" if sort == "red" else "q" for sort in table["sort"]]
-    table.to_csv("table.csv", index=False)
-    answer = bakeoff(*NOMINAL.split(), "learner=sklearn_hist_gradient_boosting", "learner.min_samples_leaf=5")
-    assert answer.status == 0, answer.err
-    answer = bakeoff("predict", "latest", "table.csv", "output=answers.csv")
-    assert answer.status == 0, answer.err
-    assert pd.read_csv("answers.csv")["prediction"].tolist() == table["y"].tolist()
 
 
 SINGLE = ["dataset=iris", "learner=naive_bayes", "tracking.models=false"]
@@ -210,13 +186,6 @@ def test_the_leaderboard_is_sorted_from_the_best_whichever_way_the_metric_points
     assert (higher["orderByKey"], higher["orderByAsc"]) == ("metrics.`test_accuracy`", False)
 
 
-def test_the_last_sweep_shows_the_runs_of_the_newest_sweep(store: Store) -> None:
-    views.write_views(store)
-    runs = find_runs(store, read_views(store)["Last sweep"])
-    assert len(runs) == 8
-    assert {run.data.params["evaluation.metrics"] for run in runs} == {'["log_loss", "accuracy"]'}
-
-
 def test_failed_runs_are_in_the_last_sweep_and_not_on_the_leaderboard(bakeoff: Bakeoff) -> None:
     words = ["-m", "dataset=iris", "learner=majority,knn", "evaluation=kfold", "tracking.models=false"]
     assert bakeoff(*words).status == 0
@@ -228,18 +197,6 @@ def test_failed_runs_are_in_the_last_sweep_and_not_on_the_leaderboard(bakeoff: B
     states = read_views(store)
     assert newest not in {run.info.run_id for run in find_runs(store, states["Leaderboard"])}
     assert newest in {run.info.run_id for run in find_runs(store, states["Last sweep"])}
-
-
-def test_runs_of_other_kinds_are_not_on_the_leaderboard_and_make_no_sweep(bakeoff: Bakeoff) -> None:
-    assert bakeoff(*SINGLE).status == 0
-    store = open_store(f"{bakeoff.folder}/outputs/mlflow.db", "bakeoff", create=False)
-    other = store.client.create_run(store.experiment_id, run_name="a comparison")
-    store.client.log_metric(other.info.run_id, "test_accuracy", 1.0)
-    store.client.set_terminated(other.info.run_id)
-    views.write_views(store)
-    states = read_views(store)
-    assert list(states) == ["Leaderboard"]
-    assert [run.info.run_name for run in find_runs(store, states["Leaderboard"])] == ["naive_bayes iris"]
 
 
 def test_runs_that_were_done_before_the_sweep_are_among_its_runs(bakeoff: Bakeoff) -> None:

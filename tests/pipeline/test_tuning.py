@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from doubles import Log, Recorder, RecordingStep, composed, experiment, numbered
+from doubles import Log, Recorder, composed, experiment, numbered
 from example_counts import examples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -150,16 +150,6 @@ def test_a_path_finds_what_refitting_each_candidate_finds(folds: int) -> None:
     assert table[list(space)].to_dict("records") == list(ParameterGrid(space))
 
 
-def test_a_path_is_walked_once_for_each_combination_of_the_other_parameters() -> None:
-    log = Log()
-    held_out = experiment(learner=Walker(log), tuning=GridTuning({"mark": [3, 1, 2], "random_state": [5, 6]}))
-    (split,) = held_out.make_splits().folds
-    model = fit_model(held_out, split)
-    assert log.of("path mark [3, 1, 2]") == [split.train.tolist()] * 2
-    assert model.candidates is not None
-    assert model.candidates["mark"].tolist() == [3, 3, 1, 1, 2, 2]
-
-
 @pytest.mark.parametrize("folds", [0, 3])
 def test_a_path_never_sees_rows_that_test(folds: int) -> None:
     log = Log()
@@ -170,16 +160,6 @@ def test_a_path_never_sees_rows_that_test(folds: int) -> None:
     assert touched == {*split.train, *(split.validation if folds == 0 else [])}
     for deed, rows in log:
         assert not deed.startswith(("path", "fit")) or set(rows) <= set(split.train)
-
-
-def test_preprocessing_is_fitted_once_in_each_inner_fold() -> None:
-    log = Log()
-    model = Pipeline([("step", RecordingStep(log)), ("learner", Recorder())])
-    data = numbered(30)
-    GridTuning({"mark": [1, 2, 3]}, folds=3).tune(model, tuning_data(data.X, data.y, 30))
-    fitted_on = log.of("prepare")
-    assert len(fitted_on) == 3
-    assert all(len(rows) == 20 for rows in fitted_on)
 
 
 # Rows
