@@ -1,4 +1,4 @@
-"""The card of a run: its description at the top of its page in MLflow, in the Markdown that MLflow's pages show."""
+"""The card of a run: the description at the top of its MLflow page, in the Markdown that MLflow supports."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.tables.markup import escape_markdown
 
 MAX_CARD_LETTERS = 8000
-"""The length of a tag in MLflow, which cuts longer ones."""
+"""The maximum length of a tag in MLflow, which truncates longer ones."""
 MAX_ERROR_LETTERS = 1000
 
 
@@ -23,7 +23,7 @@ def write_card(experiment: Experiment, lines: Sequence[str], commands: Sequence[
     commands : sequence of str
         The command lines that repeat the run.
     ending : str
-        Why the run did not finish, as ``RuntimeError: …``; empty if it did.
+        Why the run did not finish, such as ``RuntimeError: …``; empty if it did.
     """
     blocks = [escape_markdown(experiment.dataset.describe())]
     if ending:

@@ -1,4 +1,4 @@
-"""The report of a run: means over folds, values per fold, sentences about its choices, and tables of single rows."""
+"""The report of a run: means over folds, values per fold, sentences on its choices, and tables of individual rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PARTS = ("train", "validation", "test")
 SCORE_PREFIXES = ("test_", "validation_", "train_")
 TUNED_PREFIX = "tuned."
 ALL_ROWS = "all rows"
-"""What tables write for the run's model instead of the number of a fold, if it was fitted on all rows."""
+"""Written in tables instead of a fold number for the run's model if it was fitted on all rows."""
 METHOD_NAMES = {"predict_proba": "probability", "decision_function": "decision value"}
 
 
@@ -53,13 +53,13 @@ def _measure_pruning(fold: FoldResult, path: PruningPath) -> dict[str, float]:
 
 
 def summarize_folds(experiment: Experiment, folds: Sequence[FoldResult]) -> dict[str, float]:
-    """Return the mean over folds of all values of `measure_fold`, the headline first.
+    """Return the mean over folds of each value from `measure_fold`, the headline first.
 
-    A score is followed by its standard deviation over folds (ddof=1), as ``<name>_std``, if there are two folds or
-    more. The mean of a score that is not defined on some fold is NaN.
+    If there are two or more folds, each score is followed by its standard deviation over folds (ddof=1), as
+    ``<name>_std``. The mean of a score that is undefined on some fold is NaN.
     """
     by_fold = [measure_fold(fold) for fold in folds]
-    # A dict keeps the order of its keys: the headline first, then the names in the order of the folds.
+    # A dict preserves the order of its keys: the headline first, then the names in the order of the folds.
     names: dict[str, None] = {f"test_{experiment.headline}": None}
     for values in by_fold:
         names |= dict.fromkeys(values)
@@ -75,28 +75,28 @@ def summarize_folds(experiment: Experiment, folds: Sequence[FoldResult]) -> dict
 def format_mean(summary: Mapping[str, float], name: str) -> str:
     """Return a mean over folds as text, with its standard deviation if there is one.
 
-    It is empty for a score that was not computed: training rows are scored by the headline alone.
+    The text is empty for a score that was not computed; training rows are only scored by the headline metric.
     """
     return wording.format_mean(summary[name], summary.get(f"{name}_std", np.nan)) if name in summary else ""
 
 
 def tabulate_means(experiment: Experiment, means: Mapping[str, float]) -> Table:
-    """Return a row for each metric, the headline first, and a column for each part of the rows that is scored.
+    """Return a row for each metric, the headline first, and a column for each scored part of the rows.
 
     Parameters
     ----------
     experiment : Experiment
     means : mapping of str to float
-        From `summarize_folds`.
+        The means returned by `summarize_folds`.
     """
-    # Without a validation part there are no validation scores, and no column for them.
+    # Without a validation part there are no validation scores, and therefore no column for them.
     parts = [part for part in PARTS if f"{part}_{experiment.headline}" in means]
     rows = [[name, *(format_mean(means, f"{part}_{name}") for part in parts)] for name in experiment.metrics]
     return make_table("scores", ["metric", *parts], rows)
 
 
 def get_pruning_path(model: FittedModel) -> dict[str, Any]:
-    """Return sizes and scores of the run's model at each step of pruning; empty without pruning."""
+    """Return the sizes and scores of the run's model at each pruning step; empty without pruning."""
     if model.path is None:
         return {}
     return {f"pruning_path/{name}": series for name, series in _list_steps(model.path).items()}
@@ -115,7 +115,7 @@ def get_tuned_params(model: FittedModel) -> dict[str, str]:
 
 
 def describe_tuning(folds: Sequence[FoldResult], model: FittedModel) -> list[str]:
-    """Return what tuning chose for the run's model, and how many folds chose the same; empty without tuning."""
+    """Return what tuning chose for the run's model and how many folds made the same choice; empty without tuning."""
     chosen = write_tuned(model)
     if not chosen:
         return []
@@ -137,7 +137,7 @@ def write_tables(folder: Path, experiment: Experiment, folds: Sequence[FoldResul
     Parameters
     ----------
     folder : Path
-        Receives ``predictions.csv``, ``columns.json``, ``audit.csv`` and, where they apply, ``confusion_matrix.csv``,
+        Receives ``predictions.csv``, ``columns.json``, ``audit.csv`` and, if applicable, ``confusion_matrix.csv``,
         ``candidates.csv``, ``pruning_path.csv`` and ``warnings.txt``.
     experiment : Experiment
     folds : sequence of FoldResult
@@ -175,12 +175,12 @@ def _name_models(folds: Sequence[FoldResult], model: FittedModel) -> dict[str, F
 
 
 def _stack_tables(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return the tables of models below one another, with the model and the number of the row as first columns."""
+    """Return the tables of models stacked, with the model and the row number as the first columns."""
     return pd.concat(tables, names=["fold", "step"]).reset_index() if tables else pd.DataFrame()
 
 
 def tabulate_predictions(folds: Sequence[FoldResult]) -> pd.DataFrame:
-    """Return a table of the test rows of all folds: number, fold, truth, prediction and probabilities."""
+    """Return a table of the test rows of all folds with number, fold, truth, prediction and probabilities."""
     return pd.concat([_tabulate_fold(fold) for fold in folds], ignore_index=True)
 
 
@@ -200,7 +200,7 @@ def _tabulate_fold(fold: FoldResult) -> pd.DataFrame:
 
 
 def _tabulate_rows_seen(models: Mapping[str, FittedModel], folds: Sequence[FoldResult]) -> pd.DataFrame:
-    """Return the number and the digest of the rows that each stage of each fold was given."""
+    """Return the number and the digest of the rows given to each stage of each fold."""
     seen = {name: model.seen for name, model in models.items()} | {str(fold.number): fold.seen for fold in folds}
     lines = [(name, stage, len(rows), rows.digest()) for name, stages in seen.items() for stage, rows in stages.items()]
     return pd.DataFrame(lines, columns=["fold", "stage", "rows", "digest"])
@@ -209,7 +209,7 @@ def _tabulate_rows_seen(models: Mapping[str, FittedModel], folds: Sequence[FoldR
 def describe_choices(
     experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel, means: Mapping[str, float]
 ) -> list[str]:
-    """Return the sentences about pruning, tuning, threshold and unseen values, and the rows of the run's model.
+    """Return the sentences on pruning, tuning, threshold and unseen values, and the rows of the run's model.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ def describe_choices(
     folds : sequence of FoldResult
     model : FittedModel
     means : mapping of str to float
-        From `summarize_folds`.
+        The means returned by `summarize_folds`.
     """
     lines = [] if model.path is None else [_describe_pruned(means)]
     lines += [*describe_tuning(folds, model), *describe_run_lines(experiment, folds, model)]
@@ -232,7 +232,7 @@ def _describe_pruned(means: Mapping[str, float]) -> str:
 
 
 def describe_run_lines(experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> list[str]:
-    """Return the sentences about the threshold of the run's model and about unseen values; none without these.
+    """Return the sentences on the threshold of the run's model and on unseen values, if there are any.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ def _describe_threshold(experiment: Experiment, model: FittedModel) -> str:
 
 
 def _describe_unseen_values(folds: Sequence[FoldResult]) -> str:
-    """Return the number of test rows with nominal values that the training rows of their fold lack."""
+    """Return the number of test rows with nominal values that do not occur in the training rows of their fold."""
     n_rows = sum(fold.n_unseen_rows for fold in folds)
     if not n_rows:
         return ""

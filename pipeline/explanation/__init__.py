@@ -1,6 +1,5 @@
 """Global explanations of a model's predictions, column by column.
 
-Importances are measured on test rows with the models that were fitted without them. Everything else describes one
-model: partial dependence, and what its learner says of itself.
-`explain_stored` answers a request.
+Importances are measured on test rows with models that were fitted without them. Everything else describes one model:
+its partial dependence and the interpretable parts of its learner. `explain_stored` answers a request.
 """

@@ -1,8 +1,8 @@
 """The effect of each column on the output and the score of a model.
 
 The output is a probability for each class, a decision value, the predicted class, or a number. The importance of a
-column is what the score on test rows loses if its cells are permuted. Partial dependence is the mean output over some
-rows, if all of them had the same value in the column.
+column is the decrease of the score on test rows when its cells are permuted. Partial dependence is the mean output over
+some rows when all of them are given the same value in the column.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ class ModelOutputs:
     Attributes
     ----------
     model : estimator
-        Fitted; it takes the columns of the dataset.
+        A fitted estimator that takes the columns of the dataset.
     method : {"predict_proba", "decision_function", "predict"}
-        What the numbers come from; for classes, ``predict`` gives 1 for the predicted class and 0 for others.
+        The method that computes the numbers; for classes, ``predict`` gives 1 for the predicted class and 0 for others.
     names : tuple of k str
-        The classes, of two of them the positive one alone; for regression the target.
+        The classes, or only the positive one of two; for regression, the target.
     codes : tuple of k int
-        The positions of these classes among those of the model; empty for regression.
+        The positions of these classes among the classes of the model; empty for regression.
     """
 
     model: Any
@@ -55,17 +55,17 @@ class ModelOutputs:
 
     @property
     def words(self) -> str:
-        """The numbers in words, such as ``probability of each class``."""
+        """The output in words, such as ``probability of each class``."""
         what = "each class" if len(self.names) > 1 else self.names[0]
         return f"{WORDS[self.method] if self.codes else 'prediction of'} {what}"
 
     def compute(self, X: pd.DataFrame) -> np.ndarray:
-        """Return the numbers for rows X (m, d), shape (m, k).
+        """Return the numbers for rows X (m, d) in an array of shape (m, k).
 
         Raises
         ------
         InvalidPredictions
-            The model gives no such numbers.
+            The model does not produce such numbers.
         """
         if not self.codes:
             return predict_values(self.model, X, classes=None).astype(np.float64)[:, np.newaxis]
@@ -73,7 +73,7 @@ class ModelOutputs:
             return predict_probabilities(self.model, X).astype(np.float64)[:, list(self.codes)]
         if self.method == DECISION:
             scores = compute_decision(self.model, X).astype(np.float64)[:, np.newaxis]
-            # The decision value of two classes is that of the second one.
+            # The decision value for two classes is that of the second one.
             return scores if self.codes[0] else -scores
         classes = get_classes(self.model)
         codes = locate_labels(predict_values(self.model, X, classes), classes)  # (m,)
@@ -81,15 +81,15 @@ class ModelOutputs:
 
 
 def find_outputs(model: Any, target: str, positive: str | None) -> ModelOutputs:
-    """Choose the output of a model to explain.
+    """Choose which output of a model to explain.
 
-    Probabilities come first, then the decision value of two classes, then predictions: of more classes, some learners
-    give a decision value for each pair.
+    Probabilities are preferred, then the decision value for two classes, then predictions: with more classes, some
+    learners return a decision value for each pair.
 
     Parameters
     ----------
     model : estimator
-        Fitted.
+        A fitted estimator.
     target : str
         The name of the target.
     positive : str or None
@@ -111,7 +111,7 @@ def find_outputs(model: Any, target: str, positive: str | None) -> ModelOutputs:
 
 
 REPEATS_OF_FOLDS = 5
-"""Permutations of each column in each of several folds."""
+"""The number of permutations of each column in each of several folds."""
 REPEATS_OF_ONE_PART = 20
 
 
@@ -122,15 +122,16 @@ class Importances:
     Attributes
     ----------
     metric : str
-        In words.
+        The name of the score in words.
     change : str
-        What happens to the score if a column is permuted that helps.
+        How the score changes when an informative column is permuted.
     score : float
-        The mean of the parts before anything is permuted.
+        The mean score of the parts before anything is permuted.
     columns : DataFrame of shape (d, 2)
-        ``mean`` of what the score loses, positive where a column helps, and ``deviation``; the most important first.
+        The ``mean`` decrease of the score, positive if a column is informative, and its ``deviation``; most important
+        first.
     spread : str
-        What the standard deviations are over.
+        What the standard deviations are computed over.
     """
 
     metric: str
@@ -148,7 +149,7 @@ def measure_importances(
     Parameters
     ----------
     parts : sequence of ScoredPart
-        The test rows of each fold with its model.
+        The test rows of each fold, with its model.
     score : callable
     metric : str
     greater_is_better : bool
@@ -176,29 +177,29 @@ def measure_importances(
 
 GRID_POINTS = 20
 MAX_DISTINCT = 12
-"""A column of numbers with at most this number of values is shown at all of them."""
+"""A numeric column with at most this many distinct values is shown at all of them."""
 MAX_VALUES = 20
-"""Of a nominal column with more values, those in most rows are shown."""
+"""If a nominal column has more values, the most frequent ones are shown."""
 PERCENTILES = (5.0, 95.0)
-"""The ends of the grid: beyond them there are few rows, and the model has seen few."""
+"""The percentiles at the ends of the grid, beyond which the model has seen few rows."""
 MAX_ROWS = 1000
-"""Of more rows, as many are drawn."""
+"""If there are more rows, this number of rows is sampled."""
 MISSING = "missing"
 
 
 class Point(NamedTuple):
-    """A value at which a model is asked.
+    """A value for which the output of a model is computed.
 
     Attributes
     ----------
     value : object
-        Of the type of the cells; None for a missing cell.
+        The value, of the type of the cells; None for a missing cell.
     label : str
         The value as text.
     position : float or None
         The value as a number; None if it has none.
     n_rows : int
-        The rows that have this value, or a number nearer to it than to the other points.
+        The number of rows with this value, or with a number nearer to it than to the other points.
     """
 
     value: Any
@@ -215,11 +216,11 @@ class Dependence:
     ----------
     column : str
     points : tuple of v Point
-        In the order of the values; missing cells last.
+        The points in the order of their values, with missing cells last.
     means : ndarray of shape (v, k)
         The mean outputs of the model at each point.
     note : str
-        Which values are not shown; empty if all are.
+        A note on the values that are not shown; empty if all are shown.
     """
 
     column: str
@@ -237,12 +238,12 @@ def compute_dependence(outputs: ModelOutputs, X: pd.DataFrame, column: str, seed
     X : DataFrame of shape (m, d)
     column : str
     seed : int
-        Of the rows that are drawn if there are more than `MAX_ROWS`. The numbers of rows are of all.
+        The seed for sampling rows if there are more than `MAX_ROWS`. Row counts always refer to all rows.
 
     Returns
     -------
     Dependence or None
-        None for text and dates, which have no grid, and for a column with less than two values.
+        None for text and dates, which have no grid, and for a column with fewer than two values.
 
     References
     ----------
@@ -259,7 +260,7 @@ def compute_dependence(outputs: ModelOutputs, X: pd.DataFrame, column: str, seed
     means = []
     for point in points:
         same = pd.Series([point.value] * len(rows), index=rows.index)
-        # A column of whole numbers takes the points between them.
+        # A column of whole numbers is also given the points between them.
         is_whole = dtype.kind in "iub" and not pd.isna(point.value)
         changed = rows.assign(**{column: same if is_whole else same.astype(dtype)})
         means.append(outputs.compute(changed).mean(axis=0))
@@ -267,7 +268,7 @@ def compute_dependence(outputs: ModelOutputs, X: pd.DataFrame, column: str, seed
 
 
 def choose_points(column: pd.Series) -> tuple[list[Point], str]:
-    """Choose the values at which a model is asked about a column (m,), and report which are left out.
+    """Choose the values of a column (m,) at which to compute the output, and report which are omitted.
 
     Examples
     --------
@@ -288,7 +289,7 @@ def choose_points(column: pd.Series) -> tuple[list[Point], str]:
 
 
 def _list_values(present: pd.Series) -> tuple[list[Point], str]:
-    """Return the values of a nominal column in their order, those that no row has left out."""
+    """Return the values of a nominal column in their order, except those that occur in no row."""
     counts = present.value_counts()
     counts = counts[counts > 0]
     frequent = set(counts.index[:MAX_VALUES])
@@ -299,7 +300,7 @@ def _list_values(present: pd.Series) -> tuple[list[Point], str]:
 
 
 def _divide_numbers(present: np.ndarray) -> tuple[list[Point], str]:
-    """Return all numbers if there are few, otherwise equidistant points between the percentiles."""
+    """Return all distinct numbers if there are few, or equidistant points between the percentiles."""
     values, counts = np.unique(present, return_counts=True)
     n_beyond = 0
     if len(values) > MAX_DISTINCT:
@@ -307,7 +308,7 @@ def _divide_numbers(present: np.ndarray) -> tuple[list[Point], str]:
         if low == high:
             low, high = values[0], values[-1]
         values, step = np.linspace(low, high, GRID_POINTS, retstep=True)
-        # Each row counts at the point that is nearest to it, those more than half a step beyond the ends at none.
+        # Each row counts at its nearest point; rows more than half a step beyond the ends count at none.
         edges = np.concatenate([values - step / 2, [values[-1] + step / 2]])
         counts, _ = np.histogram(present, edges)
         n_beyond = len(present) - int(counts.sum())

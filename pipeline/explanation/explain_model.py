@@ -1,6 +1,6 @@
-"""The explanation of a model on given rows: the effects of its columns, and what can be read from its learner.
+"""The explanation of a model on given rows: the effects of its columns, and the interpretable parts of its learner.
 
-The rules of a tree or the coefficients of a linear model are read from the learner itself.
+The rules of a tree and the coefficients of a linear model are taken from the learner itself.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ class LearnerParts:
     learner : str
         The name of its class.
     rules : tuple of Rule
-        Empty unless it is one of bakeoff's trees.
+        The rules; empty unless the learner is one of bakeoff's trees.
     coefficients : DataFrame or None
-        Feature × output for one unit of what the learner receives, the largest first; the intercept is the last row.
+        Feature × output, per unit of the feature as the learner receives it, the largest first; the intercept is last.
     notes : tuple of str
-        What a reader of them has to know.
+        Notes on how to interpret these parts.
     """
 
     learner: str
@@ -64,7 +64,7 @@ def describe_learner(model: Any, X: pd.DataFrame, target: str) -> LearnerParts:
     Parameters
     ----------
     model : estimator
-        A pipeline, or what calibrates, divides or transforms its output.
+        A pipeline, or a wrapper that calibrates, thresholds or transforms its output.
     X : DataFrame of shape (m, d)
         Rows of the dataset.
     target : str
@@ -97,7 +97,7 @@ def describe_learner(model: Any, X: pd.DataFrame, target: str) -> LearnerParts:
 
 
 def _list_coefficients(learner: Any, features: Sequence[Feature], target: str) -> pd.DataFrame | None:
-    """Return the coefficients of a linear model with the names of its features, or None if the names do not match."""
+    """Return the coefficients of a linear model with its feature names, or None if the names do not match."""
     coefficients = np.atleast_2d(np.asarray(learner.coef_, dtype=np.float64))  # (outputs, k)
     if coefficients.shape[1] != len(features):
         return None
@@ -112,7 +112,7 @@ def _list_coefficients(learner: Any, features: Sequence[Feature], target: str) -
 
 
 def _name_outputs(learner: Any, n_outputs: int, target: str) -> list[str]:
-    """Return what each row of coefficients is about: a class, a pair of classes, or the target."""
+    """Return the class, the pair of classes, or the target to which each row of coefficients refers."""
     if not hasattr(learner, "classes_"):
         return [target]
     classes = [str(label) for label in learner.classes_]
@@ -126,32 +126,32 @@ def _name_outputs(learner: Any, n_outputs: int, target: str) -> list[str]:
 
 
 MAX_DEPENDENCES = 8
-"""Partial dependences are shown of as many columns, unless columns are named."""
+"""The number of columns whose partial dependence is shown, unless columns are named."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A model to explain, and the rows to explain it on.
+    """A model to explain, with the rows on which it is explained.
 
     Attributes
     ----------
     name : str
     model : estimator
-        Fitted; it takes the features of the dataset.
+        A fitted estimator that takes the features of the dataset.
     record : TrainingRecord
     experiment : Experiment
-        That of its run.
+        The experiment of its run.
     rows : DataFrame of shape (m, d)
-        Those of partial dependence.
+        The rows used for partial dependence.
     rows_words : str
     parts : sequence of ScoredPart
-        Rows with their targets, for importances; empty if there are none.
+        Rows with their targets, used for importances; empty if there are none.
     parts_words : str
-        Which rows these are; where there are none, the reason.
+        A description of these rows, or the reason why there are none.
     facts : tuple of str
-        Further sentences.
+        Further sentences on the model.
     file_stem : str
-        Of the file of the page.
+        The name of the page's file without its extension.
     """
 
     name: str
@@ -168,24 +168,24 @@ class Subject:
 
 @dataclass(frozen=True)
 class Explanation:
-    """The explanation of a model: every number that the terminal and the page show.
+    """The explanation of a model, with all numbers shown in the terminal and on the page.
 
     Attributes
     ----------
     name : str
-        The model.
+        The name of the model.
     facts : tuple of str
-        A sentence each: what the model is, on which rows it was fitted, what is explained.
+        Sentences on what the model is, on which rows it was fitted, and what is explained.
     outputs : ModelOutputs
     importances : Importances or None
     importance_rows : str
-        On which rows the importances are measured; where there are none, the reason.
+        The rows on which the importances are measured, or the reason why there are none.
     dependences : tuple of Dependence
-        Of the most important columns, in this order.
+        The partial dependences on the most important columns, in this order.
     dependence_rows : str
-        The rows that the means are of.
+        The rows over which the means are taken.
     dependence_note : str
-        Which columns are not shown; empty if all are.
+        Which columns are not shown; empty if all are shown.
     parts : LearnerParts
     """
 
@@ -214,7 +214,7 @@ def explain_model(subject: Subject, columns: Sequence[str] = ()) -> Explanation:
     ----------
     subject : Subject
     columns : sequence of str
-        Those whose partial dependence is computed; by default the most important ones.
+        The columns whose partial dependence is computed; by default the most important ones.
     """
     record, experiment = subject.record, subject.experiment
     outputs = find_outputs(subject.model, record.target, record.positive)
@@ -253,7 +253,7 @@ def explain_model(subject: Subject, columns: Sequence[str] = ()) -> Explanation:
 def _compute_dependences(
     outputs: ModelOutputs, rows: pd.DataFrame, columns: Sequence[str], most: int, seed: int
 ) -> tuple[tuple[Dependence, ...], str]:
-    """Return the partial dependence on the first columns that have one, and which are not shown."""
+    """Return the partial dependence on the first columns that have one, and the columns not shown."""
     row_seed = derive_seed(seed, "explanation rows")
     shown: list[Dependence] = []
     for position, name in enumerate(columns):

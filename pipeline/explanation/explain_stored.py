@@ -28,33 +28,33 @@ from bakeoff.pipeline.tracking.names import find_run_id, find_version
 from bakeoff.pipeline.tracking.store import list_store_paths, open_store
 
 SHOWN_LETTERS = 8
-"""Of the id of a run; as many name it on the command line."""
+"""The number of characters shown of a run id, which suffice to name the run on the command line."""
 
 
 def explain_stored(
     request: ExplainRequest, show_progress: ShowProgress, announce: Callable[[str], None]
 ) -> tuple[Explanation, Path | None]:
-    """Explain a stored model, write the page, and return the explanation and the file of the page.
+    """Explain a stored model, write the page, and return the explanation and the path of the page.
 
     Parameters
     ----------
     request : ExplainRequest
     show_progress : ShowProgress
-        Of the folds of a run that is fitted again.
+        Shows progress over the folds of a run that is fitted again.
     announce : callable
-        Receives a sentence before such a fit, which may take long, and those on the model and the file.
+        Receives a sentence before such a fit, which may take long, and sentences on the model and the file.
 
     Raises
     ------
     UserError
-        There is no such model, file or column, the dataset has changed, or the page cannot be written.
+        The model, file or column does not exist, the dataset has changed, or the page cannot be written.
     """
     if request.output not in (None, NO_PAGE):
         inputs = [] if request.file is None else [request.file]
         require_output(str(request.output), inputs, list_store_paths(request.tracking__uri))
     store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
     run = load_run(store, find_run_id(store, request.run, request.dataset), request.trust, request.dataset__path)
-    # Whatever can be refused is refused before the folds are fitted, which may take long.
+    # Invalid requests are refused before the folds are fitted, which may take long.
     require_columns(request.columns, [str(name) for name in run.experiment.dataset.X.columns])
     is_registered = find_version(store, request.run) is not None
     model = None
@@ -78,7 +78,7 @@ def explain_stored(
 
 
 def _make_subject(run: LoadedRun, shipped: Model | None, show_progress: ShowProgress) -> Subject:
-    """Fit a run again, and return it, or the model registered from it, on the rows of its dataset."""
+    """Fit a run again, and return it, or the model registered from it, with the rows of its dataset."""
     folds, fitted = refit_run(run, show_progress)
     parts, parts_words = list_scored_parts(run.experiment, folds)
     X = run.experiment.dataset.X
@@ -94,7 +94,7 @@ def _make_subject(run: LoadedRun, shipped: Model | None, show_progress: ShowProg
             rows_words=f"the {len(rows):,} rows that the model was fitted on",
             file_stem=run_id,
         )
-    # Fitted on all rows, or all but a validation part, it has no rows left to measure importances on.
+    # A model fitted on all rows, or all but a validation part, has no rows left on which to measure importances.
     return make(
         name=f"{shipped.name} (run {run_id}, {run.stored.name})",
         model=shipped.estimator,
@@ -112,7 +112,7 @@ def _make_subject(run: LoadedRun, shipped: Model | None, show_progress: ShowProg
 def _make_file_subject(
     run: LoadedRun, model: Model, file: Path, request: ExplainRequest, announce: Callable[[str], None]
 ) -> Subject:
-    """Return a stored model on the rows of a file."""
+    """Return a stored model with the rows of a file."""
     record = model.record
     with hiding_groups():
         require_file(file)
@@ -157,7 +157,7 @@ def _read_truth(model: Model, frame: pd.DataFrame, rules: ColumnRules) -> np.nda
 
 
 def _compare_with_dataset(X: pd.DataFrame, run: LoadedRun) -> list[str]:
-    """Return how many rows of a file are rows of the dataset, on which scores and importances are optimistic."""
+    """Return how many rows of a file occur in the dataset, where scores and importances are optimistic."""
     dataset = run.experiment.dataset
     # The text of the cells is compared, so that types and categories do not matter.
     codes, codes_of_dataset = (

@@ -1,4 +1,4 @@
-"""An explanation on a terminal, and as one self-contained HTML file: the same sections, with pictures on the page."""
+"""An explanation on a terminal or as a self-contained HTML file, with the same sections and pictures on the page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TEMPLATE = Path(__file__).parent / "page.html"
 IMPORTANCE = "Importance"
 DEPENDENCE = "Partial dependence"
 MAX_LINES = 20
-"""Of more columns, coefficients or rules, the page has all."""
+"""The maximum number of columns, coefficients or rules on the terminal; the page contains all of them."""
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,10 @@ class Section:
     ----------
     title : str
     text : str
-        What is shown, and on which rows.
+        What is shown, and for which rows.
     table : Table or None
     lines : tuple of str
-        Rules.
+        The rules of a tree.
     notes : tuple of str
     """
 
@@ -64,14 +64,14 @@ def print_explanation(explanation: Explanation) -> None:
 
 
 def render_page(explanation: Explanation) -> str:
-    """Return the page of an explanation; equal explanations give equal pages."""
+    """Return the page of an explanation; equal explanations produce equal pages."""
     pictures = {IMPORTANCE: _draw_importances(explanation.importances), DEPENDENCE: _draw_dependences(explanation)}
     values = {"explanation": explanation, "sections": list_sections(explanation), "pictures": pictures}
     return render_template(TEMPLATE, values)
 
 
 def list_sections(explanation: Explanation) -> list[Section]:
-    """Return the content of an explanation, for terminal and page."""
+    """Return the content of an explanation for the terminal and the page."""
     return [
         _describe_importances(explanation),
         _describe_dependences(explanation),
@@ -94,7 +94,7 @@ def _describe_importances(explanation: Explanation) -> Section:
 
 
 def _describe_dependences(explanation: Explanation) -> Section:
-    """Return the least and the greatest mean over the values of each column, of the output that changes most."""
+    """Return the smallest and the largest mean over the values of each column, for the output that changes most."""
     outputs = explanation.outputs
     is_single = len(outputs.names) == 1
     rows = []
@@ -116,7 +116,7 @@ def _describe_dependences(explanation: Explanation) -> Section:
 
 
 def _describe_parts(parts: LearnerParts) -> list[Section]:
-    """Return the rules of a tree or the coefficients of a linear model; nothing of other learners."""
+    """Return the rules of a tree or the coefficients of a linear model; nothing for other learners."""
     if parts.rules:
         text = f"{count_nouns(len(parts.rules), 'leaf', 'leaves')} with their training rows, largest first."
         return [Section("Rules", text, lines=tuple(rule.words for rule in parts.rules), notes=parts.notes)]

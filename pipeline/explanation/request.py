@@ -20,11 +20,11 @@ class ExplainRequest(RefitRequest, RowsRequest):
     Attributes
     ----------
     file : Path or None
-        Rows to explain the model on; by default those of its dataset.
+        Rows on which to explain the model; by default those of its dataset.
     columns : tuple of str
         Columns whose partial dependence is shown; by default the most important ones.
     output : str or None
-        The file of the page, or none for no page; by default it is named after the run or model.
+        The file to which the page is written, or none for no page; by default it is named after the run or model.
     """
 
     file: Path | None = field(default=None, metadata={"word": "FILE"})

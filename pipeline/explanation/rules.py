@@ -1,8 +1,8 @@
-"""The rules of a tree: each leaf as conditions on the columns of the dataset, in their original units.
+"""The rules of a tree, with each leaf as conditions on the columns of the dataset in their original units.
 
-A feature belongs to the column whose name it has, alone or before an underscore, as those of scalers, codes and one-hot
-encoding do. What the feature is at each cell of the column is read from the rows, so that thresholds and codes are
-translated back. Any other feature keeps the name that preprocessing gives it.
+A feature belongs to a column if its name is that of the column, alone or followed by an underscore, as produced by
+scalers, encoders and one-hot encoding. The value of the feature for each cell of the column is taken from the rows, so
+that thresholds and codes can be translated back. Any other feature keeps the name given by preprocessing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from bakeoff.pipeline.text.wording import count_nouns, format_percent, format_sc
 
 MISSING = "missing"
 RELATIVE_NOISE = 1e-12
-"""Transformed numbers that are nearly equal may be out of order by as much."""
+"""The tolerance within which nearly equal transformed numbers may be out of order."""
 
 
 @dataclass(frozen=True)
@@ -31,17 +31,17 @@ class Feature:
     Attributes
     ----------
     label : str
-        The name that preprocessing gives it.
+        The name given by preprocessing.
     name : str
-        What `cells` are values of: a column, or the feature itself.
+        The column to which the `cells` belong, or the feature itself.
     is_scale : bool
-        Whether the cells are numbers with which the feature grows; otherwise they are values.
+        Whether the cells are numbers with which the feature increases; otherwise they are nominal values.
     cells : ndarray of shape (p,)
-        Those that occur, sorted if they are numbers.
+        The cells that occur, sorted if they are numbers.
     numbers : ndarray of shape (p,)
-        The feature at these cells.
+        The value of the feature at each of these cells.
     at_missing : object
-        The feature where the cell is missing; None if none is, or if that depends on other columns.
+        The feature where the cell is missing; None if no cell is missing or if it depends on other columns.
     """
 
     label: str
@@ -64,12 +64,12 @@ class Feature:
 
 
 def trace_features(pipeline: Pipeline, X: pd.DataFrame) -> list[Feature]:
-    """Return what each feature of the learner at the end of a fitted pipeline means in terms of the columns.
+    """Return the meaning of each feature of a pipeline's learner in terms of the columns.
 
     Parameters
     ----------
     pipeline : Pipeline
-        Preprocessing and a learner.
+        A fitted pipeline of preprocessing and a learner.
     X : DataFrame of shape (m, d)
         Rows of the dataset.
     """
@@ -81,7 +81,7 @@ def trace_features(pipeline: Pipeline, X: pd.DataFrame) -> list[Feature]:
 
 
 def _trace_feature(label: str, feature: pd.Series, X: pd.DataFrame) -> Feature:
-    """Describe a feature by the cells of its column if they determine it, otherwise by its numbers or values."""
+    """Describe a feature by the cells of its column if they determine it, otherwise by its own numbers or values."""
     is_number = is_numeric_dtype(feature)
     if is_number:
         feature = feature.astype(np.float64)
@@ -106,7 +106,7 @@ def _is_decided(feature: pd.Series, column: pd.Series) -> bool:
 
 
 def _pair(label: str, name: str, cells: pd.Series, feature: pd.Series, *, is_scale: bool) -> Feature:
-    """Return the different cells of a column, each with the feature in its first row."""
+    """Return the distinct cells of a column, each with the feature in its first row."""
     is_there = cells.notna().to_numpy()
     at_missing = feature[~is_there].unique()
     cells = cells.astype(np.float64) if is_scale else cells.astype(object)
@@ -118,18 +118,18 @@ def _pair(label: str, name: str, cells: pd.Series, feature: pd.Series, *, is_sca
 
 @dataclass(frozen=True)
 class Rule:
-    """A leaf: the conditions on its rows, and the prediction of the tree for them.
+    """A leaf, with the conditions on its rows and the tree's prediction for them.
 
     Attributes
     ----------
     conditions : tuple of str
-        Empty for a tree without a question.
+        The conditions; empty for a tree without splits.
     prediction : str
-        The class of most rows, or their mean.
+        The most frequent class, or the mean.
     n_rows : int
-        The training rows in the leaf.
+        The number of training rows in the leaf.
     share : float or None
-        The fraction of them that are of this class; None for regression.
+        The fraction of them that belong to this class; None for regression.
     """
 
     conditions: tuple[str, ...]
@@ -147,7 +147,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Branch:
-    """One way out of a question of a tree: numbers on one side of a threshold, or some values of a nominal feature."""
+    """A branch at a split of a tree: numbers on one side of a threshold, or some values of a nominal feature."""
 
     feature: int
     takes_missing: bool
@@ -156,14 +156,14 @@ class Branch:
     values: tuple[Any, ...] = ()
 
     def takes(self, cell: Any) -> bool:
-        """Return whether a cell of the feature goes this way."""
+        """Return whether a cell of the feature takes this branch."""
         if pd.isna(cell):
             return self.takes_missing
         return cell in self.values if self.threshold is None else bool(cell < self.threshold) == self.is_below
 
 
 def list_rules(learner: Any, features: Sequence[Feature]) -> list[Rule]:
-    """Return a rule for each leaf of one of bakeoff's trees, fitted, sorted by decreasing number of rows."""
+    """Return a rule for each leaf of one of bakeoff's fitted trees, sorted by decreasing number of rows."""
     tree = learner.fitted_tree_
     rules = []
     for node, path in _walk_leaves(learner):
@@ -213,7 +213,7 @@ def _list_branches(learner: Any, node: int) -> list[tuple[int, Branch]]:
 
 
 def _describe_path(path: Sequence[Branch], features: Sequence[Feature]) -> tuple[str, ...]:
-    """Return the conditions of a path in words, those on one column joined, in the order of the first questions."""
+    """Return the conditions of a path in words, joined by column, in the order in which the columns are first used."""
     of_name: dict[str, list[tuple[Feature, Branch]]] = {}
     for branch in path:
         feature = features[branch.feature]
@@ -228,7 +228,7 @@ def _describe_path(path: Sequence[Branch], features: Sequence[Feature]) -> tuple
 
 
 def _describe_values(asked: Sequence[tuple[Feature, Branch]]) -> str:
-    """Return which values satisfy all questions about a column; the shorter of them and of the others."""
+    """Return which values satisfy all conditions on a column: the values or the excluded ones, whichever is shorter."""
     first = asked[0][0]
     taken = {
         str(cell): all(branch.takes(each.numbers[position]) for each, branch in asked)
@@ -245,7 +245,7 @@ def _describe_values(asked: Sequence[tuple[Feature, Branch]]) -> str:
 
 
 def _describe_interval(feature: Feature, branches: Sequence[Branch]) -> str:
-    """Return the numbers of a column that satisfy all questions about it, and whether missing cells do."""
+    """Return the numbers of a column that satisfy all conditions on it, and whether missing cells do."""
     name = feature.name
     has_missing = feature.at_missing is not None
     takes_missing = has_missing and all(branch.takes(feature.at_missing) for branch in branches)
@@ -254,7 +254,7 @@ def _describe_interval(feature: Feature, branches: Sequence[Branch]) -> str:
     for branch in branches:
         threshold = branch.threshold
         assert threshold is not None
-        # Whether a cell is there at all is a question with a threshold of infinity.
+        # A threshold of infinity separates missing cells from all others.
         if np.isinf(threshold):
             if not branch.takes(feature.numbers[0]):
                 return f"{name} is missing"
@@ -273,7 +273,7 @@ def _describe_interval(feature: Feature, branches: Sequence[Branch]) -> str:
 
 
 def _locate_threshold(feature: Feature, threshold: float) -> tuple[float, str]:
-    """Return a threshold in the unit of the column, which divides its cells as the threshold of the tree does."""
+    """Return a threshold in the unit of the column that divides its cells as the threshold of the tree does."""
     n_below = int(np.searchsorted(feature.numbers, threshold))
     number = float(np.interp(threshold, feature.numbers, feature.cells))
     below = float(feature.cells[n_below - 1]) if n_below > 0 else -np.inf

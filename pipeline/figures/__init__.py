@@ -1,11 +1,11 @@
-"""Every picture: figures of a finished run, and the pictures of comparisons and explanations.
+"""Figures of finished runs, and the pictures in comparisons and explanations.
 
-Figures of a run are asked for by ``figures: [NAME]`` or ``figures: [{_target_: bakeoff.pipeline.figures.X, ...}]``; the
-names are in `bakeoff.pipeline.config.options`. `run_figure` holds their base classes and the data that they are
-drawn from. `comparison`, and the functions of `importances` for explanations, draw plain arrays. All are drawn with
-`panels`, which also writes the SVG of pages.
+Figures of a run are requested with ``figures: [NAME]`` or ``figures: [{_target_: bakeoff.pipeline.figures.X, ...}]``;
+`bakeoff.pipeline.config.options` lists the names. `run_figure` contains their base classes and the data they are drawn
+from. `comparison`, and the functions of `importances` for explanations, draw plain arrays. All of them use `panels`,
+which also writes the SVG for pages.
 
-Matplotlib is imported by this package alone, and whoever needs a picture imports the package late.
+Only this package imports Matplotlib, so code that needs a picture imports the package late.
 """
 
 from bakeoff.pipeline.figures.classification import ConfusionMatrix, PrecisionRecallCurves, Reliability, RocCurves

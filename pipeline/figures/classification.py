@@ -1,4 +1,4 @@
-"""The test rows of a classification: the confusion matrix, and ROC, precision, recall and calibration of each class."""
+"""Figures of classification test rows: the confusion matrix, and ROC, precision-recall and calibration curves."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.text.wording import cut_text, format_mean, format_score
 
 DARK_CELL_SHARE = 0.55
-"""The share from which a cell is so dark that its number is written in white."""
+"""The fraction from which a cell is so dark that its number is written in white."""
 MATRIX_INCHES = 3.2
 CELL_INCHES = 0.45
 HORIZONTAL_LETTERS = 40
-"""The names of the columns are written vertically if they have more letters than this in all."""
+"""Column names are written vertically if their total number of letters exceeds this."""
 MAX_CLASSES = 24
 """More panels than this are too small to read on one page."""
 SINGLE_PANEL_INCHES = 4.8
 PANEL_INCHES = 2.6
 FRAME_INCHES = 1.0
 CLASS_LETTERS = 20
-"""Longer names of classes are cut."""
+"""Longer class names are truncated."""
 
 Ranking = tuple[np.ndarray, np.ndarray]
-"""Whether each of m test rows belongs to a class, and its score, which grows with the confidence."""
+"""Whether each of m test rows belongs to a class, and its score, which increases with confidence."""
 
 
 @final
@@ -82,7 +82,7 @@ class ConfusionMatrix(RunFigure):
             normalize="true",
             im_kw={"vmin": 0.0, "vmax": 1.0},
         )
-        # Shades are fractions of the true class; the numbers in the cells are counts.
+        # Shades show fractions of the true class; the numbers in the cells are counts.
         counts = confusion_matrix(run.truth, run.predicted, labels=classes)
         for text, count, share in zip(display.text_.flat, counts.flat, display.confusion_matrix.flat, strict=True):
             text.set(text=str(count), color="white" if share > DARK_CELL_SHARE else TEXT_COLOUR)
@@ -95,7 +95,7 @@ class ConfusionMatrix(RunFigure):
 
 @dataclass(frozen=True, kw_only=True)
 class ClassFigure(RunFigure):
-    """Abstract: a panel for the positive one of two classes, or for each of more classes against the rest."""
+    """Abstract: one panel for the positive class of two, or one panel per class against the rest."""
 
     task: ClassVar[str | None] = "classification"
     xlabel: ClassVar[str]
@@ -106,7 +106,7 @@ class ClassFigure(RunFigure):
         """Draw the panel of a class on axes from 0 to 1; return the text for its title."""
 
     def check(self, experiment: Experiment, splits: Splits) -> None:
-        """Check before a run that there are not more classes than panels; UserError if there are."""
+        """Check before a run that there are no more classes than panels; raise UserError otherwise."""
         super().check(experiment, splits)
         n_classes = len(experiment.dataset.classes)
         if n_classes > MAX_CLASSES:
@@ -121,7 +121,7 @@ class ClassFigure(RunFigure):
         figure, panels = make_panels(len(shown), width=side, height=side + 0.3, frame=FRAME_INCHES, **shared)
         for axes, label in zip(panels, shown, strict=True):
             note = self.draw_class(axes, run, label)
-            # The displays of scikit-learn add a legend to each panel.
+            # scikit-learn's displays add a legend to each panel.
             if (legend := axes.get_legend()) is not None:
                 legend.remove()
             axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.04), xlabel="", ylabel="", aspect="equal")
@@ -140,8 +140,8 @@ class ClassFigure(RunFigure):
 class Reliability(ClassFigure):
     """The observed frequency of a class against its predicted probability, on all test rows.
 
-    The positive one of two classes has one panel; of more classes, each has a panel against the rest. Bars show the
-    share of the rows in each bin. The rows of all folds count together, because a single fold leaves bins empty.
+    There is one panel for the positive class of two; with more classes, each has a panel against the rest. Bars show
+    the fraction of the rows in each bin. The rows of all folds are combined, because a single fold leaves bins empty.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ class Reliability(ClassFigure):
     ylabel: ClassVar[str] = "observed frequency"
 
     def check(self, experiment: Experiment, splits: Splits) -> None:
-        """Check before a run that there are probabilities; UserError if not."""
+        """Check before a run that there are probabilities; raise UserError otherwise."""
         super().check(experiment, splits)
         if not hasattr(experiment.scored_learner, "predict_proba"):
             raise self.refuse(
@@ -165,11 +165,11 @@ class Reliability(ClassFigure):
             )
 
     def draw_class(self, axes: Axes, run: FinishedRun, label: object) -> str:
-        """Draw the curve, the diagonal, and the share of the rows in each bin; return the Brier score."""
+        """Draw the curve, the diagonal, and the fraction of the rows in each bin; return the Brier score."""
         code = list(run.experiment.dataset.classes).index(label)
         tables = [fold.predictions.probabilities for fold in run.folds if fold.predictions.probabilities is not None]
         is_class = run.truth == label  # (m,)
-        # Rounding can carry a probability past 1 by one float, which scikit-learn's display rejects.
+        # Rounding can make a probability exceed 1 by one float, which scikit-learn's display rejects.
         probabilities = np.clip(np.concatenate(tables)[:, code], 0, 1)  # (m,)
         counts, edges = np.histogram(probabilities, self.bins, (0, 1))
         bars: Any = {"align": "edge", "color": "#d9d9d9", "zorder": 0, "label": "share of the rows"}
@@ -182,7 +182,7 @@ class Reliability(ClassFigure):
 
 @dataclass(frozen=True, kw_only=True)
 class ThresholdCurves(ClassFigure):
-    """Abstract: a curve over all thresholds for each fold, for the positive one of two classes or for each of more."""
+    """Abstract: a curve over all thresholds for each fold, for the positive class of two or for each class."""
 
     display: ClassVar[Any]
     area: ClassVar[str]
@@ -193,7 +193,7 @@ class ThresholdCurves(ClassFigure):
         """Draw the line of an uninformative score."""
 
     def check(self, experiment: Experiment, splits: Splits) -> None:
-        """Check before a run that the learner scores each class; UserError if not."""
+        """Check before a run that the learner scores each class; raise UserError otherwise."""
         super().check(experiment, splits)
         self.require_several_rows(splits)
         learner = experiment.learner
@@ -212,7 +212,7 @@ class ThresholdCurves(ClassFigure):
             )
 
     def draw_class(self, axes: Axes, run: FinishedRun, label: object) -> str:
-        """Draw the curve of each fold that tests rows of the class and rows of others; return the mean area."""
+        """Draw the curve of each fold whose test rows include the class and others; return the mean area."""
         self.draw_chance(axes, float(np.mean(run.truth == label)))
         areas = self.draw_curves(axes, rank_folds(run, label))
         if not areas:
@@ -231,7 +231,7 @@ class ThresholdCurves(ClassFigure):
 @final
 @dataclass(frozen=True, kw_only=True)
 class RocCurves(ThresholdCurves):
-    """The true positive rate against the false positive rate on test rows, a panel for each class against the rest.
+    """True against false positive rates on test rows, with a panel for each class against the rest.
 
     References
     ----------
@@ -254,10 +254,10 @@ class RocCurves(ThresholdCurves):
 @final
 @dataclass(frozen=True, kw_only=True)
 class PrecisionRecallCurves(ThresholdCurves):
-    """Precision against recall on test rows, a panel for each class against the rest.
+    """Precision against recall on test rows, with a panel for each class against the rest.
 
-    Curves are steps, whose area is the average precision: a straight line between two points would be too optimistic
-    (Davis and Goadrich 2006).
+    The curves are step functions whose area is the average precision, because linear interpolation between two points
+    would be too optimistic (Davis and Goadrich 2006).
 
     References
     ----------
@@ -273,12 +273,12 @@ class PrecisionRecallCurves(ThresholdCurves):
     ylabel: ClassVar[str] = "precision"
 
     def draw_chance(self, axes: Axes, prevalence: float) -> None:
-        """Draw the share of the class, which is the precision of a random ranking."""
+        """Draw the fraction of the class, which is the precision of a random ranking."""
         axes.axhline(prevalence, linestyle=":", color=MUTED_COLOUR, label="chance")
 
 
 def rank_folds(run: FinishedRun, label: object) -> list[Ranking]:
-    """Return the rankings of the folds that test both rows of a class and rows of others, as a curve requires."""
+    """Return the rankings of the folds whose test rows include a class and others, as a curve requires."""
     rankings = [ranking for fold in run.folds if (ranking := _rank_rows(fold, label)) is not None]
     return [(is_class, score) for is_class, score in rankings if is_class.any() and not is_class.all()]
 
@@ -290,7 +290,7 @@ def _rank_rows(fold: FoldResult, label: object) -> Ranking | None:
     if predictions.probabilities is not None and predictions.classes is not None:
         return (is_class, predictions.probabilities[:, list(predictions.classes).index(label)])
     assert predictions.decision is not None
-    # Decision values have a column for each class of the training rows, or one value for the second of two.
+    # Decision values have a column for each training class, or a single value for the second of two classes.
     seen = list(fold.model.pipeline.classes_)
     if label not in seen:
         return None

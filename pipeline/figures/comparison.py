@@ -1,4 +1,4 @@
-"""Pictures of comparisons, from plain arrays: mean ranks, scores of folds, posteriors of pairs, score against time."""
+"""Pictures of comparisons, drawn from arrays: mean ranks, fold scores, posteriors of pairs, and score against time."""
 
 from __future__ import annotations
 
@@ -34,24 +34,24 @@ LINE_INCHES = 0.16
 ROW_GAP_INCHES = 0.08
 FRAME_INCHES = 1.0
 TITLE_LETTERS = 14
-"""Of a line of a title, if there are as many panels side by side as possible."""
+"""The length of a line in a title when the maximum number of panels are side by side."""
 MAX_POINTS = 4000
-"""With more scores in all, the means alone are drawn, because a page with all points would be large."""
+"""With more scores in total, only the means are drawn, because a page with all points would be large."""
 PARTS = {
     "worse": CLASS_COLOURS[3],
     "equivalent in practice": "#c9c9c9",
     "better than the base": CLASS_COLOURS[4],
 }
 MIN_LABELLED_PART = 0.2
-"""The smallest part of a bar that its percentage is written into."""
+"""The smallest part of a bar that has room for its percentage."""
 PART_POINTS = 7.5
 BAR_LEVEL = 0.6
-"""The distance between the bars over two groups, as a share of a row."""
+"""The distance between the bars over two groups, as a fraction of a row."""
 CRITICAL_ROW = -1.8
 TOP_ROW = -2.6
-"""Rows above the axis of ranks have negative numbers: there are its labels, and the critical difference."""
+"""Rows above the axis of ranks have negative numbers and contain its labels and the critical difference."""
 ELBOW_SHARE = 0.04
-"""The length of the line between the axis and a name, as a share of the axis."""
+"""The length of the line between the axis and a name, as a fraction of the axis."""
 
 
 @in_style()
@@ -63,17 +63,17 @@ def draw_critical_difference(
     critical_difference: float,
     note: str = "",
 ) -> Figure:
-    """Draw mean ranks on an axis, the best on the left, and bars over the indistinguishable groups.
+    """Draw mean ranks on an axis with the best on the left, and bars over the indistinguishable groups.
 
     Parameters
     ----------
     names : sequence of k str
     mean_ranks : array of shape (k,)
-        1 is best.
+        The mean ranks, where 1 is the best.
     groups : sequence of sequences of int
-        Positions of configurations that are not told apart.
+        Positions of configurations that cannot be distinguished.
     critical_difference : float
-        Drawn as a bar above the axis.
+        The critical difference, drawn as a bar above the axis.
     note : str
         The test, written after the critical difference.
 
@@ -90,7 +90,7 @@ def draw_critical_difference(
     for level, group in enumerate(groups, 1):
         members = np.sort(ranks[[*group]])
         axes.plot(members, np.full(len(group), BAR_LEVEL * level), "o-", color=CLASS_COLOURS[0], linewidth=3)
-    # The worst is on top on the right, so that the lines of both sides do not cross.
+    # The worst is on top on the right, so that the lines of the two sides do not cross.
     for side, positions in (("left", order[:n_left]), ("right", order[n_left:][::-1])):
         for row, position in enumerate(positions):
             _draw_name(axes, texts[position], ranks[position], first_row + row, side)
@@ -102,7 +102,7 @@ def draw_critical_difference(
 
 
 def _make_rank_axes(ranks: np.ndarray, n_rows: float, row_inches: float, critical_difference: float) -> Axes:
-    """Return axes with the ranks on top, and rows below them."""
+    """Return axes with the ranks on top and rows below them."""
     _, (axes,) = make_panels(width=WIDTH_INCHES, height=row_inches * (n_rows - TOP_ROW))
     low = np.floor(ranks.min())
     high = np.ceil(max(ranks.max(), ranks.min() + critical_difference, low + 1))
@@ -116,7 +116,7 @@ def _make_rank_axes(ranks: np.ndarray, n_rows: float, row_inches: float, critica
 
 
 def _draw_name(axes: Axes, text: str, rank: float, row: float, side: str) -> None:
-    """Draw a name with its mean rank at a side, and the line from it to the axis."""
+    """Draw a name with its mean rank on one side, and the line from it to the axis."""
     low, high = axes.get_xlim()
     elbow = ELBOW_SHARE * (high - low)
     end, alignment = (low - elbow, "right") if side == "left" else (high + elbow, "left")
@@ -133,15 +133,15 @@ def draw_fold_scores(
     scores: Sequence[Sequence[np.ndarray]],
     best: Sequence[Collection[int]],
 ) -> Figure:
-    """Draw mean and standard deviation of the scores of folds, and the scores as dots, a panel for each dataset.
+    """Draw the mean and the standard deviation of fold scores, with the scores as dots, in a panel for each dataset.
 
-    Each panel has a scale of its own. The best mean of each is blue.
+    Each panel has its own scale and shows its best mean in blue.
 
     Parameters
     ----------
     datasets, configurations : sequence of str
     scores : sequence of sequences of ndarray
-        ``scores[dataset][configuration]`` has a score per fold, and is empty if there are none.
+        ``scores[dataset][configuration]`` contains one score per fold, or is empty if there are none.
     best : sequence of collections of int
         For each dataset, the positions of the configurations with the best mean.
     """
@@ -161,12 +161,12 @@ def draw_fold_scores(
 
 @in_style()
 def draw_posteriors(datasets: Sequence[str], configurations: Sequence[str], posteriors: np.ndarray) -> Figure:
-    """Draw a bar of three parts for each configuration, a panel per dataset.
+    """Draw a bar of three parts for each configuration, in a panel per dataset.
 
     Parameters
     ----------
     datasets, configurations : sequence of str
-        Without the base.
+        Names, without the base.
     posteriors : ndarray of shape (datasets, configurations, 3)
         The probabilities that the configuration is worse than the base, equivalent to it, and better; NaN if unknown.
     """
@@ -186,7 +186,7 @@ def draw_posteriors(datasets: Sequence[str], configurations: Sequence[str], post
 
 
 def _make_rows(titles: Sequence[str], rows: Sequence[str]) -> tuple[Figure, list[Axes]]:
-    """Return a figure with a panel per title, and the same rows at 0, 1, 2, … in each, named on the left."""
+    """Return a figure with a panel per title and the same rows at 0, 1, 2, … in each, with names on the left."""
     texts = [wrap_name(row) for row in rows]
     columns = min(len(titles), MAX_COLUMNS)
     headings = [wrap_name(title, TITLE_LETTERS * MAX_COLUMNS // columns) for title in titles]
@@ -202,7 +202,7 @@ def _make_rows(titles: Sequence[str], rows: Sequence[str]) -> tuple[Figure, list
 
 
 def _measure_row(names: Sequence[str]) -> float:
-    """Return the inches of a row that has room for each of the names."""
+    """Return the height in inches of a row that has room for each of the names."""
     return ROW_GAP_INCHES + LINE_INCHES * (1 + max(name.count("\n") for name in names))
 
 
@@ -217,7 +217,7 @@ def draw_pareto(
     seconds_label: str,
     greater_is_better: bool = True,
 ) -> Figure:
-    """Draw scores against seconds on a logarithmic axis; better is up, and faster is left.
+    """Draw scores against seconds on a logarithmic axis, so that better is higher and faster is further left.
 
     Parameters
     ----------
@@ -225,10 +225,10 @@ def draw_pareto(
     scores, seconds : ndarray of shape (k,)
         Configurations with NaN are left out.
     is_efficient : array of shape (k,)
-        Whether a configuration is on the Pareto front: no other one is at least as good and as fast, and better in
-        one of them.
+        Whether a configuration is on the Pareto front: no other configuration is at least as good and as fast, and
+        better or faster.
     score_label, seconds_label : str
-        Of the axes.
+        The labels of the axes.
     greater_is_better : bool
     """
     known = np.flatnonzero(np.isfinite(scores) & np.isfinite(seconds) & (seconds > 0))
@@ -239,7 +239,7 @@ def draw_pareto(
     axes.plot(seconds[front], scores[front], color=MUTED_COLOUR, drawstyle="steps-post", linewidth=1, zorder=1)
     marks = []
     for number, position in enumerate(order):
-        # Of more configurations than colours, those of one colour differ by their markers.
+        # If there are more configurations than colours, those with the same colour differ in their markers.
         repetition, code = divmod(number, len(CLASS_COLOURS))
         marker = CLASS_MARKERS[(code + repetition) % len(CLASS_MARKERS)]
         style: Any = {"color": CLASS_COLOURS[code], "markersize": 8, "linestyle": ""}
@@ -250,6 +250,6 @@ def draw_pareto(
     axes.grid()
     set_log_scale(axes, EngFormatter("s"))
     place: Any = {"loc": "outside right upper", "alignment": "left"}
-    # Texts and not labels of the marks, of which Matplotlib leaves out those that begin with "_".
+    # These are texts rather than labels of marks, because Matplotlib omits labels that begin with "_".
     figure.legend(marks, texts, title="best first", fontsize=NOTE_POINTS, **place)
     return figure

@@ -1,6 +1,6 @@
-"""Scores against the number of training rows or a hyperparameter, and what validation rows have chosen by them.
+"""Scores against the number of training rows or a hyperparameter, and the candidates considered by tuning.
 
-The figures are learning and validation curves, and the candidates of tuning.
+The figures are learning curves, validation curves, and the candidates of tuning.
 """
 
 from __future__ import annotations
@@ -37,31 +37,31 @@ VARIANTS = "without pruning, calibration and threshold"
 WARNING = "the test score of a value chosen from this curve is optimistic"
 DEFAULT_SIZES = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 MIN_LOG_RATIO = 20.0
-"""Positive numbers whose greatest is at least this many times the least are drawn on a logarithmic axis."""
+"""Positive numbers are drawn on a logarithmic axis if the largest is at least this many times the smallest."""
 MAX_VALUE_LETTERS = 14
-"""Longer values, such as lists, are cut."""
+"""Longer values, such as lists, are truncated."""
 PARTS = {"train": ("training rows", CLASS_COLOURS[1], "s"), "test": ("test rows", CLASS_COLOURS[0], "o")}
 """Column of the tables -> label, colour and marker of its line."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreCurves(TabulatedFigure):
-    """Abstract: the headline score on training and test rows of every fold, against something."""
+    """Abstract: the headline score on training and test rows of every fold, against another quantity."""
 
     def draw_scores(self, run: FinishedRun, table: pd.DataFrame, places: list[Any], note: str) -> tuple[Figure, Axes]:
-        """Draw means over the folds, and their standard deviation as a band.
+        """Draw means over the folds, with their standard deviation as a band.
 
         Parameters
         ----------
         run : FinishedRun
         table : DataFrame
-            A line for each of v places and each fold, with the scores ``train`` and ``test``.
+            A row for each of v places and each fold, with the scores ``train`` and ``test``.
         places : list of v float or str
         note : str
         """
         figure, (axes,) = make_panels(width=7.2, height=3.9)
         for part, (label, colour, marker) in PARTS.items():
-            # NaN where a fold has no score.
+            # NaN if a fold has no score.
             folds = table[part].to_numpy(dtype=float).reshape(len(places), len(run.folds))  # (v, folds)
             draw_band(axes, places, folds, label, colour, marker)
         axes.set_ylabel(self.get_label(run.experiment.headline))
@@ -74,23 +74,23 @@ class ScoreCurves(TabulatedFigure):
 @final
 @dataclass(frozen=True, kw_only=True)
 class LearningCurve(ScoreCurves):
-    """The headline score on training and test rows of every fold against the number of training rows.
+    """The headline score on training and test rows of every fold, against the number of training rows.
 
-    The whole procedure of the run (preprocessing, tuning, fit, pruning) is repeated on a part of the training rows of
-    each fold; validation and test rows stay the same. A larger part contains the smaller ones, with each class in
-    proportion. Where the rows are in chronological order, a part is the latest of them.
+    The whole procedure of the run (preprocessing, tuning, fitting, pruning) is repeated on a part of the training rows
+    of each fold; validation and test rows stay the same. A larger part contains the smaller ones and preserves the
+    class proportions. If the rows are in chronological order, a part consists of the latest rows.
 
     Parameters
     ----------
     sizes : sequence of float
-        Fractions of the training rows, above 0 and at most 1.
+        Fractions of the training rows, greater than 0 and at most 1.
     """
 
     sizes: Sequence[float] = DEFAULT_SIZES
     file: str = "learning_curve.png"
 
     def check(self, experiment: Experiment, splits: Splits) -> None:
-        """Check before a run that the sizes are fractions; UserError if not."""
+        """Check before a run that the sizes are fractions; raise UserError otherwise."""
         super().check(experiment, splits)
         is_list = isinstance(self.sizes, Sequence) and not isinstance(self.sizes, str) and len(self.sizes) > 0
         if not is_list or not all(is_number(size) and 0 < size <= 1 for size in self.sizes):
@@ -100,7 +100,7 @@ class LearningCurve(ScoreCurves):
             )
 
     def measure(self, run: FinishedRun) -> pd.DataFrame:
-        """Return a line for each size and fold: the rows, both scores, and why there are none."""
+        """Return a row for each size and fold with its rows, and both scores or the reason for having none."""
         lines = [line for fold in run.folds for line in self._measure_fold(run, fold)]
         return pd.DataFrame(lines).sort_values(["size", "fold"], kind="stable", ignore_index=True)
 
@@ -110,7 +110,7 @@ class LearningCurve(ScoreCurves):
         ordered = order_rows(experiment, fold)
         for size in sorted(set(self.sizes)):
             n_rows = max(1, round(size * len(ordered)))
-            # All rows are what the fold was fitted on, so that its result is there.
+            # The fold was fitted on all rows, so that result already exists.
             scores, reason = fold.scores, ""
             if n_rows < len(ordered):
                 scores, reason = _evaluate_part(experiment, fold, np.sort(ordered[:n_rows]))
@@ -118,8 +118,8 @@ class LearningCurve(ScoreCurves):
             yield {"size": size, "rows": n_rows, "fold": fold.number, **found, "reason": reason}
 
     def draw_table(self, run: FinishedRun, table: pd.DataFrame) -> Figure:
-        """Draw means over the folds, and their standard deviation as a band."""
-        # Training parts of different folds may differ by a row or two.
+        """Draw means over the folds, with their standard deviation as a band."""
+        # The training parts of different folds may differ by a row or two.
         n_rows = table.groupby("size")["rows"].mean()
         figure, axes = self.draw_scores(run, table, n_rows.tolist(), run.describe_folds())
         axes.set_xlabel("training rows")
@@ -128,10 +128,10 @@ class LearningCurve(ScoreCurves):
 
 
 def order_rows(experiment: Experiment, fold: FoldResult) -> np.ndarray:
-    """Return the training rows of a fold in an order of which each beginning is a part to learn from.
+    """Return the training rows of a fold in an order whose beginnings are the parts to learn from.
 
-    The latest rows are first if rows are in chronological order; else they are shuffled, so that each class has about
-    the same share in every beginning.
+    The latest rows come first if rows are in chronological order; otherwise they are shuffled so that each class has
+    about the same proportion in every beginning.
     """
     rows = fold.split.train
     if experiment.splitter.keeps_order:
@@ -142,38 +142,38 @@ def order_rows(experiment: Experiment, fold: FoldResult) -> np.ndarray:
         return shuffled
     labels = pd.Series(experiment.dataset.y[shuffled])
     grouped = labels.groupby(labels)
-    # The i-th of the k rows of a class stands at (i + 1/2) / k of the order.
+    # The i-th of the k rows of a class is placed at the fraction (i + 1/2) / k of the order.
     place = (grouped.cumcount() + 0.5) / grouped.transform("size")  # (n,)
     return shuffled[np.argsort(place.to_numpy(), kind="stable")]
 
 
 def _evaluate_part(experiment: Experiment, fold: FoldResult, rows: np.ndarray) -> tuple[Mapping[str, float], str]:
-    """Return the scores of a fold that is trained on some of its rows; if there are none, the learner's reason."""
+    """Return the scores of a fold trained on some of its rows, or the learner's reason if there are none."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return evaluate_split(experiment, fold.number, replace(fold.split, train=rows)).scores, ""
     except (ValueError, UserError) as error:
-        # Few rows may be of one class only, or fewer than the neighbours that are asked for.
+        # A few rows may have only one class, or be fewer than the requested neighbours.
         return {}, str(error).splitlines()[0]
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
 class ValidationCurve(ScoreCurves):
-    """The headline score on training and test rows of every fold against one parameter of the learner.
+    """The headline score on training and test rows of every fold, against one parameter of the learner.
 
-    The figure shows over- and underfitting. Do not use it to choose a value: a score that was used for a choice is no
-    longer an estimate of the score on new rows.
+    The figure shows over- and underfitting. Do not use it to choose a value: a score used for a choice no longer
+    estimates the score on new rows.
 
     Parameters
     ----------
     parameter : str, optional
-        A parameter of the learner; by default the first of the space with at least two numbers among its values.
+        A parameter of the learner; by default the first one in the space with at least two numeric values.
     values : sequence, optional
-        By default those of the space.
+        The values; by default those in the space.
     space : mapping or sequence of mappings, optional
-        Parameter -> values; by default the space that the run was tuned in.
+        Parameter -> values; by default the space in which the run was tuned.
     """
 
     parameter: str | None = None
@@ -182,21 +182,21 @@ class ValidationCurve(ScoreCurves):
     file: str = "validation_curve.png"
 
     def check(self, experiment: Experiment, splits: Splits) -> None:
-        """Check before a run that the learner has the parameter and accepts the values; UserError if not."""
+        """Check before a run that the learner has the parameter and accepts the values; raise UserError otherwise."""
         super().check(experiment, splits)
         parameter, values = self.choose_values(experiment)
         check_variants(experiment, splits, [{f"learner__{parameter}": value} for value in values])
 
     def choose_values(self, experiment: Experiment) -> tuple[str, list[Any]]:
-        """Return the parameter and its values, which default to those of the space.
+        """Return the parameter and its values, which default to those in the space.
 
         Raises
         ------
         UserError
-            Neither gives any.
+            Neither the arguments nor the space define a parameter with values.
         """
         known = self._read_space(experiment)
-        # The first parameter with at least two numbers among its values, else the first with two values.
+        # The first parameter with at least two numeric values, or else the first one with two values.
         with_numbers = [name for name, values in known.items() if sum(map(is_number, values)) > 1]
         with_several = [name for name, values in known.items() if len(values) > 1]
         parameter = self.parameter or next(iter([*with_numbers, *with_several]), None)
@@ -209,7 +209,7 @@ class ValidationCurve(ScoreCurves):
         return parameter, list(values)
 
     def _read_space(self, experiment: Experiment) -> dict[str, list[Any]]:
-        """Return the values of each parameter of the learner in the space, from the first grid that contains it."""
+        """Return the values of each learner parameter in the space, from the first grid that contains it."""
         space = self.space
         if space is None and isinstance(experiment.tuning, GridTuning):
             space = experiment.tuning.space
@@ -223,7 +223,7 @@ class ValidationCurve(ScoreCurves):
         return found
 
     def measure(self, run: FinishedRun) -> pd.DataFrame:
-        """Return a line for each value and fold, with both scores."""
+        """Return a row for each value and fold, with both scores."""
         parameter, values = self.choose_values(run.experiment)
         cells = pd.Series([value if is_number(value) else str(value) for value in values], dtype=object)
         table = run.compute_validation_curve(parameter, values)
@@ -231,7 +231,7 @@ class ValidationCurve(ScoreCurves):
         return named[["parameter", "value", "fold", *PARTS]]
 
     def draw_table(self, run: FinishedRun, table: pd.DataFrame) -> Figure:
-        """Draw means over the folds, and their standard deviation as a band."""
+        """Draw means over the folds, with their standard deviation as a band."""
         parameter, values = self.choose_values(run.experiment)
         note = f"{run.describe_folds()}, {VARIANTS}\n{WARNING}"
         figure, axes = self.draw_scores(run, table, place_values(values), note)
@@ -241,12 +241,12 @@ class ValidationCurve(ScoreCurves):
 
 
 def is_number(value: Any) -> bool:
-    """Return whether a value has a place on a numeric axis."""
+    """Return whether a value can be placed on a numeric axis."""
     return isinstance(value, int | float) and not isinstance(value, bool) and bool(np.isfinite(value))
 
 
 def place_values(values: Sequence[Any]) -> list[Any]:
-    """Return the positions of values on an axis: numbers to scale, or all values side by side if some are texts.
+    """Return the positions of values on an axis: numbers to scale, or all values side by side if some are text.
 
     Examples
     --------
@@ -273,16 +273,16 @@ STAR: Any = {"marker": "*", "linestyle": "", "markersize": 11, "color": CLASS_CO
 @final
 @dataclass(frozen=True, kw_only=True)
 class Candidates(RunFigure):
-    """The score of each candidate of the run's model against each parameter, and the candidate that was chosen.
+    """The score of each candidate of the run's model against each parameter, with the chosen candidate.
 
-    Scores are those of the rows that the choice was made on: inner folds of the training rows, or the validation part.
-    They do not estimate the score on new rows.
+    The scores are those of the rows used for the choice: inner folds of the training rows, or the validation part. They
+    do not estimate the score on new rows.
     """
 
     file: str = "candidates.png"
 
     def check(self, experiment: Experiment, splits: Splits) -> None:
-        """Check before a run that it is tuned; UserError if it is not."""
+        """Check before a run that it is tuned; raise UserError otherwise."""
         super().check(experiment, splits)
         if not isinstance(experiment.tuning, GridTuning):
             raise self.refuse("shows the results of tuning, but tuning=none", "add tuning=grid")
@@ -291,7 +291,7 @@ class Candidates(RunFigure):
             raise self.refuse(f"shows the results of tuning, but {learner_name} has no candidates", "give a space")
 
     def draw(self, run: FinishedRun) -> Figure:
-        """Draw a panel for each parameter: all candidates, and the one that was chosen."""
+        """Draw a panel for each parameter with all candidates and the chosen one."""
         tuning = run.experiment.tuning
         assert isinstance(tuning, GridTuning)
         assert run.model.candidates is not None
@@ -301,7 +301,7 @@ class Candidates(RunFigure):
         shape: Any = {"width": PANEL_INCHES, "height": 2.7, "frame": 1.3, "sharey": True}
         figure, panels = make_panels(len(names), MAX_PANELS_IN_A_ROW, **shape)
         for axes, name in zip(panels, names, strict=True):
-            # Of a space of several grids, a candidate may lack the parameter.
+            # In a space with several grids, a candidate may lack the parameter.
             having = [number for number, candidate in enumerate(tuning.candidates) if name in candidate]
             places = place_values([tuning.candidates[number][name] for number in having])
             axes.plot(places, scores[having], "o", color=CLASS_COLOURS[0], alpha=0.5, label="candidate")

@@ -1,6 +1,6 @@
-"""How much the columns of a dataset count for predictions: importances as bars, and the partial dependence on each.
+"""The influence of columns on predictions: importances as bars, and the partial dependence on each column.
 
-The importances of a run are a figure of it; an explanation of a model has both.
+Importances are a figure of a run; an explanation of a model contains both.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.text.wording import cut_text
 
 MAX_BARS = 20
-"""Maximum number of columns, of which those with the greatest values are drawn; the table contains all."""
+"""Maximum number of columns to draw, which are those with the greatest values; the table contains all columns."""
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
 class Importances(TabulatedFigure):
-    """How much the headline score falls on test rows if a column is permuted.
+    """The decrease of the headline score on test rows when a column is permuted.
 
-    Importances are means over the folds with their standard deviation. A permuted column loses its relation to the
-    target and to the other columns; of two redundant columns, neither is important.
+    Importances are means over the folds, with their standard deviation. A permuted column loses its relation to the
+    target and to the other columns; if two columns are redundant, neither is important.
 
     Parameters
     ----------
@@ -59,14 +59,14 @@ class Importances(TabulatedFigure):
     file: str = "importances.png"
 
     def check(self, experiment: Experiment, splits: Splits) -> None:
-        """Check before a run that test rows can be permuted; UserError if not."""
+        """Check before a run that test rows can be permuted; raise UserError otherwise."""
         super().check(experiment, splits)
         if not isinstance(self.repeats, int) or self.repeats < 1:
             raise UserError(f"figures: Importances.repeats={self.repeats!r} must be an integer of at least 1.")
         self.require_several_rows(splits)
 
     def measure(self, run: FinishedRun) -> pd.DataFrame:
-        """Return a line for each column: the mean and the standard deviation over folds."""
+        """Return a row for each column, with the mean and the standard deviation over folds."""
         experiment = run.experiment
         score = partial(score_headline, experiment)
         is_better = experiment.headline_metric.greater_is_better
@@ -80,7 +80,7 @@ class Importances(TabulatedFigure):
         return folds.agg(["mean", "std"]).T.rename_axis("column").reset_index()
 
     def draw_table(self, run: FinishedRun, table: pd.DataFrame) -> Figure:
-        """Draw a bar for each column, the most important one on top."""
+        """Draw a bar for each column, with the most important one on top."""
         drawn = table.nlargest(MAX_BARS, "mean")
         names = [self.get_label(name) for name in drawn["column"]]
         change = "fall" if run.experiment.headline_metric.greater_is_better else "rise"
@@ -95,12 +95,12 @@ class Importances(TabulatedFigure):
 
 
 COUNT_SHARE = 0.22
-"""Of the height of a panel: the bars of the rows at each value, below the curve."""
+"""The part of a panel's height used for bars that show the number of rows at each value, below the curve."""
 MAX_LEVEL_LABELS = 5
-"""More labels of values are turned."""
+"""If there are more labels of values than this, they are rotated."""
 VALUE_LETTERS = 14
 MISSING_DISTANCE = 0.3
-"""Of the point of missing cells to the greatest number, as a share of the axis."""
+"""The distance of the point for missing cells from the greatest number, as a fraction of the axis."""
 
 
 class Curve(NamedTuple):
@@ -111,11 +111,11 @@ class Curve(NamedTuple):
     column : str
     labels : sequence of v str
     positions : sequence of v (float or None)
-        None for a value that is not a number; if others are numbers, it is that of missing cells.
+        The numeric positions; None for a value that is not a number, and for missing cells among numbers.
     counts : sequence of v int
-        The rows at each value.
+        The number of rows at each value.
     means : ndarray of shape (v, k)
-        The k outputs.
+        The mean of each of the k outputs.
     """
 
     column: str
@@ -137,7 +137,7 @@ def draw_importances(
     means : ndarray of shape (n,)
     deviations : ndarray of shape (n,) or None
     score_change : str
-        What the axis shows, such as "fall in accuracy".
+        The label of the axis, such as "fall in accuracy".
     """
     figure, (axes,) = make_panels(width=7.0, height=1.2 + BAR_INCHES * len(names))
     draw_bars(axes, names, means, deviations)
@@ -147,7 +147,7 @@ def draw_importances(
 
 @in_style()
 def draw_dependences(curves: Sequence[Curve], outputs: Sequence[str]) -> Figure:
-    """Draw a panel for each column; all have the same vertical axis, so that columns can be compared.
+    """Draw a panel for each column, all with the same vertical axis so that columns can be compared.
 
     Parameters
     ----------
@@ -167,13 +167,13 @@ def draw_dependences(curves: Sequence[Curve], outputs: Sequence[str]) -> Figure:
 
 
 def _draw_curve(axes: Axes, curve: Curve) -> list[Line2D]:
-    """Draw and return a line for each output: numbers are joined, other values and missing cells are dots."""
+    """Draw and return a line for each output: numbers are joined, and other values and missing cells are dots."""
     places = _place_values(curve)
     is_number = np.array([position is not None for position in curve.positions])  # (v,)
     lines = axes.plot(places[is_number], curve.means[is_number])
     axes.set_prop_cycle(None)
     axes.plot(places[~is_number], curve.means[~is_number], "o", markersize=5)
-    # Of numbers, the first and the last have a label.
+    # Only the first and the last number are labelled.
     is_inner = is_number & (places > places[0]) & (places < places[is_number].max(initial=-np.inf))  # (v,)
     shown = np.flatnonzero(~is_inner).tolist()
     labels = [cut_text(curve.labels[position], VALUE_LETTERS) for position in shown]
@@ -193,7 +193,7 @@ def _place_values(curve: Curve) -> np.ndarray:
 
 
 def _draw_counts(panels: Sequence[Axes], curves: Sequence[Curve]) -> None:
-    """Draw the rows at each value as grey bars below the curves, in a part of the axis that is made for them."""
+    """Draw the number of rows at each value as grey bars in a part of the axis added below the curves."""
     low, high = panels[0].get_ylim()
     room = COUNT_SHARE * (high - low)
     for axes, curve in zip(panels, curves, strict=True):

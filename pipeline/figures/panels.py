@@ -1,7 +1,7 @@
-"""The look of every figure: colours, panels, titles, legends, marks of classes, scores and columns, and their SVG.
+"""The style of every figure: colours, panels, titles, legends, marks of classes, scores and columns, and SVG output.
 
-The colours are those of Okabe and Ito, which colour-blind readers can tell apart; classes also differ by the shape of
-their markers. Equal figures give equal bytes of SVG: there is no date or random id.
+The colours are those of Okabe and Ito, which colour-blind readers can distinguish; classes also differ in the shape of
+their markers. Equal figures produce identical SVG, because it contains no date or random id.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ TEXT_COLOUR = "#222222"
 MUTED_COLOUR = "#6b6b6b"
 GRID_COLOUR = "#e5e5e5"
 OTHER_COLOUR = "#b8b8b8"
-"""Of bars and lines beside the one that the figure is about."""
+"""The colour of bars and lines that are not the subject of the figure."""
 
 FONT_POINTS = 9.5
 NOTE_POINTS = 8.5
@@ -41,16 +41,17 @@ NOTE_LINE_POINTS = 12
 LETTERS_PER_INCH = 12.0
 TITLE_LETTERS_PER_INCH = 8.0
 HANDLE_LETTERS = 8
-"""The width of the mark of a legend, in letters."""
+"""The width of a legend mark, in letters."""
 BAND_ALPHA = 0.15
 BAR_INCHES = 0.24
 NAME_LETTERS = 28
-"""Longer names of classes, columns and values are cut, or broken into lines."""
+"""Longer names of classes, columns and values are truncated or broken into lines."""
 SHORT_AXIS_RATIO = 100.0
 
 STYLE: Any = {
     "font.family": "sans-serif",
-    # Panels are laid out for the first font. The second is as wide, and others are narrower: nothing is cut.
+    # Panels are laid out for the first font. The second is equally wide and the others are narrower, so nothing is cut
+    # off.
     "font.sans-serif": ["DejaVu Sans", "Verdana"],
     "font.size": FONT_POINTS,
     "text.color": TEXT_COLOUR,
@@ -67,7 +68,7 @@ STYLE: Any = {
     "legend.frameon": False,
     # User-defined names may contain a dollar sign, which would otherwise begin a formula.
     "text.parse_math": False,
-    # Text stays text in SVG: it can be searched, and the file is several times smaller.
+    # Text remains text in SVG, so that it can be searched and the file is several times smaller.
     "svg.fonttype": "none",
 }
 """Matplotlib's settings while a figure is drawn."""
@@ -75,7 +76,7 @@ STYLE: Any = {
 
 @contextmanager
 def in_style() -> Iterator[None]:
-    """Draw in the style of all figures, without warnings about letters that the font lacks: browsers have others."""
+    """Draw in the common style, without warnings about letters missing from the font, which browsers replace."""
     with rc_context(STYLE), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
         yield
@@ -91,29 +92,29 @@ def make_panels(
     n : int
         The number of panels.
     max_columns : int
-        The most panels side by side.
+        The maximum number of panels side by side.
     width, height : float
-        Inches of one panel with its title and ticks.
+        The size in inches of one panel with its title and ticks.
     frame : float
-        Inches above and below all panels, for a heading and a legend.
+        The height in inches above and below all panels, for a heading and a legend.
     **shared
         ``sharex`` and ``sharey``, as in Matplotlib's ``subplots``.
     """
     columns = min(n, max_columns)
     rows = -(-n // columns)
-    # A figure that is made without pyplot is in no global list, and needs no closing.
+    # A figure created without pyplot is in no global list and does not need to be closed.
     figure = Figure((width * columns, height * rows + frame), layout=ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.08))
     panels = figure.subplots(rows, columns, squeeze=False, **shared).ravel().tolist()
     for unused in panels[n:]:
         unused.remove()
     for axes in panels[:n][-columns:]:
-        # A panel that was removed may have been the one below, with the numbers of a shared axis.
+        # A removed panel may have been the one below, with the numbers of a shared axis.
         axes.tick_params(labelbottom=True)
     return figure, panels[:n]
 
 
 def label_axes(panels: Sequence[Axes], xlabel: str, ylabel: str) -> None:
-    """Name the horizontal axes below the last panel of each column, and the vertical axes at the left."""
+    """Label the horizontal axes below the last panel of each column, and the vertical axes on the left."""
     columns = panels[0].get_gridspec().ncols  # type: ignore[union-attr]
     for axes in panels[-columns:]:
         axes.set_xlabel(xlabel)
@@ -133,7 +134,7 @@ def add_title(axes: Axes, title: str, note: str = "") -> None:
     ----------
     axes : Axes
     title : str
-        Broken into lines that fit the panel, and cut after the third.
+        The title, which is broken into lines that fit the panel and truncated after the third.
     note : str
     """
     note_lines = note.count("\n") + 1 if note else 0
@@ -142,12 +143,12 @@ def add_title(axes: Axes, title: str, note: str = "") -> None:
     axes.set_title(lines, loc="left", fontweight="bold", color=TEXT_COLOUR, pad=8 + NOTE_LINE_POINTS * note_lines)
     place: Any = {"xycoords": "axes fraction", "xytext": (0, 5), "textcoords": "offset points"}
     annotation = axes.annotate(note, (0, 1), **place, color=MUTED_COLOUR, fontsize=NOTE_POINTS)
-    # A long note may reach over the next panel's margin; it must not make its own panel wider.
+    # A long note may extend into the next panel's margin, but must not make its own panel wider.
     annotation.set_in_layout(False)
 
 
 def add_legend(figure: Figure, title: str, marks: Mapping[str, Any]) -> None:
-    """Add a legend below the panels, in as many lines as its marks need; the title is above them."""
+    """Add a legend below the panels, with its title above the marks, in as many lines as the marks need."""
     labels = [cut_text(label, NAME_LETTERS) for label in marks]
     room = figure.get_figwidth() * LETTERS_PER_INCH
     letters = max(map(len, labels), default=0) + HANDLE_LETTERS
@@ -158,7 +159,7 @@ def add_legend(figure: Figure, title: str, marks: Mapping[str, Any]) -> None:
 
 
 def collect_marks(panels: Sequence[Axes]) -> dict[str, Any]:
-    """Return the marks of all panels by their labels, which are texts of the figure: Matplotlib drops "_name"."""
+    """Return the marks of all panels by their labels, which are figure texts because Matplotlib drops "_name"."""
     marks: dict[str, Any] = {}
     for axes in panels:
         handles, labels = axes.get_legend_handles_labels()
@@ -167,7 +168,7 @@ def collect_marks(panels: Sequence[Axes]) -> dict[str, Any]:
 
 
 def wrap_name(name: str, letters: int = NAME_LETTERS) -> str:
-    r"""Return a name in at most three lines, of which the last one ends in an ellipsis if there is more.
+    r"""Return a name in at most three lines, the last of which ends in an ellipsis if the name is longer.
 
     Examples
     --------
@@ -178,12 +179,12 @@ def wrap_name(name: str, letters: int = NAME_LETTERS) -> str:
 
 
 def set_log_scale(axes: Axes, formatter: Any = "{x:g}") -> None:
-    """Make the horizontal axis logarithmic; Matplotlib's usual labels are formulas, which are text here.
+    """Make the horizontal axis logarithmic, with plain text labels instead of Matplotlib's formulas.
 
     Parameters
     ----------
     axes : Axes
-        On a short axis, 2 and 5 are labelled between the powers of ten.
+        The axes; if they are short, 2 and 5 are labelled between the powers of ten.
     formatter : str, callable or Formatter
     """
     low, high = axes.dataLim.intervalx
@@ -194,19 +195,19 @@ def set_log_scale(axes: Axes, formatter: Any = "{x:g}") -> None:
 
 
 def draw_band(axes: Axes, places: Sequence[Any], scores: np.ndarray, label: str, colour: str, marker: str) -> None:
-    """Draw the mean over folds as a line, and its standard deviation (ddof=1, as it is stored with a run) as a band.
+    """Draw the mean over folds as a line, and its standard deviation (ddof=1, as stored with a run) as a band.
 
     Parameters
     ----------
     axes : Axes
     places : sequence of v float or str
-        Numbers are sorted.
+        The places; numbers are sorted.
     scores : ndarray of shape (v, folds)
-        NaN where a fold has no score.
+        The scores; NaN if a fold has no score.
     label, colour, marker : str
-        Of the line.
+        The label, colour and marker of the line.
     """
-    folds = pd.DataFrame(scores, pd.Index(places))  # NaN does not count
+    folds = pd.DataFrame(scores, pd.Index(places))  # NaN is ignored
     if pd.api.types.is_numeric_dtype(folds.index):
         folds = folds.sort_index(kind="stable")
     mean, deviation = folds.mean(axis=1), folds.std(axis=1)
@@ -222,20 +223,20 @@ def draw_bars(
     *,
     texts: Sequence[str] = (),
 ) -> None:
-    """Draw a horizontal bar for each name, the first on top.
+    """Draw a horizontal bar for each name, with the first on top.
 
     Parameters
     ----------
     axes : Axes
     names : sequence of n str
-        Long ones are cut.
+        The names; long ones are truncated.
     values : array of shape (n,)
     deviations : ndarray of shape (n,), optional
-        Whiskers to both sides of the ends of the bars.
+        The lengths of whiskers on both sides of the ends of the bars.
     texts : sequence of n str, optional
-        Written behind the bars.
+        Texts written after the bars.
     """
-    # Positions and not names: two names may be the same after they are cut.
+    # Positions are used instead of names, because two names may be equal after truncation.
     positions = np.arange(len(names))
     bars = axes.barh(positions, values, xerr=deviations, color=CLASS_COLOURS[0], ecolor=MUTED_COLOUR)
     axes.set_yticks(positions, [cut_text(name, NAME_LETTERS) for name in names])
@@ -256,21 +257,21 @@ PAGE_COLOURS = {
     "#ffffff": "paper",
     "#0072b2": "accent",
 }
-"""Colours of figures -> the variables of the page's style that replace them: readers choose a light or a dark one."""
+"""Figure colour -> the page style variable that replaces it, because readers choose a light or a dark page."""
 LEFT_OUT = re.compile(r'<!--.*?-->\s*|<metadata>.*?</metadata>\s*| id="[\w.]+_\d{1,5}"', flags=re.DOTALL)
-"""Comments, and the ids of groups, which nothing refers to and which other pictures of the page have, too."""
+"""Comments, and group ids, which nothing refers to and which other pictures on the page also use."""
 
 
 def render_svg(figure: Figure, name: str, description: str) -> str:
-    """Return a figure as an SVG element, to be put into a page.
+    """Return a figure as an SVG element to be inserted into a page.
 
     Parameters
     ----------
     figure : Figure
     name : str
-        Ids of the element are made from it and from what they name, so that several figures can be put into one page.
+        The prefix of the ids in the element, which lets a page contain several figures.
     description : str
-        What the figure shows, for readers who do not see it.
+        A description of the figure for readers who cannot see it.
     """
     file = BytesIO()
     with in_style(), rc_context({"svg.hashsalt": name}):
@@ -286,7 +287,7 @@ def render_svg(figure: Figure, name: str, description: str) -> str:
 
 
 def _move_style(element: str) -> str:
-    """Replace the style sheet of an element, which would apply to the whole page, by a style of the element."""
+    """Replace the style sheet of an element, which would apply to the whole page, by an inline style."""
     sheet = re.compile(r'<style type="text/css">\*\{(.*?)\}</style>')
     found = sheet.search(element)
     if found is None:
@@ -295,7 +296,7 @@ def _move_style(element: str) -> str:
 
 
 def fix_colours(element: str) -> str:
-    r"""Return an SVG element as a file for programs that are not browsers, which have no variables.
+    r"""Return an SVG element as a file for programs other than browsers, which do not support variables.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The plane of two columns: the class that a learner predicts at each point, and the line between two classes."""
+"""The plane of two columns: the predicted class at each point, and the line between two classes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.text.wording import count_nouns, cut_text, format_score
 
 GRID_POINTS = 300
-"""Points along each axis at which a class is predicted."""
+"""Number of points along each axis at which a class is predicted."""
 MARGIN_SHARE = 0.06
 """The margin of the plane around the rows on each side, as a fraction of a column's range."""
 MARKER_AREA = 26
@@ -53,10 +53,10 @@ class PlaneFigure(RunFigure):
     Parameters
     ----------
     variants : mapping of str to parameters
-        Title -> other parameters of the run's pipeline, such as ``{learner__n_neighbors: 1}``; the run's own model if
-        there are none.
+        Title -> changed parameters of the run's pipeline, such as ``{learner__n_neighbors: 1}``; if empty, the run's
+        model is drawn.
     columns : sequence of str
-        The two columns to draw, if the dataset has more.
+        The two columns to draw if the dataset has more.
     """
 
     variants: Mapping[str, Parameters] = field(default_factory=dict)
@@ -69,7 +69,7 @@ class PlaneFigure(RunFigure):
         """Draw the plane of a variant; return a note for its title."""
 
     def check(self, experiment: Experiment, splits: Splits) -> None:
-        """Check before a run that there is a plane, and a colour for each class; UserError if not."""
+        """Check before a run that there is a plane and a colour for each class; raise UserError otherwise."""
         super().check(experiment, splits)
         dataset = experiment.dataset
         name = type(self).__name__
@@ -116,12 +116,12 @@ def check_colours(figure: RunFigure, experiment: Experiment) -> None:
 @final
 @dataclass(frozen=True, kw_only=True)
 class DecisionRegions(PlaneFigure):
-    """The plane coloured by predicted class, a panel for each variant.
+    """The plane coloured by predicted class, with a panel for each variant.
 
     Parameters
     ----------
     query : sequence of two floats, optional
-        A point to mark; its predicted class is written above the panel, in place of the scores of the variant.
+        A point to mark; its predicted class is written above the panel instead of the scores of the variant.
     """
 
     query: Sequence[float] | None = None
@@ -144,12 +144,12 @@ class DecisionRegions(PlaneFigure):
 @final
 @dataclass(frozen=True, kw_only=True)
 class Margins(PlaneFigure):
-    """The line that separates two classes, with margins and support vectors where the learner has them."""
+    """The line that separates two classes, with margins and support vectors if the learner has them."""
 
     file: str = "margins.png"
 
     def check(self, experiment: Experiment, splits: Splits) -> None:
-        """Check before a run that there are two classes in a plane; UserError if not."""
+        """Check before a run that there are two classes in a plane; raise UserError otherwise."""
         super().check(experiment, splits)
         if len(experiment.dataset.classes) != 2:
             raise self.refuse(f"separate two classes, but {experiment.dataset.name} has more")
@@ -160,7 +160,7 @@ class Margins(PlaneFigure):
             )
 
     def draw_plane(self, axes: Axes, run: FinishedRun, parameters: Parameters) -> str:
-        """Draw f(x) = 0; for a support vector machine also f(x) = ±1 and a ring around each support vector."""
+        """Draw f(x) = 0 and, for a support vector machine, f(x) = ±1 and a ring around each support vector."""
         X, y = run.select_rows(run.split.train, self.columns)
         pipeline = run.fit_variant(parameters, self.columns)
         _draw_regions(axes, pipeline, X, run.experiment.dataset.classes)
@@ -169,7 +169,7 @@ class Margins(PlaneFigure):
         line: Any = {"colors": TEXT_COLOUR, "linestyles": ["--", "-", "--"] if has_margin else "-"}
         contours: Any = {"response_method": "decision_function", "plot_method": "contour"}
         _respond(axes, pipeline, X, **contours, levels=[-1, 0, 1] if has_margin else [0], linewidths=1.2, **line)
-        # Without distortion, so that the margin is as wide everywhere.
+        # The scales are equal, so that the margin has the same width everywhere.
         axes.set_aspect("equal")
         accuracy = f"training accuracy {format_score(float(pipeline.score(X, y)))}"
         if not has_margin:
@@ -178,7 +178,7 @@ class Margins(PlaneFigure):
         ring: Any = {"facecolors": "none", "edgecolors": MUTED_COLOUR, "label": "support vector"}
         axes.scatter(support[:, 0], support[:, 1], s=RING_AREA, **ring)
         support_vectors = count_nouns(len(support), "support vector")
-        # Only with the linear kernel are there coefficients in the plane that is drawn, and so a width to measure.
+        # Only a linear kernel has coefficients in the drawn plane, and therefore a width to measure.
         margin = (
             f"margin {format_score(float(1 / np.linalg.norm(learner.coef_)))}, " if hasattr(learner, "coef_") else ""
         )
@@ -189,7 +189,7 @@ def _draw_regions(axes: Axes, model: Any, X: pd.DataFrame, classes: np.ndarray) 
     """Colour the plane by predicted class."""
     surface: Any = {"plot_method": "pcolormesh", "alpha": 0.22, "zorder": -1, "rasterized": True}
     display: Any = _respond(axes, model, X, response_method="predict", **surface)
-    # The display numbers the classes that the model has seen; each keeps its colour among all classes.
+    # The display numbers the classes seen by the model; each keeps its colour among all classes.
     colours = [colour for colour, label in zip(CLASS_COLOURS, classes, strict=False) if label in model.classes_]
     display.surface_.set(cmap=ListedColormap(colours), clim=(-0.5, len(colours) - 0.5))
 

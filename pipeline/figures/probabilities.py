@@ -1,4 +1,4 @@
-"""The tables of naive Bayes: P(value | class) for every nominal column, and the probabilities of query rows."""
+"""The tables of naive Bayes: P(value | class) for every nominal column, and the probabilities for query rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.text.wording import cut_text, format_score
 
 CLASS_LETTERS = 14
-"""Characters in a line of the name of a class."""
+"""Number of characters in a line of a class name."""
 CELL_INCHES = 1.2
 NAMES_INCHES = 2.0
 FRAME_INCHES = 1.2
@@ -30,7 +30,7 @@ QUERY_LETTERS = 34
 
 
 class TableLine(NamedTuple):
-    """A line of a table: a column and its value, and in each class the fraction of counts and the probability."""
+    """A line of a table: a column and one of its values, with the fraction of counts and probability in each class."""
 
     name: str
     fractions: list[str]
@@ -40,15 +40,15 @@ class TableLine(NamedTuple):
 @final
 @dataclass(frozen=True, kw_only=True)
 class ProbabilityTables(RunFigure):
-    """P(value | class) as fractions of counts, a table for each variant.
+    """P(value | class) as fractions of counts, with a table for each variant.
 
     Parameters
     ----------
     variants : mapping of str to parameters
-        Title -> other parameters of the run's pipeline, such as ``{learner__alpha: 0}``; those of the run itself if
-        there are none.
+        Title -> changed parameters of the run's pipeline, such as ``{learner__alpha: 0}``; if empty, those of the run
+        are used.
     queries : sequence of mapping of column to value
-        Rows to classify. Their probabilities are written below the table.
+        Rows to classify, whose probabilities are written below the table.
     """
 
     variants: Mapping[str, Parameters] = field(default_factory=dict)
@@ -58,11 +58,11 @@ class ProbabilityTables(RunFigure):
     task: ClassVar[str | None] = "classification"
 
     def check(self, experiment: Experiment, splits: Splits) -> None:
-        """Check before a run that it is naive Bayes on nominal columns, and queries are complete; UserError if not."""
+        """Check before a run for naive Bayes on nominal columns and complete queries; raise UserError otherwise."""
         super().check(experiment, splits)
         dataset = experiment.dataset
         n_numeric = dataset.X.shape[1] - len(dataset.nominal)
-        # Learners are identified by their parameters, not by class: only naive Bayes can smooth its prior.
+        # Learners are identified by their parameters rather than their class: only naive Bayes can smooth its prior.
         if "smooth_prior" not in experiment.learner.get_params() or n_numeric:
             raise UserError(
                 "figures: ProbabilityTables supports only learner=naive_bayes on nominal columns, without "
@@ -78,7 +78,7 @@ class ProbabilityTables(RunFigure):
                     )
 
     def draw(self, run: FinishedRun) -> Figure:
-        """Draw a table for each variant, side by side; the lines are named at the first."""
+        """Draw a table for each variant, side by side; the lines are only named in the first table."""
         X = run.experiment.dataset.X
         classes = [wrap_name(str(label), CLASS_LETTERS) for label in run.experiment.dataset.classes]
         variants = run.name_variants(self.variants)
@@ -109,12 +109,12 @@ class ProbabilityTables(RunFigure):
 
 
 def _make_line(name: str, counts: np.ndarray, totals: np.ndarray, p: np.ndarray) -> TableLine:
-    """Return a line with fractions as the lecture writes them, not reduced."""
+    """Return a line with unreduced fractions, as in the lecture."""
     return TableLine(name, [f"{count:g}/{total:g}" for count, total in zip(counts, totals, strict=True)], p)
 
 
 def _answer(learner: Any, query: Mapping[str, str], X: pd.DataFrame) -> str:
-    """Return the probability of each class for a query, whose columns get the categories of a table."""
+    """Return the probability of each class for a query, whose columns are given the categories of a table."""
     cells = {name: pd.Categorical([query[name]], X[name].cat.categories) for name in X.columns}
     p = learner.predict_proba(pd.DataFrame(cells))[0]  # (c,)
     names = [cut_text(str(label), NAME_LETTERS) for label in learner.classes_]

@@ -1,4 +1,4 @@
-"""A regression: its errors on the test rows, and its predictions over a single column."""
+"""Figures of a regression: its errors on the test rows, and its predictions over a single column."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.text.wording import format_score
 
 MAX_DRAWN_ROWS = 2000
-"""Of more rows, this number is drawn at random."""
+"""If there are more rows, this number of rows is sampled at random."""
 CURVE_POINTS = 1500
 DOTS: Any = {"s": 20, "color": CLASS_COLOURS[0], "alpha": 0.5, "edgecolors": "none"}
 LINE: Any = {"color": MUTED_COLOUR, "linestyle": ":", "alpha": 1.0}
@@ -45,12 +45,12 @@ class Residuals(RunFigure):
         titles = (run.title, run.describe_test_rows()), ("Residuals", spread)
         kinds: Any = ("actual_vs_predicted", "residual_vs_predicted")
         for axes, kind, (title, note) in zip(panels, kinds, titles, strict=True):
-            # Both panels show the same rows, and a figure drawn again shows them again.
+            # Both panels show the same rows, and drawing the figure again shows them again.
             rows: Any = {"subsample": min(MAX_DRAWN_ROWS, len(run.truth)), "random_state": 0}
             PredictionErrorDisplay.from_predictions(
                 run.truth, run.predicted, kind=kind, ax=axes, scatter_kwargs=DOTS, line_kwargs=LINE, **rows
             )
-            # The display puts its ticks at fractions of the range.
+            # The display places its ticks at fractions of the range.
             axes.xaxis.set_major_locator(AutoLocator())
             axes.yaxis.set_major_locator(AutoLocator())
             axes.grid()
@@ -61,12 +61,12 @@ class Residuals(RunFigure):
 @final
 @dataclass(frozen=True, kw_only=True)
 class RegressionCurves(RunFigure):
-    """Predictions against the one column of a dataset, a panel for each variant.
+    """Predictions against the only column of a dataset, with a panel for each variant.
 
     Parameters
     ----------
     variants : mapping of str to parameters
-        Title -> other parameters of the run's pipeline; those of the run itself if there are none.
+        Title -> changed parameters of the run's pipeline; if empty, those of the run are used.
     """
 
     variants: Mapping[str, Parameters] = field(default_factory=dict)
@@ -75,7 +75,7 @@ class RegressionCurves(RunFigure):
     task: ClassVar[str | None] = "regression"
 
     def check(self, experiment: Experiment, splits: Splits) -> None:
-        """Check before a run that it is a regression on one numeric column; UserError if it is not."""
+        """Check before a run that it is a regression on one numeric column; raise UserError otherwise."""
         super().check(experiment, splits)
         dataset = experiment.dataset
         d = dataset.X.shape[1]

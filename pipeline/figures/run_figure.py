@@ -1,6 +1,6 @@
-"""The base classes of all figures of a run, and the data that they are drawn from.
+"""The base classes of all run figures, and the data from which they are drawn.
 
-These are a finished run, and variants of its model with other parameters.
+The data are a finished run and variants of its model with changed parameters.
 """
 
 from __future__ import annotations
@@ -33,13 +33,12 @@ Parameters = Mapping[str, Any]
 
 
 def check_variants(experiment: Experiment, splits: Splits, variants: Iterable[Parameters]) -> None:
-    """Check before a run that its pipeline can be fitted with other parameters.
+    """Check before a run that its pipeline can be fitted with changed parameters.
 
     Raises
     ------
     UserError
-        The pipeline does not have a parameter, the learner does not accept a value, or there are fewer training rows
-        than neighbours.
+        The pipeline lacks a parameter, the learner rejects a value, or there are fewer training rows than neighbours.
     """
     preprocessing = experiment.preprocessing or "passthrough"
     pipeline = Pipeline([("preprocessing", preprocessing), ("learner", experiment.learner)])
@@ -57,7 +56,7 @@ def check_variants(experiment: Experiment, splits: Splits, variants: Iterable[Pa
             check_row_bounds(variant, splits)
         except UserError as error:
             raise UserError(f"figures: {error}") from None
-    # The headline has to be one that can be computed for variants, which are not calibrated.
+    # The headline score must be one that can be computed for variants, which are not calibrated.
     needs = experiment.headline_metric.needs
     if needs and not any(hasattr(experiment.learner, method) for method in needs):
         raise UserError(
@@ -68,12 +67,12 @@ def check_variants(experiment: Experiment, splits: Splits, variants: Iterable[Pa
 
 
 def make_variant(pipeline: Pipeline, parameters: Parameters) -> Pipeline:
-    """Return an unfitted copy of a pipeline with other parameters; ``preprocessing`` may be None."""
+    """Return an unfitted copy of a pipeline with changed parameters; ``preprocessing`` may be None."""
     given = dict(parameters)
     if "preprocessing" in given and given["preprocessing"] is None:
         given["preprocessing"] = "passthrough"
     changed = clone(pipeline).set_params(**given)
-    # A learner among the parameters belongs to the figure: only a copy of it may be fitted.
+    # A learner among the parameters belongs to the figure, so only a copy of it may be fitted.
     variant: Pipeline = clone(changed)
     return variant
 
@@ -87,7 +86,7 @@ class FinishedRun:
     experiment : Experiment
     folds : sequence of FoldResult
     model : FittedModel
-        The run's own.
+        The run's own model.
     """
 
     experiment: Experiment
@@ -96,18 +95,18 @@ class FinishedRun:
 
     @property
     def split(self) -> Split:
-        """The rows that the run's own model was fitted and pruned on; the test part is empty if it saw all rows."""
+        """The rows on which the run's own model was fitted and pruned; the test part is empty if it used all rows."""
         return self.model.split
 
     def select_rows(self, rows: np.ndarray, columns: Sequence[str] = ()) -> tuple[pd.DataFrame, np.ndarray]:
-        """Return the table and the target of some rows.
+        """Return the table and the target for some rows.
 
         Parameters
         ----------
         rows : ndarray of int
-            Positions of rows, such as ``split.train``.
+            Row positions, such as ``split.train``.
         columns : sequence of str
-            All columns if there is none.
+            The columns to return; all columns if empty.
         """
         X = self.experiment.dataset.X.iloc[rows]
         y = self.experiment.dataset.y[rows]
@@ -127,16 +126,16 @@ class FinishedRun:
 
     @property
     def truth(self) -> np.ndarray:
-        """The true targets of the test rows of all folds, one fold after another: (m,)."""
+        """The true targets of the test rows of all folds, one fold after another, of shape (m,)."""
         return np.concatenate([fold.predictions.truth for fold in self.folds])
 
     @property
     def predicted(self) -> np.ndarray:
-        """The predictions for these rows: (m,)."""
+        """The predictions for these rows, of shape (m,)."""
         return np.concatenate([fold.predictions.predicted for fold in self.folds])
 
     def describe_test_rows(self) -> str:
-        """Return the number of test rows as a note; where folds are repeated, a row is predicted in every repeat."""
+        """Return the number of test rows as a note; if folds are repeated, a row is predicted in every repeat."""
         rows = np.concatenate([fold.split.test for fold in self.folds])
         n_rows = len(np.unique(rows))
         repeats = f", {len(rows) / n_rows:.3g} times each" if len(rows) > n_rows else ""
@@ -148,15 +147,15 @@ class FinishedRun:
         return f"mean ± standard deviation over {n_folds} folds" if n_folds > 1 else "one split"
 
     def name_variants(self, variants: Mapping[str, Parameters]) -> Mapping[str, Parameters]:
-        """Return the variants to draw: without any, the run's own parameters under the name of the learner."""
+        """Return the variants to draw; if there are none, return the run's parameters under the name of the learner."""
         return variants or {self.learner_name: {}}
 
     def fit_variant(self, parameters: Parameters, columns: Sequence[str] = ()) -> Pipeline:
-        """Fit the pipeline of the run's model with other parameters; `columns` as in `select_rows`."""
+        """Fit the pipeline of the run's model with changed parameters; for `columns` see `select_rows`."""
         return self._fit(self.model.pipeline, parameters, self.split.train, columns)[0]
 
     def get_variant(self, parameters: Parameters, columns: Sequence[str] = ()) -> Any:
-        """Return what predicts with other parameters, in the units of the target: without any, the run's model."""
+        """Return a predictor with changed parameters in target units; without any, return the run's model."""
         if not parameters and not columns:
             return self.model.predictor
         return self._fit(self.model.pipeline, parameters, self.split.train, columns)[1]
@@ -164,7 +163,7 @@ class FinishedRun:
     def _fit(
         self, base: Pipeline, parameters: Parameters, rows: np.ndarray, columns: Sequence[str] = ()
     ) -> tuple[Pipeline, Any]:
-        """Return a variant, and what predicts in the units of the target; neither is pruned, calibrated or divided."""
+        """Return a variant and its predictor in the units of the target, neither pruned, calibrated nor thresholded."""
         pipeline = make_variant(base, parameters)
         X, y = self.select_rows(rows, columns)
         with warnings.catch_warnings():
@@ -177,7 +176,7 @@ class FinishedRun:
         return pipeline, given.complete(pipeline)
 
     def select_weights(self, rows: np.ndarray) -> np.ndarray | None:
-        """Return the weights of some rows, or None if all rows have equal weight."""
+        """Return the weights of some rows, or None if all rows have equal weights."""
         weights = self.experiment.dataset.weights
         return None if weights is None else weights[rows]
 
@@ -186,10 +185,10 @@ class FinishedRun:
         return score_headline(self.experiment, model, *self.select_rows(rows), self.select_weights(rows))
 
     def score_variant(self, parameters: Parameters) -> tuple[float, float]:
-        """Return the headline score on training and on test rows, each a mean over the folds.
+        """Return the headline score on training and on test rows, each as a mean over the folds.
 
-        Where the run was tuned, each fold keeps what its own inner folds chose: the parameters of the run's model were
-        chosen on rows that the fold tests.
+        If the run was tuned, each fold keeps the parameters chosen on its own inner folds, because those of the run's
+        model were chosen on rows that the fold tests.
         """
         names = [f"{part}_{self.experiment.headline}" for part in ("train", "test")]
         scores = [[fold.scores[name] for name in names] for fold in self.folds if not parameters]
@@ -200,16 +199,16 @@ class FinishedRun:
         return float(training), float(test)
 
     def compute_validation_curve(self, parameter: str, values: Sequence[Any]) -> pd.DataFrame:
-        """Return the headline score for each value of a learner's parameter, in each fold.
+        """Return the headline score for each value of a learner parameter, in each fold.
 
-        If the learner is a `PathEstimator` along this parameter, one fit in each fold serves all values. Where the run
+        If the learner is a `PathEstimator` along this parameter, a single fit per fold serves all values. If the run
         was tuned, the other parameters are those that each fold chose without its test rows. Trees are not pruned.
 
         Returns
         -------
         DataFrame
-            ``position`` of the value, number of the ``fold``, and the scores on its ``train`` and ``test`` rows, in
-            this order.
+            The ``position`` of the value, the number of the ``fold``, and the scores on its ``train`` and ``test``
+            rows, in this order.
         """
         grids = [{parameter: list(values)}]
         lines = []
@@ -218,8 +217,8 @@ class FinishedRun:
             rows = (fold.split.train, fold.split.test)
             (X_train, y_train), (X_test, y_test) = map(self.select_rows, rows)
             train_weights, test_weights = map(self.select_weights, rows)
-            # Training rows are scored as new rows are: transformed by the fitted steps, which may differ from the
-            # result of fitting and transforming together.
+            # Training rows are scored in the same way as new rows: they are transformed by the fitted steps, whose
+            # result may differ from that of fitting and transforming together.
             X, seen, unseen = preprocess_tables(pipeline, X_train, y_train, X_train, X_test)
             parts = {"train": (seen, y_train, train_weights), "test": (unseen, y_test, test_weights)}
             with warnings.catch_warnings():
@@ -238,16 +237,16 @@ DOTS_PER_INCH = 110
 
 @dataclass(frozen=True, kw_only=True)
 class RunFigure(ABC):
-    """Abstract: one figure of a finished run.
+    """Abstract: a figure of a finished run.
 
     Parameters
     ----------
     file : str
-        The artifact's name, ending in ``.png``.
+        The name of the artifact, ending in ``.png``.
     labels : mapping of str to str
-        The text to write for a column, the target or a score: its meaning and unit.
+        Column, target or score -> the text to display, with its meaning and unit.
     if_applicable : bool
-        Whether to leave the figure out of a run that it cannot show, instead of refusing the run.
+        Whether to omit the figure if it cannot show the run, instead of refusing the run.
     """
 
     file: str
@@ -263,14 +262,14 @@ class RunFigure(ABC):
         Raises
         ------
         UserError
-            The experiment is not of a kind that the figure can show.
+            The figure cannot show this kind of experiment.
         """
         if self.task not in (None, experiment.dataset.task):
             dataset = experiment.dataset
             raise self.refuse(f"supports {self.task} only, but dataset={dataset.name} is for {dataset.task}")
 
     def require_several_rows(self, splits: Splits) -> None:
-        """Raise UserError if a fold tests a single row, among which nothing can be permuted or ranked."""
+        """Raise UserError if a fold tests a single row, because nothing can then be permuted or ranked."""
         if min(len(split.test) for split in splits.folds) < 2:
             cure = "use evaluation=kfold, or remove the figure"
             raise self.refuse("needs several test rows in a fold, but each fold tests a single one", cure)
@@ -284,16 +283,16 @@ class RunFigure(ABC):
         """Draw the figure."""
 
     def save(self, folder: Path, experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> None:
-        """Draw the figure into a PNG file of the folder."""
+        """Draw the figure into a PNG file in the folder."""
         with in_style():
             self._write(self.draw(FinishedRun(experiment, folds, model)), folder)
 
     def _write(self, figure: Figure, folder: Path) -> None:
-        """Write a figure as PNG; without Matplotlib's version in the file, equal runs produce equal bytes."""
+        """Write a figure as PNG without Matplotlib's version, so that equal runs produce equal bytes."""
         figure.savefig(folder / self.file, dpi=DOTS_PER_INCH, metadata={"Software": None})
 
     def get_label(self, name: str) -> str:
-        """Return the text to write for a column, the target or a score; a name without a label is cut if it is long."""
+        """Return the text for a column, the target or a score; a long name without a label is truncated."""
         return self.labels.get(name) or cut_text(name.replace("_", " "), NAME_LETTERS)
 
     def describe_scores(self, run: FinishedRun, parameters: Parameters) -> str:
@@ -304,7 +303,7 @@ class RunFigure(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class TabulatedFigure(RunFigure):
-    """Abstract: a figure of a table, which is stored beside the picture under the same name, as CSV."""
+    """Abstract: a figure drawn from a table, which is stored as CSV next to the picture under the same name."""
 
     @abstractmethod
     def measure(self, run: FinishedRun) -> pd.DataFrame:
@@ -312,14 +311,14 @@ class TabulatedFigure(RunFigure):
 
     @abstractmethod
     def draw_table(self, run: FinishedRun, table: pd.DataFrame) -> Figure:
-        """Draw the numbers that `measure` has returned."""
+        """Draw the numbers returned by `measure`."""
 
     def draw(self, run: FinishedRun) -> Figure:
         """Measure and draw."""
         return self.draw_table(run, self.measure(run))
 
     def save(self, folder: Path, experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> None:
-        """Write the table, and the picture of it."""
+        """Write the table and its picture."""
         run = FinishedRun(experiment, folds, model)
         table = self.measure(run)
         write_csv(table, (folder / self.file).with_suffix(".csv"))

@@ -1,6 +1,6 @@
-"""Trees: variants of a tree side by side, such as before and after pruning, and the gains of splits at the root.
+"""Figures of trees: variants side by side, such as before and after pruning, and the gains of splits at the root.
 
-The function named by `draw_tree` returns the positions and texts of a tree; its sizes are read from ``fitted_tree_``.
+The function `draw_tree` returns the positions and texts of a tree; its sizes are taken from ``fitted_tree_``.
 """
 
 from __future__ import annotations
@@ -42,20 +42,20 @@ PESSIMISTIC = "pessimistic"
 WIDTH_INCHES = 9.0
 MIN_INCHES = 4.5
 LEAF_INCHES = 1.0
-"""Of the texts of a leaf; trees that need more room than their panel has are drawn as dots."""
+"""The space for the texts of a leaf; trees that need more room than their panel has are drawn as dots."""
 LEVEL_INCHES = 0.95
 DOTS_INCHES = 2.5
 FRAME_INCHES = 0.75
 MAX_COLUMNS = 3
 QUESTION_LETTERS = 16
 ANSWER_LETTERS = 12
-"""Characters in a line of an answer."""
+"""Number of characters in a line of an answer."""
 TEXT: Any = {"ha": "center", "va": "center", "fontsize": 7.5}
 BOX: Any = {"facecolor": "white", "boxstyle": "round,pad=0.3", "linewidth": 0.9}
 ANSWER_WEIGHTS = np.array([0.4, 0.6])
 """The weights of parent and child in the position of the answer between them."""
 SHORT_ANSWERS = {"<": "yes", "<=": "yes", ">": "no", ">=": "no"}
-"""The answers to a question about a number, which stands above."""
+"""The answers to a question about a number, which is written above them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,9 +63,9 @@ class TreeFigure(RunFigure):
     """Abstract: a figure of one of bakeoff's decision trees."""
 
     def check(self, experiment: Experiment, splits: Splits) -> None:
-        """Check before a run that the learner is a decision tree; UserError if it is not."""
+        """Check before a run that the learner is a decision tree; raise UserError otherwise."""
         super().check(experiment, splits)
-        # Trees of scikit-learn have no such method, and other attributes than the figure needs.
+        # scikit-learn's trees have no such method, and lack attributes that the figure needs.
         if not hasattr(experiment.learner, "prune"):
             raise self.refuse("draws decision trees", "add learner=decision_tree, or remove the figure")
         if experiment.target.is_on:
@@ -80,12 +80,13 @@ class Trees(TreeFigure):
     Parameters
     ----------
     variants : mapping of str to parameters
-        Title -> other parameters of the run's pipeline. If there are none, the tree of the run is drawn, before and
-        after its pruning.
+        Title -> changed parameters of the run's pipeline. If empty, the tree of the run is drawn before and after its
+        pruning.
     draw_tree : callable
         Takes a fitted tree; returns its positions, texts and edges.
     pruning : mapping of str to str
-        Title -> a method of the tree's ``prune``, or ``cost_complexity``, whose α is the best on the validation rows.
+        Title -> a method of the tree's ``prune``, or ``cost_complexity``, whose α is the best one on the validation
+        rows.
     """
 
     draw_tree: Callable[[Any], Any]
@@ -94,7 +95,7 @@ class Trees(TreeFigure):
     file: str = "trees.png"
 
     def check(self, experiment: Experiment, splits: Splits) -> None:
-        """Check before a run that it is a tree, and that pruning has validation rows; UserError if not."""
+        """Check before a run that it is a tree, with validation rows if it is pruned; raise UserError otherwise."""
         super().check(experiment, splits)
         if experiment.dataset.is_classification:
             check_colours(self, experiment)
@@ -136,21 +137,21 @@ class Trees(TreeFigure):
         method = self.pruning.get(title)
         if method == COST_COMPLEXITY:
             return _prune_by_cost_complexity(run, pipeline)
-        # Pessimistic pruning estimates errors from the training rows that the tree has counted.
+        # Pessimistic pruning estimates errors from the training rows counted in the tree.
         if method == PESSIMISTIC:
             pipeline[-1].prune(None, None, method=method)
         elif method is not None:
-            # Pruning is a method of the learner, so the rows must first be transformed by the steps before it.
+            # Pruning is a method of the learner, so the rows must first be transformed by the preceding steps.
             X, y = run.select_rows(run.split.validation)
             pipeline[-1].prune(pipeline[:-1].transform(X), y, method=method)
         return pipeline
 
 
 def _prune_by_cost_complexity(run: FinishedRun, full: Pipeline) -> Pipeline:
-    """Return the smallest of the subtrees of cost-complexity pruning that are best on the validation rows."""
+    """Return the smallest of the cost-complexity subtrees that score best on the validation rows."""
     X, y = run.select_rows(run.split.train)
     X = full[:-1].transform(X)
-    # The greatest penalty is first, so that of equally good subtrees the smallest is chosen.
+    # The largest penalty comes first, so that the smallest of equally good subtrees is chosen.
     alphas = clone(full[-1]).cost_complexity_pruning_path(X, y).ccp_alphas[::-1].tolist()
     fits = fit_candidates(full[-1], [{"ccp_alpha": alphas}], X, y)
     pruned = {position: Pipeline([*full.steps[:-1], ("learner", tree)]) for position, tree, _ in fits}
@@ -159,7 +160,7 @@ def _prune_by_cost_complexity(run: FinishedRun, full: Pipeline) -> Pipeline:
 
 
 def _describe_tree(run: FinishedRun, pipeline: Pipeline) -> str:
-    """Return the size of a tree and its headline score on the rows that it was not grown from, as a note."""
+    """Return the size of a tree and its headline score on the rows from which it was not grown, as a note."""
     tree = pipeline[-1].fitted_tree_
     size = f"{tree.n_leaves} leaves, depth {tree.max_depth}"
     parts = {"validation": run.split.validation, "test": run.split.test}
@@ -168,12 +169,12 @@ def _describe_tree(run: FinishedRun, pipeline: Pipeline) -> str:
 
 
 def _make_tree_panels(trees: list[Any]) -> tuple[Figure, list[Axes], float]:
-    """Make a panel for each tree; return also the number of leaves up to which the texts of a tree have room."""
+    """Make a panel for each tree; also return the maximum number of leaves for which texts have room."""
     n = len(trees)
     most_leaves = max(tree.n_leaves for tree in trees)
     columns = min(n, MAX_COLUMNS, int(WIDTH_INCHES / (LEAF_INCHES * most_leaves)))
     if columns == 0:
-        # The largest tree is drawn as dots, and needs no more room than the others.
+        # The largest tree is drawn as dots and needs no more room than the others.
         columns = min(n, 2)
     width = WIDTH_INCHES / columns if n > 1 else min(max(MIN_INCHES, LEAF_INCHES * most_leaves), WIDTH_INCHES)
     room = width / LEAF_INCHES
@@ -202,7 +203,7 @@ def _draw_texts(axes: Axes, learner: Any, drawing: Any) -> None:
 
 
 def _draw_dots(axes: Axes, learner: Any, drawing: Any) -> None:
-    """Draw a tree whose leaves are dots of their class, as large as their share of the rows."""
+    """Draw a tree whose leaves are dots coloured by class and sized by their share of the rows."""
     tree = learner.fitted_tree_
     _draw_branches(axes, drawing)
     share = tree.weighted_n_node_samples / tree.weighted_n_node_samples[0]  # (k,)
@@ -219,7 +220,7 @@ def _draw_branches(axes: Axes, drawing: Any) -> None:
 
 
 def _break_question(text: str, learner: Any, node: int) -> str:
-    """Return the question of a node in lines, in which a long name is cut, so that the threshold after it is shown."""
+    """Return the question of a node in lines, with a long name truncated so that the threshold after it is shown."""
     name = str(learner.feature_names_in_[learner.fitted_tree_.feature[node]])
     if text.startswith(name):
         text = cut_text(name, NAME_LETTERS) + text.removeprefix(name)
@@ -227,13 +228,13 @@ def _break_question(text: str, learner: Any, node: int) -> str:
 
 
 def _break_prediction(text: str) -> str:
-    """Return the prediction of a leaf above the number of its rows, which is in brackets at the end."""
+    """Return the prediction of a leaf above the number of its rows, which is given in brackets at the end."""
     prediction, bracket, rows = text.rpartition(" (")
     return f"{wrap_name(prediction, QUESTION_LETTERS)}\n({rows}" if bracket else wrap_name(text, QUESTION_LETTERS)
 
 
 def _shorten_answer(answer: str) -> str:
-    """Return the values of a nominal answer; of a question about a number, yes or no.
+    """Return the values of a nominal answer, or yes or no for a question about a number.
 
     Examples
     --------
@@ -247,7 +248,7 @@ def _shorten_answer(answer: str) -> str:
 @final
 @dataclass(frozen=True, kw_only=True)
 class InformationGains(TreeFigure):
-    """The information gain and the gain ratio of the best split on each column, at the root of a tree."""
+    """The information gain and the gain ratio of the best split on each column at the root of a tree."""
 
     file: str = "information_gains.png"
 
@@ -261,7 +262,7 @@ class InformationGains(TreeFigure):
         return {name: _measure_split(tree) for name, tree in trees.items()}
 
     def draw(self, run: FinishedRun) -> Figure:
-        """Draw a bar for each column, the first column on top."""
+        """Draw a bar for each column, with the first column on top."""
         gains = self.compute_gains(run)
         names = [self.get_label(name) for name in gains]
         figure, panels = make_panels(2, width=4.2, height=1.0 + 1.4 * BAR_INCHES * len(gains), sharey=True)
@@ -273,14 +274,14 @@ class InformationGains(TreeFigure):
 
 
 def _measure_split(tree: Any) -> tuple[float, float]:
-    """Return the information gain and the gain ratio of the root of a tree that has at most one split."""
+    """Return the information gain and the gain ratio of the root of a tree with at most one split."""
     share = (tree.weighted_n_node_samples / tree.weighted_n_node_samples[0])[1:]  # (branches,)
     if share.size == 0:
         return 0.0, 0.0
-    # The entropy of the root, less the mean entropy of its branches weighted by their rows.
+    # The entropy of the root, minus the mean entropy of its branches weighted by their rows.
     gain = float(tree.impurity[0] - tree.impurity[1:] @ share)
     if gain <= 0:
         return gain, 0.0
-    # A split into many branches has a high entropy of its own, by which the ratio discounts its gain.
+    # A split into many branches has a high entropy itself, by which the ratio discounts its gain.
     split_information = float(-share @ np.log2(share))
     return gain, gain / split_information

@@ -1,7 +1,7 @@
-"""The results of a repeat compared with the stored ones: every score of every fold, every table, every prediction.
+"""Comparison of repeated results with the stored ones: every score of every fold, every table, every prediction.
 
-Values are compared as the shortest texts that read as the same number, so that one bit makes a difference. Times are
-left out: they are the only results that no repeat can have again.
+Values are compared as the shortest text that restores the same number, so that a single bit makes a difference. Times
+are omitted, because they are the only results that cannot be repeated.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TIME_PREFIXES = ("time/", "fold/time/")
 TIME_COLUMNS = ("fit_seconds",)
 OUTPUTS = ("predict", "predict_proba", "decision_function")
 MISSING = "nothing"
-"""Written in place of a value that is not there."""
+"""Written in place of a value that does not exist."""
 UNKNOWN = "not recorded"
 DECISIVE_TAGS = {
     "dataset_digest": "data",
@@ -45,22 +45,22 @@ IDENTICAL = "identical"
 DIFFERENT = "differs"
 REFUSED = "refused"
 MAX_DIFFERENCES_SHOWN = 12
-"""Differences in a report of one run on the screen; the JSON file contains all of them."""
+"""Maximum number of differences shown on screen for a run; the JSON file contains all of them."""
 
 Values = Mapping[tuple[str, str], str]
-"""(name, place) -> value; the place is the fold, the step, the line or the row."""
+"""(name, place) -> value, where the place is the fold, the step, the line or the row."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A value that the repeat does not share with the stored run, at full precision.
+    """A value that differs between the repeat and the stored run, at full precision.
 
     Attributes
     ----------
     name : str
-        A metric, a column of a table, an output of the model, or something that the run has recorded about itself.
+        A metric, a column of a table, an output of the model, or a fact that the run has recorded about itself.
     place : str
-        Empty for a value that a run has once.
+        The place of the value; empty if a run has only one.
     stored, now : str
     """
 
@@ -72,7 +72,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Values of one kind, such as ``scores``, compared."""
+    """The comparison of all values of one kind, such as ``scores``."""
 
     what: str
     n_values: int
@@ -80,12 +80,12 @@ class Comparison:
 
 
 def compare_values(what: str, stored: Values, now: Values) -> Comparison:
-    """Compare values; one that only one of both has is a difference too.
+    """Compare values; a value that exists on one side only is also a difference.
 
     Parameters
     ----------
     what : str
-        What the values are, in the plural.
+        The kind of values, in the plural.
     stored, now : mapping of (str, str) to str
     """
     places = {**stored, **now}
@@ -114,7 +114,7 @@ def write_scores(values: Mapping[Place, float]) -> Values:
 
 
 def _describe_step(name: str, step: int) -> str:
-    """Return which value of a metric is meant, in words; empty for a metric with one value."""
+    """Return in words which value of a metric is meant; empty for a metric with one value."""
     if name.startswith("pruning_path/"):
         return f"step {step}"
     is_series = "/" in name and not name.startswith(("pruning/", "threshold/"))
@@ -128,12 +128,12 @@ def _write(number: float) -> str:
 def compare_tables(
     stored: Mapping[str, str], experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel
 ) -> list[Comparison]:
-    """Compare the stored tables, cell by cell, with those of a repeat.
+    """Compare the stored tables cell by cell with those of a repeat.
 
     Parameters
     ----------
     stored : mapping of str to str
-        The name of a table -> its text as CSV.
+        Name of a table -> its text as CSV.
     experiment : Experiment
     folds : sequence of FoldResult
     model : FittedModel
@@ -152,7 +152,7 @@ def compare_tables(
 
 
 def _read_cells(table: str, text: str) -> Values:
-    """Return the cells of a table in CSV without times, by column and line."""
+    """Return the cells of a CSV table by column and line, without times."""
     cells = {}
     names: list[str] = []
     for line, row in enumerate(csv.reader(StringIO(text, newline="")), start=1):
@@ -165,7 +165,7 @@ def _read_cells(table: str, text: str) -> Values:
 
 
 def _settle_cell(cell: str) -> str:
-    """Return a cell in one spelling: another version of pandas may spell the same number in another way."""
+    """Return a cell in a canonical spelling, because versions of pandas may write the same number differently."""
     try:
         return _write(float(cell))
     except ValueError:
@@ -178,7 +178,7 @@ def compare_models(stored: Any, repeated: Any, dataset: Dataset) -> Comparison:
     Parameters
     ----------
     stored, repeated : estimator
-        Fitted.
+        Fitted estimators.
     dataset : Dataset
     """
     return compare_values("outputs of its model", _list_outputs(stored, dataset), _list_outputs(repeated, dataset))
@@ -194,12 +194,12 @@ def _list_outputs(model: Any, dataset: Dataset) -> Values:
 
 
 def find_changes(stored: Mapping[str, str], repeated: Mapping[str, str]) -> tuple[Difference, ...]:
-    """Return what was different when the stored run was made, by the tags of both.
+    """Return what was different when the stored run was made, according to the tags of both runs.
 
     Parameters
     ----------
     stored : mapping of str to str
-        The tags of the stored run; outside a repository, for one, it has recorded no commit.
+        The tags of the stored run; some may be missing, such as the commit if there was no repository.
     repeated : mapping of str to str
         The tags that the replay would have.
     """
@@ -219,14 +219,14 @@ class ReplayReport:
     ----------
     run_id, name : str
     verdict : str
-        ``identical``, ``differs`` or ``refused``.
+        The verdict: ``identical``, ``differs`` or ``refused``.
     reason : str
-        Why it differs if that is not a number, or why it was refused.
+        Why the run differs if the reason is not a number, or why it was refused.
     comparisons : tuple of Comparison
     changes : tuple of Difference
         What was different when the stored run was made.
     notes : tuple of str
-        What could not be compared.
+        Notes on what could not be compared.
     """
 
     run_id: str
@@ -239,7 +239,7 @@ class ReplayReport:
 
     @property
     def summary(self) -> str:
-        """One line with the verdict and its basis."""
+        """The verdict and its basis in one line."""
         words = []
         for each in self.comparisons:
             count = f"{each.n_values}" if self.verdict == IDENTICAL else f"{len(each.differences)} of {each.n_values}"

@@ -1,7 +1,7 @@
-"""A finished run that is fitted again from the store, with its stored scores and its figures.
+"""A finished run fitted again from the store, with its stored scores and its figures.
 
-A run is deterministic, so that its folds need not be kept: they can be made again. Whatever differs from the stored
-run (its rows, or any of its scores) is refused instead of being shown under its name.
+A run is deterministic, so its folds can be recomputed and do not have to be stored. If the rows or any score differ
+from the stored run, it is refused rather than shown under its name.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from bakeoff.pipeline.tracking.stored_config import restore_config
 from bakeoff.pipeline.tracking.stored_runs import StoredRun, read_stored_runs
 
 SCORE_TOLERANCE = 1e-9
-"""Relative: other processors add in another order, which changes the last digits only."""
+"""The relative tolerance: other processors add in a different order, which only changes the last digits."""
 MAX_DIFFERENCES_SHOWN = 3
 FIGURES_KEY = "figures"
 """The figures of the stored run are not drawn again."""
@@ -41,7 +41,7 @@ FIGURES_KEY = "figures"
 
 @dataclass(frozen=True)
 class LoadedRun:
-    """A finished run, with its experiment built again; nothing is fitted yet.
+    """A finished run whose experiment has been rebuilt but not fitted.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class LoadedRun:
 
 
 def read_finished_run(store: Store, run_id: str) -> StoredRun:
-    """Return a stored run; UserError if it did not finish."""
+    """Return a stored run; raise UserError if it did not finish."""
     (stored,) = read_stored_runs(store, [run_id])
     if not stored.is_finished:
         raise UserError(
@@ -76,17 +76,17 @@ def load_run(store: Store, run_id: str, trust: Sequence[str], dataset_path: str 
     ----------
     store : Store
     run_id : str
-        Of a run that exists.
+        The id of an existing run.
     trust : sequence of str
-        Packages that the user trusts now; what the store says to trust does not count.
+        Packages that the user trusts now; trust recorded in the store does not count.
     dataset_path : str, optional
-        Where the file of the dataset is now, if it was moved.
+        The current path of the dataset's file, if it was moved.
 
     Raises
     ------
     UserError
-        The run is not finished, it has no configuration, it calls code of a package that is not trusted, or its dataset
-        is not there any more or has changed.
+        The run is not finished, has no configuration or calls code of an untrusted package, or its dataset is missing
+        or has changed.
     """
     stored = read_finished_run(store, run_id)
     spec = restore_config(store, run_id, trust, dataset_path)
@@ -98,7 +98,7 @@ def load_run(store: Store, run_id: str, trust: Sequence[str], dataset_path: str 
 
 
 def refit_run(run: LoadedRun, show_progress: ShowProgress) -> tuple[list[FoldResult], FittedModel]:
-    """Evaluate all folds of a run again, and fit its model.
+    """Evaluate all folds of a run again and fit its model.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def refit_run(run: LoadedRun, show_progress: ShowProgress) -> tuple[list[FoldRes
     n_jobs = run.spec.get("n_jobs", 1)
     results = evaluate_splits(run.experiment, run.splits.folds, n_jobs=n_jobs)
     folds = list(show_progress(results, len(run.splits.folds), run.stored.name))
-    # Scores are compared before the model is fitted, because a run that differs has no use for one.
+    # Scores are compared before the model is fitted, because a run that differs does not need one.
     _require_same_scores(run, folds)
     return folds, fit_final_model(run.experiment, run.splits, folds[-1])
 
@@ -129,7 +129,7 @@ def _require_same_rows(stored: StoredRun, experiment: Experiment) -> None:
 
 
 def _require_same_scores(run: LoadedRun, folds: Sequence[FoldResult]) -> None:
-    """Compare every stored mean and standard deviation of a score with the one of the new folds."""
+    """Compare every stored mean and standard deviation of a score with that of the new folds."""
     current = summarize_folds(run.experiment, folds)
     differences = []
     for name, value in run.stored.metrics.items():
@@ -149,7 +149,7 @@ def _require_same_scores(run: LoadedRun, folds: Sequence[FoldResult]) -> None:
 def _is_same(stored: float, current: float | None) -> bool:
     if current is None:
         return False
-    # A score that is not defined is the same result if it was not defined then.
+    # An undefined score is the same result if it was also undefined in the stored run.
     if math.isnan(stored) or math.isnan(current):
         return math.isnan(stored) and math.isnan(current)
     return math.isclose(stored, current, rel_tol=SCORE_TOLERANCE, abs_tol=SCORE_TOLERANCE)
@@ -157,15 +157,15 @@ def _is_same(stored: float, current: float | None) -> bool:
 
 @dataclass(frozen=True)
 class DrawnFigures:
-    """Figures of a run that were drawn.
+    """The figures drawn for a run.
 
     Attributes
     ----------
     run_id : str
     files : tuple of str
-        Their names.
+        The names of the files.
     left_out : mapping of str to str
-        Figure -> why it cannot show the run.
+        Figure -> the reason why it cannot show the run.
     """
 
     run_id: str
@@ -176,7 +176,7 @@ class DrawnFigures:
 def draw_run(
     request: FiguresRequest, show_progress: ShowProgress, announce: Callable[[str], None] = lambda sentence: None
 ) -> DrawnFigures:
-    """Draw figures of a run, and add them to its artifacts or write them into a folder.
+    """Draw figures of a run, and add them to its artifacts or write them to a folder.
 
     Parameters
     ----------
@@ -188,11 +188,11 @@ def draw_run(
     Raises
     ------
     UserError
-        There is no such run, no such figure, or a figure cannot show the run; the dataset has changed; or the run,
-        fitted again, has other scores than those stored.
+        The run or the figure does not exist, a figure cannot show the run, the dataset has changed, or the refitted run
+        has different scores from those stored.
     """
     wanted = [_parse_name(name) for name in request.names] or [ALL]
-    # Names are checked first, because a run is read slowly.
+    # Names are checked first, because reading a run is slow.
     settle_figures(wanted)
     if request.output is not None:
         require_apart_from_store(request.output, list_store_paths(request.tracking__uri))
@@ -213,7 +213,7 @@ def draw_run(
 
 
 def _parse_name(word: str) -> Any:
-    """Return a name, or the mapping of a name with arguments."""
+    """Return a name, or a mapping of a name to its arguments."""
     if not word.startswith("{"):
         return word
     try:
@@ -231,7 +231,7 @@ def _draw_into(folder: Path, run: LoadedRun, choice: FigureChoice, show_progress
 
 
 def _keep_files(files: Sequence[Path], target: Path | None, store: Store, run_id: str) -> None:
-    """Copy the files into a folder, or add them to the artifacts of the run."""
+    """Copy the files to a folder, or add them to the artifacts of the run."""
     try:
         if target is None:
             for file in files:
@@ -247,13 +247,13 @@ def _keep_files(files: Sequence[Path], target: Path | None, store: Store, run_id
 
 
 def _find_space(run: LoadedRun) -> Any:
-    """Return the search space of the run's learner: the space it was tuned in, or the default space of its option."""
+    """Return the search space of the run's learner: the one in which it was tuned, or the default of its option."""
     tuned: Any = run.spec["tuning"].get("space")
     if tuned:
         return tuned
     name = run.stored.params.get("learner", "")
     option: Mapping[str, Any] = read_option("learner", name)
-    # A learner of the user may have the name of an option, and other parameters.
+    # A user-defined learner may have the name of an option but different parameters.
     if option.get("_target_") != run.spec["learner"].get("_target_"):
         return None
     return read_option("space", name) or None

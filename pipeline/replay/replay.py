@@ -1,4 +1,4 @@
-"""The replay of stored runs: rebuilt, repeated and compared; nothing is stored."""
+"""Replay of stored runs, which are rebuilt, repeated and compared; nothing is stored."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ NO_TRACKING = {"_target_": "bakeoff.pipeline.tracking.NoTracker"}
 
 
 def replay_runs(request: ReplayRequest) -> Iterator[ReplayReport]:
-    """Replay a run, or the runs of a sweep, and yield their reports; one that cannot be repeated is refused in its own.
+    """Replay a run or the runs of a sweep and yield reports; a run that cannot be repeated is reported as refused.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def replay_runs(request: ReplayRequest) -> Iterator[ReplayReport]:
     Raises
     ------
     UserError
-        There is no such run or sweep, or the output cannot be written, or is a file of the data of a run.
+        The run or sweep does not exist, or the output cannot be written or is a data file of a run.
     """
     moved = [expand_home(request.dataset__path)] if request.dataset__path else []
     if request.output is not None:
@@ -61,7 +61,7 @@ def replay_runs(request: ReplayRequest) -> Iterator[ReplayReport]:
         run_ids = find_runs_of_sweep(store, request.sweep)
     else:
         run_ids = [find_run_id(store, request.run, request.dataset)]
-    # Most outputs are new files, for which no configuration needs to be read.
+    # Most outputs are new files, so no configuration needs to be read.
     if request.output is not None and request.output.exists():
         for run_id in run_ids:
             require_output(request.output, list_dataset_files(read_stored_config(store, run_id)["dataset"]))
@@ -82,7 +82,7 @@ def replay_run(store: Store, run_id: str, request: ReplayRequest, resources: Par
     run_id : str
     request : ReplayRequest
     resources : PartCache
-        Datasets that several replays share.
+        Datasets shared by several replays.
 
     Raises
     ------
@@ -98,12 +98,12 @@ def replay_run(store: Store, run_id: str, request: ReplayRequest, resources: Par
         reason = f"the data have changed since ({dataset.source}), so it was not run again"
         return ReplayReport(run_id, run.name, DIFFERENT, reason, changes=changes)
     prepared = prepare_job(spec, Invocation({}), resources)
-    # The circumstances are read inside, because the numbers of threads are among them.
+    # The circumstances are recorded inside, because they include the numbers of threads.
     with limit_threads(run.tags):
         changes = find_changes(run.tags, {**list_tags(), **prepared.description.tags})
         try:
             result = execute_job(prepared, NoTracker(), lambda folds, total, title: folds)
-        except Exception as error:  # it is a result: the stored run has finished
+        except Exception as error:  # an error is a result, because the stored run has finished
             reason = f"the stored run finished, but it now fails with {type(error).__name__}: {error}"
             return ReplayReport(run_id, run.name, DIFFERENT, reason, changes=changes)
         comparisons, notes = _compare_run(store, run, result, request.trust)
@@ -112,15 +112,15 @@ def replay_run(store: Store, run_id: str, request: ReplayRequest, resources: Par
 
 
 def limit_threads(tags: Mapping[str, str]) -> AbstractContextManager[Any]:
-    """Return a context in which BLAS and OpenMP have the numbers of threads that a run recorded.
+    """Return a context in which BLAS and OpenMP use the numbers of threads recorded by a run.
 
-    The order in which a sum is computed depends on them, and with it the last bits of the result: a product of two
+    They determine the order in which a sum is computed, and therefore the last bits of the result: a product of two
     random 1,797 x 64 tables differs between one and two threads of OpenBLAS.
 
     Parameters
     ----------
     tags : mapping of str to str
-        Those of the run.
+        The tags of the run.
     """
     threads: dict[str, int] = json.loads(tags.get("threads", "{}"))
     return find_thread_pools().limit(limits=threads)
@@ -129,7 +129,7 @@ def limit_threads(tags: Mapping[str, str]) -> AbstractContextManager[Any]:
 def _compare_run(
     store: Store, run: StoredRun, result: JobResult, trust: Sequence[str]
 ) -> tuple[list[Comparison], list[str]]:
-    """Return the comparisons of scores, tables and models, and what cannot be compared."""
+    """Return the comparisons of scores, tables and models, and notes on what cannot be compared."""
     experiment = result.prepared.experiment
     now = measure_repeat(experiment, result.folds, result.model)
     tables = read_tables(store, run)

@@ -16,9 +16,9 @@ class ReplayRequest(RefitRequest):
     Attributes
     ----------
     sweep : str
-        In place of a run: the name of a sweep, or latest, whose runs are all repeated.
+        Instead of a run: the name of a sweep, or latest, whose runs are all repeated.
     output : Path or None
-        A JSON file for the reports, with every difference.
+        A JSON file to which the reports are written, with every difference.
     """
 
     run: str = field(default="", metadata={"word": "RUN"})
@@ -32,15 +32,15 @@ class ReplayRequest(RefitRequest):
 
 @dataclass(frozen=True, kw_only=True)
 class FiguresRequest(RefitRequest):
-    """Figures of a run, which is fitted again for them.
+    """Figures of a run, which is fitted again to draw them.
 
     Attributes
     ----------
     names : tuple of str
-        Names of figures, as `bakeoff list figures` shows them, or with arguments, such as
-        "{learning_curve: {sizes: [0.5, 1]}}"; by default all that apply to the run.
+        Names of figures, as listed by `bakeoff list figures`, optionally with arguments, such as "{learning_curve:
+        {sizes: [0.5, 1]}}"; by default all that apply to the run.
     output : Path or None
-        A folder for the files; by default they are added to the artifacts of the run.
+        The folder to which the files are written; by default they are added to the artifacts of the run.
     """
 
     names: tuple[str, ...] = field(default=(), metadata={"word": "NAME"})
