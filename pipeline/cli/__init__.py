@@ -1,1 +1,1 @@
-"""The command line: `main` dispatches to the verbs; each verb is a module with a function that takes its arguments."""
+"""The command line: `main` dispatches to verbs, each of which is a function that takes its arguments."""

@@ -24,7 +24,7 @@ MULTIRUN_FLAGS = ("-m", "--multirun")
 
 
 def read_flags(words: Sequence[str]) -> Namespace:
-    """Return the flags of a command line, and under ``overrides`` its other words.
+    """Return the flags of a command line, with its other words under ``overrides``.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def read_flags(words: Sequence[str]) -> Namespace:
     Raises
     ------
     UserError
-        There is no such flag, or it would read a pickle.
+        A flag does not exist, or would read a pickle.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def read_flags(words: Sequence[str]) -> Namespace:
 
 
 def find_source(arguments: Namespace) -> ConfigSource:
-    """Return the files that the flags name."""
+    """Return the configuration files that the flags specify."""
     from bakeoff.pipeline.config.engine import ROOT_NAME, ConfigSource
 
     root = os.path.abspath(arguments.config_path) if arguments.config_path else ""
@@ -67,7 +67,7 @@ def find_source(arguments: Namespace) -> ConfigSource:
 
 
 RAISING_VARIABLE = "HYDRA_FULL_ERROR"
-"""With 1, Hydra raises its errors instead of printing them."""
+"""If 1, Hydra raises its errors instead of printing them."""
 
 
 def shows_only(arguments: Namespace) -> bool:
@@ -84,7 +84,7 @@ def show(arguments: Namespace, source: ConfigSource) -> None:
     arguments : Namespace
         The flags and overrides.
     source : ConfigSource
-        The files.
+        The configuration files.
 
     Raises
     ------
@@ -135,11 +135,11 @@ class Verb:
     Attributes
     ----------
     function : str
-        The function that runs it, with its module in this package. It returns the exit code.
+        The function that runs the verb, with its module in this package; it returns the exit code.
     request : str
-        The class of its request, with its module in `bakeoff.pipeline`; empty for a verb that takes words of Hydra.
+        The request class, with its module in `bakeoff.pipeline`; empty for a verb that takes Hydra's words.
     words : str
-        Its words, if it takes others than those of the request: then the function gets the words themselves.
+        The words of the verb if they differ from those of the request; the function then receives the words themselves.
     """
 
     function: str
@@ -175,7 +175,7 @@ def load_verb(verb: str) -> Callable[[Any], int]:
 
 
 def load_request(verb: str) -> type | None:
-    """Import the class of a verb's request and return it; None if it has none."""
+    """Import and return the class of a verb's request; return None if it has none."""
     if not VERBS[verb].request:
         return None
     module, _, name = VERBS[verb].request.rpartition(".")
@@ -189,7 +189,7 @@ def run_verb(verb: str, words: Sequence[str]) -> int:
     Raises
     ------
     UserError
-        Its message begins with the verb.
+        The request is invalid; the message begins with the verb.
     """
     if any(word in HELP_FLAGS for word in words) or (verb == "compare" and not words):
         print(format_help(verb))
@@ -205,12 +205,12 @@ def run_verb(verb: str, words: Sequence[str]) -> int:
 
 
 def format_help(verb: str) -> str:
-    """Return the description of a verb, and the words that it accepts."""
+    """Return the description of a verb and the words that it accepts."""
     summary = (inspect.getdoc(load_verb(verb)) or "").partition("\n\n")[0]
     request = load_request(verb)
     if request is None:
         return f"bakeoff {verb} {VERBS[verb].words}\n\n{summary}"
-    # It imports packages, which a folder of that name in the current one must not replace.
+    # The verb imports packages, which a folder of the same name in the current folder must not replace.
     from bakeoff.pipeline.config.requests import format_arguments, format_usage
 
     usage = " ".join([format_usage(verb, request), VERBS[verb].words]).strip()

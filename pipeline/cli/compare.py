@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from bakeoff.pipeline.comparison.stored_comparison import MadeComparison
 
 SELECTION_KEYS = ("sweep", "filter", "dataset")
-"""Beside ``-m``, these are keys of the sweep, or refused."""
+"""Next to ``-m``, these are keys of the sweep, or are refused."""
 STORE_PREFIX = "tracking."
 EXIT_WORSE = 1
 
 
 def compare_stored_runs(words: Sequence[str]) -> int:
-    """Compare runs, fold by fold on the same splits, and print which configuration is better and how sure that is.
+    """Compare runs, fold by fold on the same splits, and print which configuration is better and how certain that is.
 
-    After -m stands the command line of a sweep: the jobs that are missing run first, and then all are compared.
+    The command line of a sweep may follow -m: its missing jobs run first, and then all of its jobs are compared.
 
     Raises
     ------
     UserError
-        The runs cannot be compared, or a key is wrong.
+        The runs cannot be compared, or a key is invalid.
     """
     own_words, sweep_words = split_words(words)
     request = read_request("compare", CompareRequest, own_words)
@@ -46,13 +46,13 @@ def compare_stored_runs(words: Sequence[str]) -> int:
         require_output(request.output, store=list_store_paths(request.tracking__uri))
     status = 0
     if sweep_words is not None:
-        # What the sweep prints goes to standard error, because standard output is for the report.
+        # The output of the sweep goes to standard error, because standard output is reserved for the report.
         with redirect_stdout(sys.stderr):
             report = run_sweep(sweep_words)
         status = find_status(report)
         if report is None or status not in (0, 1):
             return status
-        # A sweep with the jobs of an earlier one continues it, and has its name.
+        # A sweep with the same jobs as an earlier one continues it under the same name.
         request = replace(request, sweep=report.name)
     is_worse = _compare(request, shlex.join(["bakeoff", "compare", *words]))
     return EXIT_WORSE if is_worse else status
@@ -64,7 +64,7 @@ def split_words(words: Sequence[str]) -> tuple[list[str], list[str] | None]:
     Raises
     ------
     UserError
-        A word is a key of a sweep after which there is nothing to compare.
+        A word is a key of a sweep that leaves nothing to compare.
     """
     if not any(word in MULTIRUN_FLAGS for word in words):
         return list(words), None
@@ -76,8 +76,8 @@ def split_words(words: Sequence[str]) -> tuple[list[str], list[str] | None]:
 
 
 def _compare(request: CompareRequest, command: str) -> bool:
-    """Compare runs, write the report, and return whether the gate found a configuration that is worse."""
-    # NumPy is loaded here, after the sweep has set the number of threads, on which the last bits of scores may depend.
+    """Compare runs, write the report, and return whether the gate found a worse configuration."""
+    # NumPy is loaded after the sweep has set the number of threads, which may affect the last bits of scores.
     from bakeoff.pipeline.comparison.stored_comparison import SUFFIX, keep_reports, make_comparison
     from bakeoff.pipeline.comparison.verdict import check_gate
 
@@ -94,7 +94,7 @@ def _compare(request: CompareRequest, command: str) -> bool:
 
 
 def _write_report(request: CompareRequest, made: MadeComparison) -> None:
-    """Write a report to standard output, or into a file as a whole."""
+    """Write a report to standard output, or completely to a file."""
     from bakeoff.pipeline.comparison.reports import print_terminal
     from bakeoff.pipeline.comparison.stored_comparison import TERMINAL, render_report
     from bakeoff.pipeline.tables.output_file import replace_file
@@ -113,7 +113,7 @@ def _write_report(request: CompareRequest, made: MadeComparison) -> None:
 
 
 def _require_sweep_alone(words: Sequence[str]) -> None:
-    """Reject keys of sweeps after which there is nothing to compare."""
+    """Reject keys of a sweep that leave nothing to compare."""
     for word in words:
         key, _, value = word.partition("=")
         if (key, value) in (("tracking", "none"), ("dry_run", "true"), ("hydra/sweeper", "optuna")):

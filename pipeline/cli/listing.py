@@ -1,4 +1,4 @@
-"""The verb ``list``: the options of each group with the first comment of their files, metrics, figures and models."""
+"""The verb ``list``: metrics, figures, models, and the options of each group with the first comment of their file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 OWN_MARK = "(own)"
 MODEL_COLUMNS = ("model", "version", "alias", "rows", "score of its run", "run")
 RUN_ID_LETTERS = 8
-"""Of the id of a run, as many as find it."""
+"""The number of characters shown of a run id, which suffice to find the run."""
 TASKS = ("classification", "regression")
 LINE_LETTERS = 110
 INDENT = "  "
@@ -26,12 +26,12 @@ LOWER = "Lower is better."
 
 
 def list_options(request: ListRequest) -> int:
-    """Print the options of the named groups, or of all groups, with a sentence each.
+    """Print the options of the named groups, or of all groups, each with a sentence.
 
     Raises
     ------
     UserError
-        There is no such group, or an option of the user has a name that it must not have.
+        The group does not exist, or a user-defined option has a name that is not allowed.
     """
     for group in request.groups or LISTED:
         lines = _iterate_models(request) if group == MODELS else _iterate_group(group)
@@ -52,8 +52,8 @@ def _iterate_group(group: str) -> Iterator[str]:
 
 
 def iterate_metric_lines() -> Iterator[str]:
-    """Yield the lines of the list: bakeoff's metrics of each task with a sentence, and the names of scikit-learn's."""
-    # scikit-learn takes a second to load, which the other lists do not need.
+    """Yield the lines of the list: bakeoff's metrics for each task with a sentence, and the names of scikit-learn's."""
+    # scikit-learn takes a second to load, and other lists do not need it.
     from bakeoff.pipeline.stages import scoring
 
     yield "evaluation.metrics=[...]"
@@ -75,7 +75,7 @@ def iterate_metric_lines() -> Iterator[str]:
 
 
 def _iterate_models(request: ListRequest) -> Iterator[str]:
-    """Yield a line for each version of all registered models of a store, the newest of each first."""
+    """Yield a line for each version of the registered models in a store, with the newest version of each first."""
     from bakeoff.pipeline.tracking.names import list_versions
     from bakeoff.pipeline.tracking.store import open_store
 
@@ -88,7 +88,7 @@ def _iterate_models(request: ListRequest) -> Iterator[str]:
 
 
 def _describe_version(version: RegisteredVersion) -> tuple[str, ...]:
-    """Return the cells of a version; those that another program did not record are empty."""
+    """Return the cells of a version; those not recorded by another program are empty."""
     tags = version.tags
     headline = tags.get("headline", "")
     score = f"{headline} {format_score(float(tags[headline]))}" if headline in tags else ""

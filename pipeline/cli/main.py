@@ -1,11 +1,11 @@
 """The entry point: verbs, exit codes and signals.
 
-If the first word of the command line is not in `VERBS`, the words describe an experiment or a sweep and go to Hydra.
-Heavy packages are imported when a job runs, so that help, ``--cfg job`` and the error for a misspelled key appear at
-once.
+If the first word of the command line is not in `VERBS`, the words describe an experiment or a sweep and are passed to
+Hydra. Heavy packages are imported when a job runs, so that help, ``--cfg job`` and the error for a misspelled key
+appear immediately.
 
-Exit codes: 0, all jobs are done; 1, a job failed; 2, the command was refused before anything ran; 130 and 143, the
-command was ended by Ctrl-C or SIGTERM; 129, the terminal was closed.
+The exit code is 0 if all jobs are done, 1 if a job failed, 2 if the command was refused before anything ran, 130 or 143
+if the command was ended by Ctrl-C or SIGTERM, and 129 if the terminal was closed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ EXIT_REFUSED = 2
 EXIT_SIGNAL_BASE = 128
 GC_THRESHOLD_OBJECTS = 500_000
 TRACEBACK_VARIABLE = "HYDRA_FULL_ERROR"
-"""Of the environment; 1 shows the tracebacks of errors that no message explains."""
+"""An environment variable; 1 shows the tracebacks of errors that no message explains."""
 
 
 class Terminated(KeyboardInterrupt):
@@ -43,7 +43,7 @@ class Terminated(KeyboardInterrupt):
     Parameters
     ----------
     number : int
-        Of the signal.
+        The number of the signal.
     """
 
     def __init__(self, number: int) -> None:
@@ -53,10 +53,10 @@ class Terminated(KeyboardInterrupt):
 
 def main() -> NoReturn:
     """Run the command and exit."""
-    # Imports create many objects but no garbage: frequent collections would account for a fifth of a short run.
+    # Imports create many objects but no garbage, and frequent collections would account for a fifth of a short run.
     gc.set_threshold(GC_THRESHOLD_OBJECTS)
     signal.signal(signal.SIGTERM, _raise_terminated)
-    # A terminal that is closed ends the command, unless it was started by nohup.
+    # Closing the terminal ends the command unless it was started by nohup.
     if signal.getsignal(signal.SIGHUP) == signal.SIG_DFL:
         signal.signal(signal.SIGHUP, _raise_terminated)
     prepare_streams()
@@ -66,7 +66,7 @@ def main() -> NoReturn:
 
 
 def leave(status: int) -> NoReturn:
-    """End the process, also if a call of the store still waits for an answer."""
+    """End the process, even if a call to the store is still waiting for an answer."""
     if any(thread.name == STORE_THREAD for thread in threading.enumerate()):
         # Python would wait for the threads in which MLflow receives files.
         for stream in (sys.stdout, sys.stderr):
@@ -77,10 +77,10 @@ def leave(status: int) -> NoReturn:
 
 
 def _search_current_folder_last() -> None:
-    """Let modules of the current folder, such as the user's learners, be found after all that is installed.
+    """Let modules in the current folder, such as user-defined learners, be found after all installed ones.
 
-    An installed command does not search that folder, and ``python -m`` searches it first: a file there that is named
-    as a package of others would take its place.
+    An installed command does not search that folder, while ``python -m`` searches it first, so a file with the name of
+    an installed package would replace that package.
     """
     try:
         folder = os.getcwd()
@@ -99,12 +99,12 @@ def run_words(words: Sequence[str]) -> int:
     Parameters
     ----------
     words : sequence of str
-        The command line without the name of the program.
+        The command line without the program name.
     """
     if VERSION_FLAG in words:
         print(f"bakeoff {bakeoff.__version__}")
         return 0
-    shows_tracebacks = os.environ.get(TRACEBACK_VARIABLE) == "1"  # Hydra's variable
+    shows_tracebacks = os.environ.get(TRACEBACK_VARIABLE) == "1"  # a variable defined by Hydra
     try:
         _search_current_folder_last()
         from bakeoff.pipeline.config.words import conceal_passwords
@@ -145,7 +145,7 @@ def _raise_terminated(number: int, frame: Any) -> None:
 
 
 def _print_interrupted(cause: str) -> None:
-    """Print why the command ended, if there is still somebody to read it."""
+    """Print why the command ended, if the output is still being read."""
     with suppress(OSError):
         print(f"interrupted by {cause}", file=sys.stderr)
 
@@ -154,20 +154,20 @@ STANDARD_OUTPUT = 1
 STANDARD_ERROR = 2
 """File descriptors."""
 UNKNOWN_LETTERS = "backslashreplace"
-"""How letters are written that the encoding of a terminal does not have."""
+"""How to write letters that the encoding of a terminal lacks."""
 
 
 def prepare_streams() -> None:
-    """Let standard output and standard error be written for as long as the command runs, and whatever they are.
+    """Make standard output and standard error writable for the whole command, whatever they are connected to.
 
-    A stream that is closed, as by ``>&-``, discards what is written. Its descriptor is taken: otherwise a file that is
-    opened later, such as the store, would get what other code prints.
+    A closed stream, as created by ``>&-``, discards what is written to it. Its descriptor is occupied, because a file
+    opened later, such as the store, would otherwise receive the output of other code.
     """
     for descriptor in range(STANDARD_ERROR + 1):
         try:
             os.fstat(descriptor)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # the lowest descriptor that is free
+            os.open(os.devnull, os.O_RDWR)  # the lowest free descriptor
     if sys.stdout is None or sys.stdout is sys.__stdout__:
         sys.stdout = _open_stream(sys.stdout, STANDARD_OUTPUT)
     if sys.stderr is None or sys.stderr is sys.__stderr__:
@@ -184,7 +184,7 @@ def _open_stream(stream: TextIO | None, descriptor: int) -> TextIO:
 
 
 def keep_writable(stream: TextIO) -> TextIO:
-    """Return a stream to the same file descriptor that can be written after its reader has gone.
+    """Return a stream to the same file descriptor that remains writable after its reader has ended.
 
     Parameters
     ----------
@@ -203,13 +203,13 @@ def keep_writable(stream: TextIO) -> TextIO:
 
 @final
 class LastingFile(io.FileIO):
-    """A file descriptor that discards what is written to a closed pipe.
+    """A file descriptor that discards data written to a closed pipe.
 
-    An experiment goes on, so that no run is lost because the reader of its output has ended.
+    The experiment continues, so that no run is lost because the reader of its output has ended.
     """
 
     def write(self, data: ReadableBuffer) -> int:
-        """Write bytes and return their number; without a reader, discard them and all that follow."""
+        """Write bytes and return their number; once there is no reader, discard them and all further bytes."""
         try:
             return super().write(data)
         except BrokenPipeError:

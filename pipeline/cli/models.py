@@ -13,19 +13,19 @@ if TYPE_CHECKING:
     from bakeoff.pipeline.serving.request import PredictRequest, ServeRequest, ShipRequest
 
 RUN_ID_LETTERS = 8
-"""Of the id of a run, as many as find it."""
+"""The number of characters shown of a run id, which suffice to find the run."""
 
 
 def predict_rows(request: PredictRequest) -> int:
-    """Write the predictions of a model for each row of a file, with probabilities if the model has them.
+    """Write the predictions of a model for each row of a file, with probabilities if the model supports them.
 
-    The file is read as the training file was. Its identifiers are copied in front of the predictions. What its columns
-    hold that the training rows did not is said in a line or more for each column.
+    The file is read in the same way as the training file. Its identifiers are copied in front of the predictions. For
+    each column, values that did not occur in the training rows are reported.
 
     Raises
     ------
     UserError
-        There is no such model, the file lacks a column or holds cells of another kind, or the output cannot be written.
+        The model does not exist, the file lacks a column or has cells of another kind, or the output cannot be written.
     """
     from bakeoff.pipeline.serving.predict import predict_file
 
@@ -40,12 +40,12 @@ def predict_rows(request: PredictRequest) -> int:
 def serve_model(request: ServeRequest) -> int:
     """Load a model, print its address, and answer requests for predictions over HTTP until Ctrl-C.
 
-    Only this machine is answered, unless ``host`` says otherwise.
+    Only requests from this machine are answered, unless ``host`` is set.
 
     Raises
     ------
     UserError
-        There is no such model, or the port is not a free one.
+        The model does not exist, or the port is not free.
     """
     from bakeoff.pipeline.serving.server import is_loopback, name_address, open_model, run_server
 
@@ -60,12 +60,12 @@ def serve_model(request: ServeRequest) -> int:
 
 
 def ship_model(request: ShipRequest) -> int:
-    """Fit the procedure of a run on all rows, and register the model under a name.
+    """Fit the procedure of a run on all rows and register the model under a name.
 
     Raises
     ------
     UserError
-        There is no such run, it did not finish, its rows have changed, or the name is not valid. Nothing is stored.
+        The run does not exist or did not finish, its rows have changed, or the name is invalid. Nothing is stored.
     """
     from bakeoff.pipeline.serving.ship import ship_run
 
@@ -91,7 +91,7 @@ def explain_model(request: ExplainRequest) -> int:
     Raises
     ------
     UserError
-        There is no such model, file or column, the dataset has changed, or the page cannot be written.
+        The model, file or column does not exist, the dataset has changed, or the page cannot be written.
     """
     from bakeoff.pipeline.explanation.explain_stored import explain_stored
     from bakeoff.pipeline.explanation.report import print_explanation

@@ -1,4 +1,4 @@
-"""Verbs about data and user-defined parts: ``inspect``, ``check`` and ``init``."""
+"""Verbs for data and user-defined parts: ``inspect``, ``check`` and ``init``."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ make compare  # its learner and three others
 
 
 def inspect_data(request: InspectRequest) -> int:
-    """Print what each column of a file or dataset is taken for and why, and write a page with histograms.
+    """Print the inferred kind of each column of a file or dataset and the reason, and write a page with histograms.
 
     Raises
     ------
     UserError
-        There is no such file or column, or the page cannot be written.
+        The file or column does not exist, or the page cannot be written.
     """
     from bakeoff.pipeline.inspection.inspect_table import inspect_named
     from bakeoff.pipeline.inspection.report import print_profile
@@ -42,12 +42,12 @@ def inspect_data(request: InspectRequest) -> int:
 
 
 def check_parts(request: CheckRequest) -> int:
-    """Print what is right and wrong with parts of the user; the exit code is 1 if something is wrong.
+    """Print what is right and wrong with user-defined parts; the exit code is 1 if something is wrong.
 
     Raises
     ------
     UserError
-        There is no such file, or it is not one of a group of options.
+        The file does not exist, or does not belong to a group of options.
     """
     from bakeoff.pipeline.parts.check import NOTE, WRONG, check_part
     from bakeoff.pipeline.parts.project import find_files
@@ -74,12 +74,12 @@ def _print_finding(finding: Finding) -> None:
 
 
 def start_project(request: ProjectRequest) -> int:
-    """Make a project folder with a dataset, a learner, a metric and their tests, and print what can be done in it.
+    """Create a project folder with a dataset, a learner, a metric and their tests, and print how to use it.
 
     Raises
     ------
     UserError
-        The folder holds files, cannot be written, or has a name that no package can have.
+        The folder is not empty, cannot be written, or has a name that is not valid for a package.
     """
     from bakeoff.pipeline.parts.project import make_project
 

@@ -1,4 +1,4 @@
-"""Commands without a verb, which run an experiment or, with ``-m``, a sweep; and the verbs ``plan`` and ``rerun``."""
+"""Commands without a verb, which run an experiment or, with ``-m``, a sweep, and the verbs ``plan`` and ``rerun``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 OPTION_PREFIXES = ("-", "~", "+")
 """First characters of flags and of overrides that delete or add a key."""
 TRACEBACK_VARIABLE = "HYDRA_FULL_ERROR"
-"""Of the environment; 1 shows the tracebacks of errors that no message explains."""
+"""An environment variable; 1 shows the tracebacks of errors that no message explains."""
 FAILED_FLAG = "--failed"
 RERUN_KEYS = ("sweep", "tracking.uri", "tracking.experiment")
 """Keys that select the jobs to run again; all others are keys of the new sweep."""
@@ -44,7 +44,7 @@ class Experiments(NamedTuple):
 
 
 def run_experiments(words: Sequence[str]) -> int:
-    """Run the experiment or the sweep that a command line describes, and return the exit code.
+    """Run the experiment or the sweep described by a command line, and return the exit code.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def run_experiments(words: Sequence[str]) -> int:
 
 
 def run_sweep(words: Sequence[str], jobs: Sequence[Sequence[str]] | None = None) -> SweepReport | None:
-    """Run the sweep that a command line describes, and return its report; None if only help is requested.
+    """Run the sweep described by a command line, and return its report; return None if only help is requested.
 
     Parameters
     ----------
@@ -91,15 +91,15 @@ def find_status(report: SweepReport | None) -> int:
 
 
 def plan_sweep(words: Sequence[str]) -> int:
-    """Show the jobs of a sweep, what is wrong with them and how long they may take, without running them."""
+    """Show the jobs of a sweep, their problems and their expected duration, without running them."""
     return find_status(run_sweep([*words, "dry_run=true"]))
 
 
 def rerun_failed_jobs(words: Sequence[str]) -> int:
-    """Run the jobs of earlier sweeps that failed and were never finished, as the store lists them, as a new sweep.
+    """Run the jobs of earlier sweeps that failed and have never finished, as listed in the store, as a new sweep.
 
-    Whoever can write to the store can write a job into it. So what a job trusted is dropped, as are words for Hydra
-    itself: the packages that this command trusts are those that it names. Jobs of somebody else are shown.
+    Anyone who can write to the store can add a job to it. Trust settings of a job and its words for Hydra are therefore
+    dropped: only packages named by this command are trusted. Jobs stored by other users are shown.
 
     Raises
     ------
@@ -126,7 +126,7 @@ def rerun_failed_jobs(words: Sequence[str]) -> int:
 
 
 def _read_experiments(words: Sequence[str]) -> Experiments | None:
-    """Return the experiments that a command line describes; if it only requests output, show it and return None."""
+    """Return the experiments described by a command line; if it only requests output, print it and return None."""
     _require_option(words)
     arguments = read_flags(words)
     check_overrides(arguments.overrides)
@@ -141,7 +141,7 @@ def _read_experiments(words: Sequence[str]) -> Experiments | None:
 def _run_sweep(experiments: Experiments, jobs: Sequence[Sequence[str]] | None = None) -> SweepReport:
     from bakeoff.pipeline.sweep.request import SweepRequest, run_requested_sweep, set_single_threads
 
-    # Jobs, not matrix products, share the processors. NumPy reads the variables when it is loaded.
+    # Jobs share the processors, rather than matrix products. NumPy reads these variables when it is loaded.
     set_single_threads()
     jobs = None if jobs is None else tuple(tuple(conceal_words(job)[0]) for job in jobs)
     overrides, source, _ = experiments
@@ -153,7 +153,7 @@ def _shows_tracebacks() -> bool:
 
 
 def _require_option(words: Sequence[str]) -> None:
-    """Reject a first word that is neither a flag nor an override: it is probably a misspelled verb."""
+    """Reject a first word that is neither a flag nor an override, because it is probably a misspelled verb."""
     first = words[0] if words else ""
     if first and "=" not in first and not first.startswith(OPTION_PREFIXES):
         raise UserError(f"{first!r} is neither a verb nor KEY=VALUE. {did_you_mean(first, VERBS)}")

@@ -1,4 +1,4 @@
-"""Verbs about stored runs: ``replay``, ``figures``, ``ui``, ``rm`` and ``gc``."""
+"""Verbs for stored runs: ``replay``, ``figures``, ``ui``, ``rm`` and ``gc``."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ MAX_SHOWN_RUNS = 20
 
 
 def replay_stored_runs(request: ReplayRequest) -> int:
-    """Repeat a run, or all runs of a sweep, and print whether every number is the same to the last bit.
+    """Repeat a run, or all runs of a sweep, and print whether every number is identical to the last bit.
 
     Returns
     -------
     int
-        0 if every run is identical, 1 if one is not, 2 if nothing could be repeated.
+        0 if every run is identical, 1 if any run differs, 2 if nothing could be repeated.
 
     Raises
     ------
     UserError
-        There is no such run or sweep, a key is not valid, or the output cannot be written.
+        The run or sweep does not exist, a key is invalid, or the output cannot be written.
     """
-    # Before pandas: skops searches all loaded modules for each function of scipy.special.
+    # This import precedes pandas, because skops searches all loaded modules for each function of scipy.special.
     import scipy.special  # noqa: F401
 
     from bakeoff.pipeline.replay.differences import IDENTICAL, REFUSED
@@ -64,13 +64,13 @@ def replay_stored_runs(request: ReplayRequest) -> int:
 
 
 def draw_figures(request: FiguresRequest) -> int:
-    """Draw figures of a finished run, and add them to its artifacts or write them into a folder.
+    """Draw figures of a finished run, and add them to its artifacts or write them to a folder.
 
     Raises
     ------
     UserError
-        There is no such run, no such figure, or a figure cannot show the run; the dataset has changed; or the run,
-        fitted again, has other scores than those stored.
+        The run or the figure does not exist, a figure cannot show the run, the dataset has changed, or the refitted run
+        has different scores from those stored.
     """
     from bakeoff.pipeline.replay.refit import draw_run
     from bakeoff.pipeline.sweep.run_screen import RunScreen
@@ -86,12 +86,12 @@ def draw_figures(request: FiguresRequest) -> int:
 def serve_ui(request: PagesRequest) -> int:
     """Write the views of a store, print the address of MLflow's pages, and serve them on this machine until Ctrl-C.
 
-    If the store is a server, which has pages already, their address is all that is printed.
+    If the store is a server, which already has pages, only their address is printed.
 
     Raises
     ------
     UserError
-        There is no such store, experiment or sweep.
+        The store, experiment or sweep does not exist.
     """
     from bakeoff.pipeline.tracking.limited_calls import is_server
     from bakeoff.pipeline.tracking.store import store_uri
@@ -105,15 +105,15 @@ def serve_ui(request: PagesRequest) -> int:
 
 
 def remove_runs(request: RemovalRequest) -> int:
-    """Delete runs from the store for good, and their artifacts and models from the disk.
+    """Permanently delete runs from the store, and their artifacts and models from the disk.
 
-    What is deleted, and how many bytes that frees, is printed first. A run that is running, or whose model is
-    registered, is kept and named; the exit code is 1 then.
+    The runs to delete and the number of bytes this frees are printed first. A run that is still running, or whose model
+    is registered, is kept and reported, and the exit code is 1.
 
     Raises
     ------
     UserError
-        There is no such run, or the store is a server.
+        The run does not exist, or the store is a server.
     """
     from bakeoff.pipeline.tracking.removal import plan_removal
 
@@ -123,14 +123,14 @@ def remove_runs(request: RemovalRequest) -> int:
 
 
 def collect_garbage(request: CollectionRequest) -> int:
-    """Delete the runs that were deleted on MLflow's pages for good, in all experiments of a store.
+    """Permanently delete the runs that were deleted on MLflow's pages, in all experiments of a store.
 
-    So are their models, and the models of runs that are not there, which ``mlflow gc`` leaves.
+    Their models are also deleted, as are the models of missing runs, which ``mlflow gc`` leaves behind.
 
     Raises
     ------
     UserError
-        There is no store, or it is a server.
+        The store does not exist or is a server.
     """
     from bakeoff.pipeline.tracking.removal import plan_garbage
 
@@ -140,7 +140,7 @@ def collect_garbage(request: CollectionRequest) -> int:
 
 
 def _carry_out(store: Store, removal: Removal, *, is_dry: bool) -> None:
-    """Print what is deleted, delete it unless this is a dry run, and free the space of the database."""
+    """Print what is deleted, delete it unless this is a dry run, and reclaim the space in the database."""
     from bakeoff.pipeline.tracking.removal import remove, shrink_database
 
     for sentence in removal.kept:
@@ -153,7 +153,7 @@ def _carry_out(store: Store, removal: Removal, *, is_dry: bool) -> None:
     remove(store, removal)
     if removal.runs or removal.models:
         print("deleted")
-    # Also after an earlier removal, during which another process used the database.
+    # Also reclaim space left by an earlier removal during which another process was using the database.
     if note := shrink_database(store):
         print(note, file=sys.stderr)
 

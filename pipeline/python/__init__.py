@@ -1,1 +1,1 @@
-"""The Python interface: what ``import bakeoff`` offers, with the same keys, numbers and errors as the command line."""
+"""The Python interface provided by ``import bakeoff``, with the same keys, numbers and errors as the command line."""

@@ -1,6 +1,6 @@
-"""Common steps of Python calls: converting arguments to words, preserving the state of the process, and warning.
+"""Common steps of Python calls: converting arguments to words, preserving the process state, and issuing warnings.
 
-The argument ``dataset`` becomes words as well; tables are written to files, so that they are datasets like others.
+The argument ``dataset`` is also converted to words; tables are written to files and then treated like other datasets.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ from bakeoff.pipeline.text.wording import cut_text, expand_home
 NESTING = "__"
 """Replaces a dot in the name of a keyword argument, as in scikit-learn."""
 UNSWEPT_KEYS = ("trust", "figures", "space")
-"""Keys whose lists are single values in a sweep."""
+"""Keys for which a list is a single value in a sweep."""
 COLUMN_KEYS = tuple(f"dataset.{key}" for key in LIST_KEYS)
-"""Keys that each job of a sweep needs as a list, so that a list of names is one value."""
+"""Keys that each job of a sweep needs as a list, so a list of names is one value."""
 CONFIG_FLAG = "--config-dir"
 MAX_SHOWN_LETTERS = 60
 
 
 def read_words(words: Sequence[Any], keys: Mapping[str, Any], *, is_sweep: bool = False) -> list[str]:
-    """Return the words and keywords of a call as words of a command line, without secrets.
+    """Return the words and keyword arguments of a call as words of a command line, without secrets.
 
     Parameters
     ----------
     words : sequence of str
-        ``KEY=VALUE``, each as a separate text.
+        ``KEY=VALUE``, each as a separate string.
     keys : mapping of str to object
         Keyword arguments, as for `make_words`.
     is_sweep : bool
-        Whether a list has one value for each job.
+        Whether a list contains one value for each job.
 
     Raises
     ------
@@ -73,12 +73,12 @@ def make_words(values: Mapping[str, Any], is_sweep: bool = False) -> list[str]:
     Parameters
     ----------
     values : mapping of str to object
-        Key -> value, with two underscores or a dot between the parts of a key. The text of a group, such as
-        ``learner``, is used unchanged, so that ``"knn,svm"`` and ``"glob(*)"`` have the same meaning as there; every
-        other text is a value. A mapping sets several keys of a group.
+        Key -> value, with two underscores or a dot between the parts of a key. A string for a group, such as
+        ``learner``, is used unchanged, so that ``"knn,svm"`` and ``"glob(*)"`` have the same meaning as on the command
+        line; every other string is a value. A mapping sets several keys of a group.
     is_sweep : bool
-        Whether a list has one value for each job. Lists of `UNSWEPT_KEYS`, and lists of names of `COLUMN_KEYS`, are one
-        value. A list of lists contains a list for each job.
+        Whether a list contains one value for each job. Lists for `UNSWEPT_KEYS`, and lists of names for `COLUMN_KEYS`,
+        are single values. A list of lists contains a list for each job.
 
     Raises
     ------
@@ -146,7 +146,7 @@ def _is_list(value: Any) -> bool:
 
 
 def find_source(folder: str | os.PathLike[str] | None) -> ConfigSource:
-    """Return the files from which a call composes, with a folder of user-defined options."""
+    """Return the configuration files for a call, with a folder of user-defined options."""
     return SHIPPED_FILES if folder is None else ConfigSource(folder=str(expand_home(folder).absolute()))
 
 
@@ -162,10 +162,9 @@ ONE_CALL = RLock()
 
 @contextmanager
 def own_process_state() -> Iterator[None]:
-    """Run a block under the conditions of the command, and restore the state of the calling process.
+    """Run a block under the conditions of the command line, and restore the state of the calling process.
 
-    Environment variables, the search path of modules and the objects of Hydra are restored in any case. Blocks in other
-    threads wait.
+    Environment variables, the module search path and Hydra's objects are always restored. Blocks in other threads wait.
     """
     with ONE_CALL, _same_environment(), _folder_on_path(), own_hydra_state():
         yield
@@ -186,7 +185,7 @@ def _same_environment() -> Iterator[None]:
 
 @contextmanager
 def _folder_on_path() -> Iterator[None]:
-    """Allow imports from the current folder, as the command does, for user-defined learners."""
+    """Allow imports from the current folder for user-defined learners, as the command line does."""
     folder = os.getcwd()
     is_known = folder in sys.path or "" in sys.path
     if is_known:
@@ -201,11 +200,11 @@ def _folder_on_path() -> Iterator[None]:
 
 
 class BakeoffWarning(UserWarning):
-    """A possible reason for wrong numbers, such as data left out, leaks, or warnings of a learner."""
+    """A possible reason for wrong numbers, such as omitted data, leaks, or warnings of a learner."""
 
 
 def warn_of(notes: Iterable[str]) -> None:
-    """Issue each note as a warning at the line that called the function of bakeoff that calls this one."""
+    """Issue each note as a warning located at the line that called the bakeoff function calling this one."""
     for note in notes:
         warnings.warn(note, BakeoffWarning, stacklevel=3)
 
@@ -226,22 +225,22 @@ REJECTED_CHARACTERS = "/\\*?[]:\"'"
 def describe_data(
     dataset: Any, target: str | None, name: str | None, *, is_sweep: bool = False
 ) -> tuple[list[str], list[str]]:
-    """Return the words that specify the data of a call, and notes on them; tables are written to files first.
+    """Return the words that specify the data of a call, and notes on the data; tables are written to files first.
 
     Parameters
     ----------
     dataset : str, path, table, or None
-        In a sweep also a list of names of options, or a mapping of names to tables and files.
+        The dataset. In a sweep, also a list of option names, or a mapping of names to tables and files.
     target : str or None
-        A column of the tables; of an option it is the transformation, as on the command line.
+        A column of the tables, or the transformation option if the dataset is an option, as on the command line.
     name : str or None
-        The name of the dataset, if it is a table.
+        The name of the dataset if it is a table.
     is_sweep : bool
 
     Raises
     ------
     UserError
-        The data are not a table, or cannot be written.
+        The data are not a table or cannot be written.
     """
     names = list(dataset) if is_sweep and isinstance(dataset, list | tuple) else [dataset]
     if all(item is None or isinstance(item, str) for item in names):
@@ -262,7 +261,7 @@ def describe_data(
 
 
 def write_frame(table: Any, name: str, folder: Path = FRAMES_FOLDER) -> tuple[Path, tuple[str, ...]]:
-    """Write a table as a Parquet file, and return its path and notes on what the file lacks.
+    """Write a table as a Parquet file, and return its path and notes on content that the file lacks.
 
     Parameters
     ----------
@@ -271,13 +270,12 @@ def write_frame(table: Any, name: str, folder: Path = FRAMES_FOLDER) -> tuple[Pa
     name : str
         The name of the dataset.
     folder : Path
-        The file is ``<folder>/<digest>/<name>.parquet``, so that an equal table has the same path.
+        The parent folder: the file is ``<folder>/<digest>/<name>.parquet``, so equal tables have the same path.
 
     Raises
     ------
     UserError
-        The data are not a table, have no rows, or have column names that are not unique, or the folder cannot be
-        written.
+        The data are not a table, have no rows or have duplicate column names, or the folder cannot be written.
     """
     if not name.strip(" .") or set(name) & set(REJECTED_CHARACTERS):
         raise UserError(

@@ -30,17 +30,18 @@ def compare(
     Parameters
     ----------
     *runs : str, RunResult or SweepResult
-        One sweep; or runs as results, by their ids or at least 8 characters of them, ``latest``, or ``best``.
+        One sweep, or runs given as results, ids or at least the first 8 characters of ids, ``latest`` or ``best``.
     base : str or RunResult
-        A configuration, learner, run or registered model, the baseline for marks; by default the best.
+        The configuration, learner, run or registered model to compare the others against; by default the best.
     metrics : sequence of str
-        Scores or times, the first of which determines the verdict; by default the headline.
+        Scores or times, the first of which determines the verdict; by default the headline metric.
     keep : bool
-        Whether to store the reports as a run. The command does so by default; a cell of a notebook, which is run again
-        and again, does not.
+        Whether to store the reports as a run. The command does so by default, but a notebook cell is often run
+        repeatedly.
     **keys
         Further keys of the command: ``sweep``, ``filter``, ``alpha``, ``rope``, ``pairs``, ``choice``, ``dataset``,
-        ``tracking__uri`` and ``tracking__experiment``. The store is by default that of the results, else as for `run`.
+        ``tracking__uri`` and ``tracking__experiment``. The store defaults to that of the results, or else to that of
+        `run`.
 
     Returns
     -------
@@ -75,7 +76,7 @@ class ComparisonResult:
     made : MadeComparison
         The comparison from which the reports are written.
     run_id : str or None
-        The run that stores the reports, with ``keep=True``.
+        The run that stores the reports, if ``keep=True``.
     """
 
     made: MadeComparison
@@ -93,12 +94,12 @@ class ComparisonResult:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes for readers: rows left out, defaults used, and optimistic scores."""
+        """Notes for readers on omitted rows, defaults and optimistic scores."""
         return self.comparison.notes
 
     @property
     def table(self) -> pd.DataFrame:
-        """The means by the first metric: a row for each configuration, the best first, a column for each dataset."""
+        """The means of the first metric, with a row per configuration, best first, and a column per dataset."""
         first = self.scores[self.scores["metric"] == self._first.metric]
         table = first.pivot(index="configuration", columns="dataset", values="mean")
         names = [row.name for row in self.comparison.configurations]
@@ -107,12 +108,12 @@ class ComparisonResult:
 
     @property
     def scores(self) -> pd.DataFrame:
-        """A row for each metric, dataset and configuration: mean, std, interval, rank, mark and p-value."""
+        """A row for each metric, dataset and configuration with mean, std, interval, rank, mark and p-value."""
         return _tabulate(self.comparison, "summaries")
 
     @property
     def pairs(self) -> pd.DataFrame:
-        """A row for each metric, dataset and pair of configurations: difference, interval and tests."""
+        """A row for each metric, dataset and pair of configurations with difference, interval and tests."""
         return _tabulate(self.comparison, "pairs")
 
     @property
@@ -148,7 +149,7 @@ class ComparisonResult:
         Raises
         ------
         UserError
-            There is no such format.
+            The format does not exist.
         """
         require_choice("to", to)
         with own_process_state():

@@ -34,7 +34,7 @@ class Inspection:
 
     @property
     def table(self) -> pd.DataFrame:
-        """A row for each column: its inferred kind, its role in a run, the reason, and suspicions."""
+        """A row for each column with its inferred kind, its role in a run, the reason, and suspicions."""
         rows = [
             {
                 "column": each.column.name,
@@ -52,7 +52,7 @@ class Inspection:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes on how the source was read, on what is left out, and on suspicious rows and pairs of columns."""
+        """Notes on how the source was read and what is omitted, and on suspicious rows and pairs of columns."""
         return (*self.profile.notes, *self.profile.suspicions)
 
     @property
@@ -66,7 +66,7 @@ class Inspection:
         return f"<Inspection of {self.profile.name}: {self.profile.n_rows} rows, {n_columns} columns, {target}>"
 
     def _repr_html_(self) -> str:
-        # Suspicions are listed below the table, because long reasons leave no space in it.
+        # Suspicions are listed below the table, because long reasons leave no space for them in it.
         suspicions = [sentence for each in self.profile.columns for sentence in each.column.suspicions]
         return show_html(repr(self), [self.table.drop(columns="suspicions")], [*self.notes, *suspicions])
 
@@ -79,9 +79,9 @@ def inspect(dataset: Any, target: str | None = None, **keys: Any) -> Inspection:
     dataset : str, path or table
         The name of an option, the path of a file, a pandas DataFrame, or an Arrow or polars table.
     target : str, optional
-        The column to predict. Without one there are no associations.
+        The column to predict. If it is omitted, there are no associations.
     **keys
-        Keys of the dataset, such as ``nominal=["pclass"]``.
+        Further keys of the dataset, such as ``nominal=["pclass"]``.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""``bakeoff.load`` and ``bakeoff.ship``: a stored model, and one fitted on all rows."""
+"""``bakeoff.load`` and ``bakeoff.ship``: load a stored model, and register one fitted on all rows."""
 
 from __future__ import annotations
 
@@ -30,14 +30,15 @@ def load(
     Parameters
     ----------
     word : str
-        The name of a registered model, as ``titanic@champion``, ``titanic/3``, or ``titanic`` for its newest version;
-        or the run that stored it: its id or at least 8 characters of it, ``latest``, or ``best``.
+        The name of a registered model, such as ``titanic@champion``, ``titanic/3``, or ``titanic`` for its newest
+        version; or the run that stored the model, given by its id, at least the first 8 characters of it, ``latest`` or
+        ``best``.
     dataset : str
-        Restricts ``latest`` and ``best`` to the runs on a dataset.
+        Restricts ``latest`` and ``best`` to runs on this dataset.
     trust : sequence of str
-        User-defined packages whose code the model may run. Nothing in the store is trusted.
+        User-defined packages whose code the model may run. Trust recorded in the store does not count.
     tracking__uri : str, optional
-        The store; by default ``MLFLOW_TRACKING_URI``, else ``outputs/mlflow.db``.
+        The store; by default ``MLFLOW_TRACKING_URI`` or else ``outputs/mlflow.db``.
     tracking__experiment : str
         The experiment in which to search for runs.
 
@@ -50,7 +51,7 @@ def load(
     Raises
     ------
     UserError
-        The model does not exist, or needs code that is not trusted.
+        The model does not exist or needs untrusted code.
 
     Examples
     --------
@@ -80,26 +81,26 @@ def ship(
     Parameters
     ----------
     run : str, RunResult or SweepResult
-        The id of a run, ``latest`` or ``best``; the result of a run; or a sweep, whose best run is used.
+        The id of a run, ``latest`` or ``best``; the result of a run; or the result of a sweep, whose best run is used.
     name : str
-        The name of the registered model, with an alias: ``titanic@champion``.
+        The name of the registered model with an alias, such as ``titanic@champion``.
     dataset : str
-        Restricts ``latest`` and ``best`` to the runs on a dataset.
+        Restricts ``latest`` and ``best`` to runs on this dataset.
     trust : sequence of str
         User-defined packages whose code may be called.
     tracking__uri, tracking__experiment : str, optional
-        The store; by default that of the result, else as for `run`.
+        The store; by default that of the result, or else that of `run`.
 
     Returns
     -------
     Model
-        The model, as returned by `load`. Possible problems of the model or the score of its run are reported as
+        The model, as returned by `load`. Possible problems with the model or the score of its run are reported as
         `BakeoffWarning`.
 
     Raises
     ------
     UserError
-        The run does not exist or did not finish, its rows have changed, or the name is not valid. Nothing is stored.
+        The run does not exist or did not finish, its rows have changed, or the name is invalid. Nothing is stored.
     """
     from bakeoff.pipeline.python.sweep import SweepResult, find_store, list_run_ids
 

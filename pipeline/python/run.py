@@ -49,20 +49,20 @@ def run(
     Parameters
     ----------
     *words : str
-        ``KEY=VALUE`` as on the command line, each as a separate text.
+        ``KEY=VALUE`` as on the command line, each as a separate string.
     dataset : str, path or table, optional
         The name of an option, the path of a file, a pandas DataFrame, or an Arrow or polars table. Tables are written
-        to ``outputs/frames``, and then used like any other file.
+        to ``outputs/frames`` and then used like any other file.
     target : str, optional
-        The column of the table or file to predict. Without a table or a file, it is the option of the group ``target``,
-        as on the command line.
+        The column of the table or file to predict. Otherwise, an option of the group ``target``, as on the command
+        line.
     dataset_name : str, optional
         The name of a table; by default ``frame``.
     config_dir : path, optional
         A folder with user-defined options, as with ``--config-dir``.
     verbose : bool
-        Whether to print what the command prints, with its progress bar. By default nothing is printed, and notes on the
-        data and the learner are issued as `BakeoffWarning`.
+        Whether to print the output of the command, with its progress bar. By default nothing is printed, and notes on
+        the data and the learner are issued as `BakeoffWarning`.
     **keys
         Further keys with Python values: ``learner="knn"``, ``learner__n_neighbors=3``, ``evaluation={"folds": 5}``.
 
@@ -75,9 +75,9 @@ def run(
     UserError
         The experiment is invalid; nothing was run or stored.
     StoreError
-        The store was lost while the experiment ran; the message contains the folder in which the results are kept.
+        The store was lost while the experiment ran; the message names the folder in which the results are kept.
     Exception
-        Any error of the learner; the stored run is FAILED.
+        Any error of the learner; the run is stored as FAILED.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def run(
 
 
 def _run(request: RunRequest) -> JobResult:
-    """Run an experiment; raise original errors."""
+    """Run an experiment and raise any original error."""
     try:
         result = run_experiment(request)
     except RunFailed as failure:
@@ -170,21 +170,21 @@ class RunResult:
     name : str
         The name of the run in the store.
     run_id : str or None
-        None if the run is not stored.
+        The id of the run, or None if it is not stored.
     metric : str
         The headline score, such as ``accuracy``.
     folds : DataFrame
-        A row for each fold; a column for each measured value, such as ``test_accuracy`` and ``time/fit`` in seconds.
+        A row for each fold and a column for each measured value, such as ``test_accuracy`` and ``time/fit`` in seconds.
     scores : DataFrame
-        A row for each metric; the mean over folds on ``test`` rows with its standard deviation ``test_std``, and the
-        same on ``validation`` and ``train`` rows.
+        A row for each metric, with the mean over folds on ``test`` rows, its standard deviation ``test_std``, and the
+        same for ``validation`` and ``train`` rows.
     predictions : DataFrame
-        A row for each test row of each fold: its number in the dataset from 0, ``fold``, ``truth``, ``predicted`` and
-        ``probability_<class>``.
+        A row for each test row of each fold, with its number in the dataset from 0, ``fold``, ``truth``, ``predicted``
+        and ``probability_<class>``.
     model : Model
         The run's model, with a record of the rows on which it was fitted.
     notes : tuple of str
-        Notes on how the data were read, findings of the audit, and warnings of the learner.
+        Notes on how the data were read, audit findings, and warnings of the learner.
     config : mapping
         The settled configuration.
     config_hash : str
@@ -222,16 +222,16 @@ class RunResult:
 
 
 def tabulate_folds(folds: Sequence[FoldResult]) -> pd.DataFrame:
-    """Return the measured values of the folds, one row per fold."""
+    """Return the measured values of the folds, with one row per fold."""
     rows = [measure_fold(fold) for fold in folds]
     numbers = pd.Index([fold.number for fold in folds], name="fold")
     return pd.DataFrame(rows, index=numbers)
 
 
 def tabulate_scores(experiment: Experiment, folds: Sequence[FoldResult]) -> pd.DataFrame:
-    """Return the means over folds and their standard deviations: a row for each metric, the headline first.
+    """Return the means over folds and their standard deviations, with a row for each metric and the headline first.
 
-    Scores on training rows are NaN for all metrics but the headline, unless all metrics are requested.
+    Scores on training rows are NaN for all metrics except the headline, unless all metrics are requested.
     """
     summary = summarize_folds(experiment, folds)
     parts = [part for part in PARTS if f"{part}_" in SCORE_PREFIXES and f"{part}_{experiment.headline}" in summary]

@@ -42,23 +42,23 @@ def sweep(
 ) -> SweepResult:
     """Run every combination of several values.
 
-    Jobs already finished in the store are not run again, and are part of the result.
+    Jobs already finished in the store are included in the result but not run again.
 
     Parameters
     ----------
     *words : str
-        ``KEY=VALUE,VALUE`` as on the command line after ``-m``, each as a separate text.
+        ``KEY=VALUE,VALUE`` as on the command line after ``-m``, each as a separate string.
     dataset : str, path, table, list or mapping, optional
-        As for `run`; or a list of names, or a mapping of names to tables and files that have the same target.
+        As for `run`, or a list of names, or a mapping of names to tables and files that share the same target.
     target, dataset_name, config_dir
         As for `run`.
     verbose : bool
-        Whether to print what the command prints, with its progress bar. By default nothing is printed, and notes on the
-        data and on failed jobs are issued as `BakeoffWarning`.
+        Whether to print the output of the command, with its progress bar. By default nothing is printed, and notes on
+        the data and on failed jobs are issued as `BakeoffWarning`.
     **keys
         Further keys with Python values. A list contains a value for each job: ``learner=["knn", "svm"]``,
-        ``learner__C=[0.1, 1, 10]``. A list is one value of ``trust``, ``figures`` and ``space``, and of keys that
-        contain columns, such as ``dataset__drop``. The keys of sweeps are those of the command: ``workers=2``,
+        ``learner__C=[0.1, 1, 10]``. For ``trust``, ``figures`` and ``space``, and for keys that contain columns, such
+        as ``dataset__drop``, a list is a single value. The keys of sweeps are those of the command: ``workers=2``,
         ``timeout=60``, ``search="grid"``, ``resume=False``, ``dry_run=True``.
 
     Returns
@@ -91,7 +91,7 @@ def sweep(
 
 
 def _require_start(report: SweepReport) -> None:
-    """Raise one error, with each reason once, if invalid jobs prevented the start."""
+    """Raise a single error that lists each reason once, if invalid jobs prevented the start."""
     outcomes = report.outcomes
     if outcomes and all(outcome.kind == REFUSED for outcome in outcomes):
         reasons = "; ".join(dict.fromkeys(outcome.reason for outcome in outcomes))
@@ -100,9 +100,9 @@ def _require_start(report: SweepReport) -> None:
 
 @contextmanager
 def _single_threads() -> Iterator[None]:
-    """Limit matrix products to one thread during the sweep, as in the command.
+    """Limit matrix products to one thread during the sweep, as the command does.
 
-    NumPy has already been loaded, so the variables that the command sets have no effect in this process. They decide in
+    NumPy has already been loaded, so the variables set by the command have no effect in this process; they only affect
     workers.
     """
     is_decided = any(variable in os.environ for variable in THREAD_VARIABLES)
@@ -110,7 +110,7 @@ def _single_threads() -> Iterator[None]:
     if is_decided:
         yield
         return
-    # scikit-learn depends on threadpoolctl, which publishes no types.
+    # scikit-learn depends on threadpoolctl, which provides no type information.
     with importlib.import_module("threadpoolctl").threadpool_limits(limits=1):
         yield
 
@@ -128,11 +128,11 @@ class SweepResult:
     Attributes
     ----------
     name : str
-        The name in the tag ``sweep`` of its runs.
+        The value of the tag ``sweep`` of its runs.
     runs : DataFrame
-        A row for each job: ``name``, ``configuration``, ``dataset``, ``state`` (``finished``; ``skipped``, which was
-        done before; ``failed``, …), ``metric`` and ``score``, all values by name as means over folds, ``seconds`` of
-        fitting, ``reason`` of a job that did not finish, and ``run_id``.
+        A row for each job with ``name``, ``configuration``, ``dataset``, ``state`` (``finished``, ``skipped`` if it was
+        done earlier, ``failed``, …), ``metric`` and ``score``, the mean over folds of each measured value by name,
+        ``seconds`` of fitting, the ``reason`` if the job did not finish, and ``run_id``.
     notes : tuple of str
         Notes on the data.
     command : str
@@ -140,7 +140,7 @@ class SweepResult:
     tracking : mapping
         The settings of the store; empty if nothing is stored.
     result_tables : sequence of ResultTable
-        The tables of results from which the tables are made.
+        The results from which the tables are made.
     """
 
     name: str
@@ -152,7 +152,7 @@ class SweepResult:
 
     @property
     def tables(self) -> dict[str, pd.DataFrame]:
-        """Headline score -> its means: a row for each configuration, the best first, and a column for each dataset."""
+        """Headline score -> its means, with a row for each configuration, best first, and a column for each dataset."""
         return {table.metric: table.scores for table in self.result_tables}
 
     @property
@@ -162,7 +162,7 @@ class SweepResult:
         Raises
         ------
         UserError
-            There are several, as with classification and regression, or none.
+            There are no headline scores or several, as with both classification and regression.
         """
         if len(self.tables) != 1:
             raise UserError(
@@ -174,12 +174,12 @@ class SweepResult:
     def best_run(self) -> str:
         """The id of the run with the best headline score.
 
-        The choice is based on the test rows, so its score is optimistic: it is the best of all scores.
+        The choice is based on the test rows, so the score is optimistic: it is the best of all scores.
 
         Raises
         ------
         UserError
-            The jobs are on several datasets or have several headline scores, no job has a score, or nothing is stored.
+            The jobs use several datasets or headline scores, no job has a score, or nothing is stored.
         """
         scored = self.runs[self.runs["score"].notna() & self.runs["run_id"].notna()]
         if len(self.result_tables) != 1 or scored["dataset"].nunique() != 1:
@@ -207,7 +207,7 @@ class SweepResult:
 
     @property
     def _is_plan(self) -> bool:
-        """Whether nothing was run, because only the plan was requested."""
+        """Whether nothing was run because only the plan was requested."""
         return "expected_seconds" in self.runs.columns
 
 
@@ -236,7 +236,7 @@ def _tabulate_jobs(outcomes: Sequence[JobOutcome]) -> pd.DataFrame:
     ordered = sorted(outcomes, key=lambda outcome: outcome.number)
     rows = [_describe_outcome(outcome) for outcome in ordered]
     names = dict.fromkeys(name for outcome in ordered for name in outcome.metrics)
-    # The store also contains the values of each fold of jobs that were already done.
+    # The store also contains the fold values of jobs that were already done.
     metrics = [name for name in names if not name.startswith(SERIES_PREFIXES)]
     numbers = pd.Index([outcome.number for outcome in ordered], name="job")
     return pd.DataFrame(rows, index=numbers, columns=[*FIRST_COLUMNS, *metrics, *LAST_COLUMNS])
@@ -273,12 +273,12 @@ def _tabulate_plan(jobs: Sequence[Job]) -> pd.DataFrame:
 
 
 def list_run_ids(result: str | RunResult | SweepResult) -> list[str]:
-    """Return the words for runs: a given one, or the ids of a result.
+    """Return the words that specify runs: a given one, or the ids of a result.
 
     Raises
     ------
     UserError
-        The runs are not stored, or it is no result.
+        The runs are not stored, or the argument is not a result.
     """
     if isinstance(result, str):
         return [result]
@@ -292,7 +292,7 @@ def list_run_ids(result: str | RunResult | SweepResult) -> list[str]:
 
 
 def find_store(results: Sequence[str | RunResult | SweepResult], keys: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keywords that select the store, which default to those of the first result."""
+    """Return the keywords that select the store, which defaults to that of the first result."""
     found: dict[str, Any] = {}
     for result in results:
         if not isinstance(result, str) and not found:

@@ -1,1 +1,1 @@
-"""Stored models in use: predictions for a file and over HTTP, and procedures that are fitted on all rows."""
+"""Uses of stored models: predictions for a file and over HTTP, and procedures fitted on all rows."""

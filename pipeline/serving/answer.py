@@ -1,6 +1,6 @@
-"""The answer to further rows of a request: their predictions, with content of the rows that was absent in training.
+"""The answer to a request: predictions for its rows, with notes on content that did not occur in training.
 
-The body of a request holds JSON of MLflow's protocol, or a file in CSV or Parquet, which is read as by ``predict``.
+The body of a request contains JSON in MLflow's protocol, or a CSV or Parquet file, which is read as by ``predict``.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ UNPROCESSABLE = 422
 JSON_TYPE = "application/json"
 CSV_TYPE = "text/csv"
 SUFFIXES = {CSV_TYPE: ".csv", "application/vnd.apache.parquet": ".parquet"}
-"""Content type -> extension of the files of this type."""
+"""Content type -> file extension of this type."""
 
 
 @final
 class RequestError(Exception):
-    """A request that cannot be answered because of its content.
+    """A request whose content prevents an answer.
 
     Parameters
     ----------
     status : int
-        400 for a body that cannot be read, 422 for rows that the model does not take, 413 and 415 as HTTP defines them.
+        400 for an unreadable body, 422 for rows that the model rejects, 413 and 415 as HTTP defines them.
     message : str
-        A sentence.
+        The reason, in a sentence.
     """
 
     def __init__(self, status: int, message: str) -> None:
@@ -50,20 +50,20 @@ class RequestError(Exception):
 
 
 def read_request(body: bytes, content_type: str, record: TrainingRecord) -> pd.DataFrame:
-    """Read the rows of a request: text as CSV spells it, or the cells of JSON as objects of Python.
+    """Read the rows of a request, with cells as strings from CSV or as Python objects from JSON.
 
     Parameters
     ----------
     body : bytes
     content_type : str
-        The header of this name; empty if there is none.
+        The header of this name; empty if it is missing.
     record : TrainingRecord
-        Names how the file of the training rows was read.
+        Specifies how the file of the training rows was read.
 
     Raises
     ------
     RequestError
-        The type is another one, or the body is not of this type.
+        The content type is not supported, or the body does not match it.
     """
     kind = content_type.partition(";")[0].strip().lower()
     if kind == JSON_TYPE:
@@ -126,7 +126,7 @@ LAYOUTS: Mapping[str, Callable[[Any], pd.DataFrame]] = {
 
 
 MAX_HEADER_BYTES = 4096
-"""Of the notes beside an answer in CSV: clients accept headers of limited length."""
+"""The maximum length of the notes sent with a CSV answer, because clients limit the length of headers."""
 
 
 @dataclass(frozen=True)
@@ -137,9 +137,9 @@ class Answer:
     ----------
     predictions : DataFrame of shape (m, 1 or 1 + c)
     notes : list of str
-        A sentence each about what the rows hold that training did not.
+        Sentences on content of the rows that did not occur in training.
     differences : mapping of str to mapping
-        The same as data: column -> difference -> numbers.
+        The same content as data: column -> difference -> numbers.
     """
 
     predictions: pd.DataFrame
@@ -154,14 +154,14 @@ def answer_rows(model: Model, rows: pd.DataFrame, layout: Mapping[str, Any]) -> 
     ----------
     model : Model
     rows : DataFrame of shape (m, at least d)
-        As spelled in a file, or typed.
+        The rows, as strings from a file or typed.
     layout : mapping of str to object
-        Keys of a file, which count before those of the training file.
+        File keys, which take precedence over those of the training file.
 
     Raises
     ------
     UserError
-        The rows lack a column, or hold cells of another kind than in training.
+        The rows lack a column or have cells of another kind than in training.
     """
     converted = convert_rows(model.record, rows, make_rules(model.record, layout))
     predictions = predict_table(model.estimator, converted.frame)
@@ -172,7 +172,7 @@ def answer_rows(model: Model, rows: pd.DataFrame, layout: Mapping[str, Any]) -> 
 
 
 def format_answer(answer: Answer, content_type: str) -> str:
-    """Return an answer as JSON, with the keys of MLflow's protocol first; or the predictions as CSV."""
+    """Return an answer as JSON, with the keys of MLflow's protocol first, or its predictions as CSV."""
     if content_type == CSV_TYPE:
         text = StringIO()
         write_csv(answer.predictions, text)

@@ -1,4 +1,4 @@
-"""The predictions of a stored model for the rows of a file, in another file."""
+"""Predictions of a stored model for the rows of a file, written to another file."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from bakeoff.pipeline.tracking.store import list_store_paths
 
 @dataclass(frozen=True)
 class FilePredictions:
-    """Predictions that were written into a file.
+    """Predictions written to a file.
 
     Attributes
     ----------
     file : Path
     n_rows : int
     ids : tuple of str
-        Columns that were copied beside them.
+        The columns copied next to the predictions.
     notes : tuple of str
-        Which model it is, how the file was read, and what its columns hold that training did not have.
+        Notes on the model, on how the file was read, and on content that did not occur in training.
     """
 
     file: Path
@@ -41,7 +41,7 @@ class FilePredictions:
 
 
 def predict_file(request: PredictRequest) -> FilePredictions:
-    """Write the prediction of a model for each row of a file, with probabilities if the model has them.
+    """Write the prediction of a model for each row of a file, with probabilities if the model supports them.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def predict_file(request: PredictRequest) -> FilePredictions:
     Raises
     ------
     UserError
-        There is no such model, the file lacks a column or holds cells of another kind, or the output cannot be written.
+        The model does not exist, the file lacks a column or has cells of another kind, or the output cannot be written.
     """
     given = request.output or Path(f"{request.file.stem}.predictions.csv")
     store_paths = list_store_paths(request.tracking__uri)
@@ -66,14 +66,14 @@ def predict_file(request: PredictRequest) -> FilePredictions:
         answer = answer_rows(model, raw.frame, request.layout)
     table = pd.concat([ids.reset_index(drop=True), answer.predictions], axis=1)
     said = [model.describe(), *model.notes, *raw.notes, *answer.notes, describe_escaped_text(table, target)]
-    # The predictions are written at the end only, so that an error does not change the file of an earlier command.
+    # The predictions are written only at the end, so that an error does not change the file of an earlier command.
     write_table(table, target)
     shown = tuple(note.replace("dataset.", "") for note in said if note)
     return FilePredictions(target, len(table), tuple(map(str, ids)), shown)
 
 
 def _choose_identifiers(frame: pd.DataFrame, model: Model, given: Sequence[str] | None) -> pd.DataFrame:
-    """Return the columns to copy, which default to the identifiers that were left out in training."""
+    """Return the columns to copy, which default to the identifiers omitted in training."""
     columns = [str(name) for name in frame.columns]
     names = list(dict.fromkeys(given)) if given is not None else _find_identifiers(columns, model)
     outputs = list_outputs(model.estimator)
@@ -89,7 +89,7 @@ def _choose_identifiers(frame: pd.DataFrame, model: Model, given: Sequence[str] 
 
 
 def _find_identifiers(columns: list[str], model: Model) -> list[str]:
-    """Return the columns that training left out as identifiers, in the order of the file."""
+    """Return the columns omitted in training as identifiers, in the order of the file."""
     found = {
         column.name
         for column in model.record.columns

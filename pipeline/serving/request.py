@@ -1,4 +1,4 @@
-"""Requests to a stored model: predictions for a file, or a server."""
+"""Requests that use a stored model: predictions for a file, a server, or a model fitted on all rows."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ MAX_PORT = 65535
 
 @dataclass(frozen=True, kw_only=True)
 class PredictRequest(RowsRequest):
-    """Rows to predict.
+    """Rows for which to predict.
 
     Attributes
     ----------
     file : Path
-        The rows, with the columns that the model needs.
+        The file of the rows, with the columns that the model needs.
     output : Path or None
-        The file of the predictions: .csv, .tsv, .parquet, .feather, .arrow or .jsonl; by default
+        The file to which the predictions are written: .csv, .tsv, .parquet, .feather, .arrow or .jsonl; by default
         NAME.predictions.csv.
     ids : tuple of str or None
-        Columns of the file that are copied beside the predictions, or [] for none; by default those that training left
-        out as identifiers.
+        Columns of the file to copy next to the predictions, or [] for none; by default those that training omitted as
+        identifiers.
     """
 
     file: Path = field(metadata={"word": "FILE"})
@@ -39,12 +39,12 @@ class ServeRequest(RunRequest):
     Attributes
     ----------
     port : int
-        The port: a number up to 65535, such as 5001, or 0 for a free one.
+        The port: a number up to 65535, such as 5001, or 0 for any free port.
     host : str
-        The address of this machine, by default 127.0.0.1, which other machines do not reach.
+        The address of this machine; by default 127.0.0.1, which other machines cannot reach.
     """
 
-    # MLflow's pages, which `bakeoff ui` serves, have port 5000.
+    # MLflow's pages, served by `bakeoff ui`, use port 5000.
     port: int = 5001
     host: str = "127.0.0.1"
 
@@ -55,12 +55,12 @@ class ServeRequest(RunRequest):
 
 @dataclass(frozen=True, kw_only=True)
 class ShipRequest(RefitRequest):
-    """A run whose procedure is fitted on all rows.
+    """A run whose procedure is to be fitted on all rows.
 
     Attributes
     ----------
     name : str
-        The name under which the model is registered, with the alias of its new version: NAME@ALIAS.
+        The name under which to register the model, with an alias for its new version: NAME@ALIAS.
     """
 
     name: str = field(metadata={"key": "as"})

@@ -1,4 +1,4 @@
-"""The server: an application at the addresses of MLflow's scoring server, and the socket at which it listens."""
+"""The server: an application with the routes of MLflow's scoring server, and the socket on which it listens."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ if TYPE_CHECKING:
 
 NOTES_HEADER = "X-Bakeoff-Notes"
 MAX_BODY_BYTES = 256 * 1024 * 1024
-"""Of a request; larger tables are files for `bakeoff predict`."""
+"""The maximum size of a request; larger tables are files for `bakeoff predict`."""
 CODE_OF_STATUS = {
     BAD_REQUEST: "BAD_REQUEST",
     TOO_LARGE: "REQUEST_TOO_LARGE",
     UNSUPPORTED_TYPE: "UNSUPPORTED_MEDIA_TYPE",
     UNPROCESSABLE: "INVALID_PARAMETER_VALUE",
 }
-"""As in the errors of MLflow, whose clients read them."""
+"""The key used in MLflow's errors, which its clients read."""
 BACKLOG_CONNECTIONS = 128
 GRACE_SECONDS = 1
-"""The seconds that requests may take to end after Ctrl-C."""
+"""The number of seconds that requests may take to finish after Ctrl-C."""
 
 
 def make_app(model: Model) -> Starlette:
@@ -87,7 +87,7 @@ def predict_body(model: Model, body: bytes, content_type: str, wanted: str) -> R
     model : Model
     body : bytes
     content_type : str
-        Of the body.
+        The content type of the body.
     wanted : {"application/json", "text/csv"}
 
     Raises
@@ -108,7 +108,7 @@ def predict_body(model: Model, body: bytes, content_type: str, wanted: str) -> R
 
 
 def describe_refusal(error: UserError) -> str:
-    """Return a sentence without the keys of a dataset, which a client does not have.
+    """Return the message without the keys of a dataset, which a client does not have.
 
     Examples
     --------
@@ -131,7 +131,7 @@ async def read_body(request: Request) -> bytes:
 
 
 def answer_refusal(request: Request, error: Exception) -> Response:
-    """Answer a request that cannot be answered with its status and a sentence."""
+    """Respond to an invalid request with its status and a sentence."""
     from starlette.responses import Response
 
     assert isinstance(error, RequestError)
@@ -140,7 +140,7 @@ def answer_refusal(request: Request, error: Exception) -> Response:
 
 
 def open_model(request: ServeRequest) -> tuple[Model, socket.socket]:
-    """Return a stored model, and the socket at which it is served.
+    """Return a stored model and the socket on which it is served.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def open_model(request: ServeRequest) -> tuple[Model, socket.socket]:
     Raises
     ------
     UserError
-        There is no such model, the port is in use, or the host is not this machine.
+        The model does not exist, the port is in use, or the host is not this machine.
     """
     # A port in use is detected before the model is loaded, which takes longer.
     opened = open_socket(request.host, request.port)
@@ -171,7 +171,7 @@ def open_socket(host: str, port: int) -> socket.socket:
     host : str
         A name or address of this machine.
     port : int
-        0 for a free one.
+        The port, or 0 for any free port.
 
     Raises
     ------
@@ -189,7 +189,7 @@ def open_socket(host: str, port: int) -> socket.socket:
 
 
 def is_loopback(opened: socket.socket) -> bool:
-    """Return whether only this machine reaches a socket."""
+    """Return whether only this machine can reach a socket."""
     return ipaddress.ip_address(opened.getsockname()[0]).is_loopback
 
 
@@ -200,20 +200,20 @@ def name_address(opened: socket.socket) -> str:
 
 
 def run_server(model: Model, opened: socket.socket) -> None:
-    """Answer requests until the process receives SIGINT or SIGTERM, whose handlers are called at the end.
+    """Answer requests until the process receives SIGINT or SIGTERM, whose handlers are then called.
 
     Parameters
     ----------
     model : Model
     opened : socket
-        Of `open_socket`; it is closed at the end.
+        The socket returned by `open_socket`; it is closed at the end.
     """
     with opened:
         make_server(model).run(sockets=[opened])
 
 
 def make_server(model: Model) -> uvicorn.Server:
-    """Return a server of a model."""
+    """Return a server for a model."""
     import uvicorn
 
     settings = uvicorn.Config(

@@ -1,4 +1,4 @@
-"""Shipping: the procedure of a run is fitted on all rows, stored, and registered under a name."""
+"""Shipping, which fits the procedure of a run on all rows, stores the model, and registers it under a name."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ from bakeoff.pipeline.tracking.stored_runs import StoredRun
 
 
 def fit_on_all_rows(experiment: Experiment) -> FittedModel:
-    """Tune, fit, prune, calibrate and set the threshold as a run does, with all rows and without a test part.
+    """Tune, fit, prune, calibrate and set the threshold as in a run, but with all rows and without a test part.
 
-    Tuning on a validation part chooses the parameters there, and the chosen candidate is then fitted on all rows, those
-    of that part included, as scikit-learn's ``GridSearchCV`` does with ``refit=True``. Tuning on inner folds has no
-    such part.
+    Tuning on a validation part chooses the parameters on that part; the chosen candidate is then fitted on all rows,
+    including those of that part, as scikit-learn's ``GridSearchCV`` does with ``refit=True``. Tuning on inner folds has
+    no such part.
 
     Parameters
     ----------
     experiment : Experiment
-        Of a run, which has passed the checks.
+        The experiment of a run, which has passed the checks.
 
     Returns
     -------
     FittedModel
-        Its split has the rows of the fit, and those of the validation part that was kept.
+        The model, whose split contains the rows of the fit and those of any validation part that was kept.
 
     Raises
     ------
     UserError
-        There are too few rows for the inner folds, or for a validation part.
+        There are too few rows for the inner folds or for a validation part.
     """
     split = make_final_split(experiment)
     if not experiment.tuning.needs_rows:
@@ -66,14 +66,14 @@ def make_final_split(experiment: Experiment) -> Split:
 
 
 def count_tuning_rows(experiment: Experiment) -> int:
-    """Return the number of rows that candidates are scored on before the chosen one is fitted on them as well."""
+    """Return the number of rows on which candidates are scored before the chosen one is also fitted on them."""
     if not experiment.tuning.needs_rows:
         return 0
     return len(_make_split(experiment, with_validation=True).validation)
 
 
 def _make_split(experiment: Experiment, *, with_validation: bool) -> Split:
-    # The seed of the run's splits, so that the model of a cross-validation is fitted on the same rows again.
+    # The seed of the run's splits is used, so that the model of a cross-validation is fitted on the same rows again.
     seed = derive_seed(experiment.seed, "split")
     return experiment.splitter.make_full_split(experiment.split_input, seed, with_validation=with_validation)
 
@@ -102,9 +102,9 @@ CURE = (
 
 
 def describe_choice(store: Store, run: StoredRun) -> list[str]:
-    """Return why the score of a run may be too good, and how to obtain an honest one; nothing if it was the only one.
+    """Return why the score of a run may be optimistic, and how to obtain an unbiased one; empty if nothing was chosen.
 
-    The best of several scores is, on average, above the score that its configuration has on new rows.
+    The best of several scores is, on average, higher than the score of its configuration on new rows.
 
     Parameters
     ----------
@@ -128,13 +128,13 @@ def describe_choice(store: Store, run: StoredRun) -> list[str]:
 
 
 def describe_procedure(experiment: Experiment, model: FittedModel) -> list[str]:
-    """Return a sentence for each choice of tuning, pruning, calibration and a threshold, with its rows.
+    """Return a sentence for each choice of tuning, pruning, calibration and threshold, with the rows it used.
 
     Parameters
     ----------
     experiment : Experiment
     model : FittedModel
-        Of `fit_on_all_rows`.
+        The model returned by `fit_on_all_rows`.
     """
     sentences = []
     if chosen := write_tuned(model):
@@ -151,7 +151,7 @@ def describe_procedure(experiment: Experiment, model: FittedModel) -> list[str]:
 
 
 def describe_score(run: LoadedRun) -> list[str]:
-    """Return the headline score of a run, and on how many rows the models were fitted that have it."""
+    """Return the headline score of a run, and the number of rows on which the scored models were fitted."""
     headline = find_headline(run.stored.params, run.stored.metrics)
     if headline is None:
         return []
@@ -165,7 +165,7 @@ def describe_score(run: LoadedRun) -> list[str]:
 
 
 def _name_tuning_rows(experiment: Experiment) -> str:
-    """Return on which rows the candidates were scored."""
+    """Return a description of the rows on which the candidates were scored."""
     n_rows = count_tuning_rows(experiment)
     if n_rows:
         return f"on {n_rows:,} of the rows before the fit on all of them"
@@ -174,7 +174,7 @@ def _name_tuning_rows(experiment: Experiment) -> str:
 
 @dataclass(frozen=True)
 class ShippedModel:
-    """A model that was fitted on all rows and registered.
+    """A model fitted on all rows and registered.
 
     Attributes
     ----------
@@ -183,11 +183,11 @@ class ShippedModel:
     previous_version : int or None
         The version that had the alias before.
     record : TrainingRecord
-        Names the run that the model comes from.
+        The training record, which identifies the run that the model comes from.
     facts : tuple of str
-        What it was fitted on, what was chosen, and the score of its run.
+        Sentences on the rows of the fit, the choices made, and the score of the run.
     remarks : tuple of str
-        What may be wrong with it or with its score.
+        Sentences on possible problems with the model or its score.
     """
 
     name: ModelName
@@ -199,14 +199,14 @@ class ShippedModel:
 
     @property
     def word(self) -> str:
-        """The word that names it on the command line, such as ``titanic@champion`` or ``titanic/3``."""
+        """The name of the model on the command line, such as ``titanic@champion`` or ``titanic/3``."""
         return str(self.name) if self.name.alias else f"{self.name}/{self.version}"
 
 
 def ship_run(request: ShipRequest, announce: Callable[[str], None] = lambda sentence: None) -> ShippedModel:
-    """Fit the procedure of a finished run on all rows, store the model in the experiment of the run, and register it.
+    """Fit the procedure of a finished run on all rows, store the model in the run's experiment, and register it.
 
-    The run does not change, and there is no new one. If the fit or a write fails, nothing stays.
+    The run does not change, and no new run is created. If the fit or a write fails, nothing is left behind.
 
     Parameters
     ----------
@@ -217,8 +217,8 @@ def ship_run(request: ShipRequest, announce: Callable[[str], None] = lambda sent
     Raises
     ------
     UserError
-        There is no such run, it did not finish, its rows have changed, it calls code that is not trusted, or the model
-        cannot be stored under this name.
+        The run does not exist or did not finish, its rows have changed, it calls untrusted code, or the model cannot be
+        stored under this name.
     """
     name = parse_model_name(request.name, "as")
     store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
@@ -255,7 +255,7 @@ def _make_record(run: LoadedRun, model: FittedModel) -> TrainingRecord:
     stored = run.stored
     headline = find_headline(stored.params, stored.metrics)
     first = [] if headline is None else [headline, f"{headline}_std"]
-    # The store does not keep the order of metrics.
+    # The store does not preserve the order of metrics.
     names = [name for name in first if name in stored.metrics] + sorted(stored.metrics)
     return make_training_record(
         run.experiment,
@@ -269,10 +269,10 @@ def _make_record(run: LoadedRun, model: FittedModel) -> TrainingRecord:
 
 
 def _describe_audit(run: LoadedRun) -> list[str]:
-    """Return the findings of the audit of the run, such as a column that reveals the target."""
+    """Return the findings of the run's audit, such as a column that reveals the target."""
     try:
         warnings = json.loads(run.stored.tags.get("audit_warnings", "[]"))
-    except ValueError:  # cut, because it was longer than a tag may be
+    except ValueError:  # truncated, because it exceeded the maximum length of a tag
         warnings = ["too long for a tag; see the page of the run"]
     return [f"the audit of the run found: {warning}" for warning in warnings]
 
