@@ -1,7 +1,7 @@
-"""The audit: whether scores come from rows on which nothing was fitted or chosen.
+"""The audit, which checks that scores come from rows on which nothing was fitted or chosen.
 
 Its checks lead to a refusal before the first fit, a warning, or an internal error. `parts` examines the splits and
-duplicate rows, and `columns` the columns that reveal the target.
+duplicate rows, and `columns` examines columns that reveal the target.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LEAK = "leak"
 
 
 class LeakError(RuntimeError):
-    """A stage has used test rows, which is an error in the code, not a mistake of the user."""
+    """A stage has used test rows, which is an error in the code rather than a mistake of the user."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class AuditVerdict:
     Attributes
     ----------
     warnings : tuple of str
-        A sentence each.
+        The warnings as sentences.
     is_on : bool
         Whether anything was checked.
     """
@@ -47,7 +47,7 @@ class AuditVerdict:
 
     @property
     def state(self) -> str:
-        """A word or two: ``passed``, ``1 warning``, ``2 warnings``, or ``off``."""
+        """The state in one or two words: ``passed``, ``1 warning``, ``2 warnings`` or ``off``."""
         if not self.is_on:
             return "off"
         return count_nouns(len(self.warnings), "warning") if self.warnings else "passed"
@@ -55,7 +55,7 @@ class AuditVerdict:
 
 @dataclass(frozen=True)
 class NoAudit:
-    """Check nothing."""
+    """An audit that checks nothing."""
 
     def check(self, experiment: Experiment, splits: Splits) -> AuditVerdict:
         """Return a verdict without warnings."""
@@ -67,23 +67,23 @@ class NoAudit:
 
 @dataclass(frozen=True)
 class Audit:
-    """Refuse splits whose test rows are also used for fitting, and report other causes of optimistic scores.
+    """Refuses splits whose test rows are also used for fitting, and reports other causes of optimistic scores.
 
     Parameters
     ----------
     groups : {"refuse", "warn", "ignore"}
-        What follows from rows of one group in several parts.
+        The consequence if rows of one group are in several parts.
     duplicates : {"refuse", "warn", "ignore"}
-        What follows from test rows that are copies of training or validation rows.
+        The consequence if test rows are copies of training or validation rows.
     columns : {"refuse", "warn", "ignore"}
-        What follows from a column that gives the target away, looks like the identifier of a group, or holds dates
-        by which an evaluation in the order of time does not order the rows.
+        The consequence if a column reveals the target, looks like a group identifier, or contains dates that a
+        chronological evaluation does not use to order the rows.
     """
 
     groups: str = WARN
     duplicates: str = WARN
     columns: str = WARN
-    # By the digest of a dataset, because the jobs of a sweep share datasets.
+    # Verdicts are keyed by the digest of a dataset, because the jobs of a sweep share datasets.
     _columns_found: dict[str, tuple[str, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -107,10 +107,10 @@ class Audit:
         Raises
         ------
         UserError
-            A row would be both fitted on and tested, or something was found that is to be refused.
+            A row would be both fitted on and tested, or a finding must be refused.
         """
         dataset = experiment.dataset
-        # This check has no key: a score on rows that were fitted on is wrong, while other findings may be harmless.
+        # This check has no key: a score on fitted rows is wrong, while other findings may be harmless.
         shared = find_shared_rows(dataset, splits)
         if shared:
             raise UserError(f"{shared} Correct the splitter; audit=none accepts it.")
@@ -151,7 +151,7 @@ class Audit:
 
 
 def find_unread_dates(experiment: Experiment) -> Iterator[str]:
-    """Yield a sentence if rows are taken in the order of the source, although a column has dates that order them."""
+    """Yield a sentence if rows are used in the order of the source although a column contains dates to order them."""
     dataset = experiment.dataset
     if not experiment.splitter.keeps_order or dataset.times is not None:
         return
@@ -172,12 +172,12 @@ def make_audit_tags(verdict: AuditVerdict) -> dict[str, str]:
 
 
 def describe_audit(tags: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the verdict of the audit of a run, and the number of looks at its test rows, as sentences.
+    """Return the verdict of a run's audit, and the number of looks at its test rows, as sentences.
 
     Parameters
     ----------
     tags : mapping of str to str
-        Those of the run: ``audit``, ``audit_warnings`` and ``looks``, of which each may be missing.
+        The tags of the run: ``audit``, ``audit_warnings`` and ``looks``, each of which may be missing.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Columns that reveal the target, number the rows or duplicate others, and identifiers of groups.
 
-A column reveals the target by its values or by its missing cells. These are indications, not proofs: a good measurement
-may separate classes without error. Small tables, in which a column may do so by chance, are not examined, and of large
-tables only a sample is.
+A column reveals the target by its values or by its missing cells. These are indications rather than proof, because a
+good measurement may separate classes without error. Small tables, in which a column may do so by chance, are not
+examined, and large tables are sampled.
 """
 
 from __future__ import annotations
@@ -20,35 +20,35 @@ from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.splitting import Splits
 
 MIN_MINORITY_ROWS = 10
-"""Rows outside the largest class, below which a column may separate the classes by chance: 10 of 20 rows are separated
-by one of 50 columns of noise with a probability of 5e-4."""
+"""If fewer rows are outside the largest class, a column may separate the classes by chance: one of 50 noise columns
+separates 10 of 20 rows with probability 5e-4."""
 MAX_ERROR_FRACTION = 0.01
-"""A column is suspect if a rule on it alone makes at most this fraction of the errors of the majority class."""
+"""A column is suspicious if a rule on it alone makes at most this fraction of the errors of the majority class."""
 SEPARATES = "it separates the classes almost without error"
 EXPLAINS = "its values are in the order of the target, or explain it"
 MIN_REGRESSION_ROWS = 20
 MIN_RANK_CORRELATION = 0.999
 FILTER_ROWS = 500
 MIN_ROUGH_CORRELATION = 0.9
-"""Below this correlation of ranks on about `FILTER_ROWS` rows, a column is far from `MIN_RANK_CORRELATION` on all."""
+"""Below this rank correlation on about `FILTER_ROWS` rows, a column is far from `MIN_RANK_CORRELATION` on all."""
 MIN_EXPLAINED_FRACTION = 0.999
 MAX_ERROR_RATIO = 0.05
-"""Presence tells the target if rows of other targets are at most this fraction of those that chance would put there."""
+"""Presence reveals the target if rows of other targets are at most this fraction of those expected by chance."""
 MAX_CHANCE = 1e-5
-"""Largest probability that rows without a relation to the target look like this: that of one column of noise that
-separates 10 of 20 rows."""
+"""Largest probability that rows unrelated to the target look like this: the probability that a noise column separates
+10 of 20 rows."""
 MIN_SIDE_ROWS = 10
 
 
 def find_telling_classes(X: pd.DataFrame, y: np.ndarray) -> dict[str, str]:
-    """Return the columns that separate the classes, and why.
+    """Return the columns that separate the classes, each with the reason.
 
     Parameters
     ----------
     X : DataFrame of shape (m, d)
         Numeric and nominal columns.
     y : ndarray of shape (m,)
-        Classes as codes from 0.
+        Class codes from 0.
     """
     n_minority = len(y) - int(np.bincount(y).max())
     if n_minority < MIN_MINORITY_ROWS:
@@ -76,7 +76,7 @@ def find_telling_numbers(X: pd.DataFrame, y: np.ndarray) -> dict[str, str]:
     """
     if len(y) < MIN_REGRESSION_ROWS:
         return {}
-    # Ranks on some of the rows leave few columns to be examined one by one.
+    # Ranks on some of the rows leave only a few columns to be examined individually.
     some = slice(None, None, max(1, len(y) // FILTER_ROWS))
     full = X.select_dtypes("number").dropna(axis=1).iloc[some]
     correlations = full.rank().corrwith(pd.Series(y, index=X.index).iloc[some].rank())
@@ -87,8 +87,8 @@ def find_telling_numbers(X: pd.DataFrame, y: np.ndarray) -> dict[str, str]:
 def find_telling_presence(X: pd.DataFrame, y: np.ndarray, target_name: str) -> Iterator[tuple[str, str]]:
     """Yield the name of each column whose missing cells reveal the target, and a clause with the details.
 
-    On one side, among the rows with a cell or among those without, nearly all rows have one target that other rows
-    often do not have.
+    On one side, that is, among the rows with a cell or among those without, nearly all rows have the same target, which
+    other rows often do not have.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def find_telling_presence(X: pd.DataFrame, y: np.ndarray, target_name: str) -> I
 
 
 def _cross_tabulate(column: pd.Series, y: np.ndarray) -> np.ndarray:
-    """Count the rows of each value (v), in order, and class (c): shape (v, c); a missing cell is the last value."""
+    """Count the rows of each value (v), in order, and class (c) in shape (v, c); a missing cell is the last value."""
     values = column.to_numpy()
     if isinstance(column.dtype, pd.CategoricalDtype):
         # The code of a missing cell, -1, becomes the last one.
@@ -133,8 +133,8 @@ def _cross_tabulate(column: pd.Series, y: np.ndarray) -> np.ndarray:
 def _count_errors_of_ranges(counts: np.ndarray) -> float:
     """Return the errors of a rule that predicts one class for each of c ranges of the values.
 
-    Each value takes the class of most of its rows; two changes of this class beyond the c - 1 that are needed count as
-    one error.
+    Each value is assigned the class of most of its rows; every two changes of this class beyond the necessary c - 1
+    count as one error.
     """
     majority = counts.argmax(axis=1)  # (v,)
     n_excess_changes = max(0, int((majority[1:] != majority[:-1]).sum()) - (counts.shape[1] - 1))
@@ -142,10 +142,10 @@ def _count_errors_of_ranges(counts: np.ndarray) -> float:
 
 
 def _separates_by_value(counts: np.ndarray) -> bool:
-    """Return whether the values of a nominal column determine the class of rows that share a value."""
+    """Return whether the values of a nominal column determine the class of the rows that share them."""
     shared = counts[counts.sum(axis=1) > 1]
     n_rows = int(shared.sum())
-    # Values that occur once, such as names, tell the class of every row, but of no other.
+    # Values that occur once, such as names, determine the class of their own row only.
     if n_rows < counts.sum() / 2:
         return False
     n_minority = n_rows - int(shared.sum(axis=0).max())
@@ -168,11 +168,11 @@ def _explains(column: pd.Series, y: np.ndarray) -> bool:
 
 
 def _explained_fraction(codes: np.ndarray, y: pd.Series) -> float:
-    """Return the fraction of the variance of y that is between the values of a nominal column (η²)."""
+    """Return the fraction of the variance of y that lies between the values of a nominal column (η²)."""
     groups = y.groupby(codes)
     is_repeated = groups.transform("size").to_numpy() > 1
     repeated = y[is_repeated]
-    # Values that occur once explain their rows, and no other.
+    # Values that occur once only explain their own rows.
     if len(repeated) < len(y) / 2 or repeated.nunique() < 2:
         return 0.0
     residuals = repeated - groups.transform("mean")[is_repeated]
@@ -180,10 +180,10 @@ def _explained_fraction(codes: np.ndarray, y: pd.Series) -> float:
 
 
 def _judge_side(codes: np.ndarray, is_in_side: np.ndarray) -> tuple[float, int, int, int]:
-    """Return how nearly the rows of a side share a target: the ratio of errors to those expected.
+    """Return how nearly all rows of a side share a target: the ratio of errors to those expected.
 
-    It is infinite if chance may have made it. The code of the target, the number of rows that have it, and the number
-    of rows follow.
+    The ratio is infinite if the agreement may be due to chance. It is followed by the code of the target, the number of
+    rows that have it, and the number of rows.
     """
     counts = np.bincount(codes)  # (v,)
     in_side = np.bincount(codes[is_in_side], minlength=len(counts))  # (v,)
@@ -194,7 +194,7 @@ def _judge_side(codes: np.ndarray, is_in_side: np.ndarray) -> tuple[float, int, 
     n_others = len(codes) - int(counts[shared])
     ratio = n_errors * len(codes) / (n_rows * n_others) if n_others else np.inf
     if ratio <= MAX_ERROR_RATIO:
-        from scipy.stats import hypergeom  # few columns get here, and it takes long to load
+        from scipy.stats import hypergeom  # slow to load, and few columns get here
 
         if hypergeom.cdf(n_errors, len(codes), n_others, n_rows) <= MAX_CHANCE:
             return ratio, shared, n_agreeing, n_rows
@@ -202,18 +202,18 @@ def _judge_side(codes: np.ndarray, is_in_side: np.ndarray) -> tuple[float, int, 
 
 
 MAX_SAMPLE_ROWS = 10_000
-"""Rows that columns are examined on; more rows would not change the result."""
+"""Maximum number of rows on which columns are examined; more rows would not change the result."""
 SAMPLE_SEED = 0
 IDENTIFIER_NAME = re.compile(
     r"(^|[^a-z])(id|ids|patient|subject|person|participant|customer|client|user|household|session|device)($|[^a-z])"
 )
 MIN_IDENTIFIERS = 10
-"""Distinct values, below which a column is a category rather than an identifier."""
+"""With fewer distinct values than this, a column is a category rather than an identifier."""
 MIN_ROWS_PER_IDENTIFIER = 2
 ROW_NUMBERS = "row numbers"
-"""What a suspicion of a column says that holds each number once."""
+"""The clause for a column that contains each number once."""
 MAX_NUMBERS_CHANCE = 1e-6
-"""Largest probability that so many measured integers of such a range would all be different."""
+"""Largest probability that this many measured integers within such a range would all be different."""
 
 
 @dataclass(frozen=True)
@@ -224,9 +224,9 @@ class Finding:
     ----------
     columns : tuple of str
     clause : str
-        What the columns do; it continues a sentence that begins with their names.
+        What is suspicious; the clause continues a sentence that begins with the names of the columns.
     remedy : str
-        A clause with the key that acts on it.
+        A clause with the key that resolves the problem.
     """
 
     columns: tuple[str, ...]
@@ -248,10 +248,10 @@ def find_suspect_columns(dataset: Dataset) -> Iterator[str]:
 
 
 def find_columns(dataset: Dataset) -> Iterator[Finding]:
-    """Yield suspicions about the features; a column that reveals the target is only named for this reason.
+    """Yield suspicions about the features; a column that reveals the target is only reported for this reason.
 
-    For classes: a rule that predicts one class for each value, or for each of c ranges of a number, makes almost no
-    errors, or the presence of a cell tells the class. For numbers: the ranks of the column are those of the target, or
+    For classes, a rule that predicts one class for each value, or for each of c ranges of a number, makes almost no
+    errors, or the presence of a cell determines the class. For numbers, the column has the same ranks as the target, or
     its values explain the target.
 
     Parameters
@@ -276,7 +276,7 @@ def find_columns(dataset: Dataset) -> Iterator[Finding]:
         named.add(name)
         remedy = f"if cells are filled in after the target is known, leave the column out with dataset.drop=[{name}]"
         yield Finding((name,), f"reveals the target through its missing cells: {clause}", remedy)
-    # The dataset itself names what numbers all its rows.
+    # A column that numbers all rows is declared by the dataset itself.
     named |= {column.name for column in dataset.columns if ROW_NUMBERS in " ".join(column.suspicions)}
     for name, clause in find_row_numbers(table):
         if name not in named:
@@ -287,7 +287,7 @@ def find_columns(dataset: Dataset) -> Iterator[Finding]:
 
 
 def find_identifiers(dataset: Dataset, splits: Splits) -> Iterator[str]:
-    """Yield a sentence for each column that is named like an identifier and has one value in several parts of a fold.
+    """Yield a sentence for each column named like an identifier that has one value in several parts of a fold.
 
     Parameters
     ----------
@@ -295,12 +295,12 @@ def find_identifiers(dataset: Dataset, splits: Splits) -> Iterator[str]:
     splits : Splits
     """
     for name, column in dataset.X.items():
-        words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", str(name)).lower()  # patientId is patient_id
+        words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", str(name)).lower()  # patientId becomes patient_id
         if not IDENTIFIER_NAME.search(words):
             continue
         codes, values = pd.factorize(column, use_na_sentinel=False)
         n_values = len(values)
-        # Few values are categories, and values that occur once cannot lie in two parts.
+        # A few values are categories, and values that occur once cannot be in two parts.
         if n_values < MIN_IDENTIFIERS or n_values * MIN_ROWS_PER_IDENTIFIER > len(codes):
             continue
         n_divided = int(find_divided_values(codes, splits).sum())
@@ -313,7 +313,7 @@ def find_identifiers(dataset: Dataset, splits: Splits) -> Iterator[str]:
 
 
 def _encode_cells(X: pd.DataFrame) -> pd.DataFrame:
-    """Return a table of float64 and categorical columns: dates as numbers, and text as the values of a category."""
+    """Return a table of float64 and categorical columns, with dates as numbers and text as categories."""
     columns = {}
     for name, column in X.items():
         if column.dtype.kind == "M":
@@ -327,9 +327,9 @@ def _encode_cells(X: pd.DataFrame) -> pd.DataFrame:
 def find_row_numbers(X: pd.DataFrame) -> Iterator[tuple[str, str]]:
     """Yield the name of each column that seems to number the rows, in any order, with the reason.
 
-    Integers that are counted or measured repeat: of n integers between a and b, two are equal with a probability of at
-    least 1 - exp(-n (n - 1) / (2 (b - a + 1))). If all are different although this is nearly certain, they were given
-    out one by one. The only column of a table is not examined: it may be the grid at which a function was measured.
+    Counted or measured integers repeat: of n integers between a and b, two are equal with a probability of at least 1 -
+    exp(-n (n - 1) / (2 (b - a + 1))). If all are different although a repetition is nearly certain, they were assigned
+    one by one. The only column of a table is not examined, because it may be the grid on which a function was measured.
 
     Parameters
     ----------
@@ -349,7 +349,7 @@ def find_row_numbers(X: pd.DataFrame) -> Iterator[tuple[str, str]]:
 
 
 def _are_given_numbers(values: np.ndarray) -> bool:
-    """Return whether the numbers (n,) are integers that are all different, though chance would repeat some."""
+    """Return whether the numbers (n,) are integers that are all different, although chance would repeat some."""
     n = len(values)
     if not np.isfinite(values).all():
         return False
@@ -361,7 +361,7 @@ def _are_given_numbers(values: np.ndarray) -> bool:
 def find_same_columns(X: pd.DataFrame) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield the names of each group of duplicate columns of X (n, d), and a clause that describes their relation.
 
-    Numeric columns duplicate each other if their cells are equal; nominal ones, if their values correspond one to one,
+    Numeric columns are duplicates if their cells are equal, and nominal ones if their values correspond one to one,
     where a missing cell counts as a value. Columns with a single value are not compared.
     """
     names_of: dict[tuple[str, bytes], list[str]] = {}

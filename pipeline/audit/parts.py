@@ -11,12 +11,12 @@ from bakeoff.pipeline.stages.splitting import Split, Splits
 
 
 def list_fitted_rows(split: Split) -> np.ndarray:
-    """Return the rows of a split that something is fitted or chosen on: training rows, then validation rows."""
+    """Return the rows of a split on which something is fitted or chosen: training rows, then validation rows."""
     return np.concatenate([split.train, split.validation])
 
 
 def find_shared_rows(dataset: Dataset, splits: Splits) -> str:
-    """Return a sentence about rows that a fold both fits or chooses on and tests; empty if there are none."""
+    """Return a sentence on rows that a fold both fits or chooses on and tests; empty if there are none."""
     n = len(dataset.y)
     for number, split in enumerate(splits.folds):
         is_fitted = np.zeros(n, dtype=bool)  # (n,)
@@ -31,7 +31,7 @@ def find_shared_rows(dataset: Dataset, splits: Splits) -> str:
 
 
 def count_divided_groups(dataset: Dataset, splits: Splits) -> Iterator[str]:
-    """Yield a sentence if the rows of a group lie in several parts of a fold; only known groups are examined."""
+    """Yield a sentence if the rows of a group are in several parts of a fold; only known groups are examined."""
     if dataset.groups is None:
         return
     codes = np.unique(dataset.groups, return_inverse=True)[1]  # (n,)
@@ -46,12 +46,12 @@ def count_divided_groups(dataset: Dataset, splits: Splits) -> Iterator[str]:
 
 
 def find_divided_values(codes: np.ndarray, splits: Splits) -> np.ndarray:
-    """Return, for each code, whether rows with it lie in several parts of a fold.
+    """Return for each code whether its rows are in several parts of a fold.
 
     Parameters
     ----------
     codes : ndarray of shape (n,), int
-        From 0 to v - 1.
+        Codes from 0 to v - 1.
     splits : Splits
 
     Returns
@@ -63,7 +63,7 @@ def find_divided_values(codes: np.ndarray, splits: Splits) -> np.ndarray:
         n_parts = np.zeros(len(is_divided), dtype=np.int8)  # (v,)
         for rows in (split.train, split.validation, split.test):
             is_in_part = np.zeros(len(is_divided), dtype=bool)  # (v,)
-            # Assigning by code counts a value once per part, however many of its rows lie there.
+            # Assigning by code counts a value once per part, however many of its rows are there.
             is_in_part[codes[rows]] = True
             n_parts += is_in_part
         is_divided |= n_parts > 1
@@ -73,8 +73,8 @@ def find_divided_values(codes: np.ndarray, splits: Splits) -> np.ndarray:
 def count_copies(dataset: Dataset, splits: Splits) -> Iterator[str]:
     """Yield a sentence if rows are tested by a model that was fitted on copies of them.
 
-    A model can repeat the answer to such a row without having learned anything. In a small dataset of few or rounded
-    values a copy may well be another case that happens to be equal, which is why it only gives a warning.
+    A model can repeat the answer for such a row without having learned anything. In a small dataset with few or rounded
+    values, a copy may well be another case that happens to be equal, so this only causes a warning.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def count_copies(dataset: Dataset, splits: Splits) -> Iterator[str]:
     splits : Splits
     """
     codes = dataset.row_codes  # (n,)
-    # Most datasets have no equal rows, and then the splits need not be looked at.
+    # Most datasets have no equal rows, and then the splits do not need to be examined.
     is_repeated = np.bincount(codes)[codes] > 1  # (n,)
     if not is_repeated.any():
         return

@@ -1,4 +1,4 @@
-"""The inferred kind of each column of a table, including those that a run leaves out, and suspicions."""
+"""The inferred kind of each column of a table, including columns that a run omits, and suspicions."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from bakeoff.pipeline.text.wording import expand_home, quote_text
 from bakeoff.pipeline.tracking.store import list_store_paths
 
 OTHER_KEYS = ("trust", "experiment")
-"""Keys that are not those of the dataset; all other keys without a dot are."""
+"""Keys that do not belong to the dataset; all other keys without a dot do."""
 MISSING_VALUE = "???"
 KINDS_WITHOUT_HISTOGRAM = (IDENTIFIER, TEXT)
 
 
 def inspect_named(request: InspectRequest) -> tuple[TableProfile, Path | None]:
-    """Inspect files or a dataset, write the page, and return the findings and the file of the page.
+    """Inspect files or a dataset, write the page, and return the findings and the path of the page.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def inspect_named(request: InspectRequest) -> tuple[TableProfile, Path | None]:
     Raises
     ------
     UserError
-        There is no such file, option, key or column, or the page cannot be written.
+        A file, option, key or column does not exist, or the page cannot be written.
     """
     overrides = _write_overrides(request)
     check_overrides(overrides)
@@ -66,7 +66,7 @@ def inspect_named(request: InspectRequest) -> tuple[TableProfile, Path | None]:
 
 
 def _write_overrides(request: InspectRequest) -> list[str]:
-    """Return the overrides that compose the configuration of the dataset."""
+    """Return the overrides from which the configuration of the dataset is composed."""
     overrides = [f"dataset={request.dataset or 'file'}"]
     if request.files:
         quoted = ",".join(quote_text(file) for file in request.files)
@@ -78,7 +78,7 @@ def _write_overrides(request: InspectRequest) -> list[str]:
 
 
 def _inspect_node(node: Mapping[str, Any], trust: Sequence[str]) -> TableProfile:
-    """Inspect the dataset that a configuration describes, in which a mandatory value may be missing."""
+    """Inspect the dataset described by a configuration, in which a mandatory value may be missing."""
     require_names(node, "dataset", trust)
     function = find_target(str(node.get("_target_")), "dataset._target_", trust)
     has_target = node.get("target") != MISSING_VALUE
@@ -89,7 +89,7 @@ def _inspect_node(node: Mapping[str, Any], trust: Sequence[str]) -> TableProfile
         return inspect_dataset(build_object(node, "dataset", list(trust)))
     keys = {key: value for key, value in node.items() if not key.startswith("_")}
     source, roles, rules = COLLECTORS[function](**keys)
-    # OpenML names a target itself.
+    # OpenML specifies the target itself.
     return inspect_source(source, roles, rules, roles.target if has_target else None)
 
 
@@ -100,15 +100,15 @@ def inspect_source(raw: Source, roles: Roles, rules: ColumnRules, target: str | 
     ----------
     raw : Source
     roles : Roles
-        Its target is used only if `target` is not None.
+        The roles, whose target is used only if `target` is not None.
     rules : ColumnRules
     target : str or None
-        None if no target is named: then there are no associations, and nothing is compared with the target.
+        The target. If it is None, there are no associations, and nothing is compared with a target.
 
     Raises
     ------
     UserError
-        A column does not exist, or does not agree with what is said of it.
+        A column does not exist, or does not match its declared kind.
     """
     names = [str(name) for name in raw.frame.columns]
     frame = raw.frame.set_axis(names, axis=1).reset_index(drop=True)
@@ -129,7 +129,7 @@ def inspect_source(raw: Source, roles: Roles, rules: ColumnRules, target: str | 
 
 
 def inspect_dataset(dataset: Dataset) -> TableProfile:
-    """Inspect a dataset whose source is not read by bakeoff, such as a bundled one: its features and its target.
+    """Inspect the features and the target of a dataset whose source bakeoff does not read, such as a bundled one.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def inspect_dataset(dataset: Dataset) -> TableProfile:
 
 
 def _make_profile(dataset: Dataset, columns: tuple[ColumnProfile, ...], frame: pd.DataFrame) -> TableProfile:
-    """Return the profile of a dataset; `frame` contains all its columns, for the comparison of rows."""
+    """Return the profile of a dataset; `frame` contains all its columns, which are needed to compare rows."""
     return TableProfile(
         name=dataset.name,
         source=dataset.source,
@@ -190,7 +190,7 @@ def _profile_target(dataset: Dataset) -> ColumnProfile:
 
 
 def _count_copies(frame: pd.DataFrame) -> Iterator[str]:
-    """Yield a sentence about rows that are copies of others, if there are any."""
+    """Yield a sentence on duplicate rows, if there are any."""
     n_copies = int(pd.util.hash_pandas_object(frame, index=False).duplicated().sum())
     if n_copies:
         yield f"{n_copies} of {len(frame)} rows are equal to an earlier row in every column."

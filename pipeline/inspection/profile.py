@@ -1,7 +1,7 @@
-"""The result of an inspection, for the terminal and the page, with a histogram and an association of each column.
+"""The result of an inspection for the terminal and the page, with a histogram and an association for each column.
 
-The association is how much of the target a column tells alone: the part of its variance that lies between the values
-of the column.
+The association measures how much a column alone reveals about the target: the fraction of the target's variance that
+lies between the values of the column.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ STEPS = (1.0, 2.0, 2.5, 5.0, 10.0, 20.0)
 
 @dataclass(frozen=True)
 class Histogram:
-    """How many rows have each value, or a value in each range.
+    """The number of rows with each value, or with a value in each range.
 
     Attributes
     ----------
     labels : tuple of str
-        A value, or a range such as ``20 to 30``, for each bar.
+        The value or the range of each bar, such as ``20 to 30``.
     counts : tuple of int
-        Rows of each bar.
+        The number of rows of each bar.
     n_other : int
-        Rows with values that have no bar, because there are too many.
+        The number of rows whose values have no bar, because there are too many values.
     """
 
     labels: tuple[str, ...]
@@ -39,17 +39,17 @@ class Histogram:
 
 @dataclass(frozen=True)
 class ColumnProfile:
-    """A column, with findings about its cells.
+    """A column with findings about its cells.
 
     Attributes
     ----------
     column : Column
-        Kind, reason, role, missing and distinct values, suspicions of its own.
+        Kind, reason, role, missing and distinct values, and suspicions about the column itself.
     histogram : Histogram or None
-        None if it would say nothing, as for identifiers and free text.
+        The histogram, or None if it would not be informative, as for identifiers and free text.
     association : float or None
-        The fraction of the target's variance that the column explains alone, from 0 to 1; None for the target, and if
-        no target is named or it does not vary.
+        The fraction of the target's variance that the column alone explains, from 0 to 1; None for the target, and if
+        there is no target or it does not vary.
     """
 
     column: Column
@@ -64,18 +64,18 @@ class TableProfile:
     Attributes
     ----------
     name, source : str
-        Of the dataset.
+        The name and the source of the dataset.
     n_rows : int
     target : str or None
-        The target's column, if one is named.
+        The target column, if one is given.
     task : str or None
         ``classification`` or ``regression``.
     columns : tuple of ColumnProfile
-        In the order of the source.
+        The columns in the order of the source.
     notes : tuple of str
-        How the source was read, and what is left out.
+        Notes on how the source was read and what is omitted.
     suspicions : tuple of str
-        A sentence each about rows, pairs of columns, and columns and the target.
+        Sentences on suspicious rows, pairs of columns, and relations between columns and the target.
     """
 
     name: str
@@ -89,15 +89,15 @@ class TableProfile:
 
 
 def count_cells(column: pd.Series) -> Histogram | None:
-    """Return the histogram of a column; None if all its cells are missing.
+    """Return the histogram of a column, or None if all its cells are missing.
 
-    A number has a bar of its own if there are at most `MAX_BARS` different ones; other numbers and dates are counted in
-    ranges. Of nominal values, the most frequent have bars.
+    Numbers have one bar per value if there are at most `MAX_BARS` distinct ones; other numbers and dates are counted in
+    ranges. For nominal columns, the most frequent values have bars.
 
     Parameters
     ----------
     column : Series of shape (n,)
-        Float64, datetime64[ns] or categorical; missing cells are not counted, and infinite ones have no bar.
+        A column of float64, datetime64[ns] or categories; missing cells are not counted, and infinite ones have no bar.
     """
     present = column.dropna()
     if present.empty:
@@ -136,7 +136,7 @@ def _count_numbers(present: pd.Series) -> Histogram:
 
 
 def _choose_edges(low: float, high: float, *, are_whole: bool) -> np.ndarray:
-    """Return at most `MAX_BARS` + 1 round numbers with equal distances around two numbers; whole ones, if asked.
+    """Return at most `MAX_BARS` + 1 equidistant round numbers around two numbers; whole ones if requested.
 
     Examples
     --------
@@ -172,24 +172,24 @@ MIN_BINS = 2
 
 
 def measure_association(column: pd.Series, y: np.ndarray) -> float:
-    """Return the fraction of the target's variance that a column explains alone, beyond what chance would.
+    """Return the fraction of the target's variance that a column alone explains, beyond what is expected by chance.
 
-    The rows are grouped by the values of the column; numbers and dates by at most `MAX_BINS` ranges with as many rows
-    each. Missing cells are a group of their own, and so are all values that occur once, such as names: each explains
-    its own row only. For numbers, the result is the correlation ratio η² of the target, adjusted for the number of
-    groups (ε²). For classes, the variance is Gini's, and the result is the adjusted τ of Goodman and Kruskal; with two
-    classes, this is the square of Cramér's V with a correction for its bias.
+    The rows are grouped by the values of the column; numbers and dates are grouped into at most `MAX_BINS` ranges of
+    equal frequency. Missing cells form a separate group, and so do all values that occur once, such as names, because
+    each only explains its own row. For numbers, the result is the correlation ratio η² of the target, adjusted for the
+    number of groups (ε²). For classes, the variance is Gini's, and the result is the adjusted τ of Goodman and Kruskal;
+    with two classes, this is the square of Cramér's V with a bias correction.
 
     Parameters
     ----------
     column : Series of shape (n,)
     y : ndarray of shape (n,)
-        Float64 for numbers; any other type holds classes.
+        The target; float64 for numbers, any other type for classes.
 
     Returns
     -------
     float
-        Between 0 and 1; NaN if the target does not vary.
+        A value between 0 and 1; NaN if the target does not vary.
 
     References
     ----------
@@ -211,14 +211,14 @@ def measure_association(column: pd.Series, y: np.ndarray) -> float:
 
 
 def _pool_single_rows(groups: np.ndarray) -> np.ndarray:
-    """Return groups (n,) in which groups of a single row, which are not informative, are merged."""
+    """Return groups (n,) in which all groups with a single row, which are not informative, are merged."""
     sizes = np.bincount(groups)
     pooled = np.where(sizes[groups] == 1, len(sizes), groups)
     return np.unique(pooled, return_inverse=True)[1]
 
 
 def group_rows(column: pd.Series) -> np.ndarray:
-    """Return the group of each row, from 0: the value of its cell, or the range of the number or date in it.
+    """Return the group of each row, from 0: the value of its cell, or the range of its number or date.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ def group_rows(column: pd.Series) -> np.ndarray:
     Returns
     -------
     ndarray of shape (n,), int
-        Each group has a row.
+        The groups, each of which has at least one row.
     """
     is_ordered = column.dtype.kind in "fiM"
     if is_ordered and column.nunique() > MAX_BINS:
@@ -236,7 +236,7 @@ def group_rows(column: pd.Series) -> np.ndarray:
 
 
 def _cut_ranges(column: pd.Series) -> pd.Series:
-    """Return the range that each number or date lies in; equal ones are not separated, and missing cells are kept."""
+    """Return the range of each number or date; equal cells are not separated, and missing cells are kept."""
     is_there = column.notna()
     n_bins = int(np.clip(is_there.sum() // MIN_ROWS_PER_BIN, MIN_BINS, MAX_BINS))
     ranks = column.rank(method="min")  # 1 for the smallest
@@ -245,9 +245,9 @@ def _cut_ranges(column: pd.Series) -> pd.Series:
 
 
 def _sum_squares(groups: np.ndarray, y: np.ndarray) -> float:
-    """Return the sum of the squared distances of the targets from the mean of their group.
+    """Return the sum of the squared distances of the targets from their group means.
 
-    Of classes, the distance is that of their indicators, so that the sum is n times Gini's variance within the groups.
+    For classes, the distance is that of their indicators, so the sum is n times Gini's variance within the groups.
     """
     sizes = np.bincount(groups)  # (g,)
     if y.dtype.kind == "f":

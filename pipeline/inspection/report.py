@@ -1,4 +1,4 @@
-"""An inspection on a terminal, and as one self-contained HTML file."""
+"""An inspection on a terminal and as a self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAX_VALUE_LETTERS = 16
 
 
 def print_profile(profile: TableProfile) -> None:
-    """Print an inspected table to standard output: a row for each column, then suspicions."""
+    """Print an inspected table to standard output, with a row for each column, followed by suspicions."""
     console = make_console()
     goal = f", {profile.task} of {profile.target}" if profile.target is not None else ""
     size = f"{count_nouns(profile.n_rows, 'row')}, {count_nouns(len(profile.columns), 'column')}{goal}"
@@ -41,7 +41,7 @@ def print_profile(profile: TableProfile) -> None:
 
 
 def tabulate_profile(profile: TableProfile) -> Table:
-    """Return a row for each column: its inferred kind and the reason, its cells, and association with the target."""
+    """Return a row per column with its inferred kind, the reason, its cells, and its association with the target."""
     has_target = profile.target is not None
     columns: Row = ["column", Cell("kind", TEXT), Cell("role", TEXT), "missing", "distinct"]
     columns += [*(["association"] if has_target else []), Cell("cells", TEXT), Cell("why", TEXT)]
@@ -63,7 +63,7 @@ def tabulate_profile(profile: TableProfile) -> Table:
 
 
 def list_values(histogram: Histogram | None, n_shown: int) -> str:
-    """Return the most frequent values or ranges, with their rows.
+    """Return the most frequent values or ranges, with their numbers of rows.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def list_values(histogram: Histogram | None, n_shown: int) -> str:
 
 
 def render_page(profile: TableProfile) -> str:
-    """Return the page of an inspection; equal inspections give equal pages."""
+    """Return the page of an inspection; equal inspections produce equal pages."""
     columns = [each.column for each in profile.columns]
     kinds = Counter(column.kind for column in columns if column.role == FEATURE)
     values = {
@@ -95,7 +95,7 @@ def render_page(profile: TableProfile) -> str:
 
 
 def _describe_missing(n_missing: int, n_rows: int) -> str:
-    """Return a number of missing cells with its fraction.
+    """Return the number of missing cells with their fraction.
 
     Examples
     --------

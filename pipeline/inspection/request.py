@@ -18,13 +18,13 @@ class InspectRequest:
     Attributes
     ----------
     files : tuple of str
-        Files of one shape, or patterns such as data/*.csv.
+        Files with the same columns, or patterns such as data/*.csv.
     dataset : str
-        In place of files: the name of a dataset.
+        Instead of files: the name of a dataset.
     keys : mapping of str to str
-        Keys of the dataset as on the command line, such as target=COLUMN, with or without dataset. before them.
+        Keys of the dataset as on the command line, such as target=COLUMN; the prefix dataset. is optional.
     output : str or None
-        The file of the page, or none for no page; by default it is named after the dataset.
+        The file to which the page is written, or none for no page; by default it is named after the dataset.
     """
 
     files: tuple[str, ...] = field(default=(), metadata={"word": "FILE"})

@@ -1,5 +1,5 @@
-"""User-defined parts: `bakeoff check` tries the part that a file describes, `bakeoff init` makes a project for parts.
+"""User-defined parts: `bakeoff check` tests the part described by a file, `bakeoff init` creates a project for parts.
 
-A check is a run: `trial` puts the part into the default job on made tables and runs it twice; `check` turns what comes
-into findings.
+A check is a run: `trial` puts the part into the default job on generated tables and runs it twice, and `check` turns
+the results into findings.
 """

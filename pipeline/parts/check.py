@@ -45,11 +45,11 @@ class Finding:
     ----------
     status : {"ok", "wrong", "note"}
     subject : str
-        What was checked, in a word or two.
+        The subject of the check, in one or two words.
     text : str
         A sentence or a part of one.
     details : tuple of str
-        A line each.
+        Further lines of text.
     """
 
     status: str
@@ -72,7 +72,7 @@ def check_part(part: PartFile) -> Iterator[Finding]:
         except UserError as error:
             yield Finding(WRONG, "file", str(error))
             return
-        except Exception as error:  # the code is the user's
+        except Exception as error:  # user-defined code may raise anything
             yield Finding(WRONG, "file", _first_line(error))
             return
         findings = _try_tables(part, trials)
@@ -82,7 +82,7 @@ def check_part(part: PartFile) -> Iterator[Finding]:
 
 
 def _try_tables(part: PartFile, trials: Sequence[Trial]) -> list[Finding]:
-    """Return a finding of each trial; a part need not be meant for both tables, but for one."""
+    """Return a finding for each trial; a part does not have to work on both tables, but must work on one."""
     findings = [_try_part(part, trial) for trial in trials]
     if all(finding.status == NOTE for finding in findings):
         return [replace(finding, status=WRONG) for finding in findings]
@@ -90,20 +90,20 @@ def _try_tables(part: PartFile, trials: Sequence[Trial]) -> list[Finding]:
 
 
 def _try_part(part: PartFile, trial: Trial) -> Finding:
-    """Run a trial twice; a note reports that it was refused."""
+    """Run a trial twice; if it is refused, return a note."""
     try:
         first, second = run_trial(trial), run_trial(trial)
         return _judge_runs(part, trial.name, first, second)
     except UserError as error:
         return Finding(NOTE, trial.name, str(error))
-    except Exception as error:  # the code is the user's
-        # A step for numbers need not take a table with other columns.
+    except Exception as error:  # user-defined code may raise anything
+        # A step for numbers does not have to accept a table with other columns.
         status = NOTE if part.group == "preprocessing" else WRONG
         return Finding(status, trial.name, _first_line(error))
 
 
 def _judge_runs(part: PartFile, name: str, first: TrialRun, second: TrialRun) -> Finding:
-    """Return what two runs of a trial show, under the name of its table."""
+    """Return the finding from two runs of a trial, under the name of its table."""
     fault = describe_difference(first, second)
     if not fault and part.group == "metric":
         return _judge_metric(name, first)
@@ -138,7 +138,7 @@ def _judge_metric(name: str, run: TrialRun) -> Finding:
 
 
 def _find_broken_order(run: TrialRun) -> str:
-    """Return that splits train on later rows although their class keeps the order, which no other check refuses."""
+    """Report splits that train on later rows although their class keeps the order, which no other check refuses."""
     times = run.prepared.experiment.dataset.times
     for split in run.prepared.splits.folds:
         fitted = np.concatenate([split.train, split.validation])
@@ -159,7 +159,7 @@ def _depends_on_other_rows(run: TrialRun) -> bool:
 
 
 def _check_file(part: PartFile, trial: Trial, folder: Path) -> Iterator[Finding]:
-    """Yield findings that a run does not reveal: an ignored seed, the search space, the manners of estimators."""
+    """Yield findings that a run does not reveal: an ignored seed, the search space, and estimator conventions."""
     if part.group not in FITTED_GROUPS:
         return
     built = build_object(trial.spec[part.group], part.group, part.trust)
@@ -174,7 +174,7 @@ def _check_file(part: PartFile, trial: Trial, folder: Path) -> Iterator[Finding]
 
 
 def _check_space(part: PartFile, folder: Path) -> Finding:
-    """Prepare a job that tunes by the default space of the learner, which is refused if the space is wrong."""
+    """Prepare a job that tunes over the default space of the learner, which is refused if the space is invalid."""
     try:
         (trial,) = list_trials(part, folder, ["tuning=grid"])
         prepare_trial(trial)
@@ -184,14 +184,14 @@ def _check_space(part: PartFile, folder: Path) -> Finding:
 
 
 def _list_own_estimators(part: Any) -> list[Any]:
-    """Return the user-defined estimators of a part, at any depth, one of each class."""
+    """Return the user-defined estimators of a part at any depth, one of each class."""
     nested = [part, *part.get_params(deep=True).values()]
     by_type = {type(step): step for step in nested if hasattr(step, "fit") and not isinstance(step, type)}
     return [clone(step) for kind, step in by_type.items() if kind.__module__.split(".")[0] not in KNOWN_PACKAGES]
 
 
 def _check_conformance(estimator: Any) -> Finding:
-    """Return which of scikit-learn's checks of estimators fail, with the first line of each error.
+    """Return which of scikit-learn's estimator checks fail, with the first line of each error.
 
     References
     ----------
@@ -210,5 +210,5 @@ def _check_conformance(estimator: Any) -> Finding:
 
 
 def _first_line(error: BaseException) -> str:
-    """Return the type of an error and the first line of its message, without secrets."""
+    """Return the type of an error and the first line of its message, with secrets hidden."""
     return describe_error(error).strip().splitlines()[0]

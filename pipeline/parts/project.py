@@ -1,6 +1,6 @@
-"""The files of a project with user-defined parts: those that ``init`` writes, and those that ``check`` reads.
+"""The files of a project with user-defined parts: ``init`` writes them, and ``check`` tests them.
 
-Each of the latter is put into a job of its own.
+Each part is tested in a separate job.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.wording import expand_home
 
 PART_GROUPS = tuple(group for group in (*GROUPS, *OWN_GROUPS) if group not in ("space", "experiment", "search"))
-"""The groups whose files describe an object."""
+"""The groups of options whose files describe an object."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,9 +32,9 @@ class CheckRequest:
     Attributes
     ----------
     files : tuple of str
-        Files such as conf/learner/NAME.yaml; a folder stands for the files of options in it.
+        Files such as conf/learner/NAME.yaml; a folder stands for the option files in it.
     trust : tuple of str
-        Packages of yours whose code may be called.
+        User-defined packages whose code may be called.
     """
 
     files: tuple[str, ...] = field(metadata={"word": "FILE"})
@@ -48,7 +48,7 @@ class PartFile:
     Attributes
     ----------
     path : Path
-        ``GROUP/NAME.yaml`` in some folder.
+        The path ``GROUP/NAME.yaml``, in any folder.
     trust : tuple of str
         Packages whose code may be called.
     """
@@ -58,12 +58,12 @@ class PartFile:
 
     @property
     def group(self) -> str:
-        """The group of options that it belongs to."""
+        """The group of options to which it belongs."""
         return self.path.absolute().parent.name
 
     @property
     def space(self) -> Path:
-        """The file with the search space of a learner; it need not exist."""
+        """The file with the search space of a learner, which need not exist."""
         return self.path.parent.parent / "space" / self.path.name
 
     def compose(self, words: Sequence[str]) -> dict[str, Any]:
@@ -77,7 +77,7 @@ class PartFile:
         Raises
         ------
         UserError
-            The file is not YAML or has the name of an option of bakeoff, or the job cannot be composed.
+            The file is not YAML or has the name of a built-in option, or the job cannot be composed.
         """
         from bakeoff.pipeline.config.compose_job import compose_job
 
@@ -91,7 +91,7 @@ class PartFile:
         shipped = CONF / self.group / self.path.name
         if shipped.is_file() and not os.path.samefile(shipped, self.path):
             raise UserError(f"{self.group}={name} is an option of bakeoff; give the file another name.")
-        # Lists name metrics and figures, so that Hydra composes no files of theirs.
+        # Metrics and figures are named in lists, so Hydra composes no files for them.
         choice = [] if self.group in OWN_GROUPS else [f"{self.group}={name}"]
         trust = [f"trust=[{','.join(self.trust)}]"]
         spec = compose_job([*words, *choice, *trust]).spec
@@ -103,19 +103,19 @@ class PartFile:
 
 
 def find_files(request: CheckRequest) -> Iterator[PartFile]:
-    """Yield the files that a request names.
+    """Yield the files specified by a request.
 
     Raises
     ------
     UserError
-        There is no such file, or it is not one of a group of options.
+        The file does not exist, or does not belong to a group of options.
     """
     for word in request.files:
         yield from (PartFile(path, request.trust) for path in _find_paths(word))
 
 
 def _find_paths(word: str) -> list[Path]:
-    """Return the files that a word names, each in a folder of its group."""
+    """Return the files specified by a word, each in a folder of its group."""
     path = expand_home(word)
     files = sorted(path.rglob(f"*{SUFFIX}")) if path.is_dir() else [path]
     found = [file for file in files if file.absolute().parent.name in PART_GROUPS and file.suffix == SUFFIX]
@@ -142,23 +142,23 @@ FILES = {
     "metrics.py": "@package@/metrics.py",
     "test.py": "tests/test_@package@.py",
 }
-"""Each file of the template, without its suffix -> its path in the project."""
+"""Template file without its suffix -> its path in the project."""
 PACKAGE_MARK = "@package@"
 VERSION_MARK = "@version@"
 LOCAL_FILE = "local.mk"
 DATA_FILE = "data/flowers.csv"
 TAKEN_NAMES = ("conf", "data", "tests", "outputs", "learners", "pipeline", "bakeoff", "hydra_plugins")
-"""Names of other folders of a project, and of bakeoff's."""
+"""Names reserved for other folders of a project and of bakeoff."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProjectRequest:
-    """A project of the user.
+    """The project to create.
 
     Attributes
     ----------
     folder : Path
-        A folder that does not exist, or is empty; its name is that of the project.
+        A folder that does not exist or is empty; its name becomes that of the project.
     """
 
     folder: Path = field(metadata={"word": "FOLDER"})
@@ -170,7 +170,7 @@ def name_package(folder: Path) -> str:
     Raises
     ------
     UserError
-        The name of the folder cannot be that of a package, or is that of another one.
+        The name of the folder is not valid for a package, or is that of another package.
 
     Examples
     --------
@@ -189,12 +189,12 @@ def name_package(folder: Path) -> str:
 
 
 def make_project(folder: Path) -> list[Path]:
-    """Write a project into a folder that does not exist, or is empty.
+    """Write a project into a folder that does not exist or is empty.
 
     Parameters
     ----------
     folder : Path
-        Its name is that of the project.
+        The folder, whose name becomes that of the project.
 
     Returns
     -------
@@ -204,7 +204,7 @@ def make_project(folder: Path) -> list[Path]:
     Raises
     ------
     UserError
-        The folder holds files, cannot be written, or has a name that no package can have.
+        The folder is not empty, cannot be written, or has a name that is not valid for a package.
     """
     folder = folder.absolute()
     package = name_package(folder)
@@ -214,7 +214,7 @@ def make_project(folder: Path) -> list[Path]:
         folder.mkdir(exist_ok=True)
         _write_files(folder, package)
     except OSError as error:
-        shutil.rmtree(folder, ignore_errors=True)  # half a project would look like a whole one
+        shutil.rmtree(folder, ignore_errors=True)  # an incomplete project would look complete
         raise UserError(f"{str(folder)!r} cannot be written: {error.strerror or error}.") from error
     return sorted(file.relative_to(folder) for file in folder.rglob("*") if file.is_file())
 
@@ -226,13 +226,13 @@ def _write_files(folder: Path, package: str) -> None:
         file = folder / path.replace(PACKAGE_MARK, package)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
-    # The Python that has bakeoff is a fact of this machine and not of the project.
+    # The Python that has bakeoff is a property of this machine and not of the project.
     (folder / LOCAL_FILE).write_text(f"PYTHON ?= {sys.executable}\n")
     _write_flowers(folder / DATA_FILE)
 
 
 def _write_flowers(file: Path) -> None:
-    """Write Fisher's irises as scikit-learn has them."""
+    """Write Fisher's irises as provided by scikit-learn."""
     from sklearn.datasets import load_iris
 
     bunch = load_iris(as_frame=True)
@@ -244,6 +244,6 @@ def _write_flowers(file: Path) -> None:
 
 
 def _is_installed(package: str) -> bool:
-    """Return whether a module of that name is found; a folder without __init__.py is found too, and has no origin."""
+    """Return whether a module is installed; a folder without __init__.py is also found, but has no origin."""
     found = find_spec(package)
     return found is not None and found.origin is not None

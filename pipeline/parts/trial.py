@@ -1,4 +1,4 @@
-"""Trials of a user-defined part: the default job with this part, on tables that are made for it, run twice."""
+"""Trials of a user-defined part: the default job with this part, run twice on generated tables."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ NOISE = 1.5
 MISSING_FRACTION = 0.05
 COLOURS = ("red", "green", "blue")
 SEED = 4127
-"""That of each trial; no file has it by chance."""
+"""The seed of each trial; no file has it by chance."""
 CLASSES = "classes"
 NUMBERS = "numbers"
 LEARNERS = {CLASSES: "decision_tree", NUMBERS: "decision_tree_regressor"}
 RESPONDING_LEARNERS = {CLASSES: "logistic_regression", NUMBERS: "ridge"}
-"""Learners with every method that a metric may need."""
+"""Learners with every method that a metric may require."""
 ROLES: Mapping[str, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
     "keeps_groups": ("groups", lambda order: order % 20),
     "keeps_order": ("time", lambda order: order),
     "keeps_parts": ("split", lambda order: np.where(order % 4 == 0, "test", "train")),
     "keeps_folds": ("folds", lambda order: order % 5),
 }
-"""A promise of a class of splitters -> the key of the dataset whose column it is about, and the cells of that column.
+"""A promise of a splitter class -> the dataset key of the column it refers to, and the cells of that column.
 
 Parts and folds keep groups together.
 """
@@ -53,7 +53,7 @@ class Trial:
     Attributes
     ----------
     name : str
-        Of the table.
+        The name of the table.
     spec : dict
         The settled configuration.
     """
@@ -83,7 +83,7 @@ def list_trials(part: PartFile, folder: Path, words: Sequence[str] = ()) -> list
     ----------
     part : PartFile
     folder : Path
-        For the tables.
+        The folder for the tables.
     words : sequence of str
         Further overrides.
 
@@ -103,7 +103,7 @@ def list_trials(part: PartFile, folder: Path, words: Sequence[str] = ()) -> list
 
 
 def prepare_trial(trial: Trial) -> PreparedJob:
-    """Build and check a job; nothing is shared with any other.
+    """Build and check a job that shares nothing with other jobs.
 
     Raises
     ------
@@ -113,12 +113,12 @@ def prepare_trial(trial: Trial) -> PreparedJob:
 
 
 def run_trial(trial: Trial) -> TrialRun:
-    """Run a job, and draw its figures; nothing is stored.
+    """Run a job and draw its figures; nothing is stored.
 
     Raises
     ------
     UserError
-        It was refused before the first fit.
+        The job was refused before the first fit.
     Exception
         Any other error of the part.
     """
@@ -131,7 +131,7 @@ def run_trial(trial: Trial) -> TrialRun:
 
 
 def describe_difference(first: TrialRun, second: TrialRun) -> str:
-    """Return how two runs of a trial differ, in data, splits, or any bit of a number; empty if not."""
+    """Return how two runs of a trial differ in data, splits, or any bit of a number; empty if they do not."""
     experiment = first.prepared.experiment
     if experiment.dataset.digest() != second.prepared.experiment.dataset.digest():
         return "the dataset differs when it is loaded again, so runs cannot be compared; use a fixed seed"
@@ -150,7 +150,7 @@ def describe_difference(first: TrialRun, second: TrialRun) -> str:
 
 
 def _compose(part: PartFile, task: str, folder: Path, further: Sequence[str]) -> dict[str, Any]:
-    """Return the settled job of a part and a task, whose table is written into a folder."""
+    """Return the settled job for a part and a task, and write its table into a folder."""
     words = ["audit=strict", f"seed={SEED}", *further]
     if part.group != "learner":
         learners = RESPONDING_LEARNERS if part.group == "metric" else LEARNERS
@@ -175,13 +175,13 @@ def _compose(part: PartFile, task: str, folder: Path, further: Sequence[str]) ->
 
 
 def make_table(task: str, *, with_gaps: bool) -> pd.DataFrame:
-    """Return rows whose target ``y`` depends on their numbers; those with classes have a nominal column too.
+    """Return rows whose target ``y`` depends on their numbers; a table with classes also has a nominal column.
 
     Parameters
     ----------
     task : {"classes", "numbers"}
     with_gaps : bool
-        Whether cells are missing.
+        Whether some cells are missing.
     """
     generator = np.random.default_rng(SEED)
     X = generator.normal(size=(N_ROWS, N_FEATURES))  # (n, d)

@@ -1,1 +1,1 @@
-"""Tables, built once by each report, and their formats."""
+"""Tables, which each report builds once, and their output formats."""

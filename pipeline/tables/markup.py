@@ -1,4 +1,4 @@
-"""Tables and text as Markdown, as LaTeX, and in pages of HTML."""
+"""Tables and text as Markdown, as LaTeX, and in HTML pages."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from typing import Any
 from bakeoff.pipeline.tables.table import NUMBER, Cell, Table
 
 MARKDOWN_SIGNS = re.compile(r"([\\`*#|~]|(?<!\w)_|_(?!\w)|\](?=[(:\[]))")
-"""Signs that Markdown interprets; an underscore within a word is none, and a bracket may begin an interval."""
+"""Characters that Markdown interprets; an underscore within a word is not one, and a bracket may begin an interval."""
 
 
 def render_markdown(table: Table) -> list[str]:
-    """Return the lines of a table, without its title and its footnote."""
+    """Return the lines of a table without its title and footnote."""
     rules = ["---:" if column.kind == NUMBER else "---" for column in table.columns]
     rows = [_join_markdown(map(_write_markdown_cell, row)) for row in (table.columns, *table.rows)]
     return [rows[0], _join_markdown(rules), *rows[1:]]
 
 
 def render_section(table: Table) -> Iterator[str]:
-    """Yield the lines of a table with its title as a heading, and its footnote."""
+    """Yield the lines of a table, with its title as a heading and its footnote."""
     yield from (f"## {escape_markdown(table.title)}", "", *render_markdown(table), "")
     if table.footnote:
         yield from (escape_markdown(table.footnote), "")
 
 
 def escape_markdown(text: str) -> str:
-    r"""Return a text, on one line, that Markdown shows as it is.
+    r"""Return a single-line text that Markdown displays unchanged.
 
     Examples
     --------
@@ -77,7 +77,7 @@ LATEX_SIGNS = {
     "×": r"$\times$",
     "•": r"$\bullet$",
 }
-"""Signs that LaTeX interprets, or that its default fonts lack."""
+"""Characters that LaTeX interprets or that its default fonts lack."""
 
 
 def render_latex(table: Table, caption: str) -> list[str]:
@@ -101,7 +101,7 @@ def render_latex(table: Table, caption: str) -> list[str]:
 
 
 def escape_latex(text: str) -> str:
-    r"""Return text that LaTeX prints as it is.
+    r"""Return text that LaTeX prints unchanged.
 
     Examples
     --------
@@ -113,34 +113,34 @@ def escape_latex(text: str) -> str:
 
 def _write_latex_cell(cell: Cell) -> str:
     escaped = escape_latex(cell.line)
-    # A hyphen before a digit is a minus.
+    # A hyphen before a digit is a minus sign.
     number = f"$-${escaped[1:]}" if cell.kind == NUMBER and escaped.startswith("-") else escaped
     return rf"\textbf{{{number}}}" if cell.is_best else number
 
 
 def _join_latex(cells: Iterable[str]) -> str:
     row = " & ".join(cells)
-    # After the end of a row, LaTeX reads a bracket or a star as an argument.
+    # After the end of a row, LaTeX interprets a bracket or a star as an argument.
     shield = "{}" if row.startswith(("[", "*")) else ""
     return rf"{shield}{row} \\"
 
 
 FOLDER = Path(__file__).parent
 MAX_INLINE_COLUMNS = 6
-"""The maximum number of columns with notes next to their cells; in wider tables, notes are below."""
+"""The maximum number of columns with notes next to their cells; in wider tables, notes are below them."""
 NO_FILTERS: Mapping[str, Callable[[Any], str]] = {}
 
 
 def render_template(
     file: Path, values: Mapping[str, Any], filters: Mapping[str, Callable[[Any], str]] = NO_FILTERS
 ) -> str:
-    """Return a page: a template of Jinja, filled with values.
+    """Return a page rendered from a Jinja template.
 
     Parameters
     ----------
     file : Path
-        The template; it may insert ``style`` and ``script``, use the filters ``breakable`` and ``typeset``, and
-        import the macro ``table`` of ``table.html``, which shows a `Table`.
+        The template, which may insert ``style`` and ``script``, use the filters ``breakable`` and ``typeset``, and
+        import the macro ``table`` of ``table.html``, which renders a `Table`.
     values : mapping of str to object
     filters : mapping of str to callable
         Further filters.
@@ -149,7 +149,8 @@ def render_template(
 
     environment = Environment(
         loader=FileSystemLoader([file.parent, FOLDER]),
-        # User-defined names may contain any characters; nothing but what a template declares safe is inserted as it is.
+        # User-defined names may contain any characters; only values that a template declares safe are inserted
+        # unescaped.
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -164,16 +165,16 @@ def render_template(
 
 
 def make_breakable(text: str) -> Any:
-    """Return an escaped text that browsers may break after `_`, `=` and `/`, since names may be long."""
+    """Return an escaped text that browsers may break after `_`, `=` and `/`, because names may be long."""
     from markupsafe import Markup, escape
 
     pieces = re.split(r"(?<=[_=/])(?=\w)", text)
-    # Each piece is escaped, so that the joined text holds no markup but the breaks.
+    # Each piece is escaped, so the joined text contains no markup except the breaks.
     return Markup("<wbr>").join(escape(piece) for piece in pieces)
 
 
 def typeset(number: str) -> str:
-    """Return a number as text, with the sign of a minus for its hyphens.
+    """Return a number as text, with minus signs instead of hyphens.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Output files of commands: formats by extension, written completely or not at all, never over an input.
+"""Output files of commands: formats by extension, written completely or not at all, and never over an input.
 
-Names of classes, of columns and of rows come from files of others. A spreadsheet runs a cell such as ``=HYPERLINK(…)``
-when it opens a CSV file, and takes an apostrophe before it for the sign that the cell is text. So text that it would
-run has an apostrophe before it.
+Names of classes, columns and rows may come from untrusted files. A spreadsheet executes a cell such as
+``=HYPERLINK(…)`` when it opens a CSV file, and treats a leading apostrophe as a mark that the cell is text. Text that
+would be executed is therefore prefixed with an apostrophe.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 MARK = "'"
 FORMULA = re.compile("'*[=+\\-@\t\r\n\0＝＋－＠]")
-"""The beginning of text that needs a mark: a sign that begins a formula, or this sign behind marks."""
+"""The beginning of text that needs a mark: a character that begins a formula, possibly preceded by marks."""
 NUMBER = re.compile(r"[+-](?:[0-9.,]*[0-9][0-9.,]*(?:e[+-]?[0-9]+)?%?|inf|nan)", re.IGNORECASE)
-"""Numbers with a sign, also with a decimal comma or thousands; they are no formulas."""
+"""Signed numbers, including those with a decimal comma or thousands separators; they are not formulas."""
 MARK_NOTE = "text that begins with =, +, - or @ is preceded by an apostrophe, so that a spreadsheet does not run it"
 
 
 def escape_text(text: str) -> str:
-    """Return a text with an apostrophe before it if a spreadsheet would take it for a formula; numbers stay.
+    """Return a text, prefixed with an apostrophe if a spreadsheet would treat it as a formula; numbers are unchanged.
 
     References
     ----------
@@ -53,7 +53,7 @@ def escape_text(text: str) -> str:
 
 
 def write_csv(table: pd.DataFrame, target: Any, *, separator: str = ",", has_index: bool = False) -> None:
-    """Write a table whose text is escaped.
+    """Write a table with its text escaped.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def render_csv(table: Table) -> str:
 
 
 def describe_escapes(table: pd.DataFrame) -> str:
-    """Return a sentence about the text that `write_csv` escapes; empty if there is none.
+    """Return a sentence on the text that `write_csv` escapes; empty if there is none.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def describe_escapes(table: pd.DataFrame) -> str:
 
 
 def _escape_table(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table with its cells and the names of its columns escaped; the one given stays as it is."""
+    """Return a copy of a table in which cells and column names are escaped."""
     import pandas as pd
 
     escaped = table.copy(deep=False)
@@ -131,7 +131,7 @@ def make_records(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
     Parameters
     ----------
     table : DataFrame of shape (m, k)
-        With different names.
+        A table with unique column names.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def make_records(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def format_json(value: Any) -> str:
-    """Return a value as JSON; floats have all their digits.
+    """Return a value as JSON, with floats at full precision.
 
     Examples
     --------
@@ -203,22 +203,22 @@ WRITERS: Mapping[str, Callable[[pd.DataFrame, Path], None]] = {
 }
 """Extension -> function that writes a table."""
 ESCAPED_FORMATS = (".csv", ".tsv")
-"""Formats in which a spreadsheet would run text as a formula."""
+"""Formats in which a spreadsheet would execute text as a formula."""
 
 
 MAX_NAME_LETTERS = 60
-"""Of the name of a file that bakeoff chooses: with an extension, file systems take 255 bytes."""
+"""The maximum length of a file name chosen by bakeoff; with an extension, file systems allow 255 bytes."""
 MAX_STEM_BYTES = 200
-"""Of the name of a temporary file: names of 255 bytes are the longest that file systems take."""
+"""The maximum length of a temporary file name; file systems allow at most 255 bytes."""
 
 
 def require_output(given: str | Path, inputs: Iterable[Path] = (), store: Sequence[Path] = ()) -> Path:
-    """Return the path of a file to write; reject one that cannot be written, before work is done for it.
+    """Return the path of a file to write; reject one that cannot be written before any work is done.
 
     Parameters
     ----------
     given : str or Path
-        As the user names it.
+        The path given by the user.
     inputs : iterable of Path
         Files that the command reads.
     store : sequence of Path
@@ -227,7 +227,7 @@ def require_output(given: str | Path, inputs: Iterable[Path] = (), store: Sequen
     Raises
     ------
     UserError
-        The path is that of a folder, an input or a part of the store, or its folder does not exist or is read-only.
+        The path is a folder, an input or a part of the store, or its folder does not exist or is read-only.
     """
     path = expand_home(given)
     _require_writable(path)
@@ -239,7 +239,7 @@ def require_output(given: str | Path, inputs: Iterable[Path] = (), store: Sequen
 
 
 def require_table_output(given: str | Path, inputs: Iterable[Path] = (), store: Sequence[Path] = ()) -> Path:
-    """Return the path of a table to write; reject one that cannot be written, before work is done for it.
+    """Return the path of a table to write; reject one that cannot be written before any work is done.
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ def require_table_output(given: str | Path, inputs: Iterable[Path] = (), store: 
     Raises
     ------
     UserError
-        No format has the extension, or as for `require_output`.
+        The extension belongs to no format, or the path is invalid as for `require_output`.
     """
     path = expand_home(given)
     extension = path.suffix.lower()
@@ -260,7 +260,7 @@ def require_table_output(given: str | Path, inputs: Iterable[Path] = (), store: 
 
 
 def require_apart_from_store(path: Path, store: Sequence[Path]) -> None:
-    """Reject an output that is a part of a store: its database, a file beside it, or among the artifacts of its runs.
+    """Reject an output inside a store, such as its database, a file next to it, or an artifact of a run.
 
     Parameters
     ----------
@@ -282,7 +282,7 @@ def require_apart_from_store(path: Path, store: Sequence[Path]) -> None:
 
 
 def name_file(name: str) -> str:
-    """Return the name of a dataset or model as a file name, without slashes and limited in length.
+    """Return the name of a dataset or model as a file name without slashes and of limited length.
 
     Examples
     --------
@@ -293,21 +293,21 @@ def name_file(name: str) -> str:
 
 
 def write_table(table: pd.DataFrame, path: Path) -> None:
-    """Write a table in the format of the extension.
+    """Write a table in the format given by the extension.
 
-    Floats are written so that reading them gives the same floats.
+    Floats are written so that reading them restores the same values.
 
     Parameters
     ----------
     table : DataFrame of shape (m, k)
-        Its index is left out.
+        The table; its index is not written.
     path : Path
-        Of `require_table_output`; a file that exists is replaced.
+        The path returned by `require_table_output`; an existing file is replaced.
 
     Raises
     ------
     UserError
-        The file cannot be written, or its format does not hold a cell.
+        The file cannot be written, or its format does not support a cell.
     """
     write = WRITERS[path.suffix.lower()]
     with replace_file(path) as temporary:
@@ -315,7 +315,7 @@ def write_table(table: pd.DataFrame, path: Path) -> None:
 
 
 def describe_escaped_text(table: pd.DataFrame, path: Path) -> str:
-    """Return a sentence about the text that `write_table` marks as text; empty if the format needs no marks.
+    """Return a sentence on the text that `write_table` marks as text; empty if the format needs no marks.
 
     Parameters
     ----------
@@ -327,15 +327,16 @@ def describe_escaped_text(table: pd.DataFrame, path: Path) -> str:
 
 @contextmanager
 def replace_whole(path: Path) -> Iterator[Path]:
-    """Yield the path of a temporary file that takes the place of another one if the block succeeds.
+    """Yield the path of a temporary file that replaces another one if the block succeeds.
 
-    If it does not, because a disk is full for example, nothing is left of the temporary file, and an earlier file
-    remains as it was.
+    If the block fails, for example because the disk is full, the temporary file is deleted and an earlier file remains
+    unchanged.
 
     Parameters
     ----------
     path : Path
-        A link is followed, and its target is replaced; the new file has the permissions of the earlier one.
+        The file to replace. A link is followed and its target replaced; the new file has the permissions of the old
+        one.
 
     Raises
     ------
@@ -343,7 +344,7 @@ def replace_whole(path: Path) -> Iterator[Path]:
         The file cannot be written.
     """
     target = path.resolve()
-    # In the same folder, because a file cannot be moved between file systems at once; the extension is kept.
+    # In the same folder, because a file cannot be moved atomically between file systems; the extension is kept.
     stem = target.stem.encode()[:MAX_STEM_BYTES].decode(errors="ignore")
     temporary = target.with_name(f".{stem}-{secrets.token_hex(4)}{target.suffix}")
     try:
@@ -357,23 +358,23 @@ def replace_whole(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def replace_file(path: Path) -> Iterator[Path]:
-    """Yield the path of a temporary file that takes the place of another one if the block succeeds.
+    """Yield the path of a temporary file that replaces another one if the block succeeds.
 
     Parameters
     ----------
     path : Path
-        A link is followed, and its target is replaced.
+        The file to replace; if it is a link, its target is replaced.
 
     Raises
     ------
     UserError
-        The file cannot be written; an earlier one remains as it was.
+        The file cannot be written; an earlier file remains unchanged.
     """
     try:
         with replace_whole(path) as temporary:
             yield temporary
     except (OSError, ValueError) as error:
-        # The reason of an OSError names the temporary file, which nobody has asked for.
+        # The reason of an OSError contains the name of the temporary file, which means nothing to the user.
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise UserError(f"output={str(path)!r} cannot be written: {reason}") from error
 

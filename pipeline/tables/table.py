@@ -1,6 +1,6 @@
 """The table of a report, independent of the output format, and its form on a terminal.
 
-Rich prints it there; a pipe receives plain text.
+Rich prints it on a terminal; a pipe receives plain text.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 NAME = "name"
-"""Names a row; the first column."""
+"""The kind of a cell that names a row, in the first column."""
 TEXT = "text"
 CODE = "code"
 NUMBER = "number"
 EMPTY = "empty"
-"""Says why there is no number."""
+"""The kind of a cell that explains why there is no number."""
 BEST_SIGN = "•"
-"""Before the best number of several: a pipe has no colours."""
+"""Precedes the best of several numbers, because a pipe has no colours."""
 
 
 @dataclass(frozen=True)
@@ -37,12 +37,12 @@ class Cell:
     kind : str
         `NAME`, `TEXT`, `CODE`, `NUMBER` or `EMPTY`.
     note : str
-        What belongs to the text and is less important: a deviation, an interval, a remark.
+        Additional, less important text: a deviation, an interval or a remark.
     mark : str
-        A sign after them, such as that of a significant difference.
+        A sign after text and note, such as that of a significant difference.
     is_best : bool
     hint : str
-        An explanation, where a format can show one on demand.
+        An explanation, shown on demand by formats that support it.
     """
 
     text: str
@@ -54,29 +54,29 @@ class Cell:
 
     @property
     def line(self) -> str:
-        """Everything but the hint, as text."""
+        """Everything except the hint, as text."""
         parts = (BEST_SIGN if self.is_best and self.kind == NUMBER else "", self.text, self.note, self.mark)
         return " ".join(part for part in parts if part)
 
 
 Row = list[str | Cell]
-"""What `make_table` takes; a text has the kind of its column."""
+"""A cell passed to `make_table`; a plain string has the kind of its column."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table whose first column names its rows.
+    """A table whose first column contains the row names.
 
     Attributes
     ----------
     title : str
     columns : tuple of Cell
-        The headings; the kind of each is that of its column.
+        The headings; the kind of each heading is that of its column.
     rows : tuple of tuple of Cell
     footnote : str
-        What the signs mean, or what is left out.
+        An explanation of signs and omissions.
     n_sums : int
-        How many of the last rows sum up the others.
+        The number of rows at the end that summarize the others.
     """
 
     title: str
@@ -86,7 +86,7 @@ class Table:
     n_sums: int = 0
 
     def choose_columns(self, positions: Sequence[int]) -> Table:
-        """Return some of the columns."""
+        """Return a table with only some of the columns."""
         columns, *rows = (tuple(row[position] for position in positions) for row in (self.columns, *self.rows))
         return replace(self, columns=columns, rows=tuple(rows))
 
@@ -96,9 +96,9 @@ class Table:
         Parameters
         ----------
         corner : str
-            The heading of the names of the new rows.
+            The heading above the names of the new rows.
         n_sums : int
-            How many of the first columns after the names sum up the others; they become the last rows.
+            The number of columns after the names that summarize the others; they become the last rows.
         """
         (_, *names), *columns = zip(*(self.columns, *self.rows), strict=True)
         heading = (Cell(corner, NAME), *(replace(name, kind=NUMBER) for name in names))
@@ -116,7 +116,7 @@ def make_table(
     title : str
     columns : iterable of str or Cell
     rows : iterable of iterables of str or Cell
-        A text has the kind of its column.
+        The rows, in which a plain string has the kind of its column.
     footnote : str
 
     Examples
@@ -141,13 +141,13 @@ Cell(text='0.9', kind='number', note='', mark='', is_best=False, hint='')),)
 
 GAP = "  "
 MIN_TEXT_WIDTH = 16
-"""Of a column of text, which is folded where a line has no room for it."""
+"""The minimum width of a text column, which is folded if a line has no room for it."""
 BLANK_MARK = "\N{NO-BREAK SPACE}" * 2
-"""In place of a missing mark; an ordinary blank at the end of a cell would be removed."""
+"""Replaces a missing mark; an ordinary blank at the end of a cell would be removed."""
 
 
 def print_table(table: Table, console: Console) -> None:
-    """Print a table, in several parts below one another if its columns do not fit, and its footnote."""
+    """Print a table with its footnote, in several parts below one another if its columns do not fit."""
     from rich.table import Table as Drawing
 
     aligned = _align_marks(table)
@@ -157,7 +157,7 @@ def print_table(table: Table, console: Console) -> None:
         part = aligned.choose_columns(positions)
         drawing = Drawing(box=None, pad_edge=False, padding=(0, len(GAP), 0, 0), header_style="bold")
         for column in part.columns:
-            # Names are folded where a line is too short for them, so that nothing is cut.
+            # Names are folded if a line is too short for them, so that nothing is cut off.
             width = console.width // 2 if column.kind == NAME else None
             drawing.add_column(
                 escape(column.line),
@@ -173,7 +173,7 @@ def print_table(table: Table, console: Console) -> None:
 
 
 def split_columns(table: Table, width: int) -> list[list[int]]:
-    """Divide the columns into parts that fit into a width; each part begins with the names."""
+    """Divide the columns into parts that fit a width; each part begins with the names."""
     widths = [_measure(table, position, width) for position in range(len(table.columns))]
     parts: list[list[int]] = []
     for position, needed in enumerate(widths[1:], start=1):
@@ -184,14 +184,14 @@ def split_columns(table: Table, width: int) -> list[list[int]]:
 
 
 def render_text(table: Table, width: int = PIPE_WIDTH) -> str:
-    """Return a table as plain text of at most a width."""
+    """Return a table as plain text with a maximum width."""
     file = io.StringIO()
     print_table(table, make_console(file=file, width=width, color_system=None, force_terminal=False))
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
 
 
 def align_lines(table: Table) -> list[str]:
-    """Return a table as lines without its footnote, each as long as it is; one without headings has rows alone."""
+    """Return the lines of a table without its footnote and of unlimited width; without headings, return only rows."""
     cells = [[show_in_line(cell.line) for cell in row] for row in (table.columns, *table.rows)]
     lines = cells if any(cells[0]) else cells[1:]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
@@ -199,7 +199,7 @@ def align_lines(table: Table) -> list[str]:
 
 
 def _measure(table: Table, position: int, width: int) -> int:
-    """Return the width of a column with the gap behind it."""
+    """Return the width of a column, including the gap after it."""
     kind = table.columns[position].kind
     most = {NAME: width // 2, TEXT: MIN_TEXT_WIDTH}.get(kind, width)
     return min(most, max(len(row[position].line) for row in (table.columns, *table.rows))) + len(GAP)

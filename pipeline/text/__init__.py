@@ -1,1 +1,1 @@
-"""Text for users: numbers, words, terminal output and secrets. Nothing else formats text."""
+"""Text for users: numbers, words, terminal output and secrets. No other package formats text."""

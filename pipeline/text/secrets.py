@@ -1,8 +1,8 @@
 """Secrets, such as the password in an address: never stored, and hidden in output.
 
 A secret has two forms. In a configuration it is a reference to an environment variable, ``${oc.env:NAME}`` or, in an
-address, ``$NAME``; this form is stored, hashed and printed. Its value is put in place where an object is built, and
-nowhere else. Whatever others may have made of the value, such as the message of an exception, passes `hide_secrets`.
+address, ``$NAME``; this form is stored, hashed and printed. It is replaced by its value only where an object is built.
+Any text that may contain the value, such as the message of an exception, is passed through `hide_secrets`.
 """
 
 from __future__ import annotations
@@ -15,38 +15,38 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 MIN_SECRET_LETTERS = 4
-"""Shorter values are not searched for in texts: they would be found in many words."""
+"""Shorter values are not searched for in texts, because they occur in many words."""
 PLAIN_VALUES = ("true", "false", "null", "none")
-"""Values that are no secrets, and occur in many texts."""
+"""Values that are not secret and occur in many texts."""
 MASK = "***"
 CONCEALED_VARIABLE = "BAKEOFF_SECRET"
-"""The variable that takes a secret from the words of a command; further ones have a number."""
+"""The variable that holds a secret from the words of a command; further variables are numbered."""
 SECRET_NAME = re.compile(
     r"(^|[_.-])(passw(or)?d|passphrase|pwd|secrets?|tokens?|credentials?|sig(nature)?|auth|api_?key|apikey)([_.-]|$)"
     r"|(api|access|account|private|secret|shared|sas|encryption)[_-]?key|password|signature|[_-]key$|^key$",
     re.IGNORECASE,
 )
-"""Names of variables, and of options of an address, that contain a secret."""
+"""Names of variables and of address options that contain a secret."""
 WORKING_FOLDERS = ("PWD", "OLDPWD")
-"""Variables of the shell whose names look like those of a password."""
+"""Shell variables whose names resemble that of a password."""
 REFERENCE = re.compile(r"\$\\?\{oc\.env\\?:([^{},\s\\]+)\\?\}")
-"""A reference to an environment variable in a configuration; the words of a sweep have backslashes in it."""
+"""A reference to an environment variable in a configuration; in the words of a sweep, it contains backslashes."""
 PLAIN_REFERENCE = "$REFERENCE"
 SHORT_REFERENCE = re.compile(r"\$([A-Za-z_]\w*)")
 """A reference to an environment variable in an address."""
 ADDRESS = re.compile(r"([A-Za-z][\w+.-]*)\\?://[^\s'\"]*")
-"""An address in a text; the words of a sweep have a backslash before a colon."""
+"""An address in a text; in the words of a sweep, a backslash precedes a colon."""
 USER_PART = re.compile(r"(://)(?:([^\s'\"/@:\\]*)(\\?:))?([^\s'\"@]*(?:@[^\s'\"@/,:?]*(?=@))*)@")
-"""What stands between ``://`` and the host: a user, a colon and a password, or one word alone."""
+"""The part between ``://`` and the host: a user, a colon and a password, or a single word."""
 OPTION = re.compile(r"([?&;])([\w.-]+)=([^&;\s'\",\])}]*)")
 """An option of an address."""
 
 
 def hide_secrets(text: str, *sources: str) -> str:
-    """Return a text without the secrets in it.
+    """Return a text with its secrets hidden.
 
-    Hidden are passwords and signatures in addresses, and the values of environment variables: of those with the name
-    of a secret, and of those that some texts refer to.
+    The hidden secrets are passwords and signatures in addresses, the values of environment variables whose name marks a
+    secret, and the values of variables referenced by the sources.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def hide_secrets(text: str, *sources: str) -> str:
     'no answer from http://me:***@host:5000/?token=***&page=2'
     """
     values = _list_secret_values(find_references(*sources))
-    # The longest first: a short value may be a part of a longer one.
+    # The longest value comes first, because a short one may be part of a longer one.
     for value, name in sorted(values.items(), key=lambda pair: -len(pair[0])):
         reference = f"${{oc.env:{name}}}"
         for spelling in (value, quote(value, safe=""), unquote(value)):
@@ -71,18 +71,18 @@ def hide_secrets(text: str, *sources: str) -> str:
 
 
 def hide_in_values(values: Mapping[str, str], *sources: str) -> dict[str, str]:
-    """Return a mapping whose values are texts without secrets; for the sources see `hide_secrets`."""
+    """Return a mapping with secrets hidden in its values; for the sources see `hide_secrets`."""
     if not values:
         return {}
-    # Most texts hold none, and the environment is searched once for all of them.
+    # Most texts contain no secret, and the environment is searched once for all of them.
     hidden = hide_secrets("\0".join(values.values()), *sources).split("\0")
     return dict(zip(values, hidden, strict=True))
 
 
 def describe_error(error: BaseException, *sources: str) -> str:
-    """Return the type and the message of an error, without secrets; for the sources see `hide_secrets`.
+    """Return the type and the message of an error, with secrets hidden; for the sources see `hide_secrets`.
 
-    The message of an error with ``is_sentence`` stands without the type. Notes follow.
+    The type is omitted for an error with ``is_sentence``. Notes are appended.
     """
     is_sentence = getattr(error, "is_sentence", False)
     text = str(error) if is_sentence else f"{type(error).__name__}: {error}"
@@ -91,7 +91,7 @@ def describe_error(error: BaseException, *sources: str) -> str:
 
 
 def format_traceback(error: BaseException, *sources: str) -> str:
-    """Return the traceback of an error, without secrets; for the sources see `hide_secrets`."""
+    """Return the traceback of an error, with secrets hidden; for the sources see `hide_secrets`."""
     return hide_secrets("".join(traceback.format_exception(error)), *sources)
 
 
@@ -112,7 +112,7 @@ def find_references(*texts: str) -> list[str]:
 
 
 def is_secret_name(name: str) -> bool:
-    """Return whether a variable, or an option of an address, has the name of a secret.
+    """Return whether the name of a variable or an address option marks a secret.
 
     Examples
     --------
@@ -134,20 +134,20 @@ def find_secrets(text: str) -> list[str]:
 
 
 def conceal_words(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Put references in place of the secrets in the words of a command, and set the variables that they refer to.
+    """Replace the secrets in the words of a command by references, and set the variables that they refer to.
 
-    The processes that this one starts have the variables as well.
+    Processes started by this one inherit the variables.
 
     Parameters
     ----------
     words : sequence of str
-        Overrides.
+        The overrides.
 
     Returns
     -------
     words : list of str
     names : list of str
-        The variables.
+        The names of the variables.
     """
     concealed = []
     names: dict[str, None] = {}
@@ -162,7 +162,7 @@ def conceal_words(words: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def expand_references(node: Any) -> Any:
-    """Return a part of a configuration with the values of the environment variables that it refers to.
+    """Return a part of a configuration with references to environment variables replaced by their values.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def expand_references(node: Any) -> Any:
 
 
 def expand_public_references(text: str) -> str:
-    """Return a text with the values of variables that are set and do not have the name of a secret.
+    """Return a text with the values of variables that are set and whose names do not mark a secret.
 
     Examples
     --------
@@ -199,7 +199,7 @@ def expand_public_references(text: str) -> str:
 
 
 def expand_address(uri: str) -> str:
-    """Return an address with the values of the variables in it; ``$NAME`` is one in place of a user or a password.
+    """Return an address with its variables expanded; ``$NAME`` counts as one in place of a user or a password.
 
     Raises
     ------
@@ -221,7 +221,7 @@ def expand_address(uri: str) -> str:
 
 
 def strip_secrets(uri: str) -> str:
-    """Return an address without its secrets: the same for whoever uses it, and before and after a password changes.
+    """Return an address without its secrets, so that it is the same for every user and after a password change.
 
     Examples
     --------
@@ -234,13 +234,13 @@ def strip_secrets(uri: str) -> str:
 
 
 def _iterate_secrets(text: str) -> Iterator[str]:
-    # The signs of a reference have a meaning in an address.
+    # The characters of a reference have a meaning in an address.
     for address in ADDRESS.finditer(REFERENCE.sub(PLAIN_REFERENCE, text)):
         found = address.group()
         is_web = address.group(1).lower().startswith("http")
         for user_part in USER_PART.finditer(found):
             _, _, colon, secret = user_part.groups()
-            # Of a database, one word alone is the user; on the web, it is a token.
+            # For a database, a single word is the user; on the web, it is a token.
             if _is_literal(secret) and (colon or is_web):
                 yield f"{colon or '://'}{secret}@"
         for option in OPTION.finditer(found):
@@ -254,14 +254,14 @@ def _is_literal(value: str) -> bool:
 
 
 def _value_in(secret: str) -> str:
-    """Return the value in a part of an address as `find_secrets` returns it."""
+    """Return the secret value in a part of an address as returned by `find_secrets`."""
     if secret.endswith("@"):
         return secret[:-1].removeprefix("\\").removeprefix("://").removeprefix(":")
     return secret.partition("=")[2]
 
 
 def _list_secret_values(names: Iterable[str]) -> dict[str, str]:
-    """Return the values of environment variables that are hidden, and the names of these variables."""
+    """Return the values of environment variables that must be hidden, with the names of these variables."""
     hidden = [*names, *(name for name in os.environ if is_secret_name(name))]
     values: dict[str, str] = {}
     for name in hidden:
@@ -272,7 +272,7 @@ def _list_secret_values(names: Iterable[str]) -> dict[str, str]:
 
 
 def _name_variable(value: str) -> str:
-    """Set a variable to a value, unless one of these has it already, and return its name."""
+    """Return the name of a variable with a value, which is set unless one already has it."""
     number = 1
     name = CONCEALED_VARIABLE
     while os.environ.setdefault(name, value) != value:

@@ -1,7 +1,7 @@
-"""The wording of whatever is shown: numbers, words and paths, and texts on a terminal.
+"""The wording of all output: numbers, words, paths, and text on a terminal.
 
-Scores have four decimals, other numbers four significant digits, p-values and estimates two, times three, numbers of a
-column five. Control characters in names and cells are escaped on a terminal.
+Scores have four decimals, other numbers four significant digits, p-values and estimates two, times three, and numbers
+of a column five. Control characters in names and cells are escaped on a terminal.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ MIN_PLAIN = 1e-4
 NOISE = 1e-12
 """Smaller numbers are rounding errors of zero."""
 MAX_SHORT = 10_000
-"""From here on, thousands are separated."""
+"""From this number on, thousands are separated."""
 MAX_WHOLE = 1e7
 MIN_PRINTED_P = 0.001
 CELL_DIGITS = 5
-"""Of the numbers of a column."""
+"""The number of significant digits for the numbers of a column."""
 MAX_DIGITS = 17
-"""With as many, a number reads as what it is."""
+"""The number of significant digits that identify any float exactly."""
 SECONDS = (("h", 3600.0, 7200.0), ("min", 60.0, 120.0), ("s", 1.0, 1.0), ("ms", 1e-3, 1e-3))
-"""Units of time: in seconds, and the least time that is written in them."""
+"""Units of time, each with its length in seconds and the smallest time written in it."""
 BYTES_PER_UNIT = 1000
 BYTE_UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
 def format_score(value: float) -> str:
-    """Return a number with four decimals between -1 and 1, and four significant digits outside.
+    """Return a number with four decimals between -1 and 1, and four significant digits otherwise.
 
     Examples
     --------
@@ -96,17 +96,17 @@ def format_mean(mean: float, deviation: float = math.nan) -> str:
 
 
 def format_deviation(deviation: float) -> str:
-    """Return a standard deviation with its sign; empty if there is none."""
+    """Return a standard deviation preceded by its sign ±; empty if there is none."""
     return "" if math.isnan(deviation) else f"± {format_score(deviation)}"
 
 
 def format_statistic(value: float) -> str:
-    """Return a mean rank or the statistic of a test, with two decimals."""
+    """Return a mean rank or a test statistic with two decimals."""
     return f"{value:.2f}" if math.isfinite(value) else ABSENT
 
 
 def format_p(p: float) -> str:
-    """Return a p-value without the leading zero, with two significant digits.
+    """Return a p-value with two significant digits and no leading zero.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def equate_p(p: float) -> str:
 
 
 def format_percent(share: float) -> str:
-    """Return a share in percent; one that is not certain never reads as 0 or 100.
+    """Return a fraction in percent; values strictly between 0 and 1 are never shown as 0 or 100.
 
     Examples
     --------
@@ -177,7 +177,7 @@ def format_count(n: int) -> str:
 
 
 def format_number(value: float) -> str:
-    """Return a number of a column with at most five significant digits, and all digits of a small whole number.
+    """Return a number of a column with at most five significant digits, or all digits of a small whole number.
 
     Examples
     --------
@@ -192,13 +192,13 @@ def format_number(value: float) -> str:
 
 
 def format_threshold(value: float, below: float, above: float) -> str:
-    """Return a threshold with as few digits as leave it between the cells that it divides.
+    """Return a threshold with the fewest digits that keep it between the cells it separates.
 
     Parameters
     ----------
     value : float
     below, above : float
-        The nearest cells on both sides; one that is equal to the threshold is above it.
+        The nearest cells on both sides; a cell equal to the threshold counts as above it.
 
     Examples
     --------
@@ -217,7 +217,7 @@ def format_threshold(value: float, below: float, above: float) -> str:
 
 
 def format_bytes(n_bytes: float) -> str:
-    """Return a number of bytes in the largest unit for which it is at least one.
+    """Return a number of bytes in the largest unit in which it is at least one.
 
     Examples
     --------
@@ -232,18 +232,18 @@ def format_bytes(n_bytes: float) -> str:
 
 
 def _round(value: float, digits: int) -> str:
-    """Return a number with some significant digits, and without an exponent."""
+    """Return a number with the given significant digits and without an exponent."""
     return f"{float(f'{value:.{digits}g}'):.10g}"
 
 
 MAX_NAMES = 5
 OPENING = "${"
 INTERPOLATION = re.compile(r"(\\*)\$\{")
-"""The beginning of an interpolation, and the backslashes before it, which would escape it."""
+"""The beginning of an interpolation, with any backslashes before it, which would escape it."""
 MISSING_VALUE = "???"
-"""OmegaConf's sign of a value that must be given."""
+"""OmegaConf's marker for a mandatory value."""
 QUOTE = re.compile(r"(\\*)('|\Z)")
-"""A quotation mark or the end, and the backslashes before it, which Hydra would take for escapes."""
+"""A quotation mark or the end, with any backslashes before it, which Hydra would interpret as escapes."""
 
 
 def count_nouns(n: int, noun: str, nouns: str = "") -> str:
@@ -253,9 +253,9 @@ def count_nouns(n: int, noun: str, nouns: str = "") -> str:
     ----------
     n : int
     noun : str
-        For one.
+        The singular.
     nouns : str
-        For several; with an ``s`` at the end if it is not given.
+        The plural; by default the singular with an ``s``.
 
     Examples
     --------
@@ -278,7 +278,7 @@ def join_words(words: Iterable[str], conjunction: str = "and") -> str:
 
 
 def name_first(names: Iterable[str], most: int = MAX_NAMES) -> str:
-    """Return names with commas between them; of many, the first ones and the number of the others.
+    """Return names separated by commas; if there are many, return the first ones and the number of the others.
 
     Examples
     --------
@@ -291,7 +291,7 @@ def name_first(names: Iterable[str], most: int = MAX_NAMES) -> str:
 
 
 def cut_text(text: str, length: int) -> str:
-    """Return a text of at most a length, with a sign where it is cut.
+    """Return a text of limited length, with an ellipsis if it is truncated.
 
     Examples
     --------
@@ -302,7 +302,7 @@ def cut_text(text: str, length: int) -> str:
 
 
 def escape_text(text: str) -> str:
-    r"""Return a text that OmegaConf resolves to the text that is given.
+    r"""Return a text that OmegaConf resolves to the given text.
 
     Examples
     --------
@@ -329,9 +329,9 @@ def quote_text(text: str) -> str:
 
 
 def expand_home(given: str | os.PathLike[str]) -> Path:
-    """Return a path in which ``~`` and ``~USER`` at the front are home folders, as in a shell.
+    """Return a path in which a leading ``~`` or ``~USER`` is replaced by the home folder, as in a shell.
 
-    A name such as ``~data`` stays if there is no user ``data``, for which ``Path.expanduser`` would raise RuntimeError.
+    A name such as ``~data`` is unchanged if there is no user ``data``; ``Path.expanduser`` would raise RuntimeError.
 
     Examples
     --------
@@ -342,13 +342,13 @@ def expand_home(given: str | os.PathLike[str]) -> Path:
 
 
 PIPE_WIDTH = 160
-"""In characters: files and pipes have no width of their own, at which names would have to be broken."""
+"""The width in characters for files and pipes, which have no width at which names would have to be broken."""
 UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""Control characters but tabs and ends of lines, and those that reverse the direction of writing."""
+"""Control characters except tabs and line ends, and characters that reverse the writing direction."""
 
 
 def show_controls(text: str) -> str:
-    r"""Return a text with its control characters as Python writes them.
+    r"""Return a text with its control characters escaped as in Python.
 
     Examples
     --------
@@ -359,7 +359,7 @@ def show_controls(text: str) -> str:
 
 
 def show_in_line(text: str) -> str:
-    r"""Return a text on one line: ends of lines, too, are shown as Python writes them.
+    r"""Return a text on one line, with line ends escaped as in Python as well.
 
     Examples
     --------
@@ -370,8 +370,8 @@ def show_in_line(text: str) -> str:
 
 
 def escape(text: str) -> str:
-    """Return a text that Rich prints unchanged: markup in it has no effect, and control characters are shown."""
-    from rich import markup  # the start of the command does without Rich
+    """Return a text that Rich prints unchanged, with markup disabled and control characters escaped."""
+    from rich import markup  # the command starts without loading Rich
 
     return markup.escape(show_controls(text))
 
@@ -382,7 +382,7 @@ def print_note(note: str) -> None:
 
 
 def make_console(*, stderr: bool = False, quiet: bool = False, **options: Any) -> Console:
-    """Return a console of Rich for standard output or error, which breaks no line and colours nothing by itself.
+    """Return a Rich console for standard output or error that neither breaks nor colours lines by default.
 
     Parameters
     ----------
