@@ -1,8 +1,8 @@
 """The learners: classical machine learning in NumPy, behind scikit-learn's estimator contract.
 
-`REGISTRY` is the single list of all learners. Its names are those of ``conf/learner/``, and all code that lists,
-tests or trusts learners reads them from here. `PRESETS` are further names for classes of the registry, whose YAML sets
-other values than the defaults. A class is imported when it is asked for: a run needs one of them.
+`REGISTRY` is the single list of all learners. Its names are those of ``conf/learner/``, and all code that lists, tests
+or trusts learners takes them from here. `PRESETS` are further names for classes of the registry whose YAML sets values
+other than the defaults. A class is imported on first access, because a run needs only one of them.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ MODULES: Mapping[str, str] = {
     "Ridge": "linear.linear_regression",
     "SVC": "svm",
 }
-"""Class -> the module that has it."""
+"""Class -> the module that defines it."""
 
 
 @final
 class LearnerTable(Mapping[str, type[BaseEstimator]]):
-    """Names of learners, and the class of each.
+    """A mapping of learner names to classes.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ BUILT_ON: dict[str, tuple[str, ...]] = {
     "decision_tree": ("trees",),
     "random_forest": ("trees", "decision_tree"),
 }
-"""The folders whose code a family of learners runs, besides its own and ``base/``."""
+"""The folders whose code a family of learners runs, in addition to its own and ``base/``."""
 
 __all__ = [
     "BUILT_ON",

@@ -25,14 +25,14 @@ from bakeoff.learners.base.scaling import column_units
 
 
 class MajorityClassifier(ProbabilisticClassifier):
-    """Predict the most frequent class of the training rows (equal frequencies: the smallest class).
+    """Predict the most frequent class of the training rows; ties go to the smallest class.
 
     Parameters
     ----------
     categorical_features : {"from_dtype"}, array-like of bool, int or str, or None
-        The nominal columns, which are accepted and not used.
+        The nominal columns, which are accepted but not used.
     class_order : array-like of the classes, optional
-        Of equally frequent classes the one that comes first here is predicted; by default the smallest.
+        The order that breaks ties between equally frequent classes; by default the smallest class is predicted.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class MeanRegressor(Regressor):
     Parameters
     ----------
     categorical_features : {"from_dtype"}, array-like of bool, int or str, or None
-        The nominal columns, which are accepted and not used.
+        The nominal columns, which are accepted but not used.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class MeanRegressor(Regressor):
         self
         """
         _, y, weight = self._check_fit(X, y, sample_weight)
-        # In this unit, and with relative weights, no sum overflows.
+        # In this unit and with relative weights, no sum overflows.
         unit = column_units(y[:, None])[0]
         relative_weight = weight / weight.max()  # (n,)
         mean = np.average(y / unit, weights=relative_weight)

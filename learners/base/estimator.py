@@ -12,8 +12,8 @@ the second class has the label +1.
 
 Reference: R. Rifkin and A. Klautau, "In defense of one-vs-all classification", JMLR 5, 2004.
 
-Tools that look at the type take a learner for scikit-learn's class of the same name. Of several classes with the
-largest score, one rule chooses the prediction.
+Tools that check the type treat a learner as scikit-learn's class of the same name. A single rule chooses the prediction
+if several classes have the largest score.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Learner(BaseEstimator):
     """Whether the result depends on the units of the numeric columns."""
 
     _defaults: ClassVar[dict[str, Any]]
-    """The default of each parameter; stored, because reading a signature takes as long as fitting a few rows."""
+    """The default of each parameter, stored because reading a signature takes as long as fitting a few rows."""
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
@@ -98,7 +98,7 @@ class Learner(BaseEstimator):
     def _check_numbers(self, X: Any, *, reset: bool) -> np.ndarray:
         """Return a table without nominal columns as float64.
 
-        Plain arrays, and DataFrames with the columns of training, skip scikit-learn's slower checks.
+        Plain arrays, and DataFrames with the training columns, skip scikit-learn's slower checks.
         """
         names = getattr(self, "feature_names_in_", None)
         if names is None:
@@ -129,7 +129,7 @@ class Learner(BaseEstimator):
 
     def _check_query(self, X: Any) -> np.ndarray:
         """Return the query rows as `_check_table` does, of shape (m, d); raises NotFittedError before ``fit``."""
-        # This attribute exists only after `fit`; scikit-learn's function would need a longer search.
+        # This attribute only exists after `fit`; scikit-learn's function would search longer.
         if "n_features_in_" not in vars(self):
             check_is_fitted(self)
         return self._check_table(X, reset=False)
@@ -182,7 +182,7 @@ class Learner(BaseEstimator):
 class Classifier(ClassifierMixin, Learner):
     """Abstract: encodes the labels, and predicts the class with the largest score.
 
-    Of equal scores the smallest class is predicted, or, for learners that have ``class_order``, the first one there.
+    Ties go to the smallest class or, for learners with ``class_order``, to the class that comes first in it.
 
     Attributes
     ----------
@@ -223,14 +223,14 @@ class Classifier(ClassifierMixin, Learner):
             self.__dict__.pop("ranking_", None)
         has_many_classes = self.classes_.size > y.size // 2
         if is_label_type and has_many_classes:
-            check_classification_targets(y)  # warns of labels that look like regression targets
+            check_classification_targets(y)  # warns about labels that look like regression targets
         return table, codes, weight
 
     def _compute_class_weight(self, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Return the factor of ``class_weight`` for each row, of shape (n,), from its class and weight (n,)."""
         class_weight = getattr(self, "class_weight", None)
         if class_weight == "balanced_subsample":
-            class_weight = "balanced"  # of all rows, for a forest whose trees have all of them
+            class_weight = "balanced"  # relative to all rows, for a forest whose trees use all of them
         labels = self.classes_[codes]  # (n,)
         factors = compute_class_weight(class_weight, classes=self.classes_, y=labels, sample_weight=weight)
         return np.asarray(factors)[codes]
@@ -254,7 +254,7 @@ class Classifier(ClassifierMixin, Learner):
         return self.classes_[self._choose_classes(scores)]
 
     def _choose_classes(self, scores: np.ndarray) -> np.ndarray:
-        """Return the code of the class that scores (m, c) decide for in each row, shape (m,)."""
+        """Return the code of the class with the best score (m, c) in each row, shape (m,)."""
         return choose_classes(scores, getattr(self, "ranking_", None))
 
 
@@ -336,13 +336,14 @@ def label_one_against_rest(codes: np.ndarray, c: int) -> np.ndarray:
 class SklearnCounterpart:
     """Mixin: ``isinstance`` with scikit-learn's class holds as soon as that class has been imported.
 
-    ``plot_tree``, SHAP and dtreeviz accept models of scikit-learn's classes only. Registering a virtual subclass needs
-    that class, whose package takes a quarter of a second to load. Programs that use such a tool have loaded it,
-    possibly after the model was fitted. ``isinstance`` asks an object for its class: at that moment it is registered.
+    ``plot_tree``, SHAP and dtreeviz only accept models of scikit-learn's classes. Registering a virtual subclass
+    requires importing that class, whose package takes a quarter of a second to load. A program that uses such a tool
+    has loaded it, possibly after the model was fitted. The class is registered when ``isinstance`` requests the class
+    of an object.
     """
 
     _counterpart: ClassVar[tuple[str, str]]
-    """The package, and the name of the class in it."""
+    """The package, and the name of the class within it."""
 
     @property  # type: ignore[misc]
     def __class__(self) -> type[Self]:
@@ -356,16 +357,16 @@ class SklearnCounterpart:
 
 
 VOTE_ROUNDING = 1e-12
-"""The relative error that a sum of votes, or a product of probabilities, may have."""
+"""The relative error allowed in a sum of votes or a product of probabilities."""
 
 
 def rank_classes(class_order: Iterable[Any] | None, classes: np.ndarray) -> np.ndarray | None:
-    """Return the codes of the classes in the order that decides equal votes, None for that of the codes.
+    """Return the class codes in the order that breaks ties, or None for the order of the codes.
 
     Parameters
     ----------
     class_order : iterable of labels, optional
-        It may hold further labels.
+        The order, which may contain further labels.
     classes : ndarray of shape (c,)
         The labels by code.
 
@@ -376,7 +377,7 @@ def rank_classes(class_order: Iterable[Any] | None, classes: np.ndarray) -> np.n
     Raises
     ------
     ValueError
-        A class that is not in the order, or a label that is there twice.
+        A class is missing from the order, or a label occurs twice.
     """
     if class_order is None:
         return None
@@ -395,9 +396,9 @@ def rank_classes(class_order: Iterable[Any] | None, classes: np.ndarray) -> np.n
 
 
 def choose_classes(scores: np.ndarray, ranking: np.ndarray | None) -> np.ndarray:
-    """Return the code of the largest score of each row (m, c), of equal ones the first of the ranking: shape (m,).
+    """Return the code of the largest score in each row (m, c), with ties resolved by the ranking, in shape (m,).
 
-    Scores are equal if they differ by at most `VOTE_ROUNDING` of the largest: votes of .1 and .2 equal one of .3.
+    Scores are equal if they differ by at most `VOTE_ROUNDING` of the largest, so votes of .1 and .2 equal one of .3.
     """
     largest = scores.max(axis=1, keepdims=True)  # (m, 1)
     is_largest = scores >= largest - VOTE_ROUNDING * np.abs(largest)

@@ -1,11 +1,11 @@
 """The input of a learner: fast checks, nominal columns as codes, and paths along a parameter.
 
 scikit-learn's checks handle lists, tables of several libraries, sparse matrices and text, but need a tenth of a
-millisecond for a plain array, which is longer than a prediction for a few hundred rows. The checks of this module use
-the type, the shape and one sum of an array to recognise valid input. All other input is passed to scikit-learn's
+millisecond for a plain array, which is longer than a prediction for a few hundred rows. The checks of this module
+recognise valid input by the type, the shape and one sum of an array. All other input is passed to scikit-learn's
 checks, which also raise all errors.
 
-*Paths* are estimators for many values of one parameter, at little more than the cost of one fit.
+*Paths* are fitted estimators for many values of one parameter, at little more than the cost of one fit.
 
 A learner that supports paths lists their parameters in ``path_parameters`` and has a method
 
@@ -71,7 +71,7 @@ def encode_distinct(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     integers = as_small_integers(cells)
     if integers is None:
         values = np.unique(cells)
-        # Several times faster than the inverse that np.unique returns.
+        # Several times faster than the inverse returned by np.unique.
         return values, np.searchsorted(values, cells)
     count = np.bincount(integers)
     if count.all():
@@ -83,7 +83,7 @@ def encode_distinct(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _as_finite_floats(array: np.ndarray) -> np.ndarray | None:
-    """Return the array as float64 if it holds real numbers that are all finite; else None."""
+    """Return the array as float64 if it contains only finite real numbers; else None."""
     kind = array.dtype.kind
     if kind in "iub":
         return array.astype(np.float64)
@@ -105,7 +105,7 @@ def with_input_tags(tags: Tags, *, allow_nan: bool = False, categorical: bool = 
 
 
 def is_default(value: Any, default: Any) -> bool:
-    """Return whether a parameter has its default; False if a comparison could be ambiguous, as for arrays."""
+    """Return whether a parameter has its default value; False if the comparison may be ambiguous, as for arrays."""
     if value is default:
         return True
     is_comparable = type(value) is type(default) and type(value) in (str, int, float)
@@ -119,7 +119,7 @@ def require_path_parameter(learner: Any, parameter: str) -> None:
 
 
 def check_path_values(learner: Any, parameter: str, values: Sequence[Any]) -> list[Any]:
-    """Return the values; raise ValueError for a parameter without a path, or for an invalid value."""
+    """Return the values; raise ValueError for a parameter without a path or for an invalid value."""
     require_path_parameter(learner, parameter)
     allowed = {parameter: learner._parameter_constraints[parameter]}
     for value in values:
@@ -133,7 +133,7 @@ UNSEEN = -1.0
 """The code of a value that did not occur in training."""
 
 TILE_CELLS = 1 << 16
-"""Cells that are counted together: their indices, 512 KiB, stay in the cache."""
+"""Number of cells counted together; their indices take 512 KiB and stay in the cache."""
 
 
 def learn_categories(X: Any, categorical_features: Any) -> Categories:
@@ -143,19 +143,19 @@ def learn_categories(X: Any, categorical_features: Any) -> Categories:
     ----------
     X : DataFrame or array-like of shape (n, d)
     categorical_features : {"from_dtype"}, array-like of bool, int or str, or None
-        ``"from_dtype"`` selects the columns of a DataFrame whose dtype is categorical, and none of an array;
-        otherwise, a mask of length d, column positions, or column names.
+        ``"from_dtype"`` selects the categorical columns of a DataFrame, and no columns of an array; otherwise, a mask
+        of length d, column positions, or column names.
 
     Returns
     -------
     list of length d
-        The values of a nominal column: all that its dtype declares, or else the sorted values that occur; None for a
-        numeric column.
+        The values of a nominal column: all values declared by its dtype, or else the sorted values that occur; None for
+        a numeric column.
 
     Raises
     ------
     ValueError
-        A name or position that is not a column of X.
+        A name or position is not a column of X.
     """
     if categorical_features is None or (isinstance(categorical_features, str) and not hasattr(X, "dtypes")):
         return [None]
@@ -185,12 +185,12 @@ def encode_table(X: Any, categories: Categories, *, allow_nan: bool, owner: str)
     Returns
     -------
     ndarray of shape (m, d)
-        Numeric cells as they are, nominal cells as codes; NaN where missing, `UNSEEN` where the value is unknown.
+        Numeric cells unchanged and nominal cells as codes; NaN if missing, `UNSEEN` if the value is unknown.
 
     Raises
     ------
     ValueError
-        Infinite cells, text in a numeric column, or missing cells where they are not allowed.
+        Infinite cells, text in a numeric column, or missing cells that are not allowed.
     """
     X = _as_table(X)
     integer_codes = _encode_integer_table(X, categories)
@@ -225,7 +225,7 @@ def _find_nominal_columns(X: Any, categorical_features: Any, d: int) -> np.ndarr
 
 
 def _as_table(X: Any) -> Any:
-    """Return a DataFrame as it is, and anything else as an array."""
+    """Return a DataFrame unchanged, and anything else as an array."""
     if hasattr(X, "iloc"):
         return X
     table = X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object)
@@ -248,7 +248,7 @@ def _find_missing(column: Any) -> np.ndarray:
 
 
 def _find_values(column: Any) -> np.ndarray:
-    """Return the values that the dtype of a column declares, or else those that occur."""
+    """Return the values declared by the dtype of a column, or else those that occur."""
     declared = getattr(getattr(column, "dtype", None), "categories", None)
     if declared is not None:
         return _as_fixed_width_text(np.asarray(declared))
@@ -261,7 +261,7 @@ def _find_occurring_integers(integers: np.ndarray) -> np.ndarray:
     """Return which integers occur in each column of a table (n, d), of shape (d, largest + 1)."""
     n, d = integers.shape
     width = int(integers.max()) + 1
-    offset = np.arange(d) * width  # (d,), so that one count serves all columns
+    offset = np.arange(d) * width  # (d,), so that a single count serves all columns
     occurs = np.zeros(d * width, dtype=bool)
     step = max(1, TILE_CELLS // d)
     for start in range(0, n, step):
@@ -295,7 +295,7 @@ def _encode_integer_table(X: Any, categories: Categories) -> np.ndarray | None:
 
 
 def _as_fixed_width_text(values: np.ndarray) -> np.ndarray:
-    """Convert an array of text objects: safe model formats reject arrays of objects, which could hold anything."""
+    """Convert an array of text objects, because safe model formats reject object arrays, which may contain anything."""
     if values.dtype.kind == "O" and all(isinstance(value, str) for value in values):
         return values.astype(str)
     return values

@@ -1,4 +1,4 @@
-"""Centre and scale columns, so that the result of a solver does not depend on their units.
+"""Centring and scaling of columns, so that the result of a solver does not depend on their units.
 
 With an intercept, centring a column changes only b. Scaling a column by a factor divides its weight by that factor,
 and the penalty on the weight is adjusted accordingly. Cost: O(n d).
@@ -9,16 +9,16 @@ from __future__ import annotations
 import numpy as np
 
 TILE_CELLS = 1 << 15
-"""Cells that are squared together: 256 KiB, which stay in the cache."""
+"""Number of cells squared together; they take 256 KiB and stay in the cache."""
 
 MIN_SAFE_SQUARES = 1e-200
 MAX_SAFE_SQUARES = 1e200
 """Sums of squares between these bounds neither underflow nor overflow in later computations."""
 
 RELATIVE_CELL_ROUNDING = 8 * float(np.finfo(np.float64).eps)
-"""Rounding of a cell relative to its size: half an eps, and what a few operations add from which the column may come.
+"""Relative rounding error of a cell: half an eps, plus the error of the few operations that produced the column.
 
-A column that varies by less is constant; subtracting its mean does not make its rounding smaller.
+A column that varies by less is constant; subtracting its mean does not reduce its rounding error.
 """
 
 N_SAMPLED_ROWS = 64
@@ -29,11 +29,11 @@ MAX_PENALTY_ROOT = 1e300
 def column_units(X: np.ndarray) -> np.ndarray:
     """Choose a power of two as the unit of each column, of shape (d,), so that squares neither overflow nor underflow.
 
-    It is 1 for columns of ordinary size, and division by it is exact.
+    The unit is 1 for columns of ordinary size, and dividing by it is exact.
     """
     d = X.shape[1]
     with np.errstate(over="ignore", under="ignore"):
-        # The sum over all columns and a few rows of each are usually sufficient, and take a fifth of the time.
+        # The sum over all columns and a few rows of each is usually sufficient, and takes a fifth of the time.
         cells = X.ravel(order="K")
         some_rows = X[:N_SAMPLED_ROWS]
         if cells @ cells < MAX_SAFE_SQUARES:
@@ -49,7 +49,7 @@ def column_units(X: np.ndarray) -> np.ndarray:
 
 
 def find_steady_columns(mean: np.ndarray, variance: np.ndarray, max_deviation: float = 1e-9) -> np.ndarray:
-    """Find the columns, (d,), whose deviation is less than ``max_deviation`` of their mean (d,).
+    """Find the columns (d,) whose deviation is less than ``max_deviation`` times their mean (d,).
 
     Centring these columns by the mean would leave rounding errors. They are centred by the values of the first row
     instead, so that a constant column becomes exactly zero.
@@ -83,10 +83,10 @@ class Table:
 
 
 class Standardized:
-    """Final: a table whose columns have mean 0 and about unit deviation, computed on demand from the original columns.
+    """Final: a table with columns of mean 0 and about unit deviation, computed on demand from the original columns.
 
     Scores and their derivatives are computed from the original columns, with weights that account for the
-    standardization. A mean of a thousand standard deviations loses three of sixteen digits; columns with a larger
+    standardization. A mean of a thousand standard deviations loses three of sixteen digits, so columns with a larger
     mean are shifted first.
 
     Parameters
@@ -95,7 +95,7 @@ class Standardized:
     share : ndarray of shape (n,)
         Row weights that sum to 1.
     penalty : float
-        λ in ½λ‖w‖², where w are weights of the columns as given.
+        λ in ½λ‖w‖², where w are the weights of the original columns.
     fit_intercept : bool
         Whether the table has a last column of ones; otherwise the columns keep their origin.
 
@@ -131,7 +131,7 @@ class Standardized:
         self._unit = unit * self._scale
 
     def __getitem__(self, rows: slice) -> np.ndarray:
-        """Return some rows of the table, a new array of shape (rows, D)."""
+        """Return some rows of the table as a new array of shape (rows, D)."""
         X = self._X[rows]
         n_rows, d = X.shape
         table = np.empty((n_rows, self.shape[1]))
@@ -158,7 +158,7 @@ class Standardized:
         return product
 
     def _compute_variance(self, share: np.ndarray) -> np.ndarray:
-        """Return the weighted mean square of each column less its shift, of shape (d,)."""
+        """Return the weighted mean square of each shifted column, of shape (d,)."""
         variance = np.zeros_like(self._shift)
         step = max(1, TILE_CELLS // len(variance))
         for start in range(0, len(share), step):
@@ -168,7 +168,7 @@ class Standardized:
         return variance
 
     def to_original(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return weights (k, d) and intercepts (k,) for the columns as given, from θ of shape (k, D)."""
+        """Return weights (k, d) and intercepts (k,) for the original columns, from θ of shape (k, D)."""
         d = len(self._unit)
         coef = theta[:, :d]
         intercept = theta[:, d:].sum(axis=1)  # zeros if there is no intercept
@@ -176,7 +176,7 @@ class Standardized:
             return coef / self._unit, intercept - coef @ self._center
 
     def to_standardized(self, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
-        """Return θ, of shape (k, D), from weights (k, d) and intercepts (k,) for the columns as given."""
+        """Return θ, of shape (k, D), from weights (k, d) and intercepts (k,) for the original columns."""
         theta = coef * self._unit
         if self.shape[1] == theta.shape[1]:
             return theta
@@ -184,14 +184,14 @@ class Standardized:
 
 
 def _choose_scales(mean: np.ndarray, variance: np.ndarray, penalty_root: np.ndarray) -> np.ndarray:
-    """Return the scale of each column, (d,): its deviation, or the root of its penalty (d,) where that is larger.
+    """Return the scale of each column (d,): its deviation, or the root of its penalty (d,) if that is larger.
 
     If the penalty restricts a weight more than the cells of its column do, the penalty determines the scale, so that
     neither the column nor its penalty becomes negligible.
     """
     deviation = np.sqrt(variance)  # (d,)
     is_constant = deviation <= RELATIVE_CELL_ROUNDING * np.abs(mean)
-    # The weight of a constant column stays 0: its cells are 0, or next to nothing beside their mean.
+    # The weight of a constant column remains 0: its cells are 0, or negligible compared with their mean.
     _, exponent = np.frexp(mean)
     size = np.ldexp(np.sign(np.abs(mean)), exponent)  # (d,), a power of two
     scale = np.hypot(np.where(is_constant, size, deviation), penalty_root)

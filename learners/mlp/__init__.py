@@ -1,4 +1,4 @@
-"""Multilayer perceptron: `classifier` and `regressor` on their `base`, the `network`, and its `training`."""
+"""Multilayer perceptron: the estimators, the `network`, and its `training`."""
 
 from bakeoff.learners.mlp.multilayer_perceptron import MLPClassifier, MLPRegressor
 

@@ -3,13 +3,15 @@
     h_1 = f(x W_1 + b_1),  …,  prediction = g(h_{l-1} W_l + b_l)
     minimize  mean loss(prediction, y) + α/2n Σ W²
 
-g is the identity with squared error for regression, the logistic function or softmax with cross-entropy for classes.
+g is the identity with squared error for regression, and the logistic function or softmax with cross-entropy for
+classes.
 
-`bakeoff.learners.definitions.mlp` states the algorithm. This one is faster because it computes a whole batch with one
-matrix product for each layer, in arrays that are allocated once, and updates all parameters as one flat vector.
+`bakeoff.learners.definitions.mlp` defines the algorithm. This implementation is faster because it computes a whole
+batch with one matrix product per layer, in arrays that are allocated once, and updates all parameters as one flat
+vector.
 
-Cost: O(n·w) per epoch to fit, for a total of w weights; O(m·w) to predict; memory O(w + batch · units) in addition to
-the data.
+Cost: O(n·w) per epoch to fit, where w is the total number of weights; O(m·w) to predict; O(w + batch · units) memory in
+addition to the data.
 
 The data should be standardized first, because all features share one learning rate.
 
@@ -60,16 +62,16 @@ from bakeoff.learners.mlp.training import (
 )
 
 TILE_ROWS = 128
-"""Query rows that pass through the network together; the last tile is filled up.
+"""Number of query rows that pass through the network together; the last tile is padded.
 
-In a matrix product of fixed shape, the result for a row does not depend on the other rows, to the last bit.
+In a matrix product of fixed shape, the result for a row does not depend on the other rows, down to the last bit.
 """
 
 AUTO_BATCH_ROWS = 200
-"""Rows of a batch for ``batch_size="auto"``."""
+"""Number of rows in a batch for ``batch_size="auto"``."""
 
 MIN_LOSS_DECREASE_RATIO = 1e-9
-"""Share of its first value by which the loss must fall: learning rates may be too small for the data, or too large."""
+"""Fraction by which the loss must fall from its first value; otherwise the learning rate may be unsuitable."""
 
 
 @final
@@ -167,8 +169,8 @@ class MultilayerPerceptron(Learner):
         X : array-like of shape (n, d)
         y : array-like of shape (n,)
         sample_weight : array-like of shape (n,), optional
-            Weights of the rows in the mean loss of their batch. If one batch holds all rows, a row of weight 2 is
-            equivalent to two equal rows; otherwise the batches are not the same.
+            Weights of the rows in the mean loss of their batch. If a single batch contains all rows, a row of weight 2
+            is equivalent to two equal rows; otherwise the batches differ.
 
         Returns
         -------
@@ -177,7 +179,7 @@ class MultilayerPerceptron(Learner):
         Raises
         ------
         ValueError
-            A parameter is out of range, no row is left to train on, or the loss overflowed.
+            A parameter is out of range, no row is left to train on, or the loss has overflowed.
         """
         problem = self._check_problem(X, y, sample_weight)
         for state in self._train(problem, [self.max_iter]):
@@ -210,10 +212,10 @@ class MultilayerPerceptron(Learner):
 
     @abstractmethod
     def _score_validation(self, output: np.ndarray, target: np.ndarray, weight: np.ndarray | None) -> float:
-        """Score outputs (v, o) for validation rows against their targets, with their weights (v,); large is good."""
+        """Score outputs (v, o) for validation rows against their targets, with weights (v,); larger is better."""
 
     def _train(self, problem: TrainingProblem, stops: Collection[int]) -> Iterator[TrainedNetwork]:
-        """Train a network, without the validation rows if there are any; yield its state at each stop."""
+        """Train a network without any validation rows; yield its state at each stop."""
         random = check_random_state(self.random_state)
         n, d = problem.X.shape
         n_validation = 0
@@ -343,13 +345,13 @@ class MLPClassifier(ProbabilisticClassifier, MultilayerPerceptron):
     activation : {"identity", "logistic", "relu", "tanh"}, default="relu"
         f, the function of the hidden units.
     solver : {"adam", "lbfgs", "sgd"}, default="adam"
-        Stochastic descent in batches with Adam's steps or with momentum; or L-BFGS with all rows at once, for small
+        Stochastic descent in batches, with Adam's steps or with momentum; or L-BFGS on all rows at once, for small
         tables, which uses neither batches nor learning rates: ``max_iter`` counts its iterations, and ``tol`` is the
         largest component of the gradient at the end.
     alpha : float, default=0.0001
         L2 penalty on the weights but not on the biases.
     batch_size : int or "auto", default="auto"
-        Rows of a batch, at most n; "auto" is 200.
+        Number of rows in a batch, at most n; "auto" is 200.
     learning_rate_init : float, default=0.001
     max_iter : int, default=200
         Maximum number of epochs, that is, passes over the training rows.
@@ -360,24 +362,24 @@ class MLPClassifier(ProbabilisticClassifier, MultilayerPerceptron):
     tol : float, default=0.0001
         Smallest improvement of the loss or the validation score that counts.
     momentum : float, default=0.9
-        For solver "sgd".
+        The momentum for solver "sgd".
     nesterovs_momentum : bool, default=True
-        For solver "sgd".
+        Whether solver "sgd" uses Nesterov's momentum.
     early_stopping : bool, default=False
-        Hold back validation rows, stop when their score no longer improves, and keep the weights with the best score.
+        Whether to hold out validation rows, stop when their score no longer improves, and keep the best weights.
     validation_fraction : float, default=0.1
-        Share of the validation rows, as nearly as possible the same in every class.
+        Fraction of validation rows, as nearly as possible the same in every class.
     beta_1, beta_2, epsilon : float, default=0.9, 0.999, 1e-8
         For solver "adam": decay rates of its two running means, and a constant that prevents division by 0.
     n_iter_no_change : int or inf, default=10
         Training stops after more than this number of consecutive epochs without improvement.
     learning_rate : {"constant", "invscaling", "adaptive"}, default="constant"
-        For solver "sgd": the learning rate stays; or is divided by (t + 1)^``power_t`` after t rows; or is divided by 5
-        instead of stopping, until it is below 1e-6.
+        The schedule for solver "sgd": the learning rate is constant; is divided by (t + 1)^``power_t`` after t rows; or
+        is divided by 5 instead of stopping, until it is below 1e-6.
     power_t : float, default=0.5
-        For ``learning_rate="invscaling"``.
+        The exponent for ``learning_rate="invscaling"``.
     max_fun : int, default=15000
-        For solver "lbfgs": maximum number of evaluations of the loss.
+        Maximum number of evaluations of the loss for solver "lbfgs".
 
     Attributes
     ----------
@@ -385,7 +387,7 @@ class MLPClassifier(ProbabilisticClassifier, MultilayerPerceptron):
     coefs_ : list of ndarray of shape (units below, units above)
     intercepts_ : list of ndarray of shape (units above,)
     loss_curve_ : list of float
-        Mean loss of each epoch in nats, with penalty; of "lbfgs", after each iteration.
+        Mean loss of each epoch in nats, with penalty; for "lbfgs", the loss after each iteration.
     loss_, best_loss_ : float
         The last and the smallest loss; ``best_loss_`` is None with early stopping.
     validation_scores_ : list of float or None
@@ -394,7 +396,7 @@ class MLPClassifier(ProbabilisticClassifier, MultilayerPerceptron):
     n_iter_ : int
         Number of epochs or iterations.
     n_layers_, n_outputs_ : int
-        Number of layers, with input and output; number of output units, which is 1 for two classes, else c.
+        Number of layers, including input and output; number of output units, which is 1 for two classes, else c.
     out_activation_ : {"logistic", "softmax"}
 
     Examples
@@ -470,6 +472,6 @@ class MLPRegressor(Regressor, MultilayerPerceptron):
         error = np.average((target - output[:, 0]) ** 2, weights=weight)
         mean = np.average(target, weights=weight)
         spread = np.average((target - mean) ** 2, weights=weight)
-        if spread == 0:  # as in scikit-learn: otherwise the score of equal targets would depend on their unit
+        if spread == 0:  # as in scikit-learn; otherwise the score of equal targets would depend on their unit
             return float(error == 0)
         return float(1.0 - error / spread)

@@ -1,13 +1,13 @@
-"""The network: layers of weighted sums with an activation between them; the gradient of its loss by backpropagation.
+"""The network: layers of weighted sums and activations, with the gradient of its loss by backpropagation.
 
     A_0 = X,   A_i = f(A_{i-1} W_i + b_i),   Z = A_{l-1} W_l + b_l          (forward)
     Δ_l = prediction - target,   Δ_i = Δ_{i+1} W_{i+1}ᵀ ∘ f'(A_i)           (backward)
     ∂L/∂W_i = A_{i-1}ᵀ Δ_i,   ∂L/∂b_i = Σ_rows Δ_i
 
-`bakeoff.learners.definitions.mlp` states the same for one row at a time. Here each step is one matrix product for a
-whole batch.
+`bakeoff.learners.definitions.mlp` defines the same computation for one row at a time. Here each step is one matrix
+product for a whole batch.
 
-All weights and biases are views of one flat vector, and so are their derivatives: a solver then needs only a few
+All weights and biases are views of one flat vector, and so are their derivatives, so that a solver needs only a few
 operations on whole vectors. Every array is allocated once and reused for each batch.
 
 References
@@ -41,7 +41,7 @@ def apply_activation(activation: str, z: np.ndarray) -> None:
 
 
 def multiply_by_derivative(activation: str, a: np.ndarray, delta: np.ndarray) -> None:
-    """Multiply ``delta`` by f'(z), which for each activation is a function of a = f(z); overwrites ``a``."""
+    """Multiply ``delta`` by f'(z), which is a function of a = f(z) for each activation; overwrites ``a``."""
     if activation == "relu":
         delta *= a > 0.0
     elif activation == "tanh":
@@ -57,7 +57,7 @@ def multiply_by_derivative(activation: str, a: np.ndarray, delta: np.ndarray) ->
 def propagate_forward(
     layers: Sequence[np.ndarray], coefs: Sequence[np.ndarray], intercepts: Sequence[np.ndarray], activation: str
 ) -> np.ndarray:
-    """Fill ``layers[1:]`` from the rows in ``layers[0]``; return the last, whose sums have no activation applied."""
+    """Fill ``layers[1:]`` from the rows in ``layers[0]``; return the last layer, which has no activation applied."""
     for below, above, coef, intercept in zip(layers[:-1], layers[1:], coefs, intercepts, strict=True):
         np.matmul(below, coef, out=above)
         above += intercept
@@ -67,7 +67,7 @@ def propagate_forward(
 
 
 def check_hidden_layer_sizes(hidden_layer_sizes: Any) -> list[int]:
-    """Return the units of each hidden layer, or raise ValueError unless they are integers from 1."""
+    """Return the units of each hidden layer; raise ValueError unless they are positive integers."""
     sizes = np.atleast_1d(np.asarray(hidden_layer_sizes))
     are_whole = sizes.dtype.kind in "iu" and (sizes >= 1).all()
     if sizes.ndim != 1 or (sizes.size and not are_whole):
@@ -84,22 +84,22 @@ class Network:
     Parameters
     ----------
     sizes : sequence of int
-        Units of each layer, from the d features to the outputs.
+        Number of units in each layer, from the d features to the outputs.
     activation : {"identity", "logistic", "relu", "tanh"}
     output : {"identity", "logistic", "softmax"}
-        Function of the outputs, which determines the loss: squared error, binary or multinomial cross-entropy.
+        The output function, which determines the loss: squared error, binary or multinomial cross-entropy.
     alpha : float
         L2 penalty on the weights.
     batch_size : int
-        Largest number of rows in a batch.
+        Maximum number of rows in a batch.
     random : RandomState
-        Draws the initial parameters: uniform within ±√(6 / (units below + units above)), for logistic units √(2 / …)
-        (Glorot and Bengio).
+        Draws the initial parameters uniformly within ±√(6 / (units below + units above)), or √(2 / …) for logistic
+        units (Glorot and Bengio).
 
     Attributes
     ----------
     parameters, gradient : ndarray of shape (p,)
-        The weights of all layers, then all biases; and the derivative of the loss with respect to each.
+        The weights of all layers followed by all biases, and the derivative of the loss with respect to each.
     coefs, intercepts : list of ndarray of shape (below, above), list of ndarray of shape (above,)
         Views of ``parameters``.
     """
@@ -156,7 +156,7 @@ class Network:
         rows : ndarray of shape (batch,), int
             The rows of X and target in the batch, at most ``batch_size``.
         weight : ndarray of shape (n,), optional
-            The weights of the rows in the mean, positive.
+            The positive weights of the rows in the mean.
         """
         size = rows.shape[0]
         layers = [layer[:size] for layer in self._layers]
@@ -169,7 +169,7 @@ class Network:
         delta /= total_weight
         self._propagate_backward(layers, delta)
 
-        # The penalty is on weights, not on biases.
+        # The penalty applies to weights but not to biases.
         weights = self.parameters[: self._n_weights]
         np.multiply(weights, self.alpha / total_weight, out=self._penalty_gradient)
         self.gradient[: self._n_weights] += self._penalty_gradient

@@ -1,10 +1,10 @@
 """Training: epochs over the rows in batches, until neither the loss nor the validation score improves.
 
-*L-BFGS* takes all rows at once, with steps that approximate Newton's. SciPy's L-BFGS-B finds the step; the gradient is
-that of `bakeoff.learners.mlp.network`. For a few thousand rows it needs fewer passes than stochastic descent, and no
-learning rate.
+*L-BFGS* uses all rows at once, with steps that approximate Newton's method. SciPy's L-BFGS-B computes the steps from
+the gradient of `bakeoff.learners.mlp.network`. For a few thousand rows it needs fewer passes than stochastic descent
+and no learning rate.
 
-Cost: O(n·w) for each evaluation of the loss, of which an iteration needs one or a few; memory O(n · units).
+Cost: O(n·w) per evaluation of the loss, of which an iteration needs one or a few; O(n · units) memory.
 
 References
 ----------
@@ -45,7 +45,7 @@ class TrainingHistory:
     scores : list of float
         Validation score after each epoch; empty without validation rows.
     converged : bool
-        Whether training ended because there was no improvement, and not because ``max_iter`` was reached.
+        Whether training ended because there was no improvement rather than because ``max_iter`` was reached.
     n_idle_epochs : int
         Number of epochs without improvement at the end.
     """
@@ -79,7 +79,7 @@ class TrainingSchedule:
 
 
 class DivergedError(ValueError):
-    """The loss or a parameter is no longer a finite number."""
+    """The loss or a parameter is no longer finite."""
 
 
 def train_network(
@@ -107,18 +107,17 @@ def train_network(
     random : RandomState
         Draws the order of the rows in each epoch.
     score_validation : callable, optional
-        Returns the validation score of the network in its current state; larger is better. If it is set, the
-        parameters with the best score are the final ones; otherwise, improvement is measured by the loss on the
-        training rows.
+        Returns the validation score of the network in its current state; larger is better. If given, the final
+        parameters are those with the best score; otherwise, improvement is measured by the loss on the training rows.
     weight : ndarray of shape (n,), optional
-        Weights of the rows, positive.
+        Positive weights of the rows.
 
     Yields
     ------
     history : TrainingHistory
-        Up to a stop, or to the epoch at which training converged.
+        The history up to a stop, or to the epoch at which training converged.
     parameters : ndarray of shape (p,)
-        The final parameters of a training run that ends there.
+        The final parameters of a training run that ends at that point.
 
     Raises
     ------
@@ -141,7 +140,7 @@ def train_network(
             score = score_validation()
             scores.append(score)
 
-        # As in scikit-learn, an improvement smaller than tol counts as none, but the best parameters are kept anyway.
+        # As in scikit-learn, an improvement smaller than tol does not count, but the best parameters are still kept.
         n_idle_epochs = n_idle_epochs + 1 if score < best_score + schedule.tol else 0
         if score > best_score:
             best_score = score
@@ -199,12 +198,12 @@ class TrainingProblem:
     target : ndarray of shape (n,)
         Values or class codes.
     strata : ndarray of shape (n,)
-        Validation rows are drawn from each stratum in proportion to its size.
+        The strata, from each of which validation rows are drawn in proportion to its size.
     n_outputs : int
     output : {"identity", "logistic", "softmax"}
-        Function of the outputs.
+        The function of the outputs.
     weight : ndarray of shape (n,) or None
-        Weights of the rows, positive; None if all are 1.
+        Positive weights of the rows; None if all are 1.
     """
 
     X: np.ndarray
@@ -215,13 +214,13 @@ class TrainingProblem:
     weight: np.ndarray | None = None
 
     def take_rows(self, rows: np.ndarray) -> TrainingProblem:
-        """Return the problem with the given rows only."""
+        """Return the problem restricted to the given rows."""
         weight = None if self.weight is None else self.weight[rows]
         return TrainingProblem(self.X[rows], self.target[rows], self.strata[rows], self.n_outputs, self.output, weight)
 
 
 def drop_unit_weights(weight: np.ndarray) -> np.ndarray | None:
-    """Return the weights (n,), or None if all are 1, which needs no multiplications."""
+    """Return the weights (n,), or None if all are 1, so that no multiplications are needed."""
     return None if (weight == 1.0).all() else weight
 
 
@@ -231,7 +230,7 @@ def count_validation_rows(problem: TrainingProblem, fraction: float, solver: str
     Raises
     ------
     ValueError
-        The solver has no epochs, no row is left to train on, or the score of the rows is not defined.
+        The solver has no epochs, no row is left to train on, or the score of the rows is undefined.
     """
     if solver == "lbfgs":
         raise ValueError(
@@ -284,7 +283,7 @@ def train_by_lbfgs(
     Parameters
     ----------
     network : Network
-        Its batches hold n rows.
+        A network whose batches contain n rows.
     X : ndarray of shape (n, d)
     target : ndarray of shape (n,)
     weight : ndarray of shape (n,) or None
@@ -325,7 +324,7 @@ def train_by_lbfgs(
         )
     if not (np.isfinite(result.fun) and np.isfinite(result.x).all()):
         raise DivergedError
-    final_losses = losses or [float(result.fun)]  # no iteration, if the gradient was zero from the start
+    final_losses = losses or [float(result.fun)]  # no iterations took place if the gradient was zero from the start
     for n_iter, parameters in states.items():
         if n_iter < len(final_losses):
             yield TrainingHistory(final_losses[:n_iter]), parameters
@@ -333,30 +332,30 @@ def train_by_lbfgs(
 
 
 MIN_ADAPTIVE_LEARNING_RATE = 1e-6
-"""An adaptive learning rate is not reduced below this; training ends instead."""
+"""The minimum of an adaptive learning rate, below which training ends."""
 
 LEARNING_RATE_DIVISOR = 5.0
 
 
 class Solver(Protocol):
-    """Abstract: changes parameters along a gradient."""
+    """Abstract: updates parameters along a gradient."""
 
     def update_parameters(self, parameters: np.ndarray, gradient: np.ndarray) -> None:
-        """Change ``parameters`` (p,) in place; ``gradient`` (p,) may be overwritten."""
+        """Update ``parameters`` (p,) in place; ``gradient`` (p,) may be overwritten."""
 
     def end_epoch(self, n_rows_seen: int) -> None:
         """Adapt the learning rate after an epoch; ``n_rows_seen`` counts the rows of all epochs so far."""
 
     def reduce_learning_rate(self) -> bool:
-        """Continue with a smaller learning rate after epochs without improvement, or return False to end training."""
+        """Reduce the learning rate after epochs without improvement, or return False to end training."""
 
 
 @final
 class SGD:
     """Stochastic gradient descent with momentum: v ← μv - ηg, ω ← ω + v (Nesterov: ω ← ω + μv - ηg).
 
-    The learning rate η is constant; or η_0 / (t + 1)^power after t rows ("invscaling"); or divided by 5 whenever epochs
-    bring no improvement, until it is below 1e-6 ("adaptive").
+    The learning rate η is constant; equals η_0 / (t + 1)^power after t rows ("invscaling"); or is divided by 5 whenever
+    epochs bring no improvement, until it is below 1e-6 ("adaptive").
     """
 
     def __init__(
@@ -434,7 +433,7 @@ class Adam:
         parameters -= change
 
     def end_epoch(self, n_rows_seen: int) -> None:
-        """See `Solver`; the steps of Adam adapt to the gradients only."""
+        """See `Solver`; Adam's steps only adapt to the gradients."""
 
     def reduce_learning_rate(self) -> bool:
         """See `Solver`."""

@@ -1,4 +1,4 @@
-"""Naive Bayes: the `classifier`, and how it treats `nominal` columns and numeric ones (`gaussian`)."""
+"""Naive Bayes: the `classifier`, and the `likelihoods` of nominal and numeric columns."""
 
 from bakeoff.learners.naive_bayes.classifier import NaiveBayesClassifier
 

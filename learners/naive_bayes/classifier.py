@@ -2,16 +2,16 @@
 
     P(class | x)  ∝  P(class) · Π_j P(x_j | class)
 
-The values of a nominal feature are counted, with a pseudo-count α for every value of its domain, so that a value that
-is missing in a small sample does not get probability 0; the prior is smoothed in the same way, or is the plain
+The values of a nominal feature are counted, with a pseudo-count α for every value of its domain, so that a value
+missing from a small sample does not have probability 0. The prior is smoothed in the same way, or is the plain
 fraction:
 
     P(x_j = v | class) = (count(v, class) + α) / Σ_v' (count(v', class) + α)
 
 A numeric feature is Gaussian within each class. Products are computed as sums of logarithms.
 
-`bakeoff.learners.definitions.naive_bayes` states the algorithm. This one is faster because it counts and looks up all
-columns of many rows at once, in tiles that fit into cache.
+`bakeoff.learners.definitions.naive_bayes` defines the algorithm. This implementation is faster because it counts and
+looks up all columns of many rows at once, in tiles that fit into cache.
 
 Cost: O(nd) to fit; O(m·d·c) to predict; memory O(c·(d + number of nominal values)).
 
@@ -54,47 +54,48 @@ class NaiveBayesClassifier(Classifier):
     alpha : float, default=1.0
         The pseudo-count of every nominal value in every class; if it is 0, probabilities are plain fractions.
     feature_alpha : dict, optional
-        Dirichlet parameters for single nominal columns in place of ``alpha``: column name or position -> a number, one
-        per value (shape (k,)), or one per class and value (shape (c, k)), values in the order of ``categories_[j]``.
+        Dirichlet parameters for individual nominal columns instead of ``alpha``: column name or position -> a number,
+        one per value (shape (k,)), or one per class and value (shape (c, k)), with values in the order of
+        ``categories_[j]``.
     smooth_prior : bool, default=True
-        Whether ``alpha`` is added to each class's count, too.
+        Whether to add ``alpha`` to the count of each class as well.
     class_prior : array-like of shape (c,), optional
-        The probabilities of the classes, in sorted order, which are then neither estimated nor smoothed.
+        The probabilities of the classes in sorted order; if given, they are neither estimated nor smoothed.
     var_smoothing : float, default=1e-9
-        This fraction of the largest variance of a numeric column is added to every variance.
+        The fraction of the largest variance of a numeric column that is added to every variance.
     ddof : {0, 1}, default=0
-        With 1, the squares of a numeric column within a class are divided by the number of its rows less 1, instead of
-        their number: the unbiased variance, as in R's e1071.
+        If 1, the sum of squares of a numeric column within a class is divided by the number of its rows minus 1: the
+        unbiased variance, as in R's e1071.
     handle_unknown : {"ignore", "error"}, default="ignore"
-        Whether a nominal value outside the domain, in a row to predict, is left out or raises an error.
+        Whether a nominal value outside the domain, in a row to predict, is ignored or raises an error.
     handle_missing : {"ignore", "error"}, default="ignore"
-        Whether a missing cell is left out or raises an error; in training a cell that is left out is not counted.
+        Whether a missing cell is ignored or raises an error; ignored cells are not counted in training.
     categorical_features : {"from_dtype"}, array-like of bool, int or str, or None, default="from_dtype"
-        The nominal columns; strings are accepted as they are.
+        The nominal columns; strings are accepted without encoding.
 
     Attributes
     ----------
     classes_ : ndarray of shape (c,)
     class_count_ : ndarray of shape (c,)
-        Weight of the training rows of each class.
+        The weight of the training rows of each class.
     class_prior_ : ndarray of shape (c,)
     categories_ : list of length d
         The domain of each nominal column (an array of its k values), None for a numeric column.
     category_count_, feature_log_prob_ : list of length d
-        For each nominal column an array of shape (c, k): weight of the rows, and ln P(value | class); None if numeric.
+        For each nominal column, arrays of shape (c, k) with row weights and ln P(value | class); None for numeric
+        columns.
     numeric_features_ : ndarray of shape (q,), int
-        Positions of the numeric columns.
+        The positions of the numeric columns.
     theta_, var_ : ndarray of shape (c, q)
         Mean (in the column's unit) and smoothed variance (in its square) of each numeric column in each class.
     epsilon_ : float
-        The number that was added to every variance.
+        The number added to every variance.
 
     Notes
     -----
-    If the table does not determine a probability, a prediction uses less information and is never NaN. A value that
-    has probability 0 in every class (``alpha=0``) is treated as unknown. For a row that is impossible in every class,
-    the prior is returned. For a class without any cell in a column, the estimates of the column over all classes are
-    used.
+    If the table does not determine a probability, a prediction uses less information and is never NaN. A value with
+    probability 0 in every class (``alpha=0``) is treated as unknown. For a row that is impossible in every class, the
+    prior is returned. For a class without any cell in a column, the estimates of the column over all classes are used.
 
     Examples
     --------
@@ -199,7 +200,7 @@ class NaiveBayesClassifier(Classifier):
 
     def _class_scores(self, X: np.ndarray) -> np.ndarray:
         scores = self._compute_joint_log(X)  # (m, c)
-        # Few rows are impossible in the first class, and only those can be impossible in all.
+        # Few rows are impossible in the first class, and only these can be impossible in all classes.
         suspects = np.flatnonzero(np.isneginf(scores[:, 0]))
         impossible = suspects[np.isneginf(scores[suspects]).all(axis=1)]
         scores[impossible] = compute_log(self.class_prior_)
@@ -284,13 +285,13 @@ class NaiveBayesClassifier(Classifier):
 
 
 def choose_prior(given: Any, counts: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Return the prior that is given, or the shares of the counts.
+    """Return the given prior, or the class fractions.
 
     Parameters
     ----------
     given : array-like of shape (c,) or None
     counts : ndarray of shape (c,)
-        Of the training rows of each class, with pseudo-counts.
+        The weights of the training rows of each class, with pseudo-counts.
     classes : ndarray of shape (c,)
 
     Returns
@@ -300,7 +301,7 @@ def choose_prior(given: Any, counts: np.ndarray, classes: np.ndarray) -> np.ndar
     Raises
     ------
     ValueError
-        What is given are not c probabilities that sum to 1.
+        The given values are not c probabilities that sum to 1.
     """
     if given is None:
         return normalize_counts(counts)

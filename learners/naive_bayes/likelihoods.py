@@ -7,10 +7,10 @@ P(v | class) = (count(v, class) + α) / Σ_v' (count(v', class) + α)
 `bakeoff.learners.definitions.naive_bayes` computes the same counts, one row and one column at a time.
 
 The values of all columns have entries in one table, column after column. The values of each column are preceded by a
-neutral entry for cells without information, which the code -1 of an unknown value selects. Thus all columns of a tile
-of rows can be counted, or looked up, at once.
+neutral entry for cells without information, which is selected by the code -1 of an unknown value. All columns of a tile
+of rows can therefore be counted or looked up at once.
 
-Single columns may have other pseudo-counts α, Dirichlet parameters in place of one number for all.
+Individual columns may have other pseudo-counts α: Dirichlet parameters instead of a single number for all.
 
 *Numeric columns*: a Gaussian for each column within each class.
 
@@ -18,9 +18,9 @@ Single columns may have other pseudo-counts α, Dirichlet parameters in place of
 
 Means and variances are computed in two passes over the rows of a class, relative to its first row.
 
-`bakeoff.learners.definitions.naive_bayes` states the same density, one row and one column at a time.
+`bakeoff.learners.definitions.naive_bayes` defines the same density, one row and one column at a time.
 
-A table is processed in parts: some of its columns, and tiles of rows that stay in the cache of a core.
+A table is processed in parts: a subset of its columns, and tiles of rows that stay in the cache of a core.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def count_values(
     Parameters
     ----------
     table : ndarray of shape (n, q)
-        Positions in the columns' domains; NaN where missing, which is not counted.
+        Positions in the domains of the columns; NaN if missing, which is not counted.
     codes : ndarray of shape (n,), int
     weight : ndarray of shape (n,)
     sizes : ndarray of shape (q,), int
@@ -52,7 +52,7 @@ def count_values(
     Returns
     -------
     list of q arrays of shape (c, k)
-        Weight of the rows.
+        The weights of the rows with each value in each class.
     """
     n, q = table.shape
     silent = _locate_silent_places(sizes)  # (q,)
@@ -74,7 +74,7 @@ def count_values(
 def smooth_log_probabilities(count: np.ndarray, pseudo_count: np.ndarray) -> np.ndarray:
     """Return ln P(value | class) of one column, of shape (c, k), from its counts (c, k).
 
-    For a class without cells and pseudo-counts, the fractions over all classes are used.
+    For a class with neither cells nor pseudo-counts, the fractions over all classes are used.
     """
     smoothed = count + pseudo_count  # (c, k)
     empty = ~smoothed.any(axis=1)  # (c,)
@@ -85,12 +85,12 @@ def smooth_log_probabilities(count: np.ndarray, pseudo_count: np.ndarray) -> np.
 def add_nominal_log_likelihood(table: np.ndarray, log_prob: list[np.ndarray], joint: np.ndarray) -> None:
     """Add Σ_j ln P(x_j | class) to joint of shape (m, c).
 
-    A missing cell, an unknown value, and a value that has probability 0 in every class add 0 for all classes.
+    A missing cell, an unknown value, and a value with probability 0 in every class add 0 for all classes.
 
     Parameters
     ----------
     table : ndarray of shape (m, q)
-        Positions in the domains; NaN where missing, `UNSEEN` where unknown.
+        Positions in the domains; NaN if missing, `UNSEEN` if unknown.
     log_prob : list of q arrays of shape (c, k)
     joint : ndarray of shape (m, c)
     """
@@ -103,7 +103,7 @@ def add_nominal_log_likelihood(table: np.ndarray, log_prob: list[np.ndarray], jo
         places = transpose_tile(_locate_values(table[rows], silent))  # (q, tile)
         log_likelihood = lookup.take(places, axis=0).sum(axis=0)  # (tile, c)
         part = joint[rows]
-        part += log_likelihood[: part.shape[0]]  # a single row is there twice
+        part += log_likelihood[: part.shape[0]]  # a single row occurs twice
 
 
 def _build_lookup(log_prob: list[np.ndarray], sizes: np.ndarray) -> np.ndarray:
@@ -123,7 +123,7 @@ def _build_lookup(log_prob: list[np.ndarray], sizes: np.ndarray) -> np.ndarray:
 
 
 def _locate_silent_places(sizes: np.ndarray) -> np.ndarray:
-    """Return where each column begins in the table of all values, with its neutral entry: (q,)."""
+    """Return where the neutral entry of each column, with which the column begins, is in the table: (q,)."""
     return np.cumsum(sizes + 1) - (sizes + 1)
 
 
@@ -154,14 +154,14 @@ def normalize_counts(counts: np.ndarray) -> np.ndarray:
 def read_pseudo_counts(
     given: Mapping[Any, Any], names: Sequence[str], categories: Sequence[np.ndarray | None], c: int
 ) -> dict[int, np.ndarray]:
-    """Return pseudo-counts by the position of their column; arrays broadcast to (c, k) for a column of k values.
+    """Return pseudo-counts by column position; arrays broadcast to (c, k) for a column of k values.
 
     Parameters
     ----------
     given : mapping
         Column name or position -> pseudo-counts.
     names : sequence of str
-        The names of the d columns, or none.
+        The names of the d columns, if there are any.
     categories : sequence of d ndarray or None
         The values of each nominal column.
     c : int
@@ -170,7 +170,7 @@ def read_pseudo_counts(
     Raises
     ------
     ValueError
-        A column that is not nominal, or pseudo-counts of a wrong shape or sign.
+        A column is not nominal, or pseudo-counts have the wrong shape or sign.
     """
     read: dict[int, np.ndarray] = {}
     for column, counts in given.items():
@@ -218,12 +218,12 @@ def fit_gaussians(
     """Estimate mean and variance of each column within each class.
 
     For a class without a cell in a column, the estimates of the column over all classes are used. A column that is
-    constant, or has no cell, does not influence any prediction.
+    constant or has no cells does not influence any prediction.
 
     Parameters
     ----------
     table : ndarray of shape (n, q)
-        NaN where missing.
+        The numeric cells; NaN if missing.
     codes : ndarray of shape (n,), int
     weight : ndarray of shape (n,)
     c : int
@@ -231,20 +231,20 @@ def fit_gaussians(
     smoothing : float
         This fraction of the largest variance over all classes is added to every variance.
     ddof : {0, 1}
-        Squares within a class are divided by its weight less this number, if anything is left; otherwise the variance
+        The number subtracted from the weight of a class by which squares are divided; if nothing is left, the variance
         over all classes is used.
 
     Returns
     -------
     Gaussians
-        Without smoothing, a variance can be 0, if a column is constant in one class and not in others.
+        The estimates; without smoothing, a variance can be 0 if a column is constant in one class but not in others.
 
     Raises
     ------
     ValueError
-        A variance too large for a float.
+        A variance is too large for a float.
     """
-    # Relative weights keep sums of large weights from overflowing; equal weights stay exact.
+    # Relative weights prevent sums of large weights from overflowing; equal weights remain exact.
     share = weight / weight.max()  # (n,)
     with np.errstate(over="ignore", invalid="ignore"):
         within = _compute_class_moments(table, codes, share, c)
@@ -257,7 +257,7 @@ def fit_gaussians(
     mass = within.weight
     var = within.var
     if ddof > 0:
-        # The sum of squares is the same, and is divided by less.
+        # The sum of squares is the same, but is divided by a smaller number.
         mass = mass * weight.max()
         var = var * _divide_or_zero(mass, mass - ddof)
     var = np.where(mass > ddof, var, overall_var) + epsilon  # (c, q)
@@ -289,7 +289,7 @@ def add_gaussian_log_likelihood(table: np.ndarray, mean: np.ndarray, var: np.nda
     Raises
     ------
     ValueError
-        A row is so many standard deviations away that its density underflows.
+        A row is too many standard deviations away, so its density underflows.
     """
     log_norm = -0.5 * np.log(2.0 * np.pi * var)  # (c, q)
     scale = np.sqrt(0.5) / np.sqrt(var)  # (c, q)
@@ -304,7 +304,7 @@ def add_gaussian_log_likelihood(table: np.ndarray, mean: np.ndarray, var: np.nda
                 raise ValueError("X contains a row so far from the training data that its density underflows; scale X.")
             log_likelihood = level[:, np.newaxis] - distance  # (c, tile)
             part = joint[rows]
-            part += log_likelihood.T[: part.shape[0]]  # a single row is there twice
+            part += log_likelihood.T[: part.shape[0]]  # a single row occurs twice
 
 
 def _sum_squared_deviations(
@@ -349,7 +349,7 @@ def _compute_moments(rows: np.ndarray, weight: np.ndarray) -> Moments:
 
 
 def _find_first_cells(rows: np.ndarray, missing: np.ndarray) -> np.ndarray:
-    """Return the first present cell of each column of rows (n, q), 0 without any: shape (q,)."""
+    """Return the first present cell of each column of rows (n, q), or 0 if there is none: shape (q,)."""
     first = np.argmin(missing, axis=0)
     cells = rows[first, np.arange(rows.shape[1])]
     return np.nan_to_num(cells, nan=0.0)
@@ -358,7 +358,7 @@ def _find_first_cells(rows: np.ndarray, missing: np.ndarray) -> np.ndarray:
 def _pool_moments(mean: np.ndarray, var: np.ndarray, mass: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return mean and variance over all classes, each of shape (q,), from those within the classes (c, q)."""
     fraction = _divide_or_zero(mass, mass.sum(axis=0))  # (c, q)
-    # Relative to the mean of the class with the largest weight, so that equal means in all classes stay exactly equal.
+    # Means are relative to that of the class with the largest weight, so that equal means in all classes stay equal.
     heaviest = mass.argmax(axis=0)  # (q,)
     origin = mean[heaviest, np.arange(heaviest.size)]  # (q,)
     overall = origin + (fraction * (mean - origin)).sum(axis=0)
@@ -367,14 +367,14 @@ def _pool_moments(mean: np.ndarray, var: np.ndarray, mass: np.ndarray) -> tuple[
 
 
 def _divide_or_zero(numerator: np.ndarray, divisor: np.ndarray) -> np.ndarray:
-    """Return the quotient, of the numerator's shape; 0 where the divisor is 0."""
+    """Return the quotient, in the numerator's shape; 0 where the divisor is 0."""
     zeros = np.zeros_like(numerator)
     quotient: np.ndarray = np.divide(numerator, divisor, out=zeros, where=divisor > 0)
     return quotient
 
 
 CELLS_PER_TILE = 1 << 15
-"""Cells of a tile: 256 KiB."""
+"""Number of cells in a tile, which takes 256 KiB."""
 
 
 def cut_tiles(n: int, cells_per_row: int) -> list[slice]:
@@ -384,7 +384,7 @@ def cut_tiles(n: int, cells_per_row: int) -> list[slice]:
 
 
 def transpose_tile(rows: np.ndarray) -> np.ndarray:
-    """Return the rows as columns, for long inner loops.
+    """Return the rows as columns, which makes inner loops long.
 
     A single row is repeated, because NumPy sums a single column in a different order.
     """
