@@ -1,4 +1,4 @@
-"""Decision trees of CART, ID3 and C4.5: estimators, and a fitted tree as text, rules or a drawing.
+"""CART, ID3 and C4.5 decision trees: estimators, and fitted trees as text, rules or drawings.
 
 The trees are grown and pruned in `bakeoff.learners.trees`.
 """

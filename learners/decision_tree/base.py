@@ -2,8 +2,8 @@
 
 The tree itself is grown and pruned in `bakeoff.learners.trees`.
 
-scikit-learn's tools read a tree by its attributes; paths are sparse tables of SciPy, as scikit-learn's are: NumPy has
-none.
+scikit-learn's tools access a tree through its attributes. Paths are sparse SciPy tables, as in scikit-learn, because
+NumPy has none.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ PruningMethod = Literal["best_first", "bottom_up", "pessimistic"]
 
 
 class SklearnTreeAttributes(SklearnCounterpart):
-    """Mixin of the tree learners: what scikit-learn's trees are called in its API.
+    """Mixin that provides the attributes and methods of scikit-learn's trees.
 
     Attributes
     ----------
@@ -63,9 +63,9 @@ class SklearnTreeAttributes(SklearnCounterpart):
 
     @property
     def tree_(self) -> Any:
-        """The tree as ``sklearn.tree._tree.Tree``, a copy, for tools that read scikit-learn's trees.
+        """The tree as a copy of type ``sklearn.tree._tree.Tree``, for tools that use scikit-learn's trees.
 
-        AttributeError if the tree asks for nominal values; see `bakeoff.learners.trees.convert_to_sklearn`.
+        Raises AttributeError if the tree splits on nominal values; see `bakeoff.learners.trees.convert_to_sklearn`.
         """
         check_is_fitted(self)
         n_classes = getattr(self, "n_classes_", 1)
@@ -73,10 +73,10 @@ class SklearnTreeAttributes(SklearnCounterpart):
 
     @abstractmethod
     def apply(self, X: Any) -> np.ndarray:
-        """Return the number of the node where each row of X (m, d) stops, shape (m,)."""
+        """Return the number of the node where each row of X (m, d) stops, in shape (m,)."""
 
     def decision_path(self, X: Any) -> csr_matrix:
-        """Return which nodes each row of X (m, d) visits: 1 where it does, sparse of shape (m, k)."""
+        """Return which nodes each row of X (m, d) visits in a sparse table of shape (m, k), as 1.""" 
         stop = self.apply(X)
         return mark_paths(self.fitted_tree_, stop)
 
@@ -87,25 +87,26 @@ class SklearnTreeAttributes(SklearnCounterpart):
 
 
 class TreeLearner(SklearnTreeAttributes, Learner):
-    """Abstract: a learner that is one tree.
+    """Abstract: a learner that consists of one tree.
 
     Attributes
     ----------
     fitted_tree_ : Tree
         Flat arrays with one entry for each of k nodes.
     tree_ : sklearn.tree._tree.Tree
-        The same tree for tools that read scikit-learn's; only if all questions are numeric.
+        The same tree for tools that use scikit-learn's; only available if all questions are numeric.
     max_features_ : int
-        The number of features that a node tries.
+        The number of features tried at each node.
     pruning_path_ : dict
-        After `prune`: arrays ``leaves``, ``depth`` and ``score``, one entry for each step, the unpruned tree first.
+        Set by `prune`: arrays ``leaves``, ``depth`` and ``score`` with one entry per step, starting with the unpruned
+        tree.
     """
 
     splitter: str
     thresholds: str
     scale_sensitive: ClassVar[bool] = False
     path_parameters: ClassVar[tuple[str, ...]] = ("max_depth", "max_leaf_nodes", "ccp_alpha")
-    """The parameters that `path` takes."""
+    """The parameters supported by `path`."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TREE_CONSTRAINTS,
@@ -114,7 +115,7 @@ class TreeLearner(SklearnTreeAttributes, Learner):
     }
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Grow the tree, and prune it if ``ccp_alpha`` is above 0.
+        """Grow the tree, and prune it if ``ccp_alpha`` is greater than 0.
 
         Parameters
         ----------
@@ -134,7 +135,7 @@ class TreeLearner(SklearnTreeAttributes, Learner):
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
         """Return ``ccp_alphas`` and the total ``impurities`` of the leaves at each step of cost-complexity pruning.
 
-        Parameters are those of `fit`; the estimator is fitted as well, without pruning.
+        The parameters are those of `fit`; the estimator is also fitted, without pruning.
         """
         self.fitted_tree_ = self._grow_unpruned(X, y, sample_weight)
         alphas, impurities = list_alphas(self.fitted_tree_)
@@ -142,7 +143,7 @@ class TreeLearner(SklearnTreeAttributes, Learner):
 
     @abstractmethod
     def _grow_unpruned(self, X: Any, y: Any, sample_weight: Any) -> Tree:
-        """Check the rows, set all fitted attributes but ``fitted_tree_``, and return the tree for ``ccp_alpha``."""
+        """Check the rows, set all fitted attributes except ``fitted_tree_``, and return the tree for ``ccp_alpha``."""
 
     def _grow(self, X: np.ndarray, target: Target, criterion: Criterion) -> Tree:
         """Grow a tree on checked rows X (n, d)."""
@@ -165,11 +166,11 @@ class TreeLearner(SklearnTreeAttributes, Learner):
         return tree
 
     def _prunes_in_fit(self) -> bool:
-        """Return whether the tree is pruned by its training errors as soon as it is grown."""
+        """Return whether the tree is pruned by its training errors immediately after growing."""
         return False
 
     def _list_rules(self, n: int) -> C45Rules:
-        """Return the rules of C4.5 that hold for a tree of n rows."""
+        """Return the C4.5 rules that apply to a tree of n rows."""
         return C45Rules()
 
     def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
@@ -191,15 +192,15 @@ class TreeLearner(SklearnTreeAttributes, Learner):
         Raises
         ------
         ValueError
-            Another parameter, or a value that is not allowed.
+            The parameter is not supported, or a value is invalid.
         """
         values = check_path_values(self, parameter, values)
         limits_growth = parameter == "max_leaf_nodes" or (parameter == "max_depth" and self.max_leaf_nodes is not None)
         draws_at_nodes = limits_growth and (self.max_features is not None or self.splitter == "random")
         prunes_other_tree = parameter != "ccp_alpha" and self._prunes_in_fit()
         if draws_at_nodes or prunes_other_tree:
-            # What a node draws depends on the other nodes of its level, and pruning by training errors
-            # depends on the nodes below, so each value needs its own tree.
+            # The draws at a node depend on the other nodes of its level, and pruning by training errors depends on the
+            # nodes below, so each value needs its own tree.
             for value in values:
                 yield clone(self).set_params(**{parameter: value}).fit(X, y, sample_weight)
         elif values:
@@ -230,22 +231,22 @@ class TreeLearner(SklearnTreeAttributes, Learner):
         sample_weight: Any = None,
         confidence: float = 0.25,
     ) -> Self:
-        """Prune the tree, in place, and record the steps in ``pruning_path_``.
+        """Prune the tree in place, and record the steps in ``pruning_path_``.
 
         Parameters
         ----------
         X : array-like of shape (m, d), y : array-like of shape (m,)
-            Validation rows, different from the training rows; ``"pessimistic"`` does not use any.
+            Validation rows, which differ from the training rows; ``"pessimistic"`` does not use any.
         method : {"best_first", "bottom_up", "pessimistic"}
-            The first two are reduced-error pruning (Quinlan 1987). Best-first collapses, of all inner nodes, the one
-            whose collapse gives the best validation score, equal scores included, until every collapse lowers it
-            (ties: the node nearest to the root). Bottom-up collapses nodes that have only leaves below them where the
-            score is strictly greater, until there are none. Pessimistic is C4.5's pruning by upper confidence limits
-            of the training errors.
+            The first two are reduced-error pruning (Quinlan 1987). Best-first repeatedly collapses the inner node whose
+            collapse gives the best validation score, including equal scores, until every collapse lowers it (ties: the
+            node nearest to the root). Bottom-up collapses nodes that only have leaves below them if the score is
+            strictly greater, until there are none. Pessimistic is C4.5's pruning by upper confidence limits of the
+            training errors.
         sample_weight : array-like of shape (m,), optional
             Weights of the validation rows.
         confidence : float in (0, 0.5], default 0.25
-            For ``"pessimistic"``: a smaller value prunes more.
+            The confidence for ``"pessimistic"``; a smaller value prunes more.
 
         Returns
         -------
@@ -293,7 +294,7 @@ class TreeLearner(SklearnTreeAttributes, Learner):
         return self
 
     def apply(self, X: Any) -> np.ndarray:
-        """Return the number of the node where each row of X (m, d) stops, shape (m,)."""
+        """Return the number of the node where each row of X (m, d) stops, in shape (m,)."""
         table = self._check_query(X)
         return self.fitted_tree_.apply(table)
 
@@ -309,7 +310,7 @@ class TreeLearner(SklearnTreeAttributes, Learner):
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """The share of each feature in the decrease of impurity, shape (d,); sums to 1, or all 0 without a split."""
+        """The share of each feature in the decrease of impurity, shape (d,); sums to 1, or is 0 without a split."""
         check_is_fitted(self)
         return self.fitted_tree_.compute_feature_importances()
 
@@ -318,18 +319,18 @@ class TreeLearner(SklearnTreeAttributes, Learner):
 
 
 def encode_points(grid: Any, features: Any, categories: Categories) -> np.ndarray:
-    """Return points (g, f) of these features (f,) as numbers: nominal cells as codes."""
+    """Return points (g, f) of these features (f,) as numbers, with nominal cells as codes."""
     own = [categories[feature] for feature in features]
     return encode_table(np.asarray(grid), own, allow_nan=True, owner="partial dependence")
 
 
 def mark_paths(tree: Tree, stop: np.ndarray) -> csr_matrix:
-    """Return which of the k nodes rows visit that stop at these nodes (m,).
+    """Return which of the k nodes are visited by rows that stop at the given nodes (m,).
 
     Returns
     -------
     csr_matrix of shape (m, k), int
-        1 at the nodes from the root to where the row stops.
+        1 at the nodes from the root to the node where the row stops.
     """
     m = stop.size
     parent = tree.parent
@@ -339,7 +340,7 @@ def mark_paths(tree: Tree, stop: np.ndarray) -> csr_matrix:
     rows = np.arange(m)
     node = stop
     entry = start[1:] - 1
-    # Parents have lower numbers than their children, so that the nodes of a row ascend.
+    # Parents have lower numbers than their children, so the nodes of a row are in ascending order.
     while rows.size:
         visited[entry] = node
         node = parent.take(node)

@@ -1,15 +1,15 @@
 """Decision tree for classes: CART, ID3 and C4.5.
 
-A row descends to a leaf, or as far as there are branches for its values, and the prediction is the majority class of
-the training rows there:
+A row descends to a leaf, or as far as there are branches for its values. The prediction is the majority class of the
+training rows in that node:
 
     p(class k | x) = weight of class k in the node / weight of the node
 
-`bakeoff.learners.definitions.decision_tree` states the algorithm. This one grows the same tree faster: rows are sorted
-once, all nodes of a level are split together, and running sums along the sorted rows give the gains of all thresholds
-(`bakeoff.learners.trees`).
+`bakeoff.learners.definitions.decision_tree` defines the algorithm. This implementation grows the same tree faster: rows
+are sorted once, all nodes of a level are split together, and running sums along the sorted rows give the gains of all
+thresholds (`bakeoff.learners.trees`).
 
-The options of C4.5 are its rules of growth, and the pruning of a tree that was grown.
+The C4.5 options are its growth rules and the pruning of a grown tree.
 
 Cost: O(n d log n + n d c depth) to fit, O(m depth) to predict.
 
@@ -58,11 +58,11 @@ C45_CONSTRAINTS: dict[str, list[Any]] = {
     "pruning_confidence": [Interval(Real, 0, 0.5, closed="right"), None],
     "subtree_raising": ["boolean"],
 }
-"""The values that each option may take, in scikit-learn's form."""
+"""The values that each option may have, in scikit-learn's form."""
 
 
 class C45Parameters(Protocol):
-    """A learner with the options of C4.5."""
+    """A learner with the C4.5 options."""
 
     criterion: Any
     average_gain: bool
@@ -75,12 +75,12 @@ class C45Parameters(Protocol):
 
 
 def check_c45_options(learner: C45Parameters) -> None:
-    """Refuse options that need another option.
+    """Reject options that require another option.
 
     Raises
     ------
     ValueError
-        A rule about bits with a criterion that is not in bits, or a way of pruning without pruning.
+        A rule based on bits has a criterion that is not in bits, or an option for pruning is set without pruning.
     """
     if learner.average_gain and learner.criterion != "gain_ratio":
         raise ValueError(
@@ -100,7 +100,7 @@ def check_c45_options(learner: C45Parameters) -> None:
 
 
 def list_c45_rules(learner: C45Parameters, categories: Sequence[np.ndarray | None], n: int, c: int) -> C45Rules:
-    """Return the rules of growth for n rows of c classes, given the values of the nominal columns."""
+    """Return the growth rules for n rows of c classes, given the values of the nominal columns."""
     n_values = count_categories(categories)  # (d,)
     return C45Rules(
         average_gain=learner.average_gain,
@@ -115,7 +115,7 @@ def list_c45_rules(learner: C45Parameters, categories: Sequence[np.ndarray | Non
 def prune_by_training_errors(
     learner: C45Parameters, tree: Tree, X: np.ndarray, codes: np.ndarray, weight: np.ndarray
 ) -> Tree:
-    """Return a grown tree pruned as the options say, given its rows X (n, d), their classes (n,) and weights (n,)."""
+    """Return a grown tree pruned according to the options, given its rows X (n, d), classes (n,) and weights (n,)."""
     if learner.collapse:
         tree = collapse_useless_splits(tree)
     confidence = learner.pruning_confidence
@@ -144,15 +144,15 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
     ----------
     criterion : {"gini", "entropy", "log_loss", "gain_ratio", "misclassification"}, default "gini"
         Entropy, also called log_loss, is information gain (ID3). Gain ratio (C4.5) cuts each numeric feature where the
-        gain is largest, and chooses among features by ratio. As in C4.5, the gain of a feature is that of the rows
-        whose cell is known, times their fraction, and the missing cells are a branch in the divisor: unlike with the
-        other criteria, whether a cell is missing is no question of its own. By default the ratio alone decides,
-        as in the lectures; the further rules of C4.5 are the options from ``average_gain`` on, and ``learner=c45`` sets
-        all of them to Quinlan's defaults.
+        gain is largest, and chooses among features by the ratio. As in C4.5, the gain of a feature is computed on the
+        rows with a known cell and multiplied by their fraction, and the missing cells count as a branch in the divisor;
+        unlike with the other criteria, whether a cell is missing is not a separate question. By default only the ratio
+        decides, as in the lectures; the other C4.5 rules are the options from ``average_gain`` on, and ``learner=c45``
+        sets all of them to Quinlan's defaults.
     splitter : {"best", "random"}, default "best"
-        Whether a numeric question has the best threshold of all, or a node compares one random threshold for each
-        feature, drawn uniformly between the smallest and the largest value there (Geurts et al. 2006). Missing cells
-        go to the better side, and questions about nominal values are the best ones, in either case.
+        Whether a numeric question has the best of all thresholds, or a node compares one random threshold per feature,
+        drawn uniformly between the smallest and the largest value there (Geurts et al. 2006). In either case, missing
+        cells go to the better side, and questions about nominal values are the best ones.
     max_depth : int, optional
     min_samples_split : int or fraction of the rows, default 2
     min_samples_leaf : int or fraction of the rows, default 1
@@ -166,41 +166,41 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
         Grow best-first: the split with the largest weighted gain is made first, until the next one would exceed this
         number of leaves.
     max_features : int, fraction, {"sqrt", "log2"}, optional
-        The number of features drawn for each node; if none of them splits it, more are drawn.
+        The number of features drawn for each node; if none of them can split it, more are drawn.
     class_weight : dict, "balanced", optional
     random_state : int, RandomState, optional
         Used only if features are drawn.
     ccp_alpha : float, default 0
-        Complexity parameter of cost-complexity pruning; if it is above 0, the tree is pruned after growing.
+        Complexity parameter of cost-complexity pruning; if it is greater than 0, the tree is pruned after growing.
     nominal_splits : {"multiway", "binary"}, default "multiway"
     categorical_features : {"from_dtype"}, list, mask, optional
         The nominal columns.
     average_gain : bool, default False
-        Of C4.5, for ``criterion="gain_ratio"``: only features whose gain is at least average compete by ratio. The
-        average is over the features that can split the node, without nominal ones that have at least 0.3 values for
-        each training row; a split that gains nothing is not made.
+        C4.5 option for ``criterion="gain_ratio"``: only features whose gain is at least average are compared by ratio.
+        The average is over the features that can split the node, excluding nominal ones that have at least 0.3 values
+        per training row; a split without any gain is not made.
     cut_minimum : bool, default False
-        Of C4.5: each side of a numeric cut has at least a tenth of an equal share of the classes, n / (10 c) of the
-        node's n rows, but never needs more than 25; ``min_samples_leaf`` holds all the same. Rows count by weight.
+        C4.5 option: each side of a numeric cut has at least a tenth of an equal share of the classes, n / (10 c) of the
+        node's n rows, but never needs more than 25; ``min_samples_leaf`` still applies. Rows count by weight.
     two_branches : bool, default False
-        Of C4.5: only two branches of a multiway split must have ``min_samples_leaf`` rows, instead of all.
+        C4.5 option: only two branches of a multiway split need ``min_samples_leaf`` rows, instead of all.
     mdl_correction : bool, default False
-        C4.5 (since release 8) applies it with entropy and gain ratio: the gain of a numeric feature is reduced by
-        log2(number of its allowed cuts) / n bits in a node of n rows, and the feature is not used if no gain
-        remains.
+        C4.5 option (since release 8) for entropy and gain ratio: the gain of a numeric feature is reduced by
+        log2(number of its allowed cuts) / n bits in a node of n rows, and the feature is not used if no gain remains.
     collapse : bool, default False
-        Of C4.5: after growing, a node whose subtree makes as many training errors as the node itself becomes a leaf.
+        C4.5 option: after growing, a node whose subtree makes as many training errors as the node itself becomes a
+        leaf.
     pruning_confidence : float in (0, 0.5], optional
         If given, the grown tree is pruned pessimistically, as by `prune` with ``method="pessimistic"`` and this
-        ``confidence``; C4.5 takes 0.25. A smaller value prunes more.
+        ``confidence``, which is 0.25 in C4.5. A smaller value prunes more.
     subtree_raising : bool, default False
-        Of C4.5's pruning: the largest branch of a node may take the place of the node, if it is expected to make fewer
-        errors with all rows of the node; it is then pruned anew.
+        C4.5 option for pruning: the largest branch of a node may replace the node if it is expected to make fewer
+        errors on all rows of the node; it is then pruned again.
     thresholds : {"midpoints", "values"}, default "midpoints"
         Values, as in C4.5: a numeric question is ``x <= v``, where v is the largest value of the column in all training
-        rows up to the middle. It parts the training rows alike, and equality goes left.
+        rows up to the midpoint. It splits the training rows in the same way, but equality goes left.
     class_order : array-like of the classes, optional
-        Of equal votes the class that comes first here is predicted; by default the smallest.
+        The order that breaks ties between classes with equal votes; by default the smallest class is predicted.
 
     Attributes
     ----------
@@ -208,8 +208,8 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
     fitted_tree_ : Tree
     feature_importances_ : ndarray of shape (d,)
     pruning_path_ : dict
-        After `prune`: ``leaves``, ``depth`` and ``score`` at each step, the unpruned tree first. The score is the
-        validation accuracy; for ``"pessimistic"`` it is estimated from the training rows.
+        Set by `prune`: ``leaves``, ``depth`` and ``score`` at each step, starting with the unpruned tree. The score is
+        the validation accuracy; for ``"pessimistic"`` it is estimated from the training rows.
 
     Examples
     --------
@@ -307,12 +307,12 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
         return count_errors_at_nodes(self.fitted_tree_, stop, self._encode_validation(y), weight, predicted)
 
     def _encode_validation(self, y: np.ndarray) -> np.ndarray:
-        """Return class codes of validation rows (m,); -1 for a class that training did not have.
+        """Return class codes of validation rows (m,); -1 for a class that did not occur in training.
 
         Raises
         ------
         ValueError
-            Text instead of numbers, or numbers instead of text, which would all be classes that training did not have.
+            Text replaces numbers or numbers replace text, so that no class would have occurred in training.
         """
         if _holds_text(y) != _holds_text(self.classes_):
             raise ValueError(

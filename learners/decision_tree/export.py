@@ -24,15 +24,15 @@ class Drawing:
     Attributes
     ----------
     x : ndarray of shape (k,)
-        Leaves are at 0, 1, 2, …; a parent is centred above its children.
+        Horizontal positions: leaves are at 0, 1, 2, …, and a parent is centred above its children.
     y : ndarray of shape (k,)
-        Minus the depth.
+        The negative depth.
     labels : list of k str
-        The question of an inner node, the prediction of a leaf, and how many rows are there.
+        The question of an inner node or the prediction of a leaf, with its number of rows.
     edges : list of (parent, child, text)
-        The text is the answer that leads to the child.
+        The edges, whose text is the answer that leads to the child.
     value : ndarray of shape (k, c) or (k, 1)
-        Class fractions or means, to colour by.
+        Class fractions or means, by which nodes are coloured.
     """
 
     x: np.ndarray
@@ -49,9 +49,9 @@ def export_text(estimator: TreeLearner, *, feature_names: Sequence[str] | None =
     ----------
     estimator : fitted DecisionTreeClassifier or DecisionTreeRegressor
     feature_names : sequence of d str, optional
-        By default the columns' names in training, else x1, x2, ….
+        The feature names; by default the column names in training, or else x1, x2, ….
     decimals : int
-        The decimals of thresholds and means; small ones are written with three digits.
+        Number of decimals for thresholds and means; small numbers are written with three digits.
 
     Returns
     -------
@@ -73,7 +73,7 @@ def export_text(estimator: TreeLearner, *, feature_names: Sequence[str] | None =
 
 
 def draw(estimator: TreeLearner, *, feature_names: Sequence[str] | None = None, decimals: int = 2) -> Drawing:
-    """Return the positions, labels and edges of a drawing of the tree; parameters as of `export_text`."""
+    """Return the positions, labels and edges of a drawing of the tree; for the parameters see `export_text`."""
     labels = _NodeLabels(estimator, feature_names, decimals)
     tree = estimator.fitted_tree_
     parent = tree.parent.tolist()
@@ -88,11 +88,11 @@ def draw(estimator: TreeLearner, *, feature_names: Sequence[str] | None = None, 
 
 
 def _place_nodes(tree: Tree) -> np.ndarray:
-    """Return the horizontal position of each node: (k,)."""
+    """Return the horizontal position of each node in shape (k,)."""
     x = np.zeros(tree.node_count)
     leaves = [node for node in _walk_depth_first(tree) if tree.feature[node] < 0]
     x[leaves] = np.arange(len(leaves))
-    # Children have higher numbers than their parents, and are placed before them.
+    # Children have higher numbers than their parents and are placed before them.
     for node in range(tree.node_count - 1, -1, -1):
         if tree.feature[node] >= 0:
             children = tree.children(node)
@@ -170,14 +170,14 @@ class _NodeLabels:
         return f"{name} {sign} {self._format_number(threshold)}"
 
     def _list_routed_values(self, node: int, branch: int, categories: np.ndarray) -> list[str]:
-        """Return the values of a nominal feature that take a branch of a node; the missing cell is the last."""
+        """Return the values of a nominal feature that take a branch of a node, with the missing cell last."""
         start = self._tree.route_start[node]
         names = [*map(str, categories), "missing"]
         route = self._tree.route[start : start + len(names)]
         return [names[code] for code in np.flatnonzero(route == branch)]
 
     def _format_value(self, value: np.ndarray) -> str:
-        """Return the class of the largest fraction (c,), or the mean (1,)."""
+        """Return the class with the largest fraction (c,), or the mean (1,)."""
         if self._classes is None:
             return self._format_number(value[0])
         codes: Any = self._choose_classes(value[None, :])
@@ -197,9 +197,9 @@ class TreeDrawer:
     Parameters
     ----------
     feature_names : sequence of d str, optional
-        By default the columns' names in training, else x1, x2, ….
+        The feature names; by default the column names in training, or else x1, x2, ….
     decimals : int
-        The decimals of thresholds and means; small ones are written with three digits.
+        Number of decimals for thresholds and means; small numbers are written with three digits.
     """
 
     feature_names: Sequence[str] | None = None

@@ -6,8 +6,8 @@ Regions are found by recursive binary splitting: the pair (feature j, threshold 
 
     Σ_{x_j < s} (y_i - ŷ_left)² + Σ_{x_j >= s} (y_i - ŷ_right)²
 
-`bakeoff.learners.definitions.decision_tree` states the algorithm. This one grows the same tree faster, in the same way
-as the tree for classes does (`bakeoff.learners.trees`).
+`bakeoff.learners.definitions.decision_tree` defines the algorithm. This implementation grows the same tree faster, in
+the same way as the classification tree (`bakeoff.learners.trees`).
 
 Cost: O(n d log n + n d depth) to fit, O(m depth) to predict.
 
@@ -53,8 +53,8 @@ class DecisionTreeRegressor(Regressor, TreeLearner):
     fitted_tree_ : Tree
     feature_importances_ : ndarray of shape (d,)
     pruning_path_ : dict
-        After `prune`: ``leaves``, ``depth`` and ``score`` at each step, the unpruned tree first. The score is minus
-        the mean squared error on the validation rows.
+        Set by `prune`: ``leaves``, ``depth`` and ``score`` at each step, starting with the unpruned tree. The score is
+        the negative mean squared error on the validation rows.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Random forests: many trees, each grown on drawn rows and with drawn features.
 
 ``bootstrap`` draws the rows of a tree, ``batch_grower`` grows trees in batches, and ``predictor`` predicts with all
-trees at once. ``base`` combines them for both estimators, and scores the rows that a tree has not drawn. The trees are
-grown in `bakeoff.learners.trees`.
+trees at once. ``base`` combines them for both estimators and scores the out-of-bag rows. The trees are grown in
+`bakeoff.learners.trees`.
 """
 
 from bakeoff.learners.random_forest.classifier import RandomForestClassifier

@@ -3,16 +3,16 @@
     classification   p(k | x) = average over trees of p_t(k | x),  or the share of trees that vote for k
     regression       ŷ(x)     = average over trees of ŷ_t(x)
 
-`bakeoff.learners.definitions.random_forest` states the algorithm. This one is faster because the trees of a batch grow
-as one frontier over columns that are sorted once (``batch_grower``), and because all trees predict together
+`bakeoff.learners.definitions.random_forest` defines the algorithm. This implementation is faster because the trees of a
+batch grow as one frontier over columns that are sorted once (``batch_grower``), and because all trees predict together
 (``predictor``).
 
-A tree is grown on n rows drawn with replacement (a bootstrap sample), or on a fraction of the rows drawn without. For
-each of its nodes, or once for the tree, it draws a random subset of the features. The rows that a tree has not drawn
-are its out-of-bag rows, from which the generalization of the forest is estimated.
+A tree is grown on n rows drawn with replacement (a bootstrap sample), or on a fraction of the rows drawn without
+replacement. It draws a random subset of the features for each node, or once for the whole tree. The rows not drawn by a
+tree are its out-of-bag rows, from which the generalization of the forest is estimated.
 
 A sample weight is the number of times that a row counts: rows are drawn in proportion to their weights, and the total
-weight is the number of draws (``bootstrap``). Trees that have all rows, without a draw, use the weights in their
+weight is the number of draws (``bootstrap``). Trees that use all rows without drawing apply the weights in their
 criterion and in their leaves, as a decision tree does.
 
 Cost, for T trees: O(T n max_features c depth) to fit, O(T m depth) to predict.
@@ -23,8 +23,8 @@ L. Breiman, "Random forests", Machine Learning 45, 2001.
 T. K. Ho, "The random subspace method for constructing decision forests", IEEE Transactions on Pattern Analysis and
 Machine Intelligence 20, 1998 (feature subsets by tree).
 
-scikit-learn's tools read a forest by its attributes; paths are sparse tables of SciPy, as scikit-learn's are: NumPy has
-none.
+scikit-learn's tools access a forest through its attributes. Paths are sparse SciPy tables, as in scikit-learn, because
+NumPy has none.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ from bakeoff.learners.trees import (
 
 
 class SklearnForestAttributes(SklearnCounterpart, Learner):
-    """Abstract: what scikit-learn's forests are called in its API.
+    """Abstract: provides the attributes and methods of scikit-learn's forests.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class SklearnForestAttributes(SklearnCounterpart, Learner):
     def estimators_(self) -> list[Member]:
         """The trees as fitted decision trees, which share the arrays of the forest.
 
-        They have its parameters, but for ``random_state``: a tree that is fitted alone draws other features. Unlike
+        They have the forest's parameters, except ``random_state``: a tree fitted alone draws other features. Unlike
         scikit-learn's, they predict the labels themselves.
         """
         check_is_fitted(self)
@@ -135,10 +135,10 @@ class ForestLearner(SklearnForestAttributes):
 
     scale_sensitive: ClassVar[bool] = False
     path_parameters: ClassVar[tuple[str, ...]] = ("n_estimators",)
-    """The parameters that `path` takes."""
+    """The parameters supported by `path`."""
 
     _criteria: ClassVar[Mapping[str, Criterion]]
-    """The criteria of a split by the value of the parameter ``criterion``."""
+    """Value of the parameter ``criterion`` -> the criterion of a split."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TREE_CONSTRAINTS,
@@ -162,12 +162,12 @@ class ForestLearner(SklearnForestAttributes):
         X : array-like of shape (n, d)
         y : array-like of shape (n,)
         sample_weight : array-like of shape (n,), optional
-            The number of times that each row counts. With ``bootstrap``, rows are drawn in proportion to their
-            weights, and the total weight is the number of draws. Without it, trees with ``max_samples`` draw from
-            that number of copies of each row, which must be whole. In both cases integers give the forest of the
-            table with rows repeated that many times, to the last bit. If nothing is drawn, because neither is given,
-            every tree has all rows with their weights, as `DecisionTreeClassifier` has: a row of weight 2 is one row
-            to ``min_samples_split`` and ``min_samples_leaf``, where two equal rows are two.
+            The number of times that each row counts. With ``bootstrap``, rows are drawn in proportion to their weights,
+            and the total weight is the number of draws. Without it, trees with ``max_samples`` draw from that number of
+            copies of each row, which must be whole. In both cases, integer weights give the forest of the table with
+            rows repeated that many times, to the last bit. If neither is set and nothing is drawn, every tree uses all
+            rows with their weights, as `DecisionTreeClassifier` does: for ``min_samples_split`` and
+            ``min_samples_leaf``, a row of weight 2 is one row, while two equal rows are two.
 
         Returns
         -------
@@ -176,7 +176,7 @@ class ForestLearner(SklearnForestAttributes):
         Raises
         ------
         ValueError
-            Fractional weights, if a part of the rows is drawn without replacement.
+            Weights are fractional although a part of the rows is drawn without replacement.
 
         Warns
         -----
@@ -205,14 +205,14 @@ class ForestLearner(SklearnForestAttributes):
         Raises
         ------
         ValueError
-            Another parameter, or a value that is not allowed.
+            The parameter is not supported, or a value is invalid.
         """
         values = check_path_values(self, parameter, values)
         if not values:
             return
         largest = clone(self).set_params(n_estimators=max(values))
         sizes = largest._grow_forests(X, y, sample_weight, set(values))
-        # A copy of the forest as it is at each size keeps the out-of-bag attributes of that size.
+        # A copy of the forest at each size keeps the out-of-bag attributes of that size.
         fitted_by_size = {size: copy(largest) for size in sizes}
         for size in values:
             fitted = copy(fitted_by_size[size])
@@ -257,7 +257,8 @@ class ForestLearner(SklearnForestAttributes):
         self._n_samples_bootstrap = weight.size if n_draws is None else n_draws
         if self.oob_score:
             require_rows_out_of_bag(n_draws)
-        # Equal rows are merged, so that draws do not depend on how the table lists them; without draws nothing does.
+        # Equal rows are merged so that draws do not depend on how the table lists them; without draws nothing depends
+        # on it.
         rows = TrainingRows.from_table(X, y, weight, merge_equal=n_draws is not None)
         target = self._make_target(rows, n_draws)
         grower = self._make_grower(rows, target, n_draws)
@@ -313,7 +314,7 @@ class ForestLearner(SklearnForestAttributes):
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """The average of the trees' importances, shape (d,); sums to 1, or all 0 without a split."""
+        """The average of the trees' importances, shape (d,); sums to 1, or is 0 without a split."""
         check_is_fitted(self)
         importances = [tree.compute_feature_importances() for tree in self.trees_]
         average = np.mean(importances, axis=0)  # (d,)
@@ -331,7 +332,7 @@ LEARNT_FROM_COLUMNS = ("n_features_in_", "feature_names_in_", "categories_", "_a
 
 
 def refuse_sparse_target(y: Any) -> None:
-    """Raise ValueError for sparse targets, in the words of scikit-learn's forests."""
+    """Raise ValueError for sparse targets, with the message of scikit-learn's forests."""
     if issparse(y):
         raise ValueError("sparse multilabel-indicator for y is not supported. Give one label or number for each row.")
 

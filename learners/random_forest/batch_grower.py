@@ -1,8 +1,8 @@
 """Growing the trees of a forest in batches: the trees of a batch draw their rows and then grow as one frontier.
 
 Trees differ only in their rows, so columns are sorted once for all of them: the rows of a tree in the order of a
-feature are the rows of the table in that order, without those that the tree has not drawn. A row that is drawn
-several times is stored once and counts several times.
+feature are the rows of the table in that order, without those not drawn by the tree. A row drawn several times is
+stored once and counts several times.
 
 `bakeoff.learners.definitions.random_forest` grows the same trees one after another.
 """
@@ -33,11 +33,11 @@ MAX_ROWS_PER_BATCH = 1 << 16
 """Trees grow together as long as they draw at most this number of rows in total."""
 
 Generators = list[np.random.Generator]
-"""One for each tree; each draws the rows of its tree, and then the features."""
+"""One generator per tree, which draws first the rows of the tree and then its features."""
 
 
 class GrownTree(NamedTuple):
-    """A tree, and whether it has drawn each of the k rows: a mask of shape (k,)."""
+    """A tree, with a mask of shape (k,) that shows which of the k rows it has drawn."""
 
     tree: Tree
     in_bag: np.ndarray
@@ -50,11 +50,11 @@ class Sampling:
     Attributes
     ----------
     n_draws : int or None
-        The number of rows; None if every tree has all rows.
+        The number of rows drawn; None if every tree uses all rows.
     replacement : bool
         Whether a row can be drawn again.
     features_per_tree : bool
-        Whether features are drawn once for a tree, instead of once for each node.
+        Whether features are drawn once per tree instead of once per node.
     balances_classes : bool
         Whether all classes have equal weight among the rows of each tree.
     """
@@ -66,18 +66,18 @@ class Sampling:
 
 
 class BatchGrower:
-    """Grow trees that share the sorted columns and the target but differ in their random draws.
+    """Grows trees that share the sorted columns and the target but differ in their random draws.
 
     Parameters
     ----------
     rows : TrainingRows
     target : Target
-        Of these k rows.
+        The target of these k rows.
     n_values : ndarray of shape (d,)
         The number of values of each nominal feature; 0 for a numeric one.
     sampling : Sampling
     limits : GrowthLimits
-        Without generators and subsets, which differ from batch to batch.
+        The limits, without generators and subsets, which differ between batches.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class BatchGrower:
         )
         may_repeat = sampling.replacement or rows.weight.max() > 1
         has_unit_weights = target.fixed_point_weight is None
-        # A row that is drawn several times is stored once, with its count as its weight, if it has no other weight.
+        # A row that is drawn several times is stored once, with its count as its weight if it has no other weight.
         self._stores_counts = sampling.n_draws is not None and may_repeat and has_unit_weights
         if sampling.balances_classes:
             self._stores_counts = False
@@ -112,11 +112,11 @@ class BatchGrower:
         Yields
         ------
         GrownTree
-            One for each generator, in their order.
+            One tree per generator, in the same order.
         """
         batches = self._divide_into_batches(generators)
         n_processes = min(count_processes(n_jobs), len(batches))
-        # Within one process trees are handed on batch by batch, so that only one batch is in memory in addition to
+        # Within a single process, trees are yielded batch by batch, so that only one batch is in memory in addition to
         # the forest.
         if n_processes == 1:
             for batch in batches:
@@ -137,7 +137,7 @@ class BatchGrower:
         return [generators[start : start + n_trees] for start in starts]
 
     def grow_batches(self, batches: list[Generators]) -> list[GrownTree]:
-        """Grow several batches, one after the other."""
+        """Grow several batches, one after another."""
         return [grown for batch in batches for grown in self.grow_batch(batch)]
 
     def grow_batch(self, batch: Generators) -> list[GrownTree]:
@@ -150,7 +150,7 @@ class BatchGrower:
         return [GrownTree(tree, mask) for tree, mask in zip(trees, in_bag, strict=True)]
 
     def _draw_rows(self, generator: np.random.Generator) -> np.ndarray:
-        """Return how many times a tree has each row, shape (k,)."""
+        """Return how many times a tree has drawn each row, in shape (k,)."""
         n_draws = self._sampling.n_draws
         if n_draws is None:
             return np.ones(self._rows.weight.size, dtype=np.intp)
