@@ -76,7 +76,7 @@ class SklearnTreeAttributes(SklearnCounterpart):
         """Return the number of the node where each row of X (m, d) stops, in shape (m,)."""
 
     def decision_path(self, X: Any) -> csr_matrix:
-        """Return which nodes each row of X (m, d) visits in a sparse table of shape (m, k), as 1.""" 
+        """Return a sparse table of shape (m, k) that marks the nodes visited by each row of X (m, d) with 1."""
         stop = self.apply(X)
         return mark_paths(self.fitted_tree_, stop)
 
