@@ -79,7 +79,7 @@ def test_the_larger_test_share_of_a_pair_is_used_and_this_is_said(store: Store) 
     comparison = compare(store)
     (pair,) = comparison.results[0].datasets[0].pairs
     assert pair.test_train_ratio == 10 / 70
-    assert any("from 70 to 90 rows" in note for note in comparison.notes)
+    assert any("have 70 to 90 rows" in note for note in comparison.notes)
 
 
 def test_seeds_are_repeats_of_one_cell(store: Store) -> None:
