@@ -248,7 +248,7 @@ def test_a_port_in_use_is_one_sentence(folder: Path) -> None:
     [
         (
             "port=http",
-            "port='http' must be a whole number. The port: a number up to 65535, such as 5001, or 0 for a free one.",
+            "port='http' must be a whole number. The port: a number up to 65535, such as 5001, or 0 for any free port.",
         ),
         ("port=65536", "port=65536 must be a number up to 65535"),
         ("host=nowhere.invalid", "host=nowhere.invalid cannot be used"),

@@ -220,7 +220,7 @@ def test_a_file_that_has_changed_or_is_gone_is_refused_and_found_again_where_it_
     file.unlink()
     gone = bakeoff("ship", run_id, "as=points@champion")
     assert gone.status == 2
-    assert f"ship: the data of run {run_id} are gone" in gone.err
+    assert f"ship: the data of run {run_id} are missing" in gone.err
     assert "dataset.path=FILE" in gone.err
     assert find_everything(bakeoff) == before
     (bakeoff.folder / "moved").mkdir()

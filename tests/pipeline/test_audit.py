@@ -195,7 +195,7 @@ def test_a_run_keeps_the_verdict_the_record_and_the_number_of_looks(bakeoff: Bak
 
 def test_a_sweep_shows_the_warnings_of_the_audit(bakeoff: Bakeoff) -> None:
     answer = bakeoff("-m", "learner=majority,naive_bayes", "dataset=iris", "evaluation=kfold")
-    assert "of 2 jobs: dataset=iris: 2 of 150 test rows" in answer.err
+    assert "warning in 2 jobs: dataset=iris: 2 of 150 test rows" in answer.err
 
 
 def test_a_leak_in_the_loop_fails_the_run_and_marks_it(bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch) -> None:

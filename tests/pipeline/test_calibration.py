@@ -39,7 +39,7 @@ def calibrated(name: str, learner: str, method: str, folds: int, **parts: Any) -
     return built, built.make_splits().folds[0]
 
 
-@pytest.mark.filterwarnings("ignore:Perceptron. the last of max_iter")
+@pytest.mark.filterwarnings("ignore:Perceptron. rows were still misclassified")
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize("name", ["breast_cancer", "wine"])
