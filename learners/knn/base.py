@@ -28,7 +28,7 @@ from bakeoff.learners.knn.ranking import (
 
 
 class KNeighborsBase(NeighborSearcher):
-    """Abstract: stored training rows, and the search for those nearest to a query.
+    """Abstract: stores training rows and finds those nearest to a query.
 
     The parameters are those of `KNeighborsClassifier`. A subclass calls `_store_rows` in ``fit`` and predicts from
     `_iterate_votes`.
@@ -121,13 +121,13 @@ class KNeighborsBase(NeighborSearcher):
         return order
 
     def _choose_order(self) -> np.ndarray | slice:
-        """Return the order of the rows, in which the first of several equally distant rows counts as the nearest."""
+        """Return the order of the rows; among equally distant rows, the first counts as the nearest."""
         if self.ties == "random":
             return check_random_state(self.random_state).permutation(self.n_samples_fit_)
         return slice(None)
 
     def _store_positions(self, sample_weight: Any, order: np.ndarray | slice) -> None:
-        """Store the positions of the rows of positive weight in the table passed to ``fit``."""
+        """Store the positions, in the table passed to ``fit``, of the rows with positive weight."""
         given = np.asarray(1.0 if sample_weight is None else sample_weight)
         if given.ndim == 0:
             self._n_rows_given = self.n_samples_fit_
@@ -143,7 +143,7 @@ class KNeighborsBase(NeighborSearcher):
         if self._unit_weights:
             self._cumulative_weight = np.arange(1.0, weight.size + 1.0)  # (n,)
         else:
-            self._cumulative_weight = np.cumsum(np.sort(weight))  # (n,), of the rows with the smallest weights
+            self._cumulative_weight = np.cumsum(np.sort(weight))  # (n,), starting with the smallest weights
 
     def _build_search(self, X: np.ndarray) -> None:
         nominal = np.array([values is not None for values in self.categories_])  # (d,)
@@ -203,7 +203,7 @@ class KNeighborsBase(NeighborSearcher):
             yield start, rows, share
 
     def _measure_slack(self, Q: np.ndarray) -> np.ndarray:
-        """Return by how much rounding may change the distances from queries Q (e, m): (m,)."""
+        """Bound the rounding error of the distances from queries Q (e, m): (m,)."""
         return self._fitted_metric.measure_magnitudes(Q) * (TIE_PRECISION * self._fitted_metric.unit)
 
     def _count_rows_needed(self, k: int) -> int:

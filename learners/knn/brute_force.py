@@ -16,10 +16,10 @@ Cost: O(mne) time, in float32; O(ne) memory.
 Reference: C. Böhm, S. Berchtold and D. A. Keim, "Searching in high-dimensional spaces", ACM Computing Surveys 33, 2001
 (filter and refinement).
 
-A cached search serves many numbers of neighbours: they are ranked, so the k nearest are the first k of the K nearest: a
-later request for the same queries with another k is answered from the table for the largest k.
+A cached search serves many numbers of neighbours. Neighbours are ranked, so the k nearest are the first k of the K
+nearest, and a later request for the same queries with another k is answered from the table for the largest k.
 
-Cost: one search for the first request; O(m(e + k)) for each of the next ones, to compare the queries.
+Cost: one search for the first request; O(m(e + k)) for each subsequent one, to compare the queries.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ class Float32Prefilter:
         k : int
             At most the number of near rows.
         slack : ndarray of shape (m,) or None
-            By how much a row may be farther than the k-th and still be included.
+            How much farther than the k-th row a row may be and still be included.
 
         Returns
         -------
@@ -315,7 +315,7 @@ class CachedSearch(Search):
         """Return the k nearest rows of each query in Q (e, m); see `Search.find_nearest`."""
         if k > self.max_k:
             return self.search.find_nearest(Q, k, whole_ties=whole_ties)
-        # A block is found by its first query, and then compared as a whole.
+        # A block is looked up by its first query and then compared as a whole.
         key = (whole_ties, Q.shape, Q[:, 0].tobytes())
         cached = self._cache.get(key)
         if cached is not None and _have_same_bits(cached[0], Q):
@@ -334,7 +334,7 @@ class CachedSearch(Search):
 
 
 def _have_same_bits(a: np.ndarray, b: np.ndarray) -> bool:
-    """Return whether tables a and b of the same shape are equal bit by bit, so that missing cells compare as equal."""
+    """Return whether tables a and b of the same shape are bitwise equal; missing cells thus compare as equal."""
     bits_a = a.view(np.int64)
     bits_b = np.ascontiguousarray(b).view(np.int64)
     return bool((bits_a == bits_b).all())

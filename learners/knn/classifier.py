@@ -2,12 +2,12 @@
 
     N(q) = the k rows with the smallest d(q, x_i);    ŷ(q) = argmax_c Σ_{i ∈ N(q)} v_i [y_i = c],  or  Σ v_i y_i / Σ v_i
 
-with votes v (`bakeoff.learners.knn.ranking`) and distance d (`bakeoff.learners.knn.metrics`). A lazy learner:
+with votes v (`bakeoff.learners.knn.ranking`) and distance d (`bakeoff.learners.knn.metrics`). This is a lazy learner:
 ``fit`` only stores the rows, possibly in a tree. With k = n it is the global method, in which every row votes.
 
-`bakeoff.learners.definitions.k_nearest_neighbors` states the algorithm. This one finds the same neighbours faster: it
-searches for many queries at once, and computes exact distances only of candidates, which a float32 matrix product
-(`bakeoff.learners.knn.brute_force`) or a kd-tree (`bakeoff.learners.knn.kd_tree`) selects.
+`bakeoff.learners.definitions.k_nearest_neighbors` states the algorithm. This implementation finds the same neighbours
+faster: it searches for many queries at once, and computes exact distances only for candidates, which a float32 matrix
+product (`bakeoff.learners.knn.brute_force`) or a kd-tree (`bakeoff.learners.knn.kd_tree`) selects.
 
 Cost of m queries: O(mnd) by brute force, about O(md log n) by a kd-tree in few dimensions.
 
@@ -27,7 +27,7 @@ from bakeoff.learners.knn.base import KNeighborsBase
 
 
 class KNeighborsClassifier(ProbabilisticClassifier, KNeighborsBase):
-    """Predict the majority class of the k nearest training rows (equal votes: the smallest class).
+    """Predict the majority class of the k nearest training rows (ties: the smallest class).
 
     Parameters
     ----------
@@ -50,29 +50,29 @@ class KNeighborsClassifier(ProbabilisticClassifier, KNeighborsBase):
         "mahalanobis", "hamming", "gower": see `bakeoff.learners.knn.metrics`. "nan_euclidean" is "euclidean",
         since a column with a missing cell is left out of every p-norm. "cosine", "correlation", "canberra",
         "braycurtis", "haversine", "seuclidean", "sqeuclidean", and "jaccard", "dice", "rogerstanimoto", "russellrao",
-        "sokalsneath" and "yule" of the cells that are not 0: see `bakeoff.learners.knn.metrics`. With
+        "sokalsneath" and "yule", which treat cells as zero or nonzero: see `bakeoff.learners.knn.metrics`. With
         "precomputed", X holds the distances between rows: (n, n) in ``fit``, (m, n) in ``predict``. A callable receives
         two rows, with nominal cells as codes, and returns their distance.
     p : float
-        The power of ``metric="minkowski"``, above 0; ``inf`` is the largest difference. Below 1 it is no metric, which
-        ``fit`` warns of, and trees cannot be used.
+        The power of ``metric="minkowski"``, above 0; ``inf`` is the largest difference. Below 1 it is not a metric:
+        ``fit`` warns, and trees cannot be used.
     metric_params : dict or None
         ``V`` (the covariance) or ``VI`` (its inverse) of ``metric="mahalanobis"``, which is estimated from the training
-        rows, with n - 1, if neither is given; likewise ``V`` (the variances) of "seuclidean"; ``w`` (the same as
-        ``feature_weights``) and ``p`` of "minkowski"; or keyword arguments of a callable metric.
+        rows, with divisor n - 1, if neither is given; likewise ``V`` (the variances) of "seuclidean"; ``w`` (the same
+        as ``feature_weights``) and ``p`` of "minkowski"; or keyword arguments of a callable metric.
     feature_weights : array-like of shape (d,) or None
         w_j, which multiplies the term of column j in the distance; 0 excludes the column. For p-norms, "hamming" and
         "gower".
     ties : {"auto", "first", "all", "random"}
         Which of several rows at the k-th distance are used: the first in the order of the training rows; all of them;
         or the first in a random order drawn in ``fit``. ``"auto"`` is ``"all"`` if a nominal column enters the
-        distance, because many rows are then equally far, else ``"first"``. With ``"all"``, distances are equal if they
-        differ by at most 16 units in the last place (2⁻⁴⁸) of the distance plus the magnitude of the query, which is
-        its distance from the origin after scaling: .1 and .3 are equally far from .2, whatever the floats say.
+        distance, because many rows are then equally distant, else ``"first"``. With ``"all"``, distances are equal if
+        they differ by at most 16 units in the last place (2⁻⁴⁸) of the distance plus the magnitude of the query, which
+        is its distance from the origin after scaling: .1 and .3 are equally far from .2, despite rounding.
     missing : {"ignore", "error"}
-        Whether a column with a missing cell is excluded from a distance, which is then scaled up to all columns, or
-        an error is raised. Only p-norms, "hamming" and "gower" without a tree can leave columns out; all others raise
-        the error.
+        Whether to exclude a column with a missing cell from a distance, which is then scaled up to all columns, or to
+        raise an error. Only p-norms, "hamming" and "gower" without a tree can leave columns out; all other searches
+        raise the error.
     categorical_features : {"from_dtype"}, array-like of bool, int or str, or None
         The nominal columns, in which two values are equal (0) or different (1).
     random_state : int, RandomState or None
@@ -80,13 +80,13 @@ class KNeighborsClassifier(ProbabilisticClassifier, KNeighborsBase):
     n_jobs : int or None
         Has no effect: the search runs in one process.
     class_order : array-like of the classes or None
-        Of equal votes the class that comes first here wins; by default the smallest.
+        The order that breaks ties between classes with equal votes; by default the smallest class is predicted.
 
     Attributes
     ----------
     classes_ : ndarray of shape (c,)
     n_samples_fit_ : int
-        n, the number of rows of positive weight.
+        n, the number of rows with positive weight.
     effective_metric_ : str or callable
         The metric under its usual name.
     ties_ : {"first", "all", "random"}
@@ -163,7 +163,7 @@ class KNeighborsClassifier(ProbabilisticClassifier, KNeighborsBase):
         Raises
         ------
         ValueError
-            Fewer rows than ``n_neighbors``, or parameters that do not fit the columns.
+            If there are fewer rows than ``n_neighbors``, or parameters do not fit the columns.
         """
         X, codes, weight = self._check_fit(X, y, sample_weight)
         order = self._store_rows(X, weight, sample_weight)

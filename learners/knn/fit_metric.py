@@ -68,7 +68,7 @@ def fit_metric(
     Raises
     ------
     ValueError
-        A parameter that does not fit the metric or the columns.
+        If a parameter does not fit the metric or the columns.
     """
     given = dict(metric_params or {})
     _check_metric_params(metric, given)
@@ -99,7 +99,7 @@ def fit_metric(
 
 
 def warn_of_power(metric: Any, p: float, metric_params: dict[str, Any] | None, algorithm: str) -> None:
-    """Warn of a power that is given twice, and of one below 1, for which a p-norm is no metric."""
+    """Warn if a power is given twice, or is below 1, where a p-norm is not a metric."""
     if metric not in ("minkowski", "p"):
         return
     given = metric_params or {}
@@ -144,7 +144,7 @@ def _fit_pairwise(metric: str, C: np.ndarray, nominal: np.ndarray, given: dict[s
 
 
 def _estimate_variances(C: np.ndarray) -> np.ndarray:
-    """Return the variance of each column of C (d, n), with n - 1: shape (d,), 0 for a constant column."""
+    """Return the variance of each column of C (d, n), with divisor n - 1: shape (d,), 0 for a constant column."""
     if C.shape[1] < 2:
         return np.zeros(C.shape[0])
     return np.where(_find_varying(C), np.var(C, axis=1, ddof=1), 0.0)
@@ -153,7 +153,7 @@ def _estimate_variances(C: np.ndarray) -> np.ndarray:
 def _find_varying(C: np.ndarray) -> np.ndarray:
     """Return whether each column of C (e, n) varies by more than the rounding of its cells: shape (e,)."""
     half = compute_half_ranges(C)
-    size = np.fmax.reduce(np.abs(C), axis=1)  # (e,), NaN for a column without a value
+    size = np.fmax.reduce(np.abs(C), axis=1)  # (e,), NaN for a column without values
     return half > np.maximum(MIN_HALF_RANGE, MIN_RELATIVE_HALF_RANGE * np.nan_to_num(size, nan=0.0))
 
 

@@ -1,4 +1,4 @@
-"""A kd-tree: halve the rows recursively at the median of the widest column, and skip boxes that are too far away.
+"""A kd-tree: rows are halved recursively at the median of the widest column, and boxes too far away are skipped.
 
 A node contains a slice of the rows and their bounding box. All queries descend together. Each query first goes to a
 small node nearby, the start leaf, whose k-th distance bounds its radius. Then pairs of query and node descend level
@@ -8,10 +8,10 @@ Cost: O(en log n) to build; a query O(e log n) on average in few dimensions, O(e
 
 Reference: J. L. Bentley, "Multidimensional binary search trees used for associative searching", CACM 18, 1975.
 
-A search of this tree visits few rows for each query, one after another. This is slow in NumPy; SciPy's cKDTree, a
-second source of candidates, is implemented in C++. It sums the terms of a distance in a different order, so its rows
-are only candidates, which are ranked by the distances of the metric. The rows that it does not return are at least as
-far as the last one it returns: if the k-th distance is not clearly smaller, more candidates are requested.
+A search of this tree visits few rows for each query, one after another. This is slow in NumPy. A second source of
+candidates is SciPy's cKDTree, which is implemented in C++. It sums the terms of a distance in a different order, so its
+rows are only candidates, which are ranked by the distances of the metric. The rows that it does not return are at least
+as far away as the last one it returns: if the k-th distance is not clearly smaller, more candidates are requested.
 
 Cost: O(en log n) to build; a query O(e log n) on average in few dimensions.
 """
@@ -43,7 +43,7 @@ class KDTree(Search):
     metric : MinkowskiMetric
     T : ndarray of shape (e, n)
     leaf_size : int
-        A node of at most this many rows is not divided.
+        A node with at most this number of rows is not divided.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class KDTree(Search):
         children = []
         lows = []
         highs = []
-        for start, stop in slices:  # the loop reaches the slices that it appends
+        for start, stop in slices:  # the loop also visits the slices that it appends
             points = self.T[:, self.order[start:stop]]  # (e, rows)
             low = points.min(axis=1)
             high = points.max(axis=1)
@@ -102,7 +102,7 @@ class KDTree(Search):
 
     def find_nearest(self, Q: np.ndarray, k: int, *, whole_ties: bool) -> tuple[np.ndarray, np.ndarray]:
         """Return the k nearest rows of each query in Q (e, m); see `Search.find_nearest`."""
-        # The k-th nearest row of any node is at least as far as the k-th nearest of all.
+        # The k-th nearest row of any node is at least as far away as the k-th nearest row of all.
         every_query = np.arange(Q.shape[1])
         start_leaf = self._find_start_leaves(Q, k)
         _, distances = self._rank_leaf_rows(every_query, start_leaf, Q, k, slack=None)
@@ -115,8 +115,8 @@ class KDTree(Search):
         return self._rank_leaf_rows(query, leaf, Q, k, slack)
 
     def _find_start_leaves(self, Q: np.ndarray, k: int) -> np.ndarray:
-        """Descend to the nearer box as long as it contains k rows: a node for each query, of shape (m,)."""
-        query = np.arange(Q.shape[1])  # the queries that still descend
+        """Descend to the nearer box while it contains k rows; return a node for each query: (m,)."""
+        query = np.arange(Q.shape[1])  # the queries still descending
         node = np.zeros(query.size, dtype=np.intp)  # (m,)
         while query.size:
             query = query[self.child[node[query]] != LEAF]
@@ -195,7 +195,7 @@ class SciPyKDTree(Search):
     T : ndarray of shape (e, n)
         Complete numeric coordinates.
     leaf_size : int
-        Rows in a leaf.
+        The maximum number of rows in a leaf.
     """
 
     def __init__(self, metric: MinkowskiMetric, T: np.ndarray, leaf_size: int) -> None:
@@ -235,7 +235,7 @@ class SciPyKDTree(Search):
             if certain.all():
                 return rows, distances
             unresolved = np.flatnonzero(~certain)
-            # Ties at the last candidate: other rows may be as near, so more of them are ranked.
+            # If the last candidate is as near as the k-th, other rows may be too, so more of them are ranked.
             found = self._rank_candidates(Q[:, unresolved], k, candidates, slack=None)
             rows[unresolved], distances[unresolved], certain[unresolved] = found
         unresolved = np.flatnonzero(~certain)
@@ -257,7 +257,7 @@ class SciPyKDTree(Search):
         return self._brute_force.find_nearest(Q, k, whole_ties=True)
 
     def _increase_candidates(self, k: int) -> Iterator[int]:
-        """Yield numbers of candidates to request for many rows at equal distances, as long as the tree saves time."""
+        """Yield numbers of candidates to request if many rows are equally distant, as long as the tree saves time."""
         candidates = 4 * (k + 2)
         while candidates <= self.T.shape[1] // MIN_ROWS_PER_CANDIDATE:
             yield candidates
@@ -281,7 +281,7 @@ class SciPyKDTree(Search):
         -------
         rows, distances : ndarrays of shape (m, K)
         certain : ndarray of shape (m,), bool
-            The queries whose neighbours are all among the candidates.
+            Whether all neighbours of the query are among the candidates.
         """
         m = Q.shape[1]
         n = self.T.shape[1]

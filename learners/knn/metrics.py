@@ -1,7 +1,7 @@
-"""The interface of metrics, and Minkowski distances, also in other coordinates.
+"""The interface of metrics, and Minkowski distances, possibly in transformed coordinates.
 
-A metric turns rows into coordinates, stored column by column, shape (columns, rows), and measures distances between
-coordinates, in units in which the squares of differences neither overflow nor underflow.
+A metric converts rows to coordinates, stored column by column in an array of shape (columns, rows), and measures the
+distances between them in a unit in which the squares of differences neither overflow nor underflow.
 
 For rows x and z with column weights w (1 by default) the p-norm distance is
 
@@ -60,7 +60,7 @@ class Metric(ABC):
     def measure_all_pairs(self, Q: np.ndarray, T: np.ndarray, *, missing: bool) -> np.ndarray:
         """Return all distances between Q (e, m) and T (e, n): shape (m, n).
 
-        ``missing`` is whether there may be NaN.
+        If ``missing`` is False, there is no NaN.
         """
 
     @abstractmethod
@@ -141,7 +141,7 @@ def copy_transposed(X: np.ndarray) -> np.ndarray:
 
 
 def has_missing(Z: np.ndarray) -> bool:
-    """Return whether a cell is NaN."""
+    """Return whether any cell is NaN."""
     return bool(Z.size) and bool(np.isnan(Z.min()))  # the minimum of NaN and any number is NaN
 
 
@@ -154,9 +154,9 @@ MAX_UNIT_EXPONENT = 1000
 
 
 def compute_half_ranges(C: np.ndarray) -> np.ndarray:
-    """Return (largest - smallest) / 2 of each column of C (d, n): shape (d,), 0 for a column without a value.
+    """Return (largest - smallest) / 2 of each column of C (d, n): shape (d,), 0 for a column without values.
 
-    Both are halved first, since the range itself may overflow.
+    Both values are halved before the subtraction, since the range itself may overflow.
     """
     largest = np.fmax.reduce(C, axis=1)  # (d,)
     smallest = np.fmin.reduce(C, axis=1)  # (d,)
@@ -236,7 +236,7 @@ class MinkowskiMetric(Metric):
         Raises
         ------
         ValueError
-            A cell is so large that its square overflows.
+            If a cell is so large that its square overflows.
         """
         Z = C if self.columns.size == C.shape[0] else C[self.columns]  # (e, m)
         with np.errstate(over="ignore"):
@@ -245,7 +245,7 @@ class MinkowskiMetric(Metric):
             if self._has_scale:
                 Z *= self._scale[:, None]
         if self.rotation is not None:
-            # Column by column: the last bits of a matrix product would depend on the number of rows.
+            # Compute column by column: the last bits of a matrix product would depend on the number of rows.
             Z = np.stack([_combine_columns(coefficients, Z) for coefficients in self.rotation])
         self._check_coordinates(Z)
         return Z
@@ -298,9 +298,9 @@ class MinkowskiMetric(Metric):
         Parameters
         ----------
         subtract_column : callable
-            From j in 0..e-1 to a new array of differences in column j, NaN where a cell is missing.
+            Maps j in 0..e-1 to a new array of differences in column j, NaN where a cell is missing.
         missing : bool
-            Whether there may be a NaN.
+            Whether there may be NaN.
         """
         if self.p == 2:
             total = self._sum_powers(subtract_column, self.p, missing)
@@ -326,7 +326,7 @@ class MinkowskiMetric(Metric):
         return difference
 
     def _sum_powers(self, subtract_column: Callable[[int], np.ndarray], p: float, missing: bool) -> np.ndarray:
-        """Return Σ_j |difference_j|^p, scaled up for missing cells and divided for a mean; at p = ∞ the largest."""
+        """Return Σ_j |difference_j|^p, scaled up for missing cells and divided for a mean; the largest one at p = ∞."""
         accumulate = np.maximum if p == np.inf else np.add
         total: np.ndarray | None = None
         present_weight: Any = 0.0  # of the columns without a missing cell, for each pair
@@ -361,9 +361,9 @@ def _raise_magnitudes(term: np.ndarray, p: float) -> None:
 
 
 def _measure_euclidean_pairs(Q: np.ndarray, query: np.ndarray, T: np.ndarray, row: np.ndarray) -> np.ndarray:
-    """Return the same as `MinkowskiMetric.compute_norm`, with fewer calls: a sum over the first axis adds by column.
+    """Return the same as `MinkowskiMetric.compute_norm`, with fewer calls.
 
-    The sum of a single pair is an exception, so a single pair is computed twice.
+    A sum over the first axis adds column by column, except for a single pair, which is therefore computed twice.
     """
     size = query.size
     if size == 1:

@@ -1,4 +1,4 @@
-"""The search of fitted k-NN for the rows nearest to queries.
+"""The search of a fitted k-NN learner for the rows nearest to queries.
 
 All searches find the same neighbours, so the fastest one that supports the rows is used.
 
@@ -10,9 +10,9 @@ the number e - s of columns that differ, and increases with it. So the neighbour
     key = (e - s) n + row,
 
 which also orders rows at equal distances. No two keys of a query are equal, so there are no ties at the k-th place.
-Keys are sums of integers below 2²⁴, which float32 represents exactly: the fastest matrix product is exact.
+Keys are sums of integers below 2²⁴, which float32 represents exactly, so the fastest matrix product is exact, too.
 
-Cost: O(mnv) time for v values of all columns together, O(nv) memory.
+Cost: O(mnv) time for v values in all columns together, O(nv) memory.
 
 Reference: R. R. Sokal and C. D. Michener, "A statistical method for evaluating systematic relationships", University of
 Kansas Science Bulletin 38, 1958 (the simple matching coefficient s/e).
@@ -70,7 +70,7 @@ class SimpleMatchingSearch(BruteForce):
     ----------
     metric : MinkowskiMetric
     T : ndarray of shape (e, n)
-        Codes without a missing cell, for which `can_count_matches`.
+        Codes without missing cells, for which `can_count_matches` is true.
     """
 
     def __init__(self, metric: MinkowskiMetric, T: np.ndarray) -> None:
@@ -105,7 +105,7 @@ class SimpleMatchingSearch(BruteForce):
         return rank_pairs(query, row, distance, len(keys), k, ties)
 
     def _compute_keys(self, Q: np.ndarray) -> np.ndarray:
-        """Return the key of each query of Q (e, m) and each row: shape (m, n), float32."""
+        """Return the key of each pair of a query in Q (e, m) and a row: shape (m, n), float32."""
         e, n = self.T.shape
         if self._key_matrix is None:
             vectors = self._encode_one_hot(self.T, 1.0)
@@ -139,7 +139,7 @@ def _count_codes(T: np.ndarray) -> np.ndarray:
 
 
 class NeighborSearcher(Learner):
-    """Abstract: a learner that has stored rows, and finds those nearest to a query."""
+    """Abstract: a learner that stores rows and finds those nearest to a query."""
 
     n_neighbors: int
     n_samples_fit_: int
@@ -162,14 +162,14 @@ class NeighborSearcher(Learner):
         Returns
         -------
         distance : ndarray of shape (m, n_neighbors)
-            Not decreasing along a row; only if ``return_distance``.
+            Nondecreasing along each row; only if ``return_distance``.
         index : ndarray of shape (m, n_neighbors), int
             Positions in the table given to ``fit``.
 
         Raises
         ------
         ValueError
-            ``n_neighbors`` is below 1 or exceeds the number of training rows (without X: of other training rows).
+            If ``n_neighbors`` is below 1 or exceeds the number of training rows (without X: of other training rows).
         """
         check_is_fitted(self)
         k = self.n_neighbors if n_neighbors is None else n_neighbors
@@ -188,7 +188,7 @@ class NeighborSearcher(Learner):
 
     @abstractmethod
     def _check_cells(self, X: np.ndarray) -> None:
-        """Refuse checked rows X (m, d) whose distances are not defined."""
+        """Reject checked rows X (m, d) whose distances are undefined."""
 
     def _compute_coordinates(self, X: np.ndarray) -> np.ndarray:
         """Return the coordinates (e, m) of checked rows X (m, d)."""
@@ -231,7 +231,7 @@ MIN_TREE_ROWS_BY_COLUMNS = (0, 500, 500, 500, 2000, 3000, 10000, 100000, 2**62)
 
 
 def choose_algorithm(metric: Metric, T: np.ndarray, algorithm: str, leaf_size: int, metric_name: Any) -> Search:
-    """Return the search that ``algorithm`` names, or the one that is probably the fastest.
+    """Return the search selected by ``algorithm``, or the one that is probably the fastest.
 
     Parameters
     ----------
@@ -246,7 +246,7 @@ def choose_algorithm(metric: Metric, T: np.ndarray, algorithm: str, leaf_size: i
     Raises
     ------
     ValueError
-        ``"kd_tree"`` was requested and does not support these rows, or ``"ball_tree"`` this metric.
+        If ``"kd_tree"`` is requested and does not support these rows, or ``"ball_tree"`` does not support this metric.
     """
     brute_force = choose_brute_force(metric, T)
     _check_tree(metric, algorithm, metric_name, missing=brute_force.missing)
@@ -268,7 +268,7 @@ def choose_algorithm(metric: Metric, T: np.ndarray, algorithm: str, leaf_size: i
 
 
 def _check_tree(metric: Metric, algorithm: str, metric_name: Any, *, missing: bool) -> None:
-    """Refuse a tree for distances without the triangle inequality, on which every tree relies."""
+    """Reject a tree for distances that violate the triangle inequality, on which every tree relies."""
     if algorithm not in ("ball_tree", "kd_tree"):
         return
     if isinstance(metric, MinkowskiMetric) and metric.p < 1:
@@ -298,8 +298,8 @@ def drop_self_neighbors(rows: np.ndarray, distance: np.ndarray, start: int = 0) 
     Parameters
     ----------
     rows, distance : ndarrays of shape (n, k + 1)
-        The neighbours of n stored rows themselves, in their order. If more than k rows are equal to a row, it may
-        not be among its own neighbours; in that case its last neighbour is dropped.
+        The neighbours of n consecutive stored rows, in the order of these rows. If more than k rows are equal to a row,
+        it may not be among its own neighbours; in that case its last neighbour is dropped.
     start : int
         The first of these stored rows.
 

@@ -1,9 +1,9 @@
-"""Metrics that compare two numeric rows as wholes, and distances that are given as a matrix or by a function.
+"""Metrics that compare two numeric rows as a whole, and distances given as a matrix or by a function.
 
-    cosine 1 - x·z / ‖x‖‖z‖,    canberra Σ |x_j - z_j| / (|x_j| + |z_j|),    jaccard, of the cells that are not 0, …
+    cosine 1 - x·z / ‖x‖‖z‖,    canberra Σ |x_j - z_j| / (|x_j| + |z_j|),    jaccard, on zero and nonzero cells, …
 
 SciPy's ``cdist`` computes them, except haversine: the angle on a sphere between two points (latitude, longitude) in
-radians. A tree cannot use them, because they are no p-norms, so that every distance is computed.
+radians. A tree cannot use them, because they are not p-norms, so every distance is computed.
 
 Cost: O(d) per pair; O(1) for given distances.
 
@@ -13,8 +13,8 @@ distance.
 
 Cost of the factorisation: O(nd² + d³).
 
-A function of two rows that the user supplies can be used only with brute force, because all other searches rely on
-properties of the metric: one call per pair.
+A user-supplied function of two rows can be used only with brute force, with one call per pair, because all other
+searches rely on properties of the metric.
 
 References
 ----------
@@ -65,7 +65,7 @@ class PairwiseMetric(Metric):
         Raises
         ------
         ValueError
-            The metric is haversine, and there are other than two columns.
+            If the metric is haversine and the number of columns is not two.
         """
         if self.name == "haversine" and C.shape[0] != SPHERE_COLUMNS:
             raise ValueError(
@@ -86,7 +86,7 @@ class PairwiseMetric(Metric):
         Raises
         ------
         ValueError
-            A distance is not defined, as that of a row of zeros by its angle.
+            If a distance is undefined, such as the angle between a row of zeros and another row.
         """
         if self.name == "haversine":
             distance = _measure_angles(Q, T)
@@ -110,7 +110,7 @@ class PairwiseMetric(Metric):
 
 @final
 class PrecomputedMetric(Metric):
-    """Distances that are given: the cells of X are the distances to the training rows.
+    """Given distances: the cells of X are the distances to the training rows.
 
     Parameters
     ----------
@@ -127,14 +127,14 @@ class PrecomputedMetric(Metric):
         Raises
         ------
         ValueError
-            A distance is negative.
+            If a distance is negative.
         """
         if C.size and C.min() < 0:
             raise ValueError("Negative values in data passed to precomputed distance matrix.")
         return C[self.positions]
 
     def measure_all_pairs(self, Q: np.ndarray, T: np.ndarray, *, missing: bool) -> np.ndarray:
-        """Return Q (n, m) itself, by query: shape (m, n)."""
+        """Return Q (n, m) with one row for each query: shape (m, n)."""
         return np.array(Q.T, order="C")
 
     def measure_pairs(
@@ -175,7 +175,7 @@ def fit_mahalanobis(C: np.ndarray, nominal: np.ndarray, given: dict[str, Any]) -
     Raises
     ------
     ValueError
-        Nominal columns, a single row, or a matrix that is not a covariance or has no inverse.
+        If there are nominal columns or only one row, or the matrix is not a covariance or has no inverse.
     """
     d, n = C.shape
     if nominal.any():
@@ -214,7 +214,7 @@ def _is_symmetric(V: np.ndarray) -> bool:
 
 
 def _estimate_covariance(C: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """Return the sample covariance, with n - 1, of rows C (d, n) after scaling: shape (d, d)."""
+    """Return the sample covariance, with divisor n - 1, of rows C (d, n) after scaling: shape (d, d)."""
     if C.shape[1] < 2:
         raise ValueError(
             "metric='mahalanobis' estimates the covariance from at least 2 rows, but training has 1 sample; give V."
@@ -224,7 +224,7 @@ def _estimate_covariance(C: np.ndarray, scale: np.ndarray) -> np.ndarray:
 
 
 def _factor_covariance(V: np.ndarray, rounding: np.ndarray) -> np.ndarray:
-    """Return the lower triangular L with V = LLᵀ: shape (d, d), given what of a variance is rounding (d,)."""
+    """Return the lower triangular L with V = LLᵀ: shape (d, d), given the rounding error of each variance (d,)."""
     try:
         lower = np.linalg.cholesky(V)
     except np.linalg.LinAlgError:
@@ -246,7 +246,7 @@ class CallableMetric(Metric):
     Parameters
     ----------
     function : callable
-        From two arrays of shape (d,) to a number of at least 0.
+        Maps two arrays of shape (d,) to a nonnegative number.
     parameters : dict
         Additional keyword arguments of the function.
     """
@@ -274,7 +274,7 @@ class CallableMetric(Metric):
         Raises
         ------
         ValueError
-            The function returned NaN or a negative number.
+            If the function returns NaN or a negative number.
         """
         queries = np.ascontiguousarray(Q.T)  # (m, d)
         rows = np.ascontiguousarray(T.T)  # (n, d)

@@ -8,19 +8,19 @@ Notation, in all searches: n stored rows, m query rows, e coordinates, k request
 Neighbours are ordered by distance, and equal distances by row, so that searches with the same distances return the
 same neighbours.
 
-*Ties*: where columns are numbers, rows at the same distance are rare. Where they are nominal, there are only as many
-distances as columns, and a choice among dozens of equally near rows would be one of chance: all of them vote.
+*Ties*: if columns are numeric, rows at the same distance are rare. If they are nominal, there are only as many
+distances as columns, and a choice among dozens of equally near rows would be arbitrary, so all of them vote.
 
 *Sample weights*: k is a weight, so that a row of weight 2 is equivalent to two equal rows. Neighbours are added until
-their total weight is k; of the last one, only the weight that is still needed is used.
+their total weight is k; the last one contributes only the weight that is still needed.
 
 *Votes*: for a query whose neighbours have distances d_1 ≤ d_2 ≤ …, a vote is
 
-    uniform 1,        distance 1/d_i,        gaussian exp(-d_i² / 2h²) / √(2π),        h the bandwidth,
+    uniform 1,        distance 1/d_i,        gaussian exp(-d_i² / 2h²) / √(2π)        with bandwidth h,
 
 times the row's sample weight. Only the proportions matter, so votes are computed relative to the nearest neighbour's:
-d_1/d_i and exp(-(d_i² - d_1²) / 2h²), which neither overflow nor all underflow. If d_1 = 0, only exact matches vote
-with the former.
+d_1/d_i and exp(-(d_i² - d_1²) / 2h²), which neither overflow nor all underflow. With the former, only exact matches
+vote if d_1 = 0.
 
 Cost: O(mk) for m queries.
 """
@@ -48,7 +48,7 @@ class Search(ABC):
     Attributes
     ----------
     missing : bool
-        Whether a coordinate of T is missing.
+        Whether any coordinate of T is missing.
     """
 
     def __init__(self, metric: Metric, T: np.ndarray) -> None:
@@ -57,7 +57,7 @@ class Search(ABC):
         self.missing = has_missing(T)
 
     def measure_slack(self, Q: np.ndarray, *, whole_ties: bool) -> np.ndarray | None:
-        """Return by how much rounding may change distances from queries Q (e, m): (m,), None without ``whole_ties``."""
+        """Bound the rounding error of distances from queries Q (e, m): (m,), or None without ``whole_ties``."""
         if not whole_ties:
             return None
         return self.metric.measure_magnitudes(Q) * TIE_PRECISION
@@ -77,12 +77,13 @@ class Search(ABC):
         k : int
             From 1 to n.
         whole_ties : bool
-            Return all rows that are as near as the k-th, but for rounding, instead of the first k.
+            Whether to return all rows that are as near as the k-th, up to rounding, instead of the first k.
 
         Returns
         -------
         rows : ndarray of shape (m, K), int
-            By distance, then row; see `bakeoff.learners.knn.ranking.rank_pairs`. K is k without ``whole_ties``.
+            Sorted by distance, then by row; see `bakeoff.learners.knn.ranking.rank_pairs`. K is k without
+            ``whole_ties``.
         distances : ndarray of shape (m, K)
             In the metric's unit.
         """
@@ -103,7 +104,7 @@ def bound_ties(kth_distance: np.ndarray, slack: np.ndarray) -> np.ndarray:
     ----------
     kth_distance : ndarray of shape (m,)
     slack : ndarray of shape (m,)
-        The rounding of distances from each query, as from `Search.measure_slack`.
+        The rounding error of distances from each query, as returned by `Search.measure_slack`.
 
     Returns
     -------
@@ -130,7 +131,7 @@ def select_candidates(scores: np.ndarray, k: int, slack: np.ndarray) -> tuple[np
     Returns
     -------
     query, column : ndarrays of equal length
-        At least k columns for each query, including ties at the k-th place; ``query`` does not decrease.
+        At least k columns for each query, including ties at the k-th place; ``query`` is in ascending order.
     """
     n = scores.shape[1]
     minima, height = _compute_bucket_minima(scores, k)
@@ -157,7 +158,7 @@ def select_candidates(scores: np.ndarray, k: int, slack: np.ndarray) -> tuple[np
 
 
 def select_nearest(distances: np.ndarray, k: int, slack: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """Find, in each row of distances (m, n), columns that include the k smallest and few others.
+    """Find, in each row of distances (m, n), the columns of the k smallest values and few others.
 
     Returns
     -------
@@ -199,7 +200,7 @@ def _compute_bucket_minima(scores: np.ndarray, k: int) -> tuple[np.ndarray, int]
 
 
 def sort_pairs(query: np.ndarray, row: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Sort pairs of query and row, of which there are n, by query, then row."""
+    """Sort pairs of a query and one of n rows by query, then by row."""
     key = query * n + row
     key.sort()
     return np.divmod(key, n)
@@ -216,18 +217,18 @@ def rank_pairs(
         At least k pairs for each query.
     m, k : int
     slack : ndarray of shape (m,) or None
-        With the rounding of distances, all rows that are as near as the k-th are kept; without, the first k.
+        If given, all rows that are as near as the k-th, up to this rounding, are kept; otherwise the first k.
 
     Returns
     -------
     rows : ndarray of shape (m, K), int
-        By distance, then row; `PADDING_ROW` after the last.
+        Sorted by distance, then by row; `PADDING_ROW` after the last.
     distances : ndarray of shape (m, K)
         Infinite after the last.
     """
     counts = np.bincount(query, minlength=m)  # (m,)
     first = np.cumsum(counts) - counts  # (m,)
-    place = np.arange(query.size) - np.repeat(first, counts)  # of each pair among its query's
+    place = np.arange(query.size) - np.repeat(first, counts)  # of each pair among those of its query
     width = counts.max()
     rows = np.full((m, width), PADDING_ROW)
     distances = np.full(rows.shape, np.inf)
@@ -243,7 +244,7 @@ def rank_pairs(
 def take_top_k(
     rows: np.ndarray, distances: np.ndarray, k: int, slack: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Cut ranked tables (m, K) after the k-th neighbour, or after all that are as near; see `rank_pairs`."""
+    """Cut ranked tables (m, K) after the k-th neighbour, or after all rows that are as near; see `rank_pairs`."""
     if slack is None:
         return rows[:, :k], distances[:, :k]
     bound = bound_ties(distances[:, k - 1], slack)  # (m,)
@@ -255,7 +256,7 @@ def take_top_k(
 
 
 def choose_ties(ties: str, metric: Metric, *, any_nominal: bool) -> str:
-    """Return the rule that ``ties`` names; "auto" is "all" if a nominal column enters the distance, else "first".
+    """Return the rule selected by ``ties``; "auto" is "all" if a nominal column enters the distance, else "first".
 
     Parameters
     ----------
@@ -285,12 +286,12 @@ def count_rows_needed(k: int, cumulative_weight: np.ndarray) -> int:
     ----------
     k : int
     cumulative_weight : ndarray of shape (n,)
-        The total of the i + 1 smallest weights.
+        At position i, the sum of the i + 1 smallest weights.
 
     Raises
     ------
     ValueError
-        The total weight of all rows is less than k.
+        If the total weight of all rows is less than k.
     """
     n = cumulative_weight.size
     total = float(cumulative_weight[-1])
@@ -311,13 +312,13 @@ def select_sample_weights(
     Parameters
     ----------
     rows, distance : ndarrays of shape (m, K)
-        As from a search.
+        As returned by a search.
     weight : ndarray of shape (n,)
         Positive.
     k : float
         The total weight of the neighbours.
     slack : ndarray of shape (m,) or None
-        With the rounding of distances, every row at the distance at which k is reached votes with its whole weight.
+        If given, every row at the distance where k is reached, up to this rounding, votes with its whole weight.
 
     Returns
     -------
@@ -349,7 +350,7 @@ def describe_too_few_rows(k: int, n: int, most: int) -> str:
 
 
 def describe_too_little_weight(k: int, n: int, weight: float) -> str:
-    """Return the message for n_neighbors=k with n training rows, with weights other than 1 and a smaller total."""
+    """Return the message for n_neighbors=k if n training rows, whose weights are not all 1, weigh less than k."""
     samples = "sample" if n == 1 else "samples"
     most = int(weight * (1 + SUM_MARGIN))
     fewer = f"Use n_neighbors of at most {most}, or multiply" if most else "Multiply"
@@ -367,23 +368,23 @@ def compute_vote_shares(
     Parameters
     ----------
     distance : ndarray of shape (m, K)
-        Not decreasing along a row.
+        Nondecreasing along each row.
     sample_weight : ndarray of shape (m, K)
         0 for rows that do not vote.
     weights : {"uniform", "distance", "gaussian"} or callable
-        A callable receives the array of distances and returns one of the same shape, finite and not negative.
+        A callable receives the array of distances and returns one of the same shape, finite and nonnegative.
     bandwidth : float
         In the unit of the distances.
 
     Returns
     -------
     ndarray of shape (m, K)
-        Rows sum to 1.
+        Each row sums to 1.
 
     Raises
     ------
     ValueError
-        A callable returns anything else, or all votes for a query are zero.
+        If a callable returns anything else, or all votes for a query are zero.
     """
     if weights == "uniform":
         votes = sample_weight
@@ -425,7 +426,7 @@ def _compute_gaussian_votes(distance: np.ndarray, bandwidth: float) -> np.ndarra
         scaled = distance / bandwidth
         nearest = scaled[:, :1]  # (m, 1)
         exponent = (scaled - nearest) * (scaled + nearest) / 2
-    exponent = np.where(np.isnan(exponent), np.inf, exponent)  # of infinite distances
+    exponent = np.where(np.isnan(exponent), np.inf, exponent)  # for infinite distances
     as_near = distance == distance[:, :1]
     return np.where(as_near, 1.0, np.exp(-exponent))
 

@@ -6,7 +6,7 @@ The votes v are those of `bakeoff.learners.knn.ranking`.
 `bakeoff.learners.definitions.k_nearest_neighbors` states the algorithm; the neighbours are found as in
 `bakeoff.learners.knn.classifier`.
 
-Locally weighted linear regression puts a least-squares plane through the neighbours of each query:
+Locally weighted linear regression fits a least-squares plane to the neighbours of each query:
 
     minimise over a, b:  Σ_i v_i (y_i - a - b·(x_i - q))²,        the prediction at q is a,
 
@@ -55,7 +55,7 @@ def predict_local_planes(Q: np.ndarray, X: np.ndarray, y: np.ndarray, share: np.
         The neighbours' rows.
     y : ndarray of shape (m, K)
     share : ndarray of shape (m, K)
-        Votes; rows sum to 1.
+        Votes; each row sums to 1.
 
     Returns
     -------
@@ -81,7 +81,7 @@ def _centre_rows(X: np.ndarray, mean: np.ndarray, share: np.ndarray) -> np.ndarr
     """Return neighbours (m, K, d) relative to their weighted means (m, d); 0 for those without a vote (m, K)."""
     takes_part = share > 0  # (m, K)
     offset = (X - mean[:, None]) * takes_part[:, :, None]  # (m, K, d)
-    # What the rounding of the mean has left of it would be a direction of the plane.
+    # The rounding error of the mean would otherwise become a direction of the plane.
     rest = (share[:, :, None] * offset).sum(axis=1)  # (m, d)
     offset -= rest[:, None] * takes_part[:, :, None]
     return np.asarray(offset)
@@ -117,7 +117,7 @@ categorical_features, random_state, n_jobs
     Attributes
     ----------
     n_samples_fit_ : int
-        n, the number of rows of positive weight.
+        n, the number of rows with positive weight.
     effective_metric_ : str or callable
     ties_ : {"first", "all", "random"}
 
@@ -186,7 +186,7 @@ categorical_features, random_state, n_jobs
         Raises
         ------
         ValueError
-            Fewer rows than ``n_neighbors``, or parameters that do not fit the columns.
+            If there are fewer rows than ``n_neighbors``, or parameters do not fit the columns.
         """
         X, y, weight = self._check_fit(X, y, sample_weight)
         order = self._store_rows(X, weight, sample_weight)
