@@ -2,13 +2,13 @@
 
     f(x) = Σ_i α_i y_i K(x_i, x) + b,      0 ≤ α_i ≤ C_i,   Σ_i α_i y_i = 0
 
-Only rows on or inside the margin, the support vectors, have α_i > 0. Several classes: one against one, or one against
-the rest.
+Only rows on or inside the margin, the support vectors, have α_i > 0. Several classes are handled one against one, or
+one against the rest.
 
-`bakeoff.learners.definitions.svm` states the algorithms. This one is faster because SMO updates the gradient instead of
-computing it for each step, block principal pivoting or a Newton step completes the solution that SMO approaches, and
-the primal, which has d + 1 unknowns for a linear kernel, is solved if the dual would need too many steps, for example
-for large C.
+`bakeoff.learners.definitions.svm` states the algorithms. This implementation is faster because SMO updates the gradient
+instead of computing it for each step, block principal pivoting or a Newton step completes the solution that SMO
+approaches, and the primal, which has d + 1 unknowns for a linear kernel, is solved if the dual would need too many
+steps, for example for large C.
 
 Cost to fit: O(n d²) for the linear primal; otherwise between O(n² d) and O(n³), depending on the number of support
 vectors s. To predict: O(m s d), for the linear kernel O(m d).
@@ -60,7 +60,7 @@ class SVC(KernelClassifier):
     coef0 : float, default=0.0
         Constant term of the polynomial and the sigmoid kernel.
     tol : float, default=1e-6
-        Largest accepted violation of the optimality conditions by y f(x), in units of the margin.
+        Largest accepted violation of the optimality conditions, measured by y f(x) in units of the margin.
     class_weight : dict, "balanced" or None, default=None
         Multiplies C for the rows of a class.
     max_iter : int, default=-1
@@ -70,8 +70,8 @@ class SVC(KernelClassifier):
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
         One against one: one score for each class, or one for each pair.
     break_ties : bool, default=False
-        Among classes with equal votes, predict the one with the largest confidence instead of the smallest one. Not
-        with ``decision_function_shape="ovo"``, for which `predict` refuses it.
+        Among classes with equal votes, predict the one with the largest confidence instead of the smallest one.
+        `predict` rejects it for ``decision_function_shape="ovo"``.
     random_state : int, RandomState instance or None, default=None
         Has no effect: nothing is drawn.
 
@@ -86,11 +86,11 @@ class SVC(KernelClassifier):
     n_support_ : ndarray of shape (c,)
         Number of support vectors of each class.
     dual_coef_ : ndarray of shape (1, s), one-against-one (c - 1, s), one-against-rest (c, s)
-        y_i α_i. One against one: row r for the pair with the r-th of the other classes.
+        y_i α_i. One against one: row r is for the pair with the r-th of the other classes.
     intercept_ : ndarray of shape (p,)
         b of each binary problem, averaged over its free support vectors.
     coef_ : ndarray of shape (p, d)
-        w of each binary problem; linear kernel only. It cannot be changed.
+        w of each binary problem; linear kernel only, and read-only.
     margin_ : ndarray of shape (p,)
         The geometric margin 1 / ‖w‖, in feature space.
     dual_objective_, primal_objective_ : ndarray of shape (p,)
@@ -107,7 +107,7 @@ class SVC(KernelClassifier):
     Raises
     ------
     ValueError
-        In ``fit``: there is only one class, or C=inf and no hyperplane separates the classes.
+        In ``fit``, if there is only one class, or C=inf and no hyperplane separates the classes.
 
     Examples
     --------
@@ -251,10 +251,10 @@ class SVC(KernelClassifier):
     def _set_linear_coefficients(
         self, hyperplanes: list[Hyperplane], space: TrainingSpace, support: np.ndarray
     ) -> None:
-        """Store w of each problem, and b for rows whose origin is not shifted."""
+        """Store w of each problem, and b relative to the original origin of the rows."""
         assert space.rows is not None
         normals = (self._expansion * space.length_unit).T @ space.rows[support]  # (p, d)
-        # w of the primal is more precise than the sum over support vectors.
+        # The primal's w is more precise than the sum over support vectors.
         for row, hyperplane in enumerate(hyperplanes):
             if hyperplane.normal is not None:
                 normals[row] = hyperplane.normal

@@ -20,13 +20,13 @@ of their two rules:
 with b_ij = gradient_j - gradient_i and the curvature a_ij = K_ii + K_jj - 2 K_ij. The first rule selects the pair
 that violates the optimality conditions most, the second the j with which the objective decreases most.
 
-`bakeoff.learners.definitions.svm` states the algorithm with the first rule. This one is faster because each step
-updates the gradient by two rows of K instead of computing it anew.
+`bakeoff.learners.definitions.svm` states the algorithm with the first rule. This implementation is faster because each
+step updates the gradient with two rows of K instead of recomputing it.
 
 The second rule doubles the cost of a step. Near the optimum of a smooth kernel it needs a tenth of the steps; far
 from the optimum it needs nearly as many. A step costs O(n) once the kernel values are known. For small n, most of the
-time is the overhead of function calls, so their number is kept small: SciPy's ``daxpy`` adds a multiple of a vector
-in one call, NumPy needs two.
+time is the overhead of function calls, so their number is kept small: SciPy's ``daxpy`` adds a multiple of a vector in
+one call, whereas NumPy needs two.
 
 References
 ----------
@@ -80,14 +80,14 @@ def run_smo(
     tol : float
         Stop when the largest violation is at most ``tol``.
     max_steps : int
-        Take at most this number of steps.
+        Maximum number of steps.
     second_order : bool, default=False
         Choose j by WSS 3 instead of WSS 1.
 
     Returns
     -------
     int
-        The number of steps; less than ``max_steps`` if the tolerance was reached.
+        The number of steps taken; less than ``max_steps`` if the tolerance was reached.
     """
     pairs = _PairOptimizer(K, box, point)
     selection = _SecondOrderSelection(K, pairs.min_curvature) if second_order else None
@@ -116,7 +116,7 @@ class _PairOptimizer:
         # Rows outside I_up and I_low are marked by infinity, which finite changes do not affect.
         self.rising = np.where(point.beta < box.high, point.gradient, np.inf)  # (n,)
         self.falling = np.where(point.beta > box.low, point.gradient, -np.inf)  # (n,)
-        # Reading single numbers from lists is several times faster than from arrays.
+        # Reading single numbers is several times faster from lists than from arrays.
         self.values = point.beta.tolist()
         self._low = box.low.tolist()
         self._high = box.high.tolist()
@@ -178,7 +178,7 @@ class _PairOptimizer:
 
 @final
 class _SecondOrderSelection:
-    """The choice of j by WSS 3, with the curvatures a_i of the rows i used so far."""
+    """Chooses j by WSS 3, and stores the curvatures a_i of the rows i used so far."""
 
     def __init__(self, K: np.ndarray, min_curvature: float) -> None:
         self._K = K
@@ -275,7 +275,7 @@ def _improve_rows(
     gram: Gram, box: BoxConstraints, point: DualPoint, rows: np.ndarray, tol: float, max_steps: int
 ) -> None:
     """Solve for some rows while the others are fixed, and update the gradient of all rows."""
-    # Far from the optimum, a working set need not be solved to the last digit.
+    # Far from the optimum, a working set need not be solved precisely.
     violation = measure_violation(box, point)
     working_tol = max(tol, LOOSE_TOLERANCE_RATIO * violation) if violation > LOOSE_VIOLATION else tol
     working_point = point.restrict_to(rows)
@@ -283,7 +283,7 @@ def _improve_rows(
     working_box = box.restrict_to(rows)
     point.n_iter += _solve_working_set(working_gram, working_box, working_point, working_tol, max_steps)
 
-    # Most rows of a working set keep their β: only the others change the gradient of all rows.
+    # Most rows of a working set keep their β; only the others change the gradient of all rows.
     change = working_point.beta - point.beta[rows]  # (q,)
     moved = np.flatnonzero(change)
     point.beta[rows] = working_point.beta
@@ -293,15 +293,15 @@ def _improve_rows(
 def _solve_working_set(gram: Gram, box: BoxConstraints, point: DualPoint, tol: float, max_steps: int) -> int:
     """Solve for all rows of ``gram``, changing the point in place; return the number of steps.
 
-    SMO approaches the optimum, and pivoting or a Newton step comes last: it places the free rows on the margin up to
-    rounding, for any tolerance.
+    SMO approaches the optimum, and a final pivoting or Newton step places the free rows on the margin up to rounding,
+    for any tolerance.
     """
     K = gram.take_block(np.arange(point.beta.size))
     taken = 0
     polishing_steps = 0
     n_free = _count_free_rows(box, point)
     while taken < max_steps:
-        # SMO first: its steps are cheap, and far from the optimum a guess of the active set would be wrong.
+        # SMO comes first: its steps are cheap, and far from the optimum a guess of the active set would be wrong.
         planned = min(_plan_smo_steps(taken, n_free), max_steps - taken)
         steps = run_smo(K, box, point, tol, planned, second_order=taken >= HARD_PROBLEM_SMO_STEPS)
         taken += steps + 1
@@ -309,7 +309,7 @@ def _solve_working_set(gram: Gram, box: BoxConstraints, point: DualPoint, tol: f
         is_within_tol = steps < planned
         n_free = _count_free_rows(box, point)
 
-        # A linear system of many free rows is solved only after SMO steps of the same total cost.
+        # A linear system of many free rows is solved only after SMO steps with the same total cost.
         if SMO_STEPS_PER_CUBED_FREE_ROW * n_free**3 > SMO_STEPS_BEFORE_LARGE_SYSTEM + taken:
             if is_within_tol:
                 break
@@ -322,14 +322,14 @@ def _solve_working_set(gram: Gram, box: BoxConstraints, point: DualPoint, tol: f
         if is_near and solve_by_pivoting(gram, box, point, guess, 0.5 * tol, 2 * max_guessed):
             break
 
-        # At the tolerance, a Newton step removes the remaining error; before, it saves SMO steps on hard problems.
+        # At the tolerance, a Newton step removes the remaining error; before that, it saves SMO steps on hard problems.
         if is_within_tol or (is_near and is_hard):
             moved = take_newton_step(K, box, point)
             polishing_steps += is_within_tol
             is_polished = not moved or polishing_steps > MAX_POLISHING_STEPS
             if is_within_tol and (is_polished or measure_violation(box, point) <= tol):
                 break
-    return min(taken, max_steps)  # the last linear system is no step beyond the limit
+    return min(taken, max_steps)  # the last linear system is not counted beyond the limit
 
 
 def _plan_smo_steps(taken: int, n_free: int) -> int:
@@ -353,7 +353,7 @@ def _select_working_set(box: BoxConstraints, point: DualPoint) -> np.ndarray:
     falling = np.where(point.beta > box.low, -point.gradient, np.inf)  # (n,)
     rows_per_kind = size // (2 * len(box.groups))
     chosen = np.zeros(n, dtype=bool)
-    # The same number of both kinds from every group, so that each group contains pairs that can be changed.
+    # Take the same number of both kinds from every group, so that each group contains pairs that can be changed.
     for group in box.groups:
         for order in (rising[group], falling[group]):
             if order.size <= rows_per_kind:

@@ -7,15 +7,15 @@ A kernel K(x, z) = Φ(x)·Φ(z) is the inner product of two rows after a map Φ 
     Gaussian     exp(-γ ‖x - z‖²)           the lecture's exp(-‖x - z‖² / 2σ²) is γ = 1 / 2σ²
     sigmoid      tanh(γ x·z + coef0)        not positive definite for every γ
 
-`bakeoff.learners.definitions.svm` states them one by one. Here a block of a × b kernel values costs O(a b d),
-nearly all of it in one matrix product.
+`bakeoff.learners.definitions.svm` defines each of them. Here a block of a × b kernel values costs O(a b d), almost
+entirely for one matrix product.
 
 For few rows, the Gram matrix is computed once and stored. For more, parts are computed whenever they are requested, and
 the memory is O(n d). In one-against-one classification, each pair of classes has its own matrix, computed when the pair
-is solved: for two classes a and b, the block between a and b is used in no other pair, and the block within a is kept
-for the next pair.
+is solved: for two classes a and b, the block between a and b is not used in any other pair, and the block within a is
+kept for the next pair.
 
-Its feature map is a table of rows whose inner products are the kernel values:
+The feature map of K is a table of rows whose inner products are the kernel values:
 
     K = V Λ Vᵀ,      rows of V √Λ
 
@@ -75,7 +75,7 @@ class Kernel:
         return result
 
     def _compute_strips(self, A: np.ndarray, B: np.ndarray, K: np.ndarray | None) -> Iterator[tuple[slice, np.ndarray]]:
-        """Compute K in strips of rows, so that each stays in cache until it is complete; write into K if given."""
+        """Compute K in strips of rows that stay in cache until they are complete, written into K if given."""
         left, right = self.make_factors(A, B)
         height = max(MIN_STRIP_ROWS, STRIP_VALUES // max(B.shape[0], 1))
         buffer = np.empty((min(height, A.shape[0]), B.shape[0])) if K is None else K
@@ -96,7 +96,7 @@ class Kernel:
         ones_a = np.ones(A.shape[0])
         ones_b = np.ones(B.shape[0])
         if self.name == "rbf":
-            # -γ‖x - z‖² = 2γ x·z - γ‖x‖² - γ‖z‖²: with two more columns, one product computes all of it.
+            # -γ‖x - z‖² = 2γ x·z - γ‖x‖² - γ‖z‖²: with two more columns, one product computes the sum.
             left = np.column_stack([2.0 * self.gamma * A, -self.gamma * _compute_squared_norms(A), ones_a])
             right = np.vstack([B.T, ones_b, -self.gamma * _compute_squared_norms(B)])
         else:
@@ -155,7 +155,7 @@ class Gram(ABC):
     ----------
     diagonal : ndarray of shape (n,)
     offset : ndarray of shape (n,)
-        K_ij is the kernel value minus offset_i, offset_j and a constant. Since Σ β = 0, this changes only b, by -Σ
+        K_ij is the kernel value minus offset_i, offset_j, and a constant. Since Σ β = 0, this changes only b, by -Σ
         β_i offset_i. If kernel values are large and nearly equal, subtracting the offsets preserves more digits.
     """
 
@@ -163,7 +163,7 @@ class Gram(ABC):
     offset: np.ndarray
 
     def is_finite(self) -> bool:
-        """Whether no kernel value overflows, as far as the values are known."""
+        """Whether no kernel value computed so far overflows."""
         return bool(np.isfinite(self.diagonal).all())
 
     @abstractmethod
@@ -241,7 +241,7 @@ class ComputedGram(Gram):
 
     def multiply_columns(self, columns: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
         """See `Gram`."""
-        # For the linear kernel, w first: O(n d) instead of O(n s d) for s columns.
+        # For the linear kernel, compute w first: O(n d) instead of O(n s d) for s columns.
         if self.kernel.name == "linear":
             w = coefficients @ self.X[columns]  # (d,)
             return self.X @ w
@@ -263,7 +263,7 @@ class ComputedGram(Gram):
         return _store(self.kernel, values)
 
     def _compute_diagonal_block(self, rows: slice) -> np.ndarray:
-        """Return K between the rows of a run, kept for the next request if there is space."""
+        """Return K between consecutive rows, and keep it for the next request if there is space."""
         kept = self._kept_blocks.get(rows.start)
         if kept is not None and kept.shape[0] == rows.stop - rows.start:
             return kept
@@ -285,7 +285,7 @@ class ComputedGram(Gram):
 def make_gram(kernel: Kernel, X: np.ndarray, *, for_all_rows: bool = True) -> Gram:
     """Return the Gram matrix of the rows X (n, d), stored if it is small.
 
-    ``for_all_rows=False``: only parts of it will be requested, so it is never stored as a whole.
+    With ``for_all_rows=False``, only parts of it will be requested, so it is never stored as a whole.
     """
     if for_all_rows and X.shape[0] <= MAX_STORED_ROWS:
         return _store(kernel, kernel(X, X))

@@ -2,7 +2,7 @@
 
     minimize  ½‖w‖²   subject to   y_i (w·x_i + b) ≥ 1
 
-Newton's system (see below) has Θ = diag(α_i / slack_i).
+The Newton system (see below) has Θ = diag(α_i / slack_i).
 
 If no hyperplane separates the classes, the multipliers grow without bound, in the direction of a certificate of
 infeasibility (Farkas' lemma):
@@ -15,14 +15,14 @@ References
 ----------
 S. Mehrotra, "On the implementation of a primal-dual interior point method", SIAM Journal on Optimization 2, 1992.
 
-The interior point methods for hard and soft margin share the scaling, the Newton system and the duality gap. Newton's
-method moves through the interior of the feasible region, with a barrier at each constraint that decreases over the
-iterations. Slacks and multipliers are eliminated row by row, so that each iteration solves one system of d + 1
+The interior point methods for the hard and the soft margin share the scaling, the Newton system and the duality gap.
+Newton's method moves through the interior of the feasible region, with a barrier at each constraint that decreases over
+the iterations. Slacks and multipliers are eliminated row by row, so that each iteration solves one system of d + 1
 unknowns,
 
     (D + Z Θ Zᵀ) Δu = …,      z_i = y_i (x_i / s, 1),   u = (w s, b),   D = diag(1 / s_j², 0),   Θ diagonal.
 
-By Woodbury's identity this is the system of n unknowns that the dual would have. Every column j is divided by its
+By Woodbury's identity, this system is equivalent to the dual's system of n unknowns. Every column j is divided by its
 largest absolute value s_j. The system is computed from individual rows, never from products between rows: if columns
 have very different units, as in a table that is not standardized, kernel values lose the digits that separate the
 classes, whereas the rows retain them.
@@ -78,7 +78,7 @@ class HullsMeet:
     Attributes
     ----------
     alpha : ndarray of shape (n,)
-        Multipliers near those of the proof.
+        Multipliers close to those of the proof.
     """
 
     alpha: np.ndarray
@@ -115,11 +115,11 @@ def solve_hard_margin_primal(X: np.ndarray, signs: np.ndarray) -> PrimalSolution
     ----------
     X : ndarray of shape (n, d)
     signs : ndarray of shape (n,)
-        +1 or -1; both occur.
+        +1 or -1, with at least one of each.
 
     Returns
     -------
-    PrimalSolution, HullsMeet, or None if rounding stops the iteration before either is reached.
+    PrimalSolution or HullsMeet; None if rounding stops the iteration before either is reached.
     """
     n, d = X.shape
     best: _InteriorPoint | None = None
@@ -176,7 +176,7 @@ def _take_step(rows: ScaledRows, point: _InteriorPoint, residuals: Residuals) ->
         )
         next_point = point.move_along(corrector)
 
-        # In a corner (but not while diverging to infinity), move towards the center first.
+        # In a corner, but not during divergence to infinity, move towards the center first.
         is_nearly_feasible = np.abs(residuals.primal).max() < MAX_PRIMAL_RESIDUAL_IN_CORNER
         if is_nearly_feasible and float(next_point.alpha @ next_point.slack) > STALLED_STEP_RATIO * gap:
             centering = _find_direction(rows, system, point, residuals, CENTERED_STEP_RATIO * gap / n - product)
@@ -216,12 +216,12 @@ def _make_solution(point: _InteriorPoint, gap: float, scale: np.ndarray) -> Prim
 
 
 def _prove_that_hulls_meet(Z: np.ndarray, alpha: np.ndarray) -> bool:
-    """Whether some α ≥ 0 near the given one has Σ α_i z_i = 0, which proves that the hulls intersect."""
+    """Return whether some α ≥ 0 near the given one has Σ α_i z_i = 0, which proves that the hulls intersect."""
     largest = alpha.max()
     support = np.flatnonzero(alpha >= MIN_ROW_SHARE * largest)
     terms = Z[:, support] * (alpha[support] / largest)  # (d + 1, s)
     for _ in range(MAX_PROOF_CORRECTIONS):
-        # The smallest change, relative to α, that makes the sums 0.
+        # This is the smallest change, relative to α, that makes the sums 0.
         change = np.linalg.lstsq(terms, -terms.sum(axis=1), rcond=None)[0]  # (s,)
         if not (np.abs(change) < 1.0).all():
             return False
@@ -258,7 +258,7 @@ class PrimalSolution:
     alpha : ndarray of shape (n,)
         Multipliers; 0 except for support vectors.
     gap : float
-        Upper bound on the distance of the objective from its minimum, relative.
+        Upper bound on the relative distance of the objective from its minimum.
     """
 
     normal: np.ndarray
@@ -319,7 +319,7 @@ def bound_gap(complementarity: float, alpha_sum: float, u: np.ndarray, D: np.nda
     Parameters
     ----------
     complementarity : float
-        Sum of multiplier times slack.
+        The sum of multiplier times slack over the constraints.
     alpha_sum : float
         Σ α.
     u, D : ndarray of shape (d + 1,)
@@ -334,7 +334,7 @@ def bound_gap(complementarity: float, alpha_sum: float, u: np.ndarray, D: np.nda
 
 
 def limit_step(worst_ratio: float) -> float:
-    """Return the length of a step, at most 1, that stays inside: ``worst_ratio`` is the largest -step / value."""
+    """Return the length, at most 1, of a step that stays inside, where ``worst_ratio`` is the largest -step / value."""
     if worst_ratio <= 0.0:
         return 1.0
     return min(1.0, FRACTION_TO_BOUNDARY / worst_ratio)
@@ -344,7 +344,7 @@ def limit_step(worst_ratio: float) -> float:
 class NewtonSystem:
     """The system D + Z Θ Zᵀ of one iteration.
 
-    Every unknown has its own unit, chosen so that the diagonal is 1: otherwise the largest entries would reduce the
+    Every unknown has its own unit, chosen so that the diagonal is 1: otherwise the largest entries would impair the
     precision of the others.
 
     Parameters

@@ -3,7 +3,7 @@
 Soft margin:  minimize ½‖w‖² + Σ C_i ξ_i,  with  y_i f(x_i) ≥ 1 - ξ_i,  ξ_i ≥ 0,  f(x) = w·Φ(x) + b.
 Hard margin (C = ∞):  minimize ½‖w‖²,  with  y_i f(x_i) ≥ 1.
 
-w = Σ α_i y_i Φ(x_i). The geometric margin, the distance of the nearest row from f(x) = 0, is 1/‖w‖.
+w = Σ α_i y_i Φ(x_i). The geometric margin, which is the distance from f(x) = 0 to the nearest row, is 1/‖w‖.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class Hyperplane:
     margin : float
         1 / ‖w‖.
     dual, primal : float
-        The objectives; equal at the optimum.
+        The objectives, which are equal at the optimum.
     residual : float
-        Violation of the Karush-Kuhn-Tucker conditions by y f(x), in units of the margin.
+        Violation of the Karush-Kuhn-Tucker conditions, measured by y f(x) in units of the margin.
     n_iter : int
         Steps of the dual solver.
     converged : bool
@@ -62,7 +62,7 @@ class Hyperplane:
         ----------
         gram : Gram
         box : BoxConstraints
-            With one group, all rows.
+            Its only group contains all rows.
         point : DualPoint
             Its gradient is Kβ - y.
         signs : ndarray of shape (n,)
@@ -99,11 +99,11 @@ class Hyperplane:
         C : ndarray of shape (n,)
             All infinite for the hard margin.
         n_iter : int
-            Number of steps that the dual solver took before.
+            Number of steps that the dual solver has already taken.
         tol : float
         """
         excess = signs * (X @ solution.normal + solution.intercept) - 1.0  # (n,)
-        # If α may increase, the row must not lie inside the margin; if it may decrease, not outside.
+        # If α may increase, the row must not lie inside the margin; if α may decrease, it must not lie outside.
         lack = float((-excess[solution.alpha < C]).max(initial=0.0))
         surplus = float(excess[solution.alpha > 0].max(initial=0.0))
         residual = max(0.0, lack, surplus)
@@ -136,7 +136,7 @@ class Hyperplane:
 
 
 def _sum_slack_costs(C: np.ndarray, slack: np.ndarray) -> float:
-    """Return Σ C_i ξ_i; 0 for the hard margin, where slack is only rounding."""
+    """Return Σ C_i ξ_i; 0 for the hard margin, where slack is only rounding error."""
     if np.isinf(C).all():
         return 0.0
     return float(C @ slack)

@@ -1,17 +1,17 @@
 """The fit of one hyperplane, with a hard or a soft margin.
 
-*Hard margin*: the shortest vector between the convex hulls of the classes, or the linear primal.
+*Hard margin*: from the shortest vector between the convex hulls of the classes, or from the linear primal.
 
 `bakeoff.learners.definitions.svm` states the conditions and tries every set of support vectors. Here the
 dual (see `quadratic_program`) finds them for any kernel. For the linear kernel, a limited number of steps is
-taken on the dual, and then the primal is solved: it remains precise when kernel values lose digits, and it can prove
-that the hulls intersect.
+taken on the dual, and then the primal is solved: it remains precise when kernel values lose digits, and can prove that
+the hulls intersect.
 
-*Soft margin*: first a limited number of steps on the dual, then the linear primal if they were not sufficient.
+*Soft margin*: from a limited number of steps on the dual, and then from the linear primal if they do not suffice.
 
-For a nonlinear kernel, the primal is that of its feature map, and the dual continues from the primal's solution.
+For a nonlinear kernel, the primal uses the feature map, and the dual continues from the primal's solution.
 
-The cost C of a row is that of the learner, times the weights of the row and of its class.
+The cost C of a row is the learner's C times the weights of the row and of its class.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def fit_hard_margin(gram: Gram, signs: np.ndarray, tol: float, max_iter: int, ro
     gram : Gram
         Kernel values between the n rows.
     signs : ndarray of shape (n,)
-        +1 or -1; both occur, and all -1 come first.
+        +1 or -1, with at least one of each; all -1 come first.
     tol : float
     max_iter : int
     rows : ndarray of shape (n, d) or None
@@ -64,7 +64,7 @@ def fit_hard_margin(gram: Gram, signs: np.ndarray, tol: float, max_iter: int, ro
     Raises
     ------
     ValueError
-        No hyperplane separates the classes, or none was found.
+        If no hyperplane separates the classes, or none is found.
     """
     hulls = _NearestHullPoints(gram, signs)
     if rows is not None:
@@ -173,9 +173,9 @@ def fit_soft_margin(
     gram : Gram
         Kernel values between the n rows.
     signs : ndarray of shape (n,)
-        +1 or -1; both occur, and all -1 come first.
+        +1 or -1, with at least one of each; all -1 come first.
     C : ndarray of shape (n,)
-        Cost of one unit of slack for each row, finite.
+        Finite cost of one unit of slack for each row.
     tol : float
     max_iter : int
     rows : ndarray of shape (n, d), optional
@@ -188,7 +188,7 @@ def fit_soft_margin(
         if hyperplane is not None:
             return hyperplane
 
-    # The dual is faster than the primal for most problems: it may take as many steps as cost the same as the primal.
+    # The dual is faster than the primal for most problems, so it may take steps until they cost as much as the primal.
     box = _make_box(clipped_C, signs)
     point = DualPoint(np.zeros_like(signs), -signs)
     first_steps = _count_first_steps(signs.size, rows)
@@ -229,7 +229,7 @@ def _clip_C(gram: Gram, C: np.ndarray) -> np.ndarray:
 
 
 def _fit_without_kernel(rows: np.ndarray, signs: np.ndarray, C: np.ndarray, tol: float) -> Hyperplane | None:
-    """Find the hyperplane from the rows, for a C for which kernel values are not precise enough; None if that fails."""
+    """Find the hyperplane from the rows, for a C too large for the precision of kernel values; None if that fails."""
     hyperplane = _try_hard_margin(rows, signs, C, tol)
     if hyperplane is not None:
         return hyperplane
@@ -240,7 +240,7 @@ def _fit_without_kernel(rows: np.ndarray, signs: np.ndarray, C: np.ndarray, tol:
 
 
 def _try_hard_margin(rows: np.ndarray, signs: np.ndarray, C: np.ndarray, tol: float) -> Hyperplane | None:
-    """Return the hard margin if it exists and no multiplier exceeds C: then it is the soft margin, too."""
+    """Return the hard margin if it exists and no multiplier exceeds C, since it is then also the soft margin."""
     solution = solve_hard_margin_primal(rows, signs)
     if not isinstance(solution, PrimalSolution) or (solution.alpha > C).any():
         return None
@@ -252,7 +252,7 @@ def _accept_primal(
 ) -> Hyperplane | None:
     """Return the hyperplane of the primal's solution; None if it misses the tolerance.
 
-    For columns in very different units and a large C, this preserves digits that sums of kernel values lose.
+    For columns with very different units and a large C, this preserves digits that sums of kernel values lose.
     """
     if solution.gap > MAX_GAP:
         return None

@@ -1,15 +1,15 @@
 """Newton steps on the dual: one linear system of the free rows yields the point that SMO steps approach slowly.
 
 *Newton step*: if the rows on a bound are fixed, the minimum over the free rows is the solution of one linear system
-(see below). A free row that the solution would move beyond its bound is fixed on the bound, and the system of the other
-rows is solved again.
+(see below). A free row that the solution would move beyond its bound is fixed on the bound, and the system for the
+remaining rows is solved again.
 
 References
 ----------
 K. Kunisch, F. Rendl, "An infeasible active set method for quadratic problems with simple bounds", SIAM Journal on
 Optimization 14, 2003.
 
-*The linear system*, of the Newton step and of block principal pivoting: let F be the free rows, and let the changes Δ
+*The linear system* of the Newton step and of block principal pivoting: let F be the free rows, and let the changes Δ
 of all other rows be fixed. The optimality conditions are then
 
     K_FF Δ_F = λ - gradient_F,      Σ Δ given within each group,      λ one number per group,
@@ -17,19 +17,19 @@ of all other rows be fixed. The optimality conditions are then
 where gradient_F includes the changes of the other rows.
 
 Cost: O(f³) for f free rows. The Cholesky factorization needs half the operations of Gaussian elimination. NumPy
-provides it, but no solver for triangular systems, so this step uses SciPy's LAPACK.
+provides it without a solver for triangular systems, so this step uses LAPACK through SciPy.
 
 *Block principal pivoting*: guess the active set, solve for the free rows, and correct the guess for all rows at once.
 
 The active set contains the rows that lie on a bound. Given the active set, the free rows are the solution of one
-linear system. The solution shows which rows of the guess are wrong:
+linear system. The solution shows which rows are wrong in the guess:
 
     free rows that the solution puts on or beyond a bound belong to the active set;
     active rows whose gradient is on the wrong side of the multiplier λ are free.
 
 If no row is wrong, the optimality conditions hold to rounding. From a point near the optimum, a few guesses replace
 hundreds of SMO steps. Guesses may also cycle; in that case the point is left unchanged, and other steps have to come
-nearer to the optimum first.
+closer to the optimum first.
 
 Cost: O(f³ + f n) for a guess with f free rows.
 
@@ -93,7 +93,7 @@ def _take_regularized_step(K: np.ndarray, box: BoxConstraints, point: DualPoint,
             if _apply_descent(K, point, change):
                 return True
             break
-        # Fix the rows that would leave the box on their bounds, and solve for the others again.
+        # Fix the rows that would leave the box at their bounds, and solve for the others again.
         nearest_bound = np.clip(target[outside], box.low[outside], box.high[outside])
         change[outside] = nearest_bound - point.beta[outside]
         free &= ~outside
@@ -104,7 +104,7 @@ def _take_regularized_step(K: np.ndarray, box: BoxConstraints, point: DualPoint,
 def _solve_free_rows(
     K: np.ndarray, box: BoxConstraints, change: np.ndarray, gradient: np.ndarray, free_rows: np.ndarray, ridge: float
 ) -> bool:
-    """Write the minimizer into ``change[free_rows]``, for fixed other changes; return False if there is none."""
+    """Write the minimizer for fixed other changes into ``change[free_rows]``; return False if there is none."""
     change[free_rows] = 0.0
     K_free = K.take(free_rows, axis=0)  # (f, n)
     slope = gradient[free_rows]  # (f,)
@@ -136,7 +136,7 @@ def _take_shortened_step(K: np.ndarray, box: BoxConstraints, point: DualPoint, c
     beta = point.beta
     rising = change > 0.0
     falling = change < 0.0
-    room = np.full_like(beta, np.inf)  # (n,), share of the change up to the row's bound
+    room = np.full_like(beta, np.inf)  # (n,), the fraction of the change that reaches the row's bound
     with np.errstate(over="ignore"):  # bounds may be infinite
         room[rising] = (box.high[rising] - beta[rising]) / change[rising]
         room[falling] = (box.low[falling] - beta[falling]) / change[falling]
@@ -163,7 +163,7 @@ def _measure_curvature(K: np.ndarray, change: np.ndarray) -> float:
 
 
 def locate_groups(box: BoxConstraints, rows: np.ndarray) -> tuple[list[slice], list[slice]]:
-    """Return the groups that contain at least one of the rows (ascending), and the positions of these groups."""
+    """Return the groups that contain any of the rows (ascending), and the positions of each group in ``rows``."""
     if len(box.groups) == 1:
         return box.groups, [slice(0, rows.size)]
     stops = np.searchsorted(rows, [group.stop for group in box.groups]).tolist()
@@ -187,7 +187,7 @@ def solve_kkt_system(
     K : ndarray of shape (f, f)
         Kernel values between the free rows, in ascending order.
     spans : list of slice
-        The free rows of each group that has any.
+        The free rows of each group that has at least one.
     gradient : ndarray of shape (f,)
         Their gradient, including the changes of the other rows.
     totals : list of float
@@ -200,7 +200,7 @@ def solve_kkt_system(
     change : ndarray of shape (f,)
         Δ of the free rows.
     multipliers : list of float
-        λ of each span. None instead of both if there is no solution.
+        λ of each span. If there is no solution, None is returned instead of both.
     """
     # In this unit, the coefficients of the sums are as large as the kernel values.
     unit = float(np.abs(K.diagonal()).max()) or 1.0
@@ -225,7 +225,7 @@ def _solve_by_elimination(
     system[:f, :f] = K
     diagonal = system.reshape(-1)[: f * size : size + 1]  # (f,), a view
     diagonal += ridge * unit
-    # One more row and column for each group: its sum, and its multiplier.
+    # Each group has one more row and column, for its sum and its multiplier.
     for row, span in enumerate(spans, start=f):
         system[row, span] = unit
         system[span, row] = unit
@@ -338,7 +338,7 @@ def solve_by_pivoting(
     Returns
     -------
     bool
-        Whether it was solved.
+        Whether the program was solved.
     """
     at_high = point.beta >= box.high  # (n,), the bound of each active row
     fewest_wrong = point.beta.size + 1
@@ -363,7 +363,7 @@ def solve_by_pivoting(
             point.gradient[:] = solution.gradient
             return True
 
-        # More wrong rows than free ones: the start was too far from the optimum.
+        # If more rows are wrong than free, the start was too far from the optimum.
         if wrong > np.count_nonzero(free):
             return False
         # Exchange all wrong rows at once, unless the guesses have begun to cycle.
@@ -391,7 +391,7 @@ def _solve_guess(
 
     bound = np.where(at_high, box.high, box.low)  # (n,)
     change = np.where(free, 0.0, bound - point.beta)  # (n,)
-    # The moves of active rows to their bounds change the gradient of the free rows.
+    # Moving the active rows to their bounds changes the gradient of the free rows.
     moved = change.nonzero()[0]
     gradient = point.gradient
     if moved.size:
@@ -408,7 +408,7 @@ def _solve_guess(
 
 
 def _repeat_per_row(box: BoxConstraints, per_group: list[float]) -> np.ndarray | float:
-    """Return the number of each row's group: shape (n,), or one number if there is one group."""
+    """Return, for each row, the number given for its group: shape (n,), or a single number if there is one group."""
     if len(per_group) == 1:
         return per_group[0]
     sizes = [group.stop - group.start for group in box.groups]

@@ -7,8 +7,8 @@ References
 ----------
 U. Kreßel, "Pairwise classification and support vector machines", in Advances in Kernel Methods, 1999.
 
-A fitted machine predicts by f(x) of every binary problem, from which each class has a score. SciPy's sparse tables are
-only recognised, to refuse them.
+A fitted machine predicts from f(x) of every binary problem, which yields a score for each class. SciPy's sparse tables
+are recognised only to reject them.
 
 Cost: O(m s d) for s support vectors, for the linear kernel O(m d).
 """
@@ -73,7 +73,7 @@ def score_by_votes(decision: np.ndarray, c: int) -> np.ndarray:
 
 
 def arrange_dual_coef(expansion: np.ndarray, codes: np.ndarray, c: int) -> np.ndarray:
-    """Arrange coefficients as scikit-learn does: each support vector belongs to c - 1 pairs and has c - 1 of them.
+    """Arrange coefficients as scikit-learn does: each support vector belongs to c - 1 pairs and has one for each.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def arrange_dual_coef(expansion: np.ndarray, codes: np.ndarray, c: int) -> np.nd
     Returns
     -------
     ndarray of shape (c - 1, s)
-        Row r holds the pair with the r-th of the other classes.
+        Row r is for the pair with the r-th of the other classes.
     """
     dual_coef = np.zeros((c - 1, codes.size))
     for column, (lower, upper) in enumerate(list_class_pairs(c)):
@@ -110,7 +110,7 @@ STEPS_PER_ROW = 100
 @final
 @dataclass(frozen=True)
 class BinaryProblem:
-    """Rows of two classes.
+    """The rows of two classes, or of one class and the rest.
 
     Attributes
     ----------
@@ -157,7 +157,7 @@ def fit_hyperplanes(
     Parameters
     ----------
     space : TrainingSpace
-        Of the n rows.
+        The space of the n rows.
     C : ndarray of shape (n,)
         C of each row, in the unit of length of the space; all infinite for the hard margin.
     problems : list of BinaryProblem
@@ -176,7 +176,7 @@ def _make_problem(signs: np.ndarray) -> BinaryProblem:
 def _fit_hyperplane(
     space: TrainingSpace, C: np.ndarray, problem: BinaryProblem, tol: float, max_iter: int
 ) -> Hyperplane:
-    """Find the hyperplane of one problem, given C of its rows."""
+    """Find the hyperplane of one problem, given C of each row."""
     n = problem.rows.size
     # If a problem contains all rows in order, it uses the whole Gram matrix without a copy.
     is_in_order = bool((np.diff(problem.rows) == 1).all())
@@ -239,7 +239,7 @@ class KernelClassifier(Classifier):
         Raises
         ------
         ValueError
-            ``break_ties`` with ``decision_function_shape="ovo"``, whose scores are not of classes.
+            If ``break_ties`` is combined with ``decision_function_shape="ovo"``, whose scores do not belong to classes.
         """
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError(
@@ -258,8 +258,8 @@ class KernelClassifier(Classifier):
         Returns
         -------
         ndarray of shape (m,), (m, c) or (m, c (c - 1) / 2)
-            Two classes: f(x), positive for ``classes_[1]``. One against the rest: f(x) of each class. One against
-            one: for shape "ovo" f(x) of each pair, positive for its lower class; for "ovr" votes plus a confidence
+            Two classes: f(x), positive for ``classes_[1]``. One against the rest: f(x) of each class. One against one:
+            with shape "ovo", f(x) of each pair, positive for its lower class; with "ovr", votes plus a confidence
             between -1/3 and 1/3.
         """
         decision = self._compute_decision(self._check_query(X))

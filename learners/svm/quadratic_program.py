@@ -1,6 +1,6 @@
-"""The quadratic program of both margins: its constraints, its points, and their distance from the optimum.
+"""The quadratic program for both margins: its constraints, its points, and their distance from the optimum.
 
-With β_i = y_i α_i, the dual of the lecture is
+With β_i = y_i α_i, the dual in the lecture is
 
     minimize  ½ βᵀKβ - pᵀβ   subject to   low ≤ β ≤ high,   Σ β constant within each group of rows.
 
@@ -37,7 +37,7 @@ class BoxConstraints:
     low, high : ndarray of shape (n,)
         Bounds on β.
     groups : list of slice
-        Rows whose β have a constant sum; together the groups cover all rows.
+        Each group contains rows whose β have a constant sum; together the groups cover all rows.
     """
 
     low: np.ndarray
@@ -45,7 +45,7 @@ class BoxConstraints:
     groups: list[slice]
 
     def restrict_to(self, rows: np.ndarray) -> BoxConstraints:
-        """Return the constraints on the given rows (ascending) alone."""
+        """Return the constraints on only the given rows (ascending)."""
         stops = np.searchsorted(rows, [group.stop for group in self.groups]).tolist()
         starts = [0, *stops[:-1]]
         groups = [slice(start, stop) for start, stop in zip(starts, stops, strict=True)]
@@ -62,7 +62,7 @@ class DualPoint:
     beta : ndarray of shape (n,)
         β_i = y_i α_i.
     gradient : ndarray of shape (n,)
-        Kβ - p, which the solvers update with every change of β.
+        Kβ - p, which the solvers update whenever β changes.
     n_iter : int
         SMO steps and Newton steps taken.
     converged : bool
@@ -74,7 +74,7 @@ class DualPoint:
     converged: bool = False
 
     def restrict_to(self, rows: np.ndarray) -> DualPoint:
-        """Return a copy of the given rows alone."""
+        """Return a copy restricted to the given rows."""
         return DualPoint(self.beta[rows], self.gradient[rows])
 
 
@@ -84,7 +84,7 @@ def find_free_rows(box: BoxConstraints, point: DualPoint) -> np.ndarray:
 
 
 def snap_to_bounds(box: BoxConstraints, beta: np.ndarray) -> np.ndarray:
-    """Return β after setting values that equal a bound up to rounding to the bound, so that they do not count as free.
+    """Return β with values that equal a bound up to rounding set to the bound, so that they do not count as free.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def estimate_multipliers(box: BoxConstraints, point: DualPoint) -> list[float]:
     """Return λ of each group: the mean gradient of its free rows.
 
     If no row of the group is free, every value between the gradients of the two kinds of bounded rows is a multiplier,
-    and the middle is returned.
+    and the midpoint is returned.
     """
     return [
         _estimate_multiplier(box.low[group], box.high[group], point.beta[group], point.gradient[group])

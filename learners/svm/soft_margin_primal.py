@@ -1,8 +1,8 @@
-"""The soft margin of a linear kernel by an interior point method: d + 1 unknowns, for any number of rows.
+"""The soft margin of a linear kernel by an interior point method, with d + 1 unknowns for any number of rows.
 
     minimize  ½‖w‖² + Σ C_i ξ_i   subject to   y_i (w·x_i + b) ≥ 1 - ξ_i,  ξ_i ≥ 0
 
-Newton's system (see `hard_margin_primal`) has 1 / Θ = diag(ξ_i / η_i + slack_i / α_i), where η_i = C_i - α_i is the
+The Newton system (see `hard_margin_primal`) has 1 / Θ = diag(ξ_i / η_i + slack_i / α_i), where η_i = C_i - α_i is the
 multiplier of ξ_i ≥ 0, and slack_i is the amount by which y_i (w·x_i + b) exceeds 1 - ξ_i.
 
 Cost: O(n d²) for an iteration; there are about 10 to 40, nearly independent of n.
@@ -76,7 +76,7 @@ class _InteriorPoint:
 
 
 def solve_soft_margin_primal(X: np.ndarray, signs: np.ndarray, C: np.ndarray) -> PrimalSolution | None:
-    """Return the hyperplane, as near to the optimum as rounding allows; None if rounding prevents the first step.
+    """Return the hyperplane, as close to the optimum as rounding allows; None if rounding prevents the first step.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def solve_soft_margin_primal(X: np.ndarray, signs: np.ndarray, C: np.ndarray) ->
     stalled = 0
     with np.errstate(over="ignore", divide="ignore", invalid="ignore", under="ignore"):
         rows = scale_rows(X, signs)
-        # If rows are measured in the unit of the largest column, this is the upper bound of the multipliers.
+        # If rows are measured in the unit of the largest column, this is the upper bound on the multipliers.
         scaled_C = C * float(rows.scale.max()) ** 2  # (n,)
         point = _start_inside(d, scaled_C)
         for _ in range(MAX_ITERATIONS):
@@ -186,7 +186,7 @@ def _find_direction(
 
 
 def _snap_to_bounds(point: _InteriorPoint, scaled_C: np.ndarray, C: np.ndarray) -> np.ndarray:
-    """Return α (n,), with each multiplier that is smaller than the slack of its pair set to its bound."""
+    """Return α (n,), where each multiplier that is smaller than its slack is set to its bound."""
     alpha = np.clip(point.alpha / scaled_C, 0.0, 1.0) * C
     is_zero = point.alpha < scaled_C * point.slack
     alpha[is_zero] = 0.0
@@ -196,7 +196,7 @@ def _snap_to_bounds(point: _InteriorPoint, scaled_C: np.ndarray, C: np.ndarray) 
 
 
 def _balance(alpha: np.ndarray, signs: np.ndarray, C: np.ndarray) -> np.ndarray:
-    """Return α (n,) with Σ α y = 0: the excess is taken from the rows farthest from their bounds first."""
+    """Return α (n,) with Σ α y = 0: the excess is first taken from the rows farthest from their bounds."""
     beta = signs * alpha
     excess = float(beta.sum())
     room_up = np.where(signs > 0, C - alpha, alpha)

@@ -35,9 +35,9 @@ class TrainingSpace:
     length_unit : float
         The unit of length; 1 except for the linear kernel.
     gamma : float
-        γ as a number; 0 for a kernel that the user supplies.
+        γ as a number; 0 for a kernel supplied by the user.
     rows : ndarray of shape (n, d) or None
-        The rows relative to the origin, in that unit; linear kernel only.
+        The rows relative to the origin, in the unit of length; linear kernel only.
     """
 
     gram: Gram
@@ -69,12 +69,12 @@ def make_training_space(
         Positions of these rows among the rows passed to ``fit``.
     sample_weight : ndarray of shape (n,)
     for_all_rows : bool
-        Whether a binary problem needs kernel values between all rows, and not only between those of two classes.
+        Whether a binary problem needs kernel values between all rows, not only between those of two classes.
 
     Raises
     ------
     ValueError
-        Kernel values overflow, or those that the user supplies are not a symmetric matrix.
+        If kernel values overflow, or those supplied by the user do not form a symmetric matrix.
     """
     if kernel == "precomputed":
         if fit_rows.max() >= X.shape[1]:
