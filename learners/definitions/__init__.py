@@ -8,15 +8,15 @@ verify that every learner agrees with its definition. Only tests and documentati
 ==================== ===========================================================================
 module               algorithm
 ==================== ===========================================================================
-majority_vote        MajorityVote and Average, which turn several targets into a prediction
+majority_vote        MajorityVote and Average, which combine several targets into a prediction
 k_nearest_neighbors  k nearest neighbours, also weighted by distance
-splits               impurities, gain and gain ratio; numeric cuts, multiway splits, and the choice of the best
+splits               impurities, gain and gain ratio; numeric cuts and multiway splits; the best split
 decision_tree        Split(R, T): CART, ID3 and C4.5
-c45                  the further rules of C4.5, and its pruning
+c45                  the additional rules of C4.5, and its pruning
 pruning              reduced-error pruning, bottom-up (A) and best-first (B)
 random_forest        trees grown on random rows and random features, which vote
 naive_bayes          counted and Gaussian features, independent within each class
-perceptron           a hyperplane that is corrected at every misclassified row
+perceptron           a hyperplane that is corrected for every misclassified row
 svm                  kernels; the widest margin, from the Karush-Kuhn-Tucker conditions; the soft margin, by SMO
 logistic_regression  maximum likelihood by Newton's method or gradient ascent
 least_squares        linear and ridge regression by the normal equations

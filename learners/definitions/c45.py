@@ -1,28 +1,28 @@
-"""C4.5: a tree by gain ratio, with the further rules of Quinlan's program, pruned by the limits of its training errors.
+"""C4.5: a tree grown by gain ratio with the additional rules of Quinlan's program, and pruned by its training errors.
 
-A node of n rows of c classes is split so that branches have at least M rows:
+A node with n rows of c classes is split so that branches have at least M rows:
 
-    numeric feature    both sides of a cut hold max(M, min(25, n / (10 c))) rows; the cut of largest gain is taken,
-                       and its gain is lowered by log2(number of such cuts) / n, the bits that name the cut
-    nominal feature    a branch for each value, of which at least two hold M rows
-    choice             the largest gain ratio among the features whose gain is at least the average of all of them
+    numeric feature    each side of a cut has at least max(M, min(25, n / (10 c))) rows; the best cut is taken,
+                       and its gain is reduced by log2(number of such cuts) / n, the bits needed to name the cut
+    nominal feature    a branch for each value; at least two branches have M rows
+    choice             the largest gain ratio among the features with at least the average gain
 
-A node of fewer than 2 M rows, or without such a split, is a leaf. In the program a threshold is the largest value of
-the training rows up to the middle, and equality goes left; here it is the middle, and equality goes right.
+A node with fewer than 2 M rows, or without such a split, is a leaf. In Quinlan's program, a threshold is the largest
+value of the training rows up to the midpoint, and equality goes left; here it is the midpoint, and equality goes right.
 
-The grown tree is cut back from the bottom up. A leaf of N rows, E of which are not of its majority class, is expected
-to make as many errors as the upper limit, of confidence CF, of a binomial distribution: U(E, N). Of three trees the one
-that is expected to make the fewest errors stays, the first of those that 0.1 errors tell apart:
+The grown tree is pruned from the bottom up. The expected number of errors of a leaf with N rows, E of which are not in
+its majority class, is U(E, N), the upper limit of a binomial distribution at confidence CF. Each node becomes the one
+of three trees with the fewest expected errors; the first one wins if the difference is at most 0.1:
 
     1. a leaf                  U(E, N) of the node
-    2. the largest branch      raised in the place of the node: all rows of the node go down this branch
-    3. the tree as it is       the sum of U(E, N) over its leaves
+    2. the largest branch      raised to replace the node, whose rows all go down this branch
+    3. the unchanged tree      the sum of U(E, N) over its leaves
 
 Cost: O(n² d log n) to grow each level, O(n depth²) to prune.
 
 References: J. R. Quinlan, "C4.5: Programs for Machine Learning", 1993, chapters 2 to 4, and "Improved use of continuous
-attributes in C4.5", Journal of Artificial Intelligence Research 4, 1996. Where the book leaves a choice, J48 of WEKA
-3.9 decides: of equally large branches the last one is raised.
+attributes in C4.5", Journal of Artificial Intelligence Research 4, 1996. Where the book is ambiguous, this follows J48
+in WEKA 3.9: among equally large branches, the last one is raised.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ MANY_VALUES_PER_ROW = 0.3
 
 @dataclass(frozen=True)
 class Rules:
-    """The rules of growth, each of which can be left out, and M, the least number of rows of a branch."""
+    """The growth rules, each of which is optional, and M, the minimum number of rows in a branch."""
 
     least_rows: int = 2
     average_gain: bool = True
@@ -73,7 +73,7 @@ class Rules:
 
 
 class Candidate(NamedTuple):
-    """The best question about a feature, with its gain, from which the cost of a cut is taken, and its gain ratio."""
+    """The best question about a feature, its gain after subtracting the cost of a cut, and its gain ratio."""
 
     question: Question
     gain: float
@@ -81,7 +81,7 @@ class Candidate(NamedTuple):
 
 
 def grow_c45(X: np.ndarray, y: np.ndarray, nominal: Collection[int] = (), rules: Rules | None = None) -> Node:
-    """Grow a tree from rows X (n, d) and labels y (n,), without pruning it.
+    """Grow a tree from rows X (n, d) and labels y (n,), without pruning.
 
     >>> X, y = np.array([[1.0, 2.0], [6.0, 2.0], [3.0, 4.0], [6.0, 5.0]]), np.array([0, 0, 1, 1])
     >>> grow_c45(X, y).question
@@ -99,7 +99,7 @@ def grow_c45(X: np.ndarray, y: np.ndarray, nominal: Collection[int] = (), rules:
 
 
 def averaged_features(X: np.ndarray, nominal: Collection[int]) -> list[int]:
-    """Return the features of X (n, d) that count in the average gain: all, if none has few values."""
+    """Return the features of X (n, d) to include in the average gain: all, if none has few values."""
     n, d = X.shape
     few = [j for j in range(d) if j not in nominal or len(np.unique(X[:, j])) < MANY_VALUES_PER_ROW * n]
     return few or list(range(d))
@@ -144,13 +144,13 @@ def ask_cut(column: np.ndarray, y: np.ndarray, j: int, n_classes: int, rules: Ru
     worth = gains[best] - cost
     if rules.mdl_correction and worth <= LEAST_BITS:
         return None
-    # The ratio divides what is left of the gain by the entropy of the sizes of both sides.
+    # The ratio divides the remaining gain by the entropy of the sizes of both sides.
     sizes = np.where(column < cut, "left", "right")
     return Candidate((j, cut), worth, worth / float(entropy(sizes)))
 
 
 def choose(candidates: list[Candidate], averaged: Collection[int], rules: Rules) -> Question | None:
-    """Return the question of largest gain ratio, of equals the first, among those whose gain is at least average."""
+    """Return the question with the largest gain ratio (ties: the first) among those with at least average gain."""
     if rules.average_gain:
         candidates = [one for one in candidates if one.question[1] is None or one.gain > LEAST_BITS]
         gains = [one.gain for one in candidates if one.question[0] in averaged]
@@ -163,7 +163,7 @@ def choose(candidates: list[Candidate], averaged: Collection[int], rules: Rules)
 
 
 def collapse(node: Node) -> None:
-    """Turn nodes into leaves, in place, from the root down, where the subtree makes no fewer training errors."""
+    """Collapse, in place and from the root down, each subtree that makes no fewer training errors than a leaf."""
     if sum(count_errors(leaf.targets) for leaf in leaves_of(node)) >= count_errors(node.targets):
         node.branches = {}
     for child in node.branches.values():
@@ -189,12 +189,12 @@ def prune(node: Node, X: np.ndarray, y: np.ndarray, confidence: float = 0.25, ra
 
 
 def largest_branch(node: Node) -> Node:
-    """Return the branch of most rows, the last of equals."""
+    """Return the branch with the most rows (ties: the last)."""
     return max(reversed(node.branches.values()), key=lambda branch: len(branch.rows))
 
 
 def send_down(node: Node, rows: np.ndarray, X: np.ndarray, y: np.ndarray) -> Node:
-    """Return the same subtree with these rows; a value that has no branch yet gets a leaf."""
+    """Return the same subtree with these rows; a value without a branch gets a new leaf."""
     filled = Node(rows, y[rows], node.question)
     if not node.branches or node.question is None:
         return filled
@@ -213,15 +213,15 @@ def leaves_of(node: Node) -> list[Node]:
 
 
 def count_errors(y: np.ndarray) -> int:
-    """Return the number of labels (n,) that are not of the majority class."""
+    """Return the number of labels (n,) that are not in the majority class."""
     _, counts = np.unique(y, return_counts=True)
     return len(y) - int(counts.max())
 
 
 def limit_of_errors(y: np.ndarray, confidence: float) -> float:
-    """Return U(E, N) of labels (N,): the errors that a leaf with these labels is expected to make.
+    """Return U(E, N) for labels (N,): the expected number of errors of a leaf with these labels.
 
-    Without an error it solves (1 - U / N)^N = CF; else it is the normal approximation with continuity correction.
+    For E = 0, it solves (1 - U / N)^N = CF; otherwise it is the normal approximation with continuity correction.
 
     >>> round(limit_of_errors(np.zeros(6), 0.25), 3)
     1.238

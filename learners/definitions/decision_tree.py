@@ -1,4 +1,4 @@
-"""Decision tree: recursive splitting of the input space, the function Split(R, T) of the lectures.
+"""Decision tree: recursive splitting of the input space by the function Split(R, T) of the lectures.
 
     function Split(R, T):
         if the stopping criterion is fulfilled:
@@ -8,8 +8,8 @@
         split the region R into R_1, R_2 and the data T into T_1, T_2
         return Split(R_1, T_1), Split(R_2, T_2)
 
-The possible splits, and which of them is best, are in `splits`; the losses are in `criteria`. A region is not split
-further if all its targets are equal, if it has too few rows, if it is too deep, or if no split is possible.
+The possible splits, the losses, and the choice of the best split are in `splits`. A region is not split further if all
+its targets are equal, if it has too few rows, if it is too deep, or if no split is possible.
 
 A prediction is the majority vote, or the average, of the training targets in the region that a row belongs to. A row
 with a nominal value that has no branch stops at the node that tests this feature.
@@ -35,7 +35,7 @@ from bakeoff.learners.definitions.splits import Impurity, Question, answers, gin
 
 @dataclass
 class Node:
-    """A region: the training rows in it and their targets; once it is split, its question and a branch per answer."""
+    """A region: its training rows and their targets, and after splitting its question and a branch for each answer."""
 
     rows: np.ndarray
     targets: np.ndarray
@@ -76,7 +76,7 @@ def split(
     max_depth: float = math.inf,
     min_rows: int = 2,
 ) -> Node:
-    """Split the region that holds these rows, and its parts, until the stopping criterion is fulfilled."""
+    """Split the region that contains these rows, and its parts, until the stopping criterion is fulfilled."""
     node = Node(rows, y[rows])
     if len(np.unique(node.targets)) == 1 or len(rows) < min_rows or max_depth == 0:
         return node

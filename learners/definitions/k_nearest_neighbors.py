@@ -1,4 +1,4 @@
-"""k nearest neighbours: the prediction for a query is made from the k training rows nearest to it.
+"""k nearest neighbours: the prediction for a query is based on the k training rows nearest to it.
 
     1. compute the distances ‖x_i - q‖ of all training rows i = 1, …, n from the query q
     2. let N be the k rows with the smallest distances
@@ -41,7 +41,7 @@ def minkowski(X: np.ndarray, q: np.ndarray, p: float = 2) -> np.ndarray:
 
 
 def hamming(X: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Return the fraction of features in which rows X (n, d) differ from a query q (d,): shape (n,)."""
+    """Return the fraction of features in which each of the rows X (n, d) differs from a query q (d,): shape (n,)."""
     return np.not_equal(X, q).mean(axis=1)
 
 
@@ -56,7 +56,7 @@ def nearest(distance: np.ndarray, k: int, *, all_ties: bool = False, magnitude: 
     >>> nearest(abs(np.array([0.1, 0.3, 0.4]) - 0.2), 1, all_ties=True, magnitude=0.2)
     array([1, 0])
     """
-    order = np.argsort(distance, kind="stable")  # equal distances stay in the order of the table
+    order = np.argsort(distance, kind="stable")  # equal distances keep the order of the table
     if all_ties:
         kth_distance = distance[order[k - 1]]
         return order[distance[order] <= kth_distance + TIE_PRECISION * (kth_distance + magnitude)]

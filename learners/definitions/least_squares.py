@@ -4,9 +4,9 @@ The prediction is ŷ = w·x + b. The learned weights minimise
 
     Σ_i (y_i - w·x_i - b)² + λ ‖w‖²          λ = 0: linear regression,   λ > 0: ridge regression
 
-With a 1 appended to each row for the intercept b, which is not penalised, the derivative vanishes if
+If a 1 is appended to each row for the intercept b, which is not penalised, the derivative vanishes for
 
-    (XᵀX + λ I') w = Xᵀy          I' the identity matrix with 0 in the place of b
+    (XᵀX + λ I') w = Xᵀy          I' is the identity matrix with 0 in the place of b
 
 Cost: O(n d² + d³).
 

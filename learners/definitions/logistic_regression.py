@@ -1,4 +1,4 @@
-"""Logistic regression: the weights under which the labels of the training rows are likeliest.
+"""Logistic regression: the weights that maximise the likelihood of the training labels.
 
 With a 1 appended to each row x for the intercept, and weights ω_k for all classes but the last,
 
@@ -10,8 +10,8 @@ For two classes this is P(Y = 1 | x) = exp(ω·x) / (1 + exp(ω·x)). The learne
     penalised with gradient    ∂L/∂ω_k  = Σ_i ([y_i = k] - P(k | x_i)) x_i - λ ω_k
 
 by gradient ascent, which steps along the gradient, or by Newton's method, which steps to the maximum of the quadratic
-approximation of L at ω. L is concave, so both methods find the global maximum if it exists. If a hyperplane separates
-the classes and λ = 0, it does not exist: larger weights always have a higher likelihood.
+approximation of L at ω. L is concave, so both methods find the global maximum if there is one. There is none if a
+hyperplane separates the classes and λ = 0, because larger weights then always have a higher likelihood.
 
 Cost: O(n d c) for a gradient, O(n (d c)² + (d c)³) for a Newton step.
 
@@ -28,7 +28,7 @@ ROUNDING = 1e-10
 
 def probabilities(X: np.ndarray, w: np.ndarray) -> np.ndarray:
     """Return P(Y = k | x) for rows X (n, D), the last column being 1, and weights w (c - 1, D): shape (n, c)."""
-    odds = np.exp(X @ w.T)  # (n, c - 1), against the last class
+    odds = np.exp(X @ w.T)  # (n, c - 1), relative to the last class
     last = 1 / (1 + odds.sum(axis=1))  # (n,)
     return np.column_stack([odds * last[:, None], last])
 
@@ -40,7 +40,7 @@ def log_likelihood(X: np.ndarray, y: np.ndarray, w: np.ndarray, penalty: float =
 
 
 def gradient(X: np.ndarray, y: np.ndarray, w: np.ndarray, penalty: float = 0.0) -> np.ndarray:
-    """Return the gradient of L, of the shape of w (c - 1, D)."""
+    """Return the gradient of L, with the shape of w (c - 1, D)."""
     is_class = y[:, None] == np.arange(len(w))  # (n, c - 1)
     slope = (is_class - probabilities(X, w)[:, :-1]).T @ X
     slope[:, :-1] -= penalty * w[:, :-1]

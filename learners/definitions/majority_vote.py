@@ -33,7 +33,7 @@ def majority_vote(y: np.ndarray, weight: np.ndarray | None = None) -> Any:
     1
     """
     weight = np.ones(len(y)) if weight is None else weight
-    classes = np.unique(y)  # sorted, so that the first of equals is the smallest
+    classes = np.unique(y)  # sorted, so that ties go to the smallest class
     votes = np.array([weight[y == label].sum() for label in classes])
-    # Sums are rounded: votes of .1 and .2 equal one of .3.
+    # Sums are rounded, so compare with a tolerance: votes of .1 and .2 equal one of .3.
     return classes[np.argmax(votes >= votes.max() * (1 - VOTE_ROUNDING))]

@@ -2,7 +2,7 @@
 
     forward     a_0 = x,    a_l = f(W_lᵀ a_{l-1} + b_l),    and in the last layer, without f, z = Wᵀ a + b
     predict     z for regression, 1 / (1 + exp(-z)) for two classes, exp(z_k) / Σ_l exp(z_l) for more
-    loss        ½ (z - y)² for regression, -log P(y | x) for classes
+    loss        ½ (z - y)² for regression, -log P(y | x) for classification
     backward    δ = prediction - target in the last layer, for all three losses;    δ_{l-1} = W_l δ_l ∘ f'(a_{l-1})
     gradient    ∂loss/∂W_l = a_{l-1} δ_lᵀ,    ∂loss/∂b_l = δ_l
 

@@ -8,15 +8,15 @@ smoothing), so that a value that is missing in a small sample does not get proba
     P(x_j = v | class) = (count(v, class) + α) / Σ_v' (count(v', class) + α)      over the values v' of the feature
     P(class)           = (count(class) + α) / Σ_class' (count(class') + α),       or without α
 
-A numeric feature has a normal distribution within each class, with the mean and the variance of the class's rows. Or it
-has a kernel density, the mean of normal densities of width h around each of the n cells of the class, so that nothing
-is assumed of its shape:
+A numeric feature has a normal distribution within each class, with the mean and the variance of the class's rows.
+Alternatively, it has a kernel density, the mean of normal densities of width h around each of the n cells of the class,
+which makes no assumption about its shape:
 
     p(x | class) = 1/n Σ_i N(x; x_i, h²),      h = (max_i x_i - min_i x_i) / √n
 
-but h is at least a sixth of the mean gap between neighbouring values of the column.
-A value that does not occur in training is ignored. A row that is impossible in every class gets the prior
-probabilities.
+where h is at least a sixth of the mean gap between neighbouring values of the column.
+A value that does not occur in training is ignored. For a row that is impossible in every class, the prior probabilities
+are returned.
 
 Cost: O(n d) to learn, O(d c) for each query.
 
@@ -44,7 +44,7 @@ def class_probabilities(
 ) -> np.ndarray:
     """Return P(class | x) of a query x (d,) for each class in sorted order, from rows X (n, d) and labels y (n,).
 
-    Numeric features have a normal density unless another one is given.
+    Numeric features have a normal density unless another density is given.
 
     The lecture's mortgage of a client with a job, a high deposit and children, to be approved or rejected:
 
@@ -69,13 +69,13 @@ def class_probabilities(
 
 
 def smoothed_fractions(counts: np.ndarray, alpha: float) -> np.ndarray:
-    """Add the pseudo-count to each of the counts (k,), and divide them by their sum."""
+    """Add the pseudo-count to each of the counts (k,), and divide by the total."""
     smoothed = counts + alpha
     return np.asarray(smoothed / smoothed.sum())
 
 
 def value_probability(column: np.ndarray, in_class: np.ndarray, value: object, alpha: float) -> float:
-    """Return P(value | class) from a nominal column (n,) and the mask (n,) of the class's rows."""
+    """Return P(value | class), given a nominal column (n,) and the mask (n,) of the class's rows."""
     domain = np.unique(column)
     if value not in domain:
         return 1.0
@@ -84,9 +84,9 @@ def value_probability(column: np.ndarray, in_class: np.ndarray, value: object, a
 
 
 def normal_density(column: np.ndarray, in_class: np.ndarray, value: float, ddof: int = 0) -> float:
-    """Return the normal density of a value from a numeric column (n,) and the mask (n,) of the class's rows.
+    """Return the normal density of a value, given a numeric column (n,) and the mask (n,) of the class's rows.
 
-    The variance divides by the number of rows of the class, or with ``ddof=1`` by one less.
+    The divisor of the variance is the number of rows of the class minus ``ddof``.
     """
     cells = column[in_class]
     variance = float(np.sum((cells - np.mean(cells)) ** 2)) / (len(cells) - ddof)

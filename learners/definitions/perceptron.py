@@ -9,8 +9,8 @@ With labels y_i of +1 and -1:
 
 This is stochastic gradient descent on the loss L(ω, b) = -Σ y_i (ω·x_i + b) over the misclassified rows. If the
 classes are linearly separable, the loop ends with a separating hyperplane; which one depends on the initial values
-and on the order of the rows. Otherwise the loop never ends, and the number of passes must be limited. In that case
-the mean of the hyperplane over all steps varies less than the last hyperplane.
+and on the order of the rows. Otherwise the loop never ends, and the number of passes must be limited. In that case, the
+mean of the hyperplanes over all steps varies less than the last hyperplane.
 
 Cost: O(n d) for a pass over n rows.
 
@@ -38,7 +38,7 @@ class Hyperplane(NamedTuple):
 def train_perceptron(
     X: np.ndarray, y: np.ndarray, w: np.ndarray, b: float, eta: float = 1.0, max_passes: int = 100
 ) -> Hyperplane:
-    """Pass over rows X (n, d) with labels y (n,) from the start ω_0 = w (d,), b_0 = b.
+    """Pass over rows X (n, d) with labels y (n,), starting from ω_0 = w (d,) and b_0 = b.
 
     >>> X, y = np.array([[3.0, 3.0], [4.0, 3.0], [1.0, 1.0]]), np.array([1, 1, -1])
     >>> found = train_perceptron(X, y, np.zeros(2), 0.0)

@@ -1,18 +1,18 @@
 """Reduced-error pruning: a tree is pruned as long as its score on validation rows does not decrease.
 
-Pruning a node replaces the subtree below it by a leaf, which predicts the majority vote, or the average,
+Pruning a node replaces the subtree below it with a leaf, which predicts the majority vote, or the average,
 of the node's training rows. The lectures describe two methods, which score a tree on the same validation rows:
 
 A, bottom-up.    1. Identify the internal nodes that are connected to leaves only.
                  2. Turn each of them into a leaf.
                  3. Keep the pruned tree if its validation accuracy is greater; repeat until no pruning improves it.
-B, best-first.   1. For each node evaluate the performance on the validation rows when its subtree is removed.
+B, best-first.   1. For each node, evaluate the performance on the validation rows when its subtree is removed.
                  2. If all removals worsen the performance, stop.
-                 3. Choose the node whose removal has the best performance, the nearest to the root if several do.
-                 4. Replace its subtree by a leaf with the majority label, and return to step 1.
+                 3. Choose the node whose removal gives the best performance (ties: the nearest to the root).
+                 4. Replace its subtree with a leaf with the majority label, and return to step 1.
 
 A considers only nodes directly above leaves and requires an improvement; B considers every subtree and also accepts
-an equal score, so it produces smaller trees. For regression the score is minus the mean squared error.
+an equal score, so it produces smaller trees. For regression, the score is minus the mean squared error.
 
 Cost: O(m depth) for each score on m validation rows; A takes O(k) scores and B O(k²), for k nodes.
 
@@ -35,7 +35,7 @@ Score = Callable[[Node, np.ndarray, np.ndarray], float]
 
 
 def accuracy(tree: Node, X: np.ndarray, y: np.ndarray) -> float:
-    """Return the fraction of rows X (m, d) whose class y (m,) is predicted."""
+    """Return the fraction of rows X (m, d) whose class y (m,) is predicted correctly."""
     return float(np.mean([predict_row(tree, x) == label for x, label in zip(X, y, strict=True)]))
 
 
@@ -84,7 +84,7 @@ def internal_nodes(tree: Node) -> list[Node]:
 
 
 def score_without(node: Node, tree: Node, X: np.ndarray, y: np.ndarray, score: Score) -> float:
-    """Return the score of the tree when the subtree below a node is removed; the tree stays as it is."""
+    """Return the score of the tree without the subtree below a node; the tree itself is not modified."""
     branches = node.branches
     node.branches = {}
     reached = score(tree, X, y)

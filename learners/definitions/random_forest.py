@@ -2,7 +2,7 @@
 
     for t = 1, …, T:
         draw n rows with replacement
-        grow a tree from them, in which each node considers a random subset of the features only
+        grow a tree from them, in which each node considers only a random subset of the features
     prediction = MajorityVote, or Average, of the predictions of the T trees
 
 A single deep tree depends strongly on its training rows: it has a high variance. The errors of trees that are grown
@@ -11,7 +11,7 @@ ones in the random order are tried.
 
 `Draw` contains all random choices, so that two implementations can use the same draws.
 
-Cost: T times that of a tree.
+Cost: T times the cost of one tree.
 
 Reference: L. Breiman, "Random forests", Machine Learning 45, 2001.
 """

@@ -1,13 +1,13 @@
 """Criteria: the impurity of a node, and the decrease of impurity by a split.
 
-With π_m the fraction of the node's rows that are of class m, the impurity Q of a node is its
+If π_m is the fraction of the node's rows that are in class m, the impurity Q of a node is its
 
     misclassification    1 - max_m π_m
     Gini index           Σ_m π_m (1 - π_m)
     entropy              -Σ_m π_m log2 π_m, in bits
     squared error        Average{(y_i - Average{y_i})²}, for regression
 
-The best split of n rows into parts of n_1, n_2, … rows has the smallest n_1 Q_1 + n_2 Q_2 + …, and so the largest
+The best split of n rows into parts of n_1, n_2, … rows minimises n_1 Q_1 + n_2 Q_2 + …, and thus maximises the
 
     gain       = Q - Σ_v n_v/n Q_v                      information gain, where Q is the entropy
     gain ratio = information gain / -Σ_v n_v/n log2 n_v/n
@@ -29,9 +29,10 @@ A numeric feature x_j is cut at a threshold s, halfway between two neighbouring 
 
 A nominal feature is split into as many parts as it has values (a multiway split, as in ID3 and C4.5). It is then
 constant in each part and cannot be split again there. The best split has the largest gain, or gain ratio. C4.5 cuts
-each numeric feature at the threshold of largest gain, and then chooses the feature of largest gain ratio. Ties are
-resolved in favour of the first feature, and then of the lowest threshold. Logarithms and sums of squares are rounded,
-so gains and gain ratios that differ by at most `TIE_TOLERANCE` of the larger one, and `ROUND_OFF` of the impurity, tie.
+each numeric feature at the threshold with the largest gain, and then chooses the feature with the largest gain ratio.
+Ties are resolved in favour of the first feature, and then of the lowest threshold. Logarithms and sums of squares are
+rounded, so gains and gain ratios that differ by at most `TIE_TOLERANCE` of the larger one, and `ROUND_OFF` of the
+impurity, tie.
 
 Only cuts between rows of different targets can be optimal, and the lectures consider only these; here all cuts are
 tried.
@@ -58,13 +59,13 @@ Impurity = Callable[[np.ndarray], Number]
 
 
 def class_fractions(y: np.ndarray) -> list[Fraction]:
-    """Return the fraction π_m of labels (n,) that each class has."""
+    """Return the fraction π_m of labels (n,) for each class."""
     _, counts = np.unique(y, return_counts=True)
     return [Fraction(int(count), len(y)) for count in counts]
 
 
 def misclassification(y: np.ndarray) -> Number:
-    """Return the fraction of labels (n,) that are not of the majority class."""
+    """Return the fraction of labels (n,) that are not in the majority class."""
     return 1 - max(class_fractions(y))
 
 
@@ -129,12 +130,12 @@ def pick_question(
         column = X[:, j]  # (n,)
         if len(np.unique(column)) == 1:
             continue
-        # A feature is split where the gain is largest, of equals at the first threshold.
+        # A feature is split where the gain is largest; ties go to the first threshold.
         thresholds: list[float | None] = [None] if j in nominal else [*midpoints(column)]
         gains = [gain(y, parts_of(y, column, s), impurity) for s in thresholds]
         best_cut = first_of_largest(gains, round_off)
         threshold = thresholds[best_cut]
-        # Features compete by gain or by gain ratio; of equals the first is picked.
+        # Features compete by gain or by gain ratio; ties go to the first feature.
         merit = gain_ratio(y, parts_of(y, column, threshold), impurity) if by_ratio else gains[best_cut]
         questions.append((j, threshold))
         merits.append(merit)
@@ -144,7 +145,7 @@ def pick_question(
 
 
 def first_of_largest(merits: Sequence[Number], round_off: float) -> int:
-    """Return the index of the first merit that is the largest, but for rounding.
+    """Return the index of the first merit that is the largest up to rounding.
 
     >>> first_of_largest([0.2, 0.3, 0.1 + 0.2], round_off=0.0)
     1

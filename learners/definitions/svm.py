@@ -41,12 +41,12 @@ Because of the last condition, a single multiplier cannot change, but a pair can
 be the value of b for which row i lies on its margin. The objective increases if α_i y_i rises and α_j y_j falls while
 b_i > b_j:
 
-    1. of the rows whose α y may rise, let i be the one with the largest b_i
-    2. of the rows whose α y may fall, let j be the one with the smallest b_j
+    1. among the rows whose α y may rise, let i be the one with the largest b_i
+    2. among the rows whose α y may fall, let j be the one with the smallest b_j
     3. if b_i <= b_j, the Karush-Kuhn-Tucker conditions hold: stop
-    4. move both by (b_i - b_j) / (K_ii + K_jj - 2 K_ij), the best step, or as far as 0 <= α <= C allows; repeat
+    4. move both by the best step (b_i - b_j) / (K_ii + K_jj - 2 K_ij), or as far as 0 <= α <= C allows; repeat
 
-f(x) = Σ_i α_i y_i K(x_i, x) + b decides, where b is averaged over the support vectors with 0 < α_i < C.
+Decisions are made by f(x) = Σ_i α_i y_i K(x_i, x) + b, with b averaged over the support vectors with 0 < α_i < C.
 
 Cost: O(n) for a step; the number of steps grows with n and with C.
 
@@ -85,7 +85,7 @@ ROUNDING = 1e-9
 def hard_margin(K: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, float] | None:
     """Return the multipliers α (n,) and b for kernel values K (n, n) and labels y (n,) of +1 and -1.
 
-    None if no hyperplane separates the classes.
+    Return None if no hyperplane separates the classes.
 
     >>> X, y = np.array([[0.0, 0.0], [0.0, 2.0], [2.0, 1.0]]), np.array([-1, -1, 1])
     >>> alpha, b = hard_margin(X @ X.T, y)
@@ -102,13 +102,13 @@ def hard_margin(K: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, float] | None
 
 
 def solve_on_margin(K: np.ndarray, y: np.ndarray, support: list[int]) -> tuple[np.ndarray, float] | None:
-    """Solve for α and b as if these rows were the support vectors; None if the equations are dependent."""
+    """Solve for α and b as if these rows were the support vectors; return None if the equations are dependent."""
     s = len(support)
     equations = np.zeros((s + 1, s + 1))
     # On the margin: Σ_j α_j y_j K(x_i, x_j) + b = y_i for each support vector i.
     equations[:s, :s] = K[np.ix_(support, support)] * y[support]
     equations[:s, s] = 1
-    # And Σ_j α_j y_j = 0.
+    # The last equation is Σ_j α_j y_j = 0.
     equations[s, :s] = y[support]
     if np.linalg.matrix_rank(equations) <= s:
         return None
@@ -148,13 +148,13 @@ def soft_margin(
         if wanted[i] - wanted[j] <= tol:
             break
         step = (wanted[i] - wanted[j]) / max(K[i, i] + K[j, j] - 2 * K[i, j], FLAT)
-        # As far as the bounds of α_i and of α_j allow.
+        # Move as far as the bounds of α_i and α_j allow.
         room_i = C - alpha[i] if y[i] > 0 else alpha[i]
         room_j = alpha[j] if y[j] > 0 else C - alpha[j]
         step = min(step, room_i, room_j)
         alpha[i] += y[i] * step
         alpha[j] -= y[j] * step
-        alpha = np.clip(alpha, 0, C)  # against rounding
+        alpha = np.clip(alpha, 0, C)  # remove rounding errors
     return alpha, bias(K, y, alpha, C)
 
 
