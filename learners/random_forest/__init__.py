@@ -1,4 +1,4 @@
-"""Random forests: many trees, each grown on drawn rows and with drawn features.
+"""Random forests: many trees, each grown on randomly drawn rows and features.
 
 ``bootstrap`` draws the rows of a tree, ``batch_grower`` grows trees in batches, and ``predictor`` predicts with all
 trees at once. ``base`` combines them for both estimators and scores the out-of-bag rows. The trees are grown in

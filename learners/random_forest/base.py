@@ -15,7 +15,7 @@ A sample weight is the number of times that a row counts: rows are drawn in prop
 weight is the number of draws (``bootstrap``). Trees that use all rows without drawing apply the weights in their
 criterion and in their leaves, as a decision tree does.
 
-Cost, for T trees: O(T n max_features c depth) to fit, O(T m depth) to predict.
+Cost: for T trees, O(T n max_features c depth) to fit and O(T m depth) to predict.
 
 References
 ----------
@@ -91,8 +91,8 @@ class SklearnForestAttributes(SklearnCounterpart, Learner):
     def estimators_(self) -> list[Member]:
         """The trees as fitted decision trees, which share the arrays of the forest.
 
-        They have the forest's parameters, except ``random_state``: a tree fitted alone draws other features. Unlike
-        scikit-learn's, they predict the labels themselves.
+        They have the forest's parameters, except ``random_state``: a tree fitted alone draws different features. Unlike
+        scikit-learn's, they predict labels rather than class codes.
         """
         check_is_fitted(self)
         member = self._make_member()
@@ -110,7 +110,7 @@ class SklearnForestAttributes(SklearnCounterpart, Learner):
         return member
 
     def apply(self, X: Any) -> np.ndarray:
-        """Return the number of the node where each row of X (m, d) stops in each of T trees, shape (m, T)."""
+        """Return the number of the node where each row of X (m, d) stops in each of T trees: shape (m, T)."""
         table = self._check_query(X)
         return np.column_stack([tree.apply(table) for tree in self.trees_])
 
@@ -164,9 +164,9 @@ class ForestLearner(SklearnForestAttributes):
         sample_weight : array-like of shape (n,), optional
             The number of times that each row counts. With ``bootstrap``, rows are drawn in proportion to their weights,
             and the total weight is the number of draws. Without it, trees with ``max_samples`` draw from that number of
-            copies of each row, which must be whole. In both cases, integer weights give the forest of the table with
-            rows repeated that many times, to the last bit. If neither is set and nothing is drawn, every tree uses all
-            rows with their weights, as `DecisionTreeClassifier` does: for ``min_samples_split`` and
+            copies of each row, which must be whole. In both cases, integer weights give bit for bit the forest of a
+            table in which each row is repeated that many times. If neither is set and nothing is drawn, every tree uses
+            all rows with their weights, as `DecisionTreeClassifier` does: for ``min_samples_split`` and
             ``min_samples_leaf``, a row of weight 2 is one row, while two equal rows are two.
 
         Returns
@@ -176,12 +176,12 @@ class ForestLearner(SklearnForestAttributes):
         Raises
         ------
         ValueError
-            Weights are fractional although a part of the rows is drawn without replacement.
+            If weights are fractional although a part of the rows is drawn without replacement.
 
         Warns
         -----
         UserWarning
-            The weights sum to less than a tenth of the number of rows, so that trees draw too few.
+            If the weights sum to less than a tenth of the number of rows, so that trees draw too few rows.
         """
         for _ in self._grow_forests(X, y, sample_weight, {self.n_estimators}):
             pass
@@ -205,7 +205,7 @@ class ForestLearner(SklearnForestAttributes):
         Raises
         ------
         ValueError
-            The parameter is not supported, or a value is invalid.
+            If the parameter is not supported, or a value is invalid.
         """
         values = check_path_values(self, parameter, values)
         if not values:
@@ -227,11 +227,12 @@ class ForestLearner(SklearnForestAttributes):
 
     @abstractmethod
     def _check_training_data(self, X: Any, y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Check the arguments of ``fit``: return X (n, d), codes or targets (n,) and weights (n,), all above zero."""
+        """Check the arguments of ``fit``: return X (n, d), codes or targets (n,) and positive weights (n,)."""
 
     @abstractmethod
     def _make_target(self, rows: TrainingRows, n_draws: int | None) -> Target:
-        """Return the target of the rows, for trees that draw ``n_draws`` of them; None for all, with their weights."""
+        """Return the target of the rows, for trees that draw ``n_draws`` of them, or use all with weights if it is
+        None."""
 
     def _balances_each_tree(self, n_draws: int | None) -> bool:
         """Whether all classes have equal weight among the rows of each tree."""
@@ -239,26 +240,25 @@ class ForestLearner(SklearnForestAttributes):
 
     @abstractmethod
     def _predict_at_nodes(self, value: np.ndarray) -> np.ndarray:
-        """Return the predictions of nodes with these values: same shape, (nodes, width)."""
+        """Return the predictions of nodes with these values: the same shape, (nodes, width)."""
 
     @abstractmethod
     def _score_out_of_bag(self, predictions: np.ndarray, rows: TrainingRows) -> float:
-        """Return the score of out-of-bag predictions (k, width), NaN for rows without one; 0 if there are none."""
+        """Return the score of out-of-bag predictions (k, width), NaN for rows without one; 0 if no row has one."""
 
     @abstractmethod
     def _store_out_of_bag(self, predictions: np.ndarray) -> None:
         """Store the out-of-bag predictions (n, width), NaN for rows without one."""
 
     def _grow_forests(self, X: Any, y: Any, sample_weight: Any, sizes: set[int]) -> Iterator[int]:
-        """Grow ``trees_``; yield each of the sizes when the learner is fitted as a forest of that number of trees."""
+        """Grow ``trees_``; yield each size as soon as the learner is fitted as a forest of that many trees."""
         refuse_sparse_target(y)
         X, y, weight = self._check_training_data(X, y, sample_weight)
         n_draws = count_draws(self.max_samples, weight, replacement=self.bootstrap)
         self._n_samples_bootstrap = weight.size if n_draws is None else n_draws
         if self.oob_score:
             require_rows_out_of_bag(n_draws)
-        # Equal rows are merged so that draws do not depend on how the table lists them; without draws nothing depends
-        # on it.
+        # Equal rows are merged so that draws do not depend on how the table lists them; nothing else depends on it.
         rows = TrainingRows.from_table(X, y, weight, merge_equal=n_draws is not None)
         target = self._make_target(rows, n_draws)
         grower = self._make_grower(rows, target, n_draws)
@@ -280,7 +280,7 @@ class ForestLearner(SklearnForestAttributes):
             yield size
 
     def _make_generators(self) -> list[np.random.Generator]:
-        """Return a generator for each tree, so that no tree depends on the others."""
+        """Return a separate generator for each tree, so that no tree depends on the others."""
         random_state = check_random_state(self.random_state)
         n_seeds = np.iinfo(np.int32).max
         seeds = random_state.randint(n_seeds, size=self.n_estimators)  # (T,)

@@ -37,7 +37,7 @@ Generators = list[np.random.Generator]
 
 
 class GrownTree(NamedTuple):
-    """A tree, with a mask of shape (k,) that shows which of the k rows it has drawn."""
+    """A tree, and a mask of shape (k,) that marks which of the k rows it has drawn."""
 
     tree: Tree
     in_bag: np.ndarray
@@ -150,14 +150,14 @@ class BatchGrower:
         return [GrownTree(tree, mask) for tree, mask in zip(trees, in_bag, strict=True)]
 
     def _draw_rows(self, generator: np.random.Generator) -> np.ndarray:
-        """Return how many times a tree has drawn each row, in shape (k,)."""
+        """Return how many times a tree has drawn each row: shape (k,)."""
         n_draws = self._sampling.n_draws
         if n_draws is None:
             return np.ones(self._rows.weight.size, dtype=np.intp)
         return self._rows.draw_counts(generator, n_draws, replacement=self._sampling.replacement)
 
     def _make_root_frontier(self, counts: np.ndarray) -> Frontier:
-        """Return the frontier of the roots of T trees, given how many times each has each row (T, k)."""
+        """Return the frontier of the roots of T trees, given how many times each tree contains each row (T, k)."""
         n_trees, k = counts.shape
         # Row i of tree t is row i + t k of the target.
         if self._sampling.balances_classes:
@@ -174,7 +174,7 @@ class BatchGrower:
         return Frontier.from_roots(self._table, target, order, repeats.sum(axis=1))
 
     def _limit_batch(self, batch: Generators) -> GrowthLimits:
-        """Return the limits with the features that trees draw, or with the generators that draw them."""
+        """Return the limits with the features drawn for each tree, or with the generators that draw for each node."""
         d = self._table.columns.shape[0]
         max_features = self._limits.max_features
         if self._sampling.features_per_tree:
@@ -214,7 +214,7 @@ def _repeat_rows(order: np.ndarray, repeats: np.ndarray) -> np.ndarray:
     order : ndarray of shape (d, k), int
         The rows of the table in the order of each feature.
     repeats : ndarray of shape (T, k), int
-        How many times each tree has each row.
+        How many times each tree contains each row.
 
     Returns
     -------
@@ -224,7 +224,7 @@ def _repeat_rows(order: np.ndarray, repeats: np.ndarray) -> np.ndarray:
     d, k = order.shape
     dtype = smallest_row_dtype(repeats.size)
     parts = []
-    # Repeating keeps the order, so that the rows of each tree are sorted by every feature without sorting them.
+    # Repeating rows preserves their order, so the rows of each tree are already sorted by every feature.
     for t, times in enumerate(repeats):
         times_in_order = times.take(order)  # (d, k)
         repeated = np.repeat(order.ravel(), times_in_order.ravel())

@@ -6,12 +6,12 @@ its weight (inverse transform sampling):
 
     row of the point u W  =  the first i with  w_1 + … + w_i > u W,   u uniform in [0, 1)
 
-Therefore the forest does not depend on the order of the rows, and a row that occurs twice is equivalent to one row of
-weight 2, to the last bit.
+Therefore the forest does not depend on the order of the rows, and a row that occurs twice is equivalent, bit for bit,
+to one row of weight 2.
 
-Cost: O(n log n) to sort by the first column; further columns are compared only where rows still tie. To draw s rows,
-O(s + n) with whole weights and O(s log s + n) with fractions; O(n) where s is many times n, because the counts are then
-drawn from their own distribution instead of one by one.
+Cost: O(n log n) to sort by the first column; further columns are compared only where rows still tie. Drawing s rows
+costs O(s + n) with whole weights and O(s log s + n) with fractional ones; if s is many times n, it costs O(n), because
+the counts are then drawn from their joint distribution instead of row by row.
 
 The out-of-bag prediction of a training row is the average over the trees that have not drawn it.
 """
@@ -51,7 +51,7 @@ class TrainingRows:
         Class codes, or numeric targets.
     weight : ndarray of shape (k,)
     inverse : ndarray of shape (n,), int
-        The position of each of the n given rows among the k, as ``numpy.unique`` calls it.
+        The position of each of the n given rows among the k rows, named as in ``numpy.unique``.
     """
 
     X: np.ndarray
@@ -69,9 +69,9 @@ class TrainingRows:
         y : ndarray of shape (n,)
         weight : ndarray of shape (n,)
         merge_equal : bool
-            Whether equal rows become one row, with their weights added.
+            Whether equal rows are merged into one row, and their weights added.
         """
-        # NaN is unequal to itself: with infinity in its place, missing cells tie.
+        # NaN is not equal to itself, so it is replaced by infinity to make missing cells tie.
         cells = [np.where(np.isnan(column), np.inf, column) for column in X.T]
         order, is_new = sort_by_content([*cells, y])
         if not is_new.all():
@@ -94,14 +94,14 @@ class TrainingRows:
         generator : Generator
         n_draws : int
         replacement : bool
-            Without it, each row can be drawn as many times as its weight, an integer.
+            Without replacement, each row can be drawn as many times as its weight, which must be an integer.
 
         Returns
         -------
         ndarray of shape (k,), int
             The number of times that each row is drawn.
         """
-        # Counts have a known distribution, and drawing from it takes no time for each draw.
+        # Counts have a known distribution, and the time to draw from it does not depend on the number of draws.
         if n_draws > MAX_POINTS_PER_ROW * self.weight.size:
             return self._draw_counts_directly(generator, n_draws, replacement)
         total = self._cumulative_weight[-1]
@@ -163,7 +163,7 @@ def sort_by_content(
     ----------
     columns : sequence of ndarray of shape (n,)
     order, is_new : ndarray of shape (n,), optional
-        The result for other columns, of which these sort the ties.
+        The result for other columns, whose ties are sorted by these columns.
 
     Returns
     -------
@@ -192,7 +192,7 @@ def sort_by_content(
 
 
 def count_draws(max_samples: int | float | None, weight: np.ndarray, *, replacement: bool) -> int | None:
-    """Return the number of rows that a tree draws.
+    """Return the number of rows drawn for a tree.
 
     Parameters
     ----------
@@ -204,17 +204,17 @@ def count_draws(max_samples: int | float | None, weight: np.ndarray, *, replacem
     Returns
     -------
     int or None
-        None if nothing is drawn, because a tree has all rows.
+        None if nothing is drawn, because a tree uses all rows.
 
     Raises
     ------
     ValueError
-        Weights that rows cannot be drawn from without replacement.
+        If rows with these weights cannot be drawn without replacement.
 
     Warns
     -----
     UserWarning
-        Weights that give very few draws with replacement.
+        If the weights result in very few draws with replacement.
     """
     total = float(weight.sum())
     if replacement:
@@ -232,7 +232,7 @@ def count_draws(max_samples: int | float | None, weight: np.ndarray, *, replacem
             "weights by the same number, or set bootstrap=True."
         )
     n_draws = _resolve_max_samples(max_samples, total)
-    # As many draws as copies take every copy.
+    # If there are as many draws as copies, every copy is drawn.
     if n_draws >= total:
         return None
     _require_whole_weights(weight, max_samples)
@@ -274,7 +274,7 @@ def average_tree_weight(rows: TrainingRows, weight: np.ndarray, n_draws: int | N
     ----------
     rows : TrainingRows
     weight : ndarray of shape (k,)
-        How much each row weighs in a tree, each time that it is drawn.
+        The weight of each row in a tree for each time that the tree contains it.
     n_draws : int or None
     """
     if n_draws is None:
@@ -283,7 +283,7 @@ def average_tree_weight(rows: TrainingRows, weight: np.ndarray, n_draws: int | N
 
 
 class OutOfBag:
-    """Sums of the predictions of trees for the k rows that they have not drawn.
+    """Sums of the trees' predictions for those of the k rows that they have not drawn.
 
     Parameters
     ----------
@@ -297,7 +297,7 @@ class OutOfBag:
         self._n_trees = np.zeros((k, 1))
 
     def add_predictions(self, out_of_bag: np.ndarray, predictions: np.ndarray) -> None:
-        """Add the predictions of one tree (r, width) for its out-of-bag rows, given as a mask (k,) of r rows."""
+        """Add one tree's predictions (r, width) for its r out-of-bag rows, given as a mask (k,)."""
         self._total[out_of_bag] += predictions
         self._n_trees[out_of_bag] += 1
 
@@ -332,12 +332,12 @@ def warn_of_rows_in_every_bag(predictions: np.ndarray) -> None:
 
 
 def expand_to_given_rows(predictions: np.ndarray, rows: TrainingRows, sample_weight: Any) -> np.ndarray:
-    """Return the predictions for the rows that ``fit`` was given.
+    """Return the predictions for the rows given to ``fit``.
 
     Parameters
     ----------
     predictions : ndarray of shape (k, width)
-        For the sorted, possibly merged rows.
+        Predictions for the sorted, possibly merged rows.
     rows : TrainingRows
     sample_weight : array-like of shape (n,) or None
         As given to ``fit``.

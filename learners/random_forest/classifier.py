@@ -1,4 +1,4 @@
-"""Random forest for classification: trees on bootstrap samples whose probabilities are averaged, or which vote."""
+"""Random forest for classification: trees on bootstrap samples, whose probabilities or votes are averaged."""
 
 from __future__ import annotations
 
@@ -25,29 +25,30 @@ class RandomForestClassifier(ProbabilisticClassifier, ForestLearner):
         The number of trees.
     criterion, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, min_impurity_decrease,
     max_leaf_nodes, ccp_alpha, nominal_splits, categorical_features
-        As in `DecisionTreeClassifier`, for every tree. Fractions are of the rows, or of the weight, of a tree.
+        As in `DecisionTreeClassifier`, for every tree. Fractions refer to the rows, or to the weight, of a tree.
     max_features : int, fraction, {"sqrt", "log2"} or None, default "sqrt"
-        The number of features that are drawn.
+        The number of features drawn.
     feature_subset : {"split", "tree"}, default "split"
         Whether features are drawn for each node, or once for each tree.
     bootstrap : bool, default True
         Whether rows are drawn with replacement.
     max_samples : int, fraction, optional
-        The number of rows drawn for each tree, or a fraction of the total of ``sample_weight``, rounded up; it may be
-        above 1. By default all of the total, which is n without weights.
+        The number of rows drawn for each tree, or a fraction of the total of ``sample_weight``, rounded up; it may
+        exceed 1. By default, the number of draws is the total, which is n without weights.
     voting : {"average", "majority"}, default "average"
         Whether the trees' probabilities are averaged, or the classes that they predict are counted.
     oob_score : bool or callable, default False
-        Whether to measure the accuracy on out-of-bag rows; or a function that takes the codes of their classes, which
-        are positions in ``classes_``, and the predicted codes, one for each given row, and returns a score.
+        Whether to measure the accuracy on out-of-bag rows; or a function that maps the class codes of these rows, which
+        are positions in ``classes_``, and their predicted codes, one for each given row, to a score.
     class_weight : dict, "balanced", "balanced_subsample", optional
         Weights of classes in the criterion and in the leaves; they do not change which rows are drawn. With
-        "balanced_subsample", all classes weigh the same among the rows of each tree.
+        "balanced_subsample", all classes have equal weight among the rows of each tree.
     n_jobs : int, optional
         The number of processes that grow trees; -1 for all cores, -2 for all but one. The result is the same.
     random_state : int, RandomState, optional
     class_order : array-like of the classes, optional
-        Of equal votes, of a tree or of the forest, the class that comes first here wins; by default the smallest.
+        The order that breaks ties between classes with equal votes, in a tree or in the forest; by default the smallest
+        class is predicted.
 
     Attributes
     ----------
@@ -56,9 +57,9 @@ class RandomForestClassifier(ProbabilisticClassifier, ForestLearner):
     feature_importances_ : ndarray of shape (d,)
     oob_score_ : float
         The weighted accuracy of the prediction of each row by the trees that have drawn neither it nor an equal row.
-        With ``oob_score``.
+        Available with ``oob_score``.
     oob_decision_function_ : ndarray of shape (n, c)
-        Those predictions, before the class is chosen. NaN for a row that every tree has drawn, or of weight zero.
+        The class probabilities of these predictions; NaN for a row that every tree has drawn or whose weight is zero.
 
     Examples
     --------

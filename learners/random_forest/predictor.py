@@ -1,10 +1,10 @@
 """Prediction with many trees at once: their nodes form one table, and all rows descend through all trees together.
 
-A numeric split sends a row to the first child or to the next one; a nominal split, to the child that the route of the
-value's code names. The code of a missing cell is the number of values. A leaf is its own child, so that a row which has
-arrived stays there.
+A numeric split sends a row to the first child or to the next one; a nominal split sends it to the child given by the
+route for the value's code. The code of a missing cell is the number of values. A leaf is its own child, so that a row
+that has reached it stays there.
 
-`bakeoff.learners.definitions.random_forest` predicts the same, row by row and tree by tree.
+`bakeoff.learners.definitions.random_forest` makes the same predictions row by row and tree by tree.
 
 Cost: O(T m depth) for T trees and m rows.
 """
@@ -62,7 +62,7 @@ def average_over_trees(trees: list[Tree], X: np.ndarray, predictions: list[np.nd
 
 
 def divide_into_groups(trees: list[Tree]) -> Iterator[slice]:
-    """Divide the trees, in their order, into groups of about `NODES_PER_GROUP` nodes."""
+    """Divide the trees, in order, into groups of about `NODES_PER_GROUP` nodes."""
     n_nodes_so_far = np.cumsum([tree.node_count for tree in trees])
     group = n_nodes_so_far // NODES_PER_GROUP
     ends = np.flatnonzero(np.diff(group)) + 1
@@ -115,21 +115,21 @@ class ForestPredictor:
     def _join_children(self, trees: list[Tree]) -> None:
         self._feature = _join_arrays(trees, "feature")  # (k,)
         self._is_leaf = self._feature < 0
-        # A leaf reads some cell, and ignores it.
+        # A leaf reads an arbitrary cell and ignores it.
         self._feature[self._is_leaf] = 0
         self._first_child = _join_arrays(trees, "first_child") + self._tree_start
         self._first_child[self._is_leaf] = np.flatnonzero(self._is_leaf)
 
     def _join_thresholds(self, trees: list[Tree]) -> None:
         self._threshold = _join_arrays(trees, "threshold")
-        # No cell reaches infinity: leaves and nominal splits always lead to the first child.
+        # No cell is as large as infinity, so leaves and nominal splits always lead to the first child.
         self._threshold[np.isnan(self._threshold)] = np.inf
         self._missing_child = self._first_child + _join_arrays(trees, "missing_branch")
 
     def _join_routes(self, trees: list[Tree], node_counts: np.ndarray) -> None:
         route_sizes = np.array([tree.route.size for tree in trees])  # (T,)
         first_route = np.cumsum(route_sizes) - route_sizes
-        # Nodes without a route use zeros after the last one, by which every code, -1 too, leads to the first child.
+        # Nodes without a route use zeros after the last route, so every code, including -1, leads to the first child.
         n_zeros = int(self._n_values.max()) + 2
         routes = [tree.route for tree in trees]
         routes.append(np.zeros(n_zeros, dtype=np.intp))
@@ -156,7 +156,7 @@ class ForestPredictor:
             chunk = slice(first, first + n_rows)
             stop = self.find_stops(codes[chunk])  # (T, rows of the chunk)
             stop -= self._root[:, None]
-            # Tree by tree, so that rounding does not depend on how trees are grouped.
+            # Add tree by tree, so that rounding does not depend on how trees are grouped.
             for stop_in_tree, prediction in zip(stop, predictions, strict=True):
                 total[chunk] += prediction.take(stop_in_tree, axis=0)
 
@@ -185,7 +185,7 @@ class ForestPredictor:
         return stop.reshape(n_trees, m)
 
     def _choose_step(self, codes: np.ndarray) -> Step:
-        """Return the cheapest step that serves all nodes and all cells."""
+        """Return the cheapest step that supports all nodes and all cells."""
         if self._n_values.all():
             return self._step_by_routes
         if self._n_values.any():
@@ -226,5 +226,5 @@ class ForestPredictor:
 
 
 def _join_arrays(trees: list[Tree], name: str) -> np.ndarray:
-    """Return an array with one entry for each node, of all trees: shape (k, ...)."""
+    """Return an array with one entry for each node of all trees: shape (k, ...)."""
     return np.concatenate([getattr(tree, name) for tree in trees])

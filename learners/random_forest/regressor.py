@@ -32,19 +32,19 @@ class RandomForestRegressor(Regressor, ForestLearner):
     criterion : {"squared_error"}, default "squared_error"
         As in `DecisionTreeRegressor`.
     max_features : int, fraction, {"sqrt", "log2"} or None, default 1.0
-        The number of features that are drawn; by default all.
+        The number of features drawn; by default all.
     oob_score : bool or callable, default False
-        Whether to measure R² on out-of-bag rows; or a function that takes their targets and predictions, one for
-        each given row, and returns a score.
+        Whether to measure R² on out-of-bag rows; or a function that maps their targets and predictions, one for each
+        given row, to a score.
 
     Attributes
     ----------
     trees_ : list of Tree
     feature_importances_ : ndarray of shape (d,)
     oob_score_ : float
-        The weighted R² of the out-of-bag predictions. With ``oob_score``.
+        The weighted R² of the out-of-bag predictions. Available with ``oob_score``.
     oob_prediction_ : ndarray of shape (n,)
-        Those predictions; NaN for a row that every tree has drawn, or of weight zero.
+        These predictions; NaN for a row that every tree has drawn or whose weight is zero.
 
     Examples
     --------
