@@ -254,8 +254,8 @@ def choose_algorithm(metric: Metric, T: np.ndarray, algorithm: str, leaf_size: i
     if not isinstance(metric, MinkowskiMetric) or not has_boxes or brute_force.missing:
         if algorithm == "kd_tree":
             raise ValueError(
-                "algorithm='kd_tree' supports only numeric columns and p-norms, which does not hold for "
-                f"metric={metric_name!r} or for X; use algorithm='brute'."
+                f"algorithm='kd_tree' supports only numeric columns and p-norms, but metric={metric_name!r} or X does "
+                "not meet this requirement; use algorithm='brute'."
             )
         return brute_force
     if algorithm == "kd_tree":
@@ -280,7 +280,7 @@ def _check_tree(metric: Metric, algorithm: str, metric_name: Any, *, missing: bo
     if is_unfit or (missing and algorithm == "ball_tree"):
         raise ValueError(
             f"algorithm={algorithm!r} supports only columns without missing values and metrics that satisfy the "
-            f"triangle inequality, which does not hold for metric={metric_name!r} or for X; use "
+            f"triangle inequality, but metric={metric_name!r} or X does not meet this requirement; use "
             "algorithm='brute'."
         )
 

@@ -231,8 +231,7 @@ class ForestLearner(SklearnForestAttributes):
 
     @abstractmethod
     def _make_target(self, rows: TrainingRows, n_draws: int | None) -> Target:
-        """Return the target of the rows, for trees that draw ``n_draws`` of them, or use all with weights if it is
-        None."""
+        """Return the target of the rows for trees that draw ``n_draws`` of them; with None, they use all rows."""
 
     def _balances_each_tree(self, n_draws: int | None) -> bool:
         """Whether all classes have equal weight among the rows of each tree."""

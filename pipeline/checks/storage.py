@@ -33,7 +33,7 @@ N_TRIAL_ROWS = 60
 """The number of rows in the trial fit, divided about equally among the classes."""
 MIN_ROWS_OF_CLASS = 5
 PREDICTING_METHODS = ("predict", "predict_proba", "decision_function")
-WITHOUT_MODEL = "or store no model with tracking.models=false"
+WITHOUT_MODEL = "or set tracking.models=false to store no model"
 
 
 def check_models(spec: Mapping[str, Any], experiment: Experiment, splits: Splits, tried: set[str]) -> None:
@@ -164,7 +164,7 @@ def _store(model: Any, trust: Sequence[str]) -> Any:
         dumped = skops.io.dumps(model)
         types = trusted_types(dumped, trust)
     except UntrustedType as error:
-        raise UserError(f"the model {error} Alternatively, store no model with tracking.models=false.") from None
+        raise UserError(f"the model {error} Alternatively, set tracking.models=false to store no model.") from None
     except Exception as error:
         raise UserError(
             f"the model cannot be stored without code: {_first_line(error)}; remove what cannot be stored, "

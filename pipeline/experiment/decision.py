@@ -133,8 +133,8 @@ def _predict_inner_folds(
         if not np.array_equal(copy.classes_, pipeline.classes_):
             missing = next(iter(set(pipeline.classes_) - set(copy.classes_)))
             raise UserError(
-                f"an inner fold of the training rows has {len(inner.train)} rows, none of the class {missing}; "
-                "set calibration.folds=0 or threshold.folds=0, to use the validation part."
+                f"an inner fold of the training rows has {len(inner.train)} rows, none of them in class {missing}; "
+                "set calibration.folds=0 or threshold.folds=0 to use the validation part."
             )
         outputs.append(RESPOND[method](copy, experiment.dataset.X.iloc[inner.test], "inner validation"))
     return np.concatenate(outputs)

@@ -180,8 +180,8 @@ def name_package(folder: Path) -> str:
     package = re.sub(r"[-. ]", "_", folder.name).lower()
     if not package.isidentifier() or keyword.iskeyword(package):
         raise UserError(
-            f"{folder.name!r} cannot be the name of a package, which is made of letters, digits and "
-            "underscores, and begins with a letter; choose another name."
+            f"{folder.name!r} is not a valid package name; use only letters, digits and underscores, and start with a "
+            "letter."
         )
     if package in TAKEN_NAMES or _is_installed(package):
         raise UserError(f"a package {package!r} already exists, and would hide yours; choose another name.")

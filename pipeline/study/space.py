@@ -194,8 +194,8 @@ def parse_space(overrides: Sequence[Override], composer: Composer, method: str) 
     space = SearchSpace(tuple(fixed), tuple(dimensions), find_learner_space)
     if not space.all_dimensions():
         raise UserError(
-            "there is nothing to search: give 'learner.PARAMETER=interval(0,1)', range(1,9) or a,b,c, "
-            "or search=grid for a learner of conf/space."
+            "there is nothing to search: specify 'learner.PARAMETER=interval(0,1)', range(1,9) or a,b,c, "
+            "or use search=grid for a learner listed in conf/space."
         )
     return space
 

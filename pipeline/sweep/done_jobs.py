@@ -179,8 +179,8 @@ def _open_file(path: str) -> int:
             raise OSError(None, "it is not a regular file with a single name")
     except OSError as error:
         raise UserError(
-            f"jobs cannot be claimed in {path!r}: {error.strerror}; remove it if it is not yours to keep, "
-            "or name another store with tracking.uri."
+            f"cannot claim jobs in {path!r}: {error.strerror}; delete that file if you do not need it, or set "
+            "tracking.uri to another store."
         ) from error
     return descriptor
 

@@ -384,7 +384,7 @@ def _require_writable(path: Path) -> None:
     # A device such as /dev/null would be replaced by a file.
     is_other = path.exists() and not path.is_file()
     if is_other or not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise UserError(f"output={str(path)!r} cannot be written; name a file in a folder that you can write.")
+        raise UserError(f"output={str(path)!r} cannot be written; choose a file in a folder that you can write to.")
 
 
 def _is_same(path: Path, other: Path) -> bool:

@@ -153,8 +153,8 @@ def require_database(store: Store, verb: str) -> None:
     """Reject a server, whose files are inaccessible; the message begins with the verb."""
     if is_server(store.uri):
         raise UserError(
-            f"{verb}: {store.uri} is a server, whose files are on its machine; run this command there with "
-            "tracking.uri=URI of its database."
+            f"{verb}: {store.uri} is a server, so its files are on the server's machine; run this command "
+            "there with tracking.uri=URI of its database."
         )
 
 

@@ -226,7 +226,7 @@ def open_store(given: str | None, experiment: str, create: bool = True) -> Store
         client = calls.connect()
         return Store(uri, _open_experiment(client, uri, experiment, create), client, calls, is_new)
     except StoreError as error:
-        raise UserError(f"{error} Alternatively, store no runs with tracking=none.") from error
+        raise UserError(f"{error} Alternatively, set tracking=none to store no runs.") from error
     except ImportError as error:
         raise UserError(
             f"{shown} needs a database driver that is not installed: {error.name}; for PostgreSQL: pip install "

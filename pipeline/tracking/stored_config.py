@@ -67,8 +67,8 @@ def restore_config(store: Store, run_id: str, trust: Sequence[str], path: str | 
     missing = [package for package in stored if package not in trust]
     if missing:
         raise UserError(
-            f"run {run_id} uses code from {', '.join(missing)}, which only the store trusts; if you trust "
-            f"it, add trust=[{','.join(stored)}]."
+            f"run {run_id} uses code from {', '.join(missing)}, which is trusted only by the stored configuration; if "
+            f"you trust it too, add trust=[{','.join(stored)}]."
         )
     source = _find_source(store.client.get_run(run_id))
     return {**spec, "trust": list(trust), "dataset": _find_data(spec["dataset"], run_id, source, path)}

@@ -109,8 +109,8 @@ def _open_text(file: Path, layout: FileLayout) -> tuple[Text, list[str]]:
     line = text.find_open_quote()
     if line is not None:
         raise UserError(
-            f"dataset.path={str(file)!r} cannot be read as a table: a quotation mark in line {line} is not closed; "
-            "close it, or give dataset.quote=null if the mark is a part of the cells."
+            f"dataset.path={str(file)!r} cannot be read as a table: a quotation mark on line {line} is not closed; "
+            "close it, or set dataset.quote=null if quotation marks are part of the data."
         )
     return text, notes
 

@@ -45,8 +45,8 @@ class Chronological(Splitter):
         super().__post_init__()
         if self.stratify or self.target_bins is not None:
             raise UserError(
-                "evaluation.stratify and evaluation.target_bins select rows for each part, but time order leaves "
-                "no choice; set evaluation.stratify=false, and leave evaluation.target_bins out."
+                "evaluation.stratify and evaluation.target_bins choose the rows of each part, but a chronological "
+                "split fixes this; set evaluation.stratify=false, and remove evaluation.target_bins."
             )
 
     def make_inner_folds(

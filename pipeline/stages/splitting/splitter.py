@@ -121,7 +121,7 @@ class Splitter(ABC):
         for name, keeps, key, evaluations in COLUMNS:
             if getattr(data, name) is not None and not getattr(self, keeps):
                 raise UserError(
-                    f"{key} is given, which this evaluation ignores; use evaluation={evaluations}, or remove {key}."
+                    f"{key} is set, but this evaluation ignores it; use evaluation={evaluations}, or remove {key}."
                 )
         with refusing(CURE):
             folds = self._list_folds(data, seed, max_folds)
