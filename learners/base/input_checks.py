@@ -1,9 +1,9 @@
 """The input of a learner: fast checks, nominal columns as codes, and paths along a parameter.
 
 scikit-learn's checks handle lists, tables of several libraries, sparse matrices and text, but need a tenth of a
-millisecond for a plain array, which is longer than a prediction for a few hundred rows. The checks of this module
-recognise valid input by the type, the shape and one sum of an array. All other input is passed to scikit-learn's
-checks, which also raise all errors.
+millisecond for a plain array, which is longer than a prediction for a few hundred rows. The checks in this module
+recognize valid input by the array's type, its shape and a single sum over it. All other input is passed to
+scikit-learn's checks, which also raise all errors.
 
 *Paths* are fitted estimators for many values of one parameter, at little more than the cost of one fit.
 

@@ -207,7 +207,7 @@ class KNeighborsBase(NeighborSearcher):
         return self._fitted_metric.measure_magnitudes(Q) * (TIE_PRECISION * self._fitted_metric.unit)
 
     def _count_rows_needed(self, k: int) -> int:
-        """Return a number of rows whose total weight is certainly at least k."""
+        """Return a row count large enough to guarantee a total weight of at least k."""
         if self._unit_weights and k <= self.n_samples_fit_:
             return k
         return count_rows_needed(k, self._cumulative_weight)

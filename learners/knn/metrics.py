@@ -298,9 +298,9 @@ class MinkowskiMetric(Metric):
         Parameters
         ----------
         subtract_column : callable
-            Maps j in 0..e-1 to a new array of differences in column j, NaN where a cell is missing.
+            Maps j in 0..e-1 to a new array of differences in column j, with NaN where a cell is missing.
         missing : bool
-            Whether there may be NaN.
+            Whether NaN may occur.
         """
         if self.p == 2:
             total = self._sum_powers(subtract_column, self.p, missing)
@@ -363,7 +363,8 @@ def _raise_magnitudes(term: np.ndarray, p: float) -> None:
 def _measure_euclidean_pairs(Q: np.ndarray, query: np.ndarray, T: np.ndarray, row: np.ndarray) -> np.ndarray:
     """Return the same as `MinkowskiMetric.compute_norm`, with fewer calls.
 
-    A sum over the first axis adds column by column, except for a single pair, which is therefore computed twice.
+    A sum over the first axis adds column by column. Summation differs for a single pair, so the distance is computed for
+    two copies of it.
     """
     size = query.size
     if size == 1:

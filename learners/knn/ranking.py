@@ -94,7 +94,7 @@ TIE_PRECISION = 2.0**-48
 units in the last place. The cells .1 and .3 are equally far from .2, though the difference of the floats is not."""
 
 PADDING_ROW = -1
-"""The row after the last neighbour, if a query has fewer neighbours than another one in its block."""
+"""The row after the last neighbour, if a query has fewer neighbours than another in its block."""
 
 
 def bound_ties(kth_distance: np.ndarray, slack: np.ndarray) -> np.ndarray:
@@ -280,7 +280,7 @@ SUM_MARGIN = 1e-12
 
 
 def count_rows_needed(k: int, cumulative_weight: np.ndarray) -> int:
-    """Return a number of rows whose total weight is certainly at least k, even if they have the smallest weights.
+    """Return a row count large enough to guarantee a total weight of at least k, even for the smallest weights.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ References
 ----------
 L. Breiman, "Random forests", Machine Learning 45, 2001.
 T. K. Ho, "The random subspace method for constructing decision forests", IEEE Transactions on Pattern Analysis and
-Machine Intelligence 20, 1998 (feature subsets by tree).
+Machine Intelligence 20, 1998 (feature subsets per tree).
 
 scikit-learn's tools access a forest through its attributes. Paths are sparse SciPy tables, as in scikit-learn, because
 NumPy has none.

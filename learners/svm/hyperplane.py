@@ -99,7 +99,7 @@ class Hyperplane:
         C : ndarray of shape (n,)
             All infinite for the hard margin.
         n_iter : int
-            Number of steps that the dual solver has already taken.
+            Number of steps already taken by the dual solver.
         tol : float
         """
         excess = signs * (X @ solution.normal + solution.intercept) - 1.0  # (n,)

@@ -1,4 +1,4 @@
-"""Build the experiment that a settled configuration describes."""
+"""Build the experiment described by a settled configuration."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class PartCache:
 
 
 def build_experiment(spec: Mapping[str, Any], resources: PartCache) -> Experiment:
-    """Build the experiment that a settled configuration describes.
+    """Build the experiment described by a settled configuration.
 
     Parameters
     ----------

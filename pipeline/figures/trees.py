@@ -1,6 +1,6 @@
 """Figures of trees: variants side by side, such as before and after pruning, and the gains of splits at the root.
 
-The function `draw_tree` returns the positions and texts of a tree; its sizes are taken from ``fitted_tree_``.
+`draw_tree` returns the positions and labels of the nodes of a tree; node sizes are taken from ``fitted_tree_``.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ PESSIMISTIC = "pessimistic"
 WIDTH_INCHES = 9.0
 MIN_INCHES = 4.5
 LEAF_INCHES = 1.0
-"""The space for the texts of a leaf; trees that need more room than their panel has are drawn as dots."""
+"""The space for the label of a leaf; trees that need more room than their panel has are drawn as dots."""
 LEVEL_INCHES = 0.95
 DOTS_INCHES = 2.5
 FRAME_INCHES = 0.75
@@ -83,7 +83,7 @@ class Trees(TreeFigure):
         Title -> changed parameters of the run's pipeline. If empty, the tree of the run is drawn before and after its
         pruning.
     draw_tree : callable
-        Takes a fitted tree; returns its positions, texts and edges.
+        Takes a fitted tree; returns the positions and labels of its nodes, and its edges.
     pruning : mapping of str to str
         Title -> a method of the tree's ``prune``, or ``cost_complexity``, whose α is the best one on the validation
         rows.
@@ -169,7 +169,7 @@ def _describe_tree(run: FinishedRun, pipeline: Pipeline) -> str:
 
 
 def _make_tree_panels(trees: list[Any]) -> tuple[Figure, list[Axes], float]:
-    """Make a panel for each tree; also return the maximum number of leaves for which texts have room."""
+    """Make a panel for each tree; also return the maximum number of leaves for which labels have room."""
     n = len(trees)
     most_leaves = max(tree.n_leaves for tree in trees)
     columns = min(n, MAX_COLUMNS, int(WIDTH_INCHES / (LEAF_INCHES * most_leaves)))

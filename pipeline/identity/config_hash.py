@@ -67,7 +67,7 @@ def hash_config(spec: Mapping[str, Any], dataset_digest: str) -> str:
 def hash_config_code(spec: Mapping[str, Any]) -> str:
     """Return a digest of the code that determines a job's result, and of the files that its configuration names.
 
-    Code in a notebook has no digest: the value differs each time, so no job is mistaken for one that is done.
+    Code in a notebook has no stable digest, so a new value is used each time and no job is mistaken for a finished one.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def require_current_code(spec: Mapping[str, Any]) -> None:
 
 
 def describe_unidentified(spec: Mapping[str, Any]) -> list[str]:
-    """Return a sentence for each class or function of a job that has no identity.
+    """Return a message for each class or function of a job that has no identity.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def get_package_version(package: str) -> str:
 
 
 def _names_file(text: str) -> bool:
-    """Return whether a text with an extension or a slash is the path of a file."""
+    """Return whether a string with an extension or a slash is the path of a file."""
     return ("/" in text or bool(Path(text).suffix)) and os.path.isfile(text)
 
 
@@ -178,7 +178,7 @@ def _select_decisive(spec: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _iter_texts(node: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the texts of a part of a configuration, each with the name of its key."""
+    """Yield the strings in a part of a configuration, each with the name of its key."""
     if isinstance(node, str):
         yield key, node
     elif isinstance(node, Mapping):

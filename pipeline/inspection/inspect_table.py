@@ -1,4 +1,7 @@
-"""The inferred kind of each column of a table, including columns that a run omits, and suspicions."""
+"""The inferred kind of each column of a table, and warnings about suspicious columns.
+
+Columns that a run omits are included.
+"""
 
 from __future__ import annotations
 
@@ -190,7 +193,7 @@ def _profile_target(dataset: Dataset) -> ColumnProfile:
 
 
 def _count_copies(frame: pd.DataFrame) -> Iterator[str]:
-    """Yield a sentence on duplicate rows, if there are any."""
+    """Yield a message about duplicate rows, if there are any."""
     n_copies = int(pd.util.hash_pandas_object(frame, index=False).duplicated().sum())
     if n_copies:
         yield f"{n_copies} of {len(frame)} rows are equal to an earlier row in every column."

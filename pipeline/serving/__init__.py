@@ -1,1 +1,1 @@
-"""Uses of stored models: predictions for a file and over HTTP, and procedures fitted on all rows."""
+"""Use of stored models: predicting from a file or over HTTP, and refitting on all rows."""

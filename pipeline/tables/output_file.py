@@ -37,7 +37,7 @@ MARK_NOTE = "text that begins with =, +, - or @ is preceded by an apostrophe, so
 
 
 def escape_text(text: str) -> str:
-    """Return a text, prefixed with an apostrophe if a spreadsheet would treat it as a formula; numbers are unchanged.
+    """Return text, prefixed with an apostrophe if a spreadsheet would treat it as a formula; numbers are unchanged.
 
     References
     ----------
@@ -71,7 +71,7 @@ def write_csv(table: pd.DataFrame, target: Any, *, separator: str = ",", has_ind
 
 
 def render_csv(table: Table) -> str:
-    """Return a table of texts as CSV."""
+    """Return a table of text cells as CSV."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     for row in (table.columns, *table.rows):
@@ -80,7 +80,7 @@ def render_csv(table: Table) -> str:
 
 
 def describe_escapes(table: pd.DataFrame) -> str:
-    """Return a sentence on the text that `write_csv` escapes; empty if there is none.
+    """Return a message about the text that `write_csv` escapes, or an empty string if there is none.
 
     Examples
     --------
@@ -315,7 +315,7 @@ def write_table(table: pd.DataFrame, path: Path) -> None:
 
 
 def describe_escaped_text(table: pd.DataFrame, path: Path) -> str:
-    """Return a sentence on the text that `write_table` marks as text; empty if the format needs no marks.
+    """Return a message about the text that `write_table` marks as text, or an empty string if no marks are needed.
 
     Parameters
     ----------
@@ -327,7 +327,7 @@ def describe_escaped_text(table: pd.DataFrame, path: Path) -> str:
 
 @contextmanager
 def replace_whole(path: Path) -> Iterator[Path]:
-    """Yield the path of a temporary file that replaces another one if the block succeeds.
+    """Yield the path of a temporary file that replaces another file if the block succeeds.
 
     If the block fails, for example because the disk is full, the temporary file is deleted and an earlier file remains
     unchanged.
@@ -358,7 +358,7 @@ def replace_whole(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def replace_file(path: Path) -> Iterator[Path]:
-    """Yield the path of a temporary file that replaces another one if the block succeeds.
+    """Yield the path of a temporary file that replaces another file if the block succeeds.
 
     Parameters
     ----------

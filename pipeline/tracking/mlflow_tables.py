@@ -1,6 +1,6 @@
 """The MLflow internals used by bakeoff: tables of its database, and methods that its client lacks.
 
-No other module names them. `tests/pipeline/test_mlflow_tables.py` states which of them the installed MLflow must have.
+No other module refers to them. `tests/pipeline/test_mlflow_tables.py` checks that the installed MLflow provides them.
 """
 
 from __future__ import annotations

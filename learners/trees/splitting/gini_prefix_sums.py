@@ -83,7 +83,10 @@ class SquareSums(NamedTuple):
 
 
 def supports_square_sums(block: FeatureBlock, criterion: Criterion) -> bool:
-    """Return whether sums of squares can evaluate cuts: for Gini impurity of several classes and whole weights."""
+    """Return whether cuts can be evaluated from sums of squares.
+
+    This requires Gini impurity, several classes and integer weights.
+    """
     if not isinstance(criterion, SquaredDistance) or not block.weights_are_rows:
         return False
     target = block.frontier.target
@@ -240,7 +243,7 @@ class BestCuts(NamedTuple):
 
 
 def find_dense_cuts(block: FeatureBlock, rules: SplitRules) -> BestCuts:
-    """Return the first best cut of each node that has one."""
+    """Return the best cut of each node that has one; ties go to the first."""
     criterion = rules.criterion
     assert isinstance(criterion, SquaredDistance)
     # After the last row of a node nothing is left on the right, and the merit there is 0 / 0.
@@ -290,7 +293,7 @@ def _find_hits(
     block: FeatureBlock,
     bound_ties: Callable[[np.ndarray], np.ndarray],
 ) -> np.ndarray:
-    """Return the positions of the cuts whose merit (b, n) ties with the largest one of their node, ascending."""
+    """Return, in ascending order, the positions of the cuts whose merit (b, n) ties for the largest in their node."""
     merit = np.where(is_cut, merit, -np.inf)
     # The maximum over features first leaves one merit for each row, the maximum over rows one for each node.
     largest_of_row = merit.max(axis=0)  # (n,)

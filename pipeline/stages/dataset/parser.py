@@ -1,4 +1,4 @@
-"""Parse a text into rows of cells, as they are spelled."""
+"""Parse text into rows of cells, as they are spelled."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ SENTINEL = "\x1f"
 """A letter appended below the last row; if it is read as part of a cell, a quotation is open."""
 SAMPLE_BYTES = 1 << 16
 BLOCK_BYTES = 1 << 24
-"""pyarrow reads a text in blocks of this size, which no row may exceed."""
+"""pyarrow reads text in blocks of this size, which no row may exceed."""
 HEAD_BYTES = 1 << 20
-"""The size of the sample of a text in which columns are counted."""
+"""The size of the sample of the text in which columns are counted."""
 TEXT = pa.large_string()
 
 
 class Record(NamedTuple):
-    """A row of a text, and its first line in the file, from 1."""
+    """A row of cells, and its first line in the file, from 1."""
 
     line: int
     cells: Sequence[str]
 
 
 class ParsedText(NamedTuple):
-    """The rows of a text, including the header.
+    """The rows of parsed text, including the header.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class ParsedText(NamedTuple):
 
 @dataclass(frozen=True)
 class Text:
-    """A text in UTF-8 with at least one row, and its layout with a known separator."""
+    """UTF-8 text with at least one row, and its layout with a known separator."""
 
     content: bytes
     layout: FileLayout
@@ -124,7 +124,7 @@ class Text:
 
 
 def _parse_plain(text: Text) -> ParsedText:
-    """Return the cells of a text that pyarrow can parse."""
+    """Parse text that pyarrow can parse, and return its cells."""
     content = text.content
     counts: list[int] = []
 
@@ -157,7 +157,7 @@ def _parse_plain(text: Text) -> ParsedText:
 
 
 def _collect_records(text: Text) -> ParsedText:
-    """Return the cells of a text that pyarrow cannot parse, row by row."""
+    """Parse text that pyarrow cannot parse, row by row, and return its cells."""
     records = text.read_records()
     rows: list[Sequence[str]] = [next(records).cells]
     counts: list[int] = []

@@ -56,7 +56,7 @@ def read_text(file: Path, layout: FileLayout) -> Source:
 def spell_table(
     table: pa.Table, layout: FileLayout, source: str, may_hold_commas: bool = True
 ) -> tuple[pa.Table, dict[str, str], list[str]]:
-    """Return a text table with numbers in the usual spelling, the keys of guessed signs, and sentences about them.
+    """Return a text table with numbers in the usual spelling, the keys of guessed signs, and notes about them.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def spell_table(
 
 
 def require_several_columns(source: Source, file: Path, layout: FileLayout) -> None:
-    """Reject a text with a single column, which cannot contain both a target and a feature."""
+    """Reject text with a single column, which cannot contain both a target and a feature."""
     if source.frame.shape[1] != 1 or strip_compression(file).suffix.lower() not in TEXT_EXTENSIONS:
         return
     how = "with every separator tried (comma, semicolon, tab, pipe)"
@@ -97,7 +97,7 @@ def require_several_columns(source: Source, file: Path, layout: FileLayout) -> N
 
 
 def _open_text(file: Path, layout: FileLayout) -> tuple[Text, list[str]]:
-    """Return a text with its separator, and a sentence if it was guessed."""
+    """Return the text and its separator, and a note if the separator was guessed."""
     text = Text(read_content(file, layout), layout)
     notes = []
     if layout.separator is None:
@@ -145,7 +145,7 @@ def _name_columns(table: pa.Table, layout: FileLayout, file: Path) -> pa.Table:
 
 
 def _find_swallowed_rows(table: pa.Table, separator: str) -> list[str]:
-    """Return a sentence for each column with cells that contain whole rows because of unclosed quotation marks."""
+    """Return a note for each column with cells that contain whole rows because of unclosed quotation marks."""
     n_separators = max(1, table.num_columns - 1)
     sentences = []
     for name, column in zip(table.column_names, table.columns, strict=True):

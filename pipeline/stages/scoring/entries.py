@@ -117,7 +117,8 @@ def make_own_metric(entry: Mapping[str, Any], target: Target, find_function: Fin
     Raises
     ------
     UserError
-        A key is not valid, the target is neither a scorer nor a function of two values, or it fails on a trial.
+        A key is invalid, the target is neither a scorer nor a function of two arguments, or calling it on sample data
+        fails.
     """
     _require_name(entry)
     dotted_name = str(entry["_target_"])

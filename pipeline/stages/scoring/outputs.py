@@ -72,7 +72,7 @@ def explain_foreign_label(label: Any, classes: np.ndarray) -> str:
 
 
 def _look_up(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Return the positions of labels of any types, hashable or not, shape (m,): 1 and '1' differ."""
+    """Return the positions of labels of any type, hashable or not, shape (m,): 1 and '1' differ."""
     known = classes.tolist()
     codes = [known.index(label) if label in known else FOREIGN for label in labels.tolist()]
     return np.array(codes, dtype=np.intp)

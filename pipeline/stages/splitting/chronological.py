@@ -90,7 +90,9 @@ class Chronological(Splitter):
 
 @dataclass(frozen=True, kw_only=True)
 class TimeSeries(Chronological):
-    """Chronological splits, which test the rows following the training rows and validate on the latest of these.
+    """Chronological splits: each tests on the rows that follow its training rows.
+
+    Each validates on the latest of its training rows.
 
     Parameters
     ----------
