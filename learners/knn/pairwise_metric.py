@@ -65,7 +65,7 @@ class PairwiseMetric(Metric):
         Raises
         ------
         ValueError
-            The metric is haversine and X does not have exactly two columns.
+            If the metric is haversine and X does not have exactly two columns.
         """
         if self.name == "haversine" and C.shape[0] != SPHERE_COLUMNS:
             raise ValueError(
