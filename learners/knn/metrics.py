@@ -363,8 +363,8 @@ def _raise_magnitudes(term: np.ndarray, p: float) -> None:
 def _measure_euclidean_pairs(Q: np.ndarray, query: np.ndarray, T: np.ndarray, row: np.ndarray) -> np.ndarray:
     """Return the same as `MinkowskiMetric.compute_norm`, with fewer calls.
 
-    A sum over the first axis adds column by column. Summation differs for a single pair, so the distance is computed for
-    two copies of it.
+    A sum over the first axis adds column by column. Summation differs for a single pair, so the distance is computed
+    for two copies of it.
     """
     size = query.size
     if size == 1:
