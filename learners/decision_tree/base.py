@@ -73,7 +73,7 @@ class SklearnTreeAttributes(SklearnCounterpart):
 
     @abstractmethod
     def apply(self, X: Any) -> np.ndarray:
-        """Return the number of the node where each row of X (m, d) stops, in shape (m,)."""
+        """Return the number of the node where each row of X (m, d) stops: shape (m,)."""
 
     def decision_path(self, X: Any) -> csr_matrix:
         """Return a sparse table of shape (m, k) that marks the nodes visited by each row of X (m, d) with 1."""
@@ -192,7 +192,7 @@ class TreeLearner(SklearnTreeAttributes, Learner):
         Raises
         ------
         ValueError
-            The parameter is not supported, or a value is invalid.
+            If the parameter is not supported, or a value is invalid.
         """
         values = check_path_values(self, parameter, values)
         limits_growth = parameter == "max_leaf_nodes" or (parameter == "max_depth" and self.max_leaf_nodes is not None)
@@ -294,7 +294,7 @@ class TreeLearner(SklearnTreeAttributes, Learner):
         return self
 
     def apply(self, X: Any) -> np.ndarray:
-        """Return the number of the node where each row of X (m, d) stops, in shape (m,)."""
+        """Return the number of the node where each row of X (m, d) stops: shape (m,)."""
         table = self._check_query(X)
         return self.fitted_tree_.apply(table)
 

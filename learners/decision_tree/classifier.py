@@ -80,7 +80,8 @@ def check_c45_options(learner: C45Parameters) -> None:
     Raises
     ------
     ValueError
-        A rule based on bits has a criterion that is not in bits, or an option for pruning is set without pruning.
+        If a rule based on bits is used with a criterion that is not in bits, or an option for pruning is set without
+        pruning.
     """
     if learner.average_gain and learner.criterion != "gain_ratio":
         raise ValueError(
@@ -132,13 +133,12 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
     """A decision tree for classification; each split tests one feature.
 
     A numeric question is ``x < s`` (equality goes right), with s halfway between neighbouring values; a nominal one
-    has a branch for every value, or two groups of values. Of equally good questions the one about the lowest feature
-    is asked, and of these the one with the lowest threshold. Questions are equally good if their gains, or gain ratios,
-    differ by at most 1e-10 of the larger one and 1e-13, which is what rounding may do. A missing numeric cell
-    goes to the side that was better in training, or to the one with more rows if no cell was missing at that node; a
-    missing nominal cell is treated as a separate value (C4.5 differs: it sends fractions of a row with a missing cell
-    down all branches). A row whose nominal value has no branch stops at the node, and the node's majority class is
-    predicted.
+    has a branch for every value, or two groups of values. Among equally good questions, the one about the first feature
+    is asked, and among these the one with the lowest threshold. Questions are equally good if their gains, or gain
+    ratios, differ by at most 1e-10 of the larger one plus 1e-13, to allow for rounding. A missing numeric cell goes to
+    the side that was better in training, or to the one with more rows if no cell was missing at that node; a missing
+    nominal cell is treated as a separate value (C4.5 differs: it sends fractions of a row with a missing cell down all
+    branches). A row whose nominal value has no branch stops at the node, and the node's majority class is predicted.
 
     Parameters
     ----------
@@ -150,9 +150,9 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
         decides, as in the lectures; the other C4.5 rules are the options from ``average_gain`` on, and ``learner=c45``
         sets all of them to Quinlan's defaults.
     splitter : {"best", "random"}, default "best"
-        Whether a numeric question has the best of all thresholds, or a node compares one random threshold per feature,
-        drawn uniformly between the smallest and the largest value there (Geurts et al. 2006). In either case, missing
-        cells go to the better side, and questions about nominal values are the best ones.
+        Whether a numeric question uses the best of all thresholds, or a node compares one random threshold per feature,
+        drawn uniformly between the feature's smallest and largest values in the node (Geurts et al. 2006). In either
+        case, missing cells go to the better side, and questions about nominal values are the best ones.
     max_depth : int, optional
     min_samples_split : int or fraction of the rows, default 2
     min_samples_leaf : int or fraction of the rows, default 1
@@ -197,8 +197,8 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
         C4.5 option for pruning: the largest branch of a node may replace the node if it is expected to make fewer
         errors on all rows of the node; it is then pruned again.
     thresholds : {"midpoints", "values"}, default "midpoints"
-        Values, as in C4.5: a numeric question is ``x <= v``, where v is the largest value of the column in all training
-        rows up to the midpoint. It splits the training rows in the same way, but equality goes left.
+        With "values", as in C4.5, a numeric question is ``x <= v``, where v is the largest value of the column in all
+        training rows up to the midpoint. It splits the training rows in the same way, but equality goes left.
     class_order : array-like of the classes, optional
         The order that breaks ties between classes with equal votes; by default the smallest class is predicted.
 
@@ -312,7 +312,8 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
         Raises
         ------
         ValueError
-            Text replaces numbers or numbers replace text, so that no class would have occurred in training.
+            If labels are text instead of numbers or numbers instead of text, so that none would have occurred in
+            training.
         """
         if _holds_text(y) != _holds_text(self.classes_):
             raise ValueError(

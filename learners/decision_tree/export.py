@@ -88,7 +88,7 @@ def draw(estimator: TreeLearner, *, feature_names: Sequence[str] | None = None, 
 
 
 def _place_nodes(tree: Tree) -> np.ndarray:
-    """Return the horizontal position of each node in shape (k,)."""
+    """Return the horizontal position of each node: shape (k,)."""
     x = np.zeros(tree.node_count)
     leaves = [node for node in _walk_depth_first(tree) if tree.feature[node] < 0]
     x[leaves] = np.arange(len(leaves))
@@ -151,7 +151,7 @@ class _NodeLabels:
         return f"{prediction} ({n_rows} {unit})"
 
     def describe_answer(self, child: int) -> str:
-        """Return the condition under which a row goes from the parent of a node to that node."""
+        """Return the condition under which a row goes from a node's parent to the node."""
         parent = self._parent[child]
         branch = child - self._tree.first_child[parent]
         feature = self._tree.feature[parent]

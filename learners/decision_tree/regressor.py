@@ -46,7 +46,7 @@ class DecisionTreeRegressor(Regressor, TreeLearner):
         As in `DecisionTreeClassifier`.
     max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, min_impurity_decrease, max_leaf_nodes,
     max_features, random_state, ccp_alpha, nominal_splits, categorical_features, thresholds
-        As in `DecisionTreeClassifier`; impurities are in the target's unit squared.
+        As in `DecisionTreeClassifier`; impurities are in squared units of the target.
 
     Attributes
     ----------
