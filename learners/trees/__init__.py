@@ -1,10 +1,11 @@
-"""The tree engine: how decision trees and random forests are grown and pruned.
+"""The tree engine, which grows and prunes decision trees and random forests.
 
 Decision trees and forests import the engine only through this package.
 
-`grower` grows level by level: a `frontier` holds the rows of all open nodes, ``splitting`` finds the best split of
-each, and `builder` and `assembly` collect the nodes. ``pruning`` collapses nodes of a grown tree. `tree` is the result,
-`criteria` measures the quality of splits, and `parameters` defines the parameters shared by all tree learners.
+`grower` grows trees level by level: a `frontier` holds the rows of all open nodes, ``splitting`` finds the best split
+of each, and `builder` and `assembly` collect the nodes. ``pruning`` collapses nodes of a grown tree. `tree` contains
+the result, and `criteria` measures the quality of splits. `grower` also defines the parameters shared by all tree
+learners.
 """
 
 from bakeoff.learners.trees.class_target import IMPURITY, ClassTarget

@@ -1,4 +1,4 @@
-"""Assembly: the nodes and splits that a builder has recorded become the flat arrays of finished trees."""
+"""Assembly: the nodes and splits recorded by a builder are arranged in the flat arrays of finished trees."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class NodeRecords(NamedTuple):
 
 
 class SplitRecords(NamedTuple):
-    """Splits, one record for each node that was searched; without a split, a node has no children.
+    """Splits, one record for each node that was searched; a node without a split has no children.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class TreeLayout:
     ----------
     nodes : NodeRecords
     node_count : int
-        The number of numbered nodes; some of them were never added.
+        The number of node numbers assigned; some of the nodes were never added.
     n_trees : int
 
     Attributes
@@ -111,7 +111,7 @@ class TreeAssembly:
     Parameters
     ----------
     layout : TreeLayout
-        Of k nodes.
+        The layout of k nodes.
     n_values : ndarray of shape (d,)
         The number of values of each nominal feature; 0 for a numeric one.
     """
@@ -137,7 +137,7 @@ class TreeAssembly:
 
     def lay_out_splits(self, splits: SplitRecords, routes: Routes) -> None:
         """Write the splits that were carried out to their nodes' positions, and number children within each tree."""
-        # In best-first growth some splits are not carried out: their children have numbers but were never added.
+        # In best-first growth, some splits are not carried out: their children have numbers but were never added.
         was_carried_out = self.layout.position[splits.first_child] >= 0
         splits = splits.take(was_carried_out)
         k = self.layout.nodes.size
@@ -154,7 +154,7 @@ class TreeAssembly:
         self._lay_out_routes(routes)
 
     def _lay_out_routes(self, routes: Routes) -> None:
-        """Write the branches of each nominal split consecutively, by value code, with that of missing cells last."""
+        """Write the branches of each nominal split consecutively, ordered by value code, with missing cells last."""
         feature = self._columns["feature"]
         is_nominal = (feature >= 0) & (self.n_values[feature] > 0)
         nominal = np.flatnonzero(is_nominal)
@@ -183,7 +183,7 @@ class TreeAssembly:
         nominal = np.flatnonzero(start >= 0)
         if nominal.size == 0:
             return Tree(route=self._route[:0], n_values=self.n_values, **columns)
-        # The tree's own entries are contiguous, from those of its first nominal node to those of its last.
+        # The entries of this tree are contiguous, from those of its first nominal node to those of its last.
         first = int(start[nominal[0]])
         last_node = nominal[-1]
         n_entries = self.n_values[columns["feature"][last_node]] + 1
@@ -193,7 +193,7 @@ class TreeAssembly:
 
 
 def join_columns(records: Iterable[tuple[np.ndarray, ...]]) -> list[np.ndarray]:
-    """Return each column of several records in one array."""
+    """Return each column of several records as one array."""
     return [np.concatenate(column) for column in zip(*records, strict=True)]
 
 

@@ -1,4 +1,4 @@
-"""The builder of growing trees: it numbers the nodes of each level, and records their contents and splits.
+"""The builder of growing trees, which numbers the nodes of each level and records their contents and splits.
 
 Nodes are numbered level by level over all trees of the frontier, with the children of a node adjacent.
 """
@@ -36,7 +36,7 @@ class Level:
     tree : ndarray of shape (m,), int
         The tree of each node.
     branch : ndarray of shape (m,), int
-        The branch of its parent that each node belongs to; ascending.
+        The branch of the parent that leads to each node; ascending.
     stats : NodeStats
     rows : ndarray of shape (n,), int
         The rows, node after node.
@@ -64,7 +64,7 @@ class Level:
 
 
 class TreeBuilder:
-    """All nodes and splits so far, of all trees of a frontier.
+    """All nodes and splits recorded so far for the trees of a frontier.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class TreeBuilder:
     depth : int
         The depth of the newest level.
     node_count : int
-        The number of numbered nodes.
+        The number of node numbers assigned.
     root_weight : ndarray of shape (number of trees,)
     """
 
@@ -135,19 +135,19 @@ class TreeBuilder:
         Parameters
         ----------
         level : Level
-            Their parents, the same as in the last call of `add_splits`.
+            The level of the parents, the same as in the last call of `add_splits`.
         partition : Partition
         rows : ndarray of shape (n,), int
-            The rows of all children, by branch and within a branch by parent.
+            The rows of all children, sorted by branch and within a branch by parent.
 
         Returns
         -------
         Level
-            The children, by branch and within a branch by parent.
+            The children, sorted by branch and within a branch by parent.
         """
         m = level.number.size
         max_branches = int(partition.n_branches.max())
-        # The children in their order are the cells of a table of branches by parents, row after row.
+        # The children are, in order, the cells of a table of branches by parents, row by row.
         exists = np.arange(max_branches)[:, None] < partition.n_branches  # (max_branches, m)
         cell = exists.ravel().nonzero()[0]
         branch, parent = np.divmod(cell, m)
@@ -177,13 +177,13 @@ class TreeBuilder:
         return splits.take(np.flatnonzero(splits.n_children))
 
     def mark_best_first(self, max_leaf_nodes: float) -> np.ndarray:
-        """Mark the splits that come first in best-first order, within the allowed leaves: (node_count,)."""
+        """Mark the first splits in best-first order that stay within the allowed number of leaves: (node_count,)."""
         splits = self._join_splits()
         rank = rank_gains(scatter(splits.gain, splits.number, self.node_count))
         first_child = scatter(splits.first_child, splits.number, self.node_count).tolist()
         n_children = scatter(splits.n_children, splits.number, self.node_count).tolist()
         is_first = np.zeros(self.node_count, dtype=bool)
-        # Every tree has its own order; a root has the number of its tree.
+        # Every tree has its own order; the number of a root is that of its tree.
         n_trees = self.root_weight.size
         for root in range(n_trees):
             for node, leaves in order_best_first(root, rank, first_child, n_children):

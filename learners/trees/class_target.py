@@ -1,4 +1,4 @@
-"""Classes as a target: their weights are summed along sorted rows, with several classes in one word.
+"""Classes as a target: their weights are summed along sorted rows, with several classes packed into one word.
 
 A sum does not need more bits than the total weight of a tree's rows, so 64 bits can store the prefix sums of several
 classes: ten classes and a thousand rows need two words. Differences of such sums are correct even if sums along the
@@ -43,12 +43,12 @@ class ClassTarget(Target):
     c : int
     impurity : {"gini", "misclassification", "entropy", "log_loss", "gain_ratio"}
     tree_weight : float, optional
-        The weight of a tree's rows, if not all of them.
+        The weight of a tree's rows, if a tree does not contain all rows.
 
     Raises
     ------
     ValueError
-        Weights that are all too small.
+        If all weights are too small.
     """
 
     def __init__(
@@ -62,13 +62,13 @@ class ClassTarget(Target):
         self.codes = codes
         self.c = c
         self._impurity = impurity
-        # `mark_same_class` reads many codes: small ones stay in cache.
+        # `mark_same_class` reads many codes, which stay in cache if their dtype is small.
         self._small_codes = codes.astype(np.min_scalar_type(c))
         self._set_weights(weight, tree_weight)
         self._has_exact_weights = self._is_fixed_point_exact()
         is_small = float(weight.sum()) <= MAX_EXACT_WEIGHT
         self.mean_error = 0.0 if self._has_exact_weights and is_small else FRACTION_ERROR
-        # With rounded weights, or if many cuts tie at a gain of 0, the tree would depend on the order of rows.
+        # With rounded weights, or with many cuts that tie at a gain of 0, the tree would depend on the order of rows.
         self.allows_histogram = self._has_exact_weights and impurity != "misclassification"
         self._pack_classes(self._count_all_rows())
 
@@ -83,7 +83,7 @@ class ClassTarget(Target):
         return part
 
     def balance_classes(self, counts: np.ndarray) -> ClassTarget:
-        """Return the target of T trees, in each of which all classes that it has drawn weigh the same.
+        """Return the target of T trees, in each of which all drawn classes have equal weight.
 
         Parameters
         ----------
@@ -93,7 +93,7 @@ class ClassTarget(Target):
         Returns
         -------
         ClassTarget
-            Of T n0 rows, tree after tree. The weights of the drawn rows of a tree sum to their number.
+            The target of T n0 rows, tree after tree. The weights of the drawn rows of a tree sum to their number.
         """
         n_trees = counts.shape[0]
         drawn = np.stack([np.bincount(self.codes, weights=times, minlength=self.c) for times in counts])  # (T, c)
@@ -112,7 +112,7 @@ class ClassTarget(Target):
         return int(self.fixed_point_weight.sum())
 
     def _pack_classes(self, largest: int) -> None:
-        """Lay out the weight and classes 1, 2, … as fields of words, for nodes of up to this weight."""
+        """Lay out the weight and classes 1, 2, … as fields of words, for nodes with at most this weight."""
         self._bits_per_field = min(SUM_BITS_PER_WORD, largest.bit_length())
         self._fields_per_word = SUM_BITS_PER_WORD // self._bits_per_field
         word_of_class, field_of_class = np.divmod(np.arange(self.c), self._fields_per_word)  # (c,)
@@ -121,7 +121,7 @@ class ClassTarget(Target):
         self._words = []
         for word in range(n_words):
             one = np.where(word_of_class == word, one_in_field, 0)  # (c,)
-            # Class 0 does not need a field: the field of the weight, to which every class adds, replaces it.
+            # Class 0 does not need a field: the field of the weight, to which every class contributes, replaces it.
             one_of_weight = one[0]
             one[0] = 0
             addends = (one + one_of_weight).take(self.codes)  # (n0,)
@@ -135,7 +135,7 @@ class ClassTarget(Target):
         node: np.ndarray,
         n_positions: np.ndarray,
     ) -> tuple[NodeStats, None]:
-        # One count by class and node gives all class weights of the level.
+        # A single count by class and node gives all class weights of the level.
         m = n_positions.size
         key = self.codes.take(rows) * m + node  # (n,)
         if self.fixed_point_weight is None:
@@ -148,7 +148,7 @@ class ClassTarget(Target):
             total = counts.sum(axis=0).astype(np.int64)
             later_classes = counts[1:].astype(np.int64)
             sums = np.vstack([total, later_classes])  # (c, m)
-        # A tree holds weights in the user's unit: if fixed point scales or rounds them, floats are summed as well.
+        # A tree stores weights in the user's unit: if fixed point scales or rounds them, floats are summed as well.
         if self._has_exact_weights:
             class_weights = counts
             weight = total.astype(np.float64)
@@ -170,7 +170,7 @@ class ClassTarget(Target):
         """Do nothing: the class of a row contributes the same in every node."""
 
     def _sum_by_class(self, key: np.ndarray, weight: np.ndarray | None, m: int) -> np.ndarray:
-        """Return the weight of each class in each node, given the keys of rows, class * m + node: (c, m)."""
+        """Return the weight of each class in each node, given the key class * m + node of each row: (c, m)."""
         sums = np.bincount(key, weights=weight, minlength=self.c * m)
         return sums.reshape(self.c, m)
 
@@ -215,7 +215,7 @@ class ClassTarget(Target):
         counts = counts.reshape(n_keys, self.c)
         sums = np.empty((self.c, n_keys))
         sums[1:] = counts[:, 1:].T
-        # The row of the first class stores the weight, which is the sum of all classes.
+        # The row of the first class contains the weight, which is the sum over all classes.
         later_classes = sums[1:].sum(axis=0)
         np.add(counts[:, 0], later_classes, out=sums[0])
         return sums

@@ -1,4 +1,4 @@
-"""Impurity of nodes, and the gain of a split.
+"""The impurity of nodes, and the gain of a split.
 
 Impurity of class fractions p: Gini Σ p(1-p), entropy -Σ p log2 p (bits), misclassification 1 - max p; of numeric
 targets: the variance. A split into branches v of weight n_v lowers the impurity Q of its node (weight n) by
@@ -68,7 +68,7 @@ def misclassification(weights: ArrayLike) -> np.ndarray:
 
 
 def information_gain(branches: ArrayLike) -> float:
-    """Return the decrease of entropy, in bits, from the node to its branches, given as class weights (branches, c)."""
+    """Return the decrease of entropy, in bits, from a node to its branches, given as class weights (branches, c)."""
     table = np.asarray(branches, dtype=np.float64)
     shares = table.sum(axis=1) / table.sum()
     before = entropy(table.sum(axis=0))
@@ -77,7 +77,7 @@ def information_gain(branches: ArrayLike) -> float:
 
 
 def gain_ratio(branches: ArrayLike) -> float:
-    """Return `information_gain` over the entropy of the branch sizes, for class weights (branches, c)."""
+    """Return `information_gain` divided by the entropy of the branch sizes, for class weights (branches, c)."""
     table = np.asarray(branches, dtype=np.float64)
     split_information = float(entropy(table.sum(axis=1)))
     return information_gain(table) / split_information
@@ -92,21 +92,21 @@ class Criterion(ABC):
     """Abstract: gains of many candidate splits at once.
 
     Sums are arrays of shape (p, q), one column for each of q candidates: first the weight, then the weight of every
-    class but the first (which is what remains), or the weighted sum of a numeric target.
+    class but the first (which is the remainder), or the weighted sum of a numeric target.
 
     Attributes
     ----------
     by_ratio : bool
-        Whether features compete by gain ratio; the cut within a feature is always the one of largest gain.
+        Whether features compete by gain ratio; the cut within a feature is always the one with the largest gain.
     is_strictly_convex : bool
-        Whether a cut between two rows of one class is worse than one of those around them.
+        Whether a cut between two rows of the same class is worse than one of the cuts around them.
     """
 
     by_ratio = False
     is_strictly_convex = True
 
     def gain_unit(self, weight: np.ndarray) -> np.ndarray:
-        """Return the factor by which gains still have to be multiplied in nodes of this weight: both (m,)."""
+        """Return the factor by which gains still have to be multiplied in nodes with these weights: both (m,)."""
         return np.ones(weight.shape)
 
     def bound_ties(self, largest: np.ndarray, mean_error: np.ndarray | None = None) -> np.ndarray:
@@ -126,9 +126,9 @@ class Criterion(ABC):
 
 
 class SquaredDistance(Criterion):
-    """Gini impurity, or with ``classes`` false the variance: W_v/W (mean_v - mean)², over classes.
+    """Gini impurity, or the variance if ``classes`` is False: W_v/W (mean_v - mean)², over classes.
 
-    With whole sums the difference W·S_v - W_v·S is exact, so that equal splits tie exactly. Gains are not divided by
+    With integer sums, the difference W·S_v - W_v·S is exact, so that equal splits tie exactly. Gains are not divided by
     W², which is the same for all splits of a node.
     """
 
@@ -145,7 +145,7 @@ class SquaredDistance(Criterion):
         distance = np.sqrt(largest)
         distance *= 1 - TIE_TOLERANCE / 2
         distance -= mean_error
-        # In place, as these are many steps for few nodes.
+        # Computed in place, because these are many steps for few nodes.
         np.maximum(distance, 0.0, out=distance)
         return np.square(distance, out=distance)
 
@@ -194,7 +194,7 @@ class Entropy(Criterion):
 
 
 class Misclassification(Criterion):
-    """The errors of the node's majority class that the branch's own majority class avoids."""
+    """The errors of predicting the node's majority class that the branch's own majority class avoids."""
 
     is_strictly_convex = False
 
@@ -207,7 +207,7 @@ class Misclassification(Criterion):
 
 
 def add_first_class(sums: np.ndarray) -> np.ndarray:
-    """Return the weight of every class (c, q), given sums of the total and of all classes but the first."""
+    """Return the weight of every class (c, q), given the total and the weights of all classes but the first."""
     first = sums[0] - sums[1:].sum(axis=0)
     return np.vstack([first, sums[1:]])
 

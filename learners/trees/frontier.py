@@ -1,13 +1,13 @@
-"""The frontier of a growing tree: the open nodes of one level, and their rows, sorted by any feature.
+"""The frontier of a growing tree: the open nodes of one level, and their rows, which can be sorted by any feature.
 
-If nodes consider all features, rows are presorted once, feature by feature. From one level to the next, the rows of
+If nodes consider all features, rows are presorted once by each feature. From one level to the next, the rows of
 each node are selected by branch, which keeps their order, so no further sorting is needed: O(n d log n) once, then
-O(n d) per level. If nodes draw a few of many features, rows are ordered by node only, and sorted at each level by the
-features drawn: node and bin code make one integer, and integers are sorted by their digits, O(n) for each drawn
+O(n d) per level. If nodes draw a few of many features, rows are ordered only by node, and are sorted at each level by
+the drawn features: node and bin code form one integer, and integers are sorted by their digits, in O(n) for each drawn
 feature.
 
 If columns have few values, the first levels do not require sorting: histograms count rows by node and bin (see
-`cuts`), and rows are presorted once there are too many nodes for that.
+`cuts`), and rows are presorted as soon as there are too many nodes for that.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MIN_ROWS_PER_HISTOGRAM_CELL = 4
 
 @dataclass
 class Frontier:
-    """The n rows of the m open nodes of one level; of one tree, or of several that share the table.
+    """The n rows of the m open nodes of one level, in one tree or in several that share the table.
 
     Row i of the table is row i + t n0 of tree t. A position is a place in the order of rows, 0, …, n - 1.
 
@@ -38,15 +38,15 @@ class Frontier:
     ----------
     table : TrainingTable
     target : Target
-        Of all rows of all trees.
+        The target of all rows of all trees.
     order : ndarray of shape (d, n) or (1, n), int
-        For each feature the rows by node and within a node by value, in the smallest sufficient dtype; rows by node
-        only if the table has bin codes.
+        For each feature, the rows sorted by node and within a node by value, in the smallest sufficient dtype; sorted
+        only by node if the table has bin codes.
     n_positions : ndarray of shape (m,), int
         The number of positions of each node. Nodes are contiguous, at the same positions for every feature.
     tree : ndarray of shape (m,), int
     sums : ndarray of shape (p, m)
-        The target's sums in each node; none yet at the roots.
+        The target's sums in each node; not yet available at the roots.
     start : ndarray of shape (m,), int
         The first position of each node.
     node_of_position : ndarray of shape (n,), int
@@ -107,7 +107,7 @@ class Frontier:
         return self.node_weights * self.target.mean_error
 
     def bound_ties(self, criterion: Criterion, largest: np.ndarray, node: np.ndarray | None = None) -> np.ndarray:
-        """Return the least merit that ties with the largest one of these nodes (k,), or of all nodes: (k,)."""
+        """Return the smallest merit that ties with the largest one of these nodes (k,), or of all nodes: (k,)."""
         if self.target.mean_error == 0:
             return criterion.bound_ties(largest)
         mean_error = self.mean_error if node is None else self.mean_error.take(node)
@@ -132,14 +132,14 @@ class Frontier:
         Parameters
         ----------
         feature : ndarray of shape (b, 1) or (b, m)
-            For all nodes, or for each node.
+            The features for all nodes, or for each node.
 
         Returns
         -------
         order : ndarray of shape (b, n), int
-            The rows, by node and value.
+            The rows, sorted by node and value.
         changes : ndarray of shape (b, n), bool
-            Whether the next position holds another value; with bin codes also whether it holds another node.
+            Whether the next position has a different value, or with bin codes a different node.
         """
         if self.table.bin_codes is None:
             order, cells = self._look_up_presorted(feature)
@@ -161,7 +161,7 @@ class Frontier:
         else:
             first = int(feature[0, 0])
             last = int(feature[-1, 0])
-            # Neighbouring features are a view of the order; others are copied.
+            # Neighbouring features are a view of the order; other features are copied.
             are_neighbours = last - first + 1 == b
             order = self.order[first : last + 1] if are_neighbours else self.order[feature[:, 0]]
         # NumPy would convert rows of a small dtype at each use, so they are converted once.
@@ -177,7 +177,7 @@ class Frontier:
         largest = self.n_positions.size * n_codes - 1
         dtype = np.min_scalar_type(max(largest, 1 << 15))
 
-        # Pack node and bin code into one integer, which sorts by node and then by value.
+        # Pack node and bin code into one integer, so that sorting is by node and then by value.
         cell = self.order + self._spread_offset(feature)
         key = bin_codes.ravel().take(cell)  # (b, n)
         key = key.astype(dtype, copy=False)
@@ -190,7 +190,7 @@ class Frontier:
         return order, key.ravel().take(position)
 
     def gather_bin_codes(self, feature: np.ndarray) -> np.ndarray:
-        """Return the bin codes of features (b, 1) or (b, m), rows by node: (b, n)."""
+        """Return the bin codes of features (b, 1) or (b, m), with rows sorted by node: (b, n)."""
         assert self.table.bin_codes is not None
         cell = self.order + self._spread_offset(feature)
         codes = self.table.bin_codes.ravel().take(cell)
@@ -215,19 +215,19 @@ class Frontier:
         Parameters
         ----------
         rows : ndarray of shape (k,), int
-            Those that are still split, by the nodes of the next level.
+            The rows that are still split, sorted by node of the next level.
         branch : ndarray of shape (k,), int
             The branch of each of these rows.
         tree : ndarray of shape (m,), int
             The tree of each node of the next level. Nodes are sorted by branch, and within a branch by parent.
         stats : NodeStats
-            Of these nodes.
+            The statistics of these nodes.
         """
         is_presorted = self.order.shape[0] > 1
         order = self._select_presorted(rows, branch) if is_presorted else rows[None, :]
         sums = stats.sums.T  # (p, m)
         level = Frontier(self.table, self.target, order, stats.n_positions, tree, sums)
-        # With many nodes, histograms have more cells than there are rows: from here on rows are presorted.
+        # With many nodes, histograms have more cells than there are rows, so rows are presorted from here on.
         if self.bins is not None:
             n_histogram_cells = tree.size * self.bins.values.shape[1]
             if rows.size < MIN_ROWS_PER_HISTOGRAM_CELL * n_histogram_cells:
@@ -235,12 +235,12 @@ class Frontier:
         return level
 
     def _select_presorted(self, rows: np.ndarray, branch: np.ndarray) -> np.ndarray:
-        """Return the presorted order of the rows that are still split (d, k), by branch."""
+        """Return the presorted order of the rows that are still split, sorted by branch: (d, k)."""
         d, n = self.order.shape
         n_branches = int(branch[-1]) + 1  # rows are sorted by branch
         if n_branches == 1 and rows.size == n:
             return self.order
-        # A table of branches by row is small enough for cache if its entries are narrow.
+        # A table of branches by row fits into cache if its entries are narrow.
         dtype = np.int8 if n_branches < 127 else np.int32
         n_rows = self.target.weight.size
         branch_of_row = np.full(n_rows, -1, dtype=dtype)
@@ -277,9 +277,9 @@ class Frontier:
 
 
 def group_by_branch(rows: np.ndarray, branch: np.ndarray, n_branches: int) -> np.ndarray:
-    """Return the rows (b, n) of branch 0, then of branch 1, …, each in the order they had, without branch -1: (b, k).
+    """Return the rows (b, n) of branch 0, then of branch 1, …, in their previous order and without branch -1: (b, k).
 
-    Every feature has the same number of rows in a branch.
+    Under every feature, a branch has the same number of rows.
     """
     b = rows.shape[0]
     if n_branches <= MAX_BRANCHES_SELECTED:

@@ -1,15 +1,15 @@
-"""Growing a tree by recursive splitting, Split(R, T) of the lectures, with the recursion turned into a loop.
+"""Growing a tree by recursive splitting, as Split(R, T) in the lectures, with the recursion replaced by a loop.
 
     function Split(R, T):
         if the stopping criterion is fulfilled: return R
-        pick the feature and threshold of largest gain
+        pick the feature and threshold with the largest gain
         split the region R into R_1, R_2 and the rows T into T_1, T_2
         return Split(R_1, T_1), Split(R_2, T_2)
 
-`bakeoff.learners.definitions.decision_tree` is this function. Here a node is a region R, and each iteration of the
-loop calls Split for all open nodes of a level at once: it finds the best split of each, drops weak ones, partitions
-the rows, and adds the child nodes. A node stays a leaf if it is pure, if a limit forbids splitting it, or if it has
-no split. A frontier may contain the roots of several trees, which are then grown together.
+`bakeoff.learners.definitions.decision_tree` implements this function. Here a node is a region R, and each iteration of
+the loop calls Split for all open nodes of a level at once: it finds the best split of each, drops weak ones, partitions
+the rows, and adds the child nodes. A node stays a leaf if it is pure, if a limit forbids splitting it, or if it has no
+split. A frontier may contain the roots of several trees, which are then grown together.
 
 Best-first growth (``max_leaf_nodes``) uses the same loop: the split of a node depends only on its rows, so the
 best-first tree is the level-wise tree pruned to the splits that come first in best-first order. Nodes that can no
@@ -17,11 +17,11 @@ longer be among these are not split further.
 
 Cost: O(n d log n) to sort, then O(n d c) per level.
 
-As in C4.5, a threshold may be a value that occurs in the data, instead of the middle between two neighbouring values of
-a node. Of all training rows, not only those of the node, the largest value v up to the middle is taken, and equality
-goes left: x <= v. In a tree, whose questions are x < s, the threshold s is therefore the smallest number above v.
+As in C4.5, a threshold may be a value that occurs in the data, instead of the midpoint between two neighbouring values
+in a node. It is the largest value v up to the midpoint among all training rows, not only those of the node, and
+equality goes left: x <= v. Because the questions of a tree are x < s, its threshold s is the smallest number above v.
 
-The limits of growth follow from the parameters that decision trees and random forests share.
+The limits of growth are derived from the parameters shared by decision trees and random forests.
 
 Reference: J. R. Quinlan, "C4.5: Programs for Machine Learning", 1993, section 2.4.
 """
@@ -56,7 +56,7 @@ again: at every step of every level, which could take as long as all the computi
 
 @dataclass
 class GrowthLimits:
-    """The limits of growth, and the splits that a node may choose from.
+    """The limits of growth, and the kinds of splits that a node may use.
 
     Attributes
     ----------
@@ -69,17 +69,17 @@ class GrowthLimits:
         A fraction of the root's weight times a decrease of impurity.
     max_leaf_nodes : float
     max_features : int
-        The number of features that each node draws; without generators a node tries all d features.
+        The number of features that each node draws; without generators, a node tries all d features.
     generators : list of Generator
-        One for each tree.
+        One generator for each tree.
     subsets : list of ndarray of shape (max_features,)
-        Instead of generators: for each tree the features, ascending, that all its nodes try.
+        An alternative to generators: for each tree, the features, ascending, that all of its nodes try.
     multiway : bool
         Whether a nominal split has a branch for each value, rather than two.
     c45 : C45Rules
         The rules of C4.5 that apply.
     threshold_generator : Generator, optional
-        If the thresholds of numeric features are random; for one tree.
+        Given if the thresholds of numeric features are random; for one tree only.
     """
 
     criterion: Criterion
@@ -97,13 +97,13 @@ class GrowthLimits:
     threshold_generator: np.random.Generator | None = None
 
     def draw_thresholds(self, generator: np.random.Generator, target: Target) -> None:
-        """Let the thresholds of one tree be random; ValueError for gain ratio."""
+        """Make the thresholds of one tree random; raise ValueError for gain ratio."""
         if self.criterion.by_ratio:
             raise ValueError(
                 "splitter='random' compares features by gain, not by gain ratio: set criterion='entropy' or "
                 "splitter='best'."
             )
-        # Histograms list all cuts.
+        # Histograms evaluate all cuts.
         target.allows_histogram = False
         self.threshold_generator = generator
 
@@ -116,7 +116,7 @@ def grow_tree(X: np.ndarray, target: Target, n_values: np.ndarray, limits: Growt
     X : ndarray of shape (n, d)
         Nominal cells are codes, missing cells NaN.
     target : Target
-        Of these rows.
+        The target of these rows.
     n_values : ndarray of shape (d,)
         The number of values of each nominal feature; 0 for a numeric one.
     limits : GrowthLimits
@@ -154,10 +154,10 @@ def grow_frontier(frontier: Frontier, n_values: np.ndarray, limits: GrowthLimits
         if level.number.size == 0:
             break
         frontier = _gather_rows(frontier, level)
-        # For each R, pick the feature and threshold of largest gain.
+        # For each R, pick the feature and threshold with the largest gain.
         splits = _choose_splits(frontier, level, limits)
         splits = _drop_weak_splits(splits, frontier, level, limits, builder.root_weight)
-        # T becomes T_1, T_2, and with nominal features as many parts as there are branches.
+        # T is split into T_1 and T_2, or for nominal features into as many parts as there are branches.
         partition = partition_rows(frontier, splits)
         builder.add_splits(level, splits, partition)
         if np.isfinite(limits.max_leaf_nodes):
@@ -165,7 +165,7 @@ def grow_frontier(frontier: Frontier, n_values: np.ndarray, limits: GrowthLimits
             partition = partition.keep_splits(is_made[level.number], frontier.node_of_position)
         if not partition.n_branches.any():
             break
-        # R becomes R_1, R_2: the next iteration calls Split for each of them.
+        # R is split into R_1 and R_2, and the next iteration calls Split for each of them.
         rows = _group_rows_by_child(frontier, partition)
         level = builder.add_nodes(level, partition, rows)
     return builder.finish_trees(limits.max_leaf_nodes)
@@ -192,7 +192,7 @@ def _gather_rows(frontier: Frontier, level: Level) -> Frontier:
 
 
 def _choose_splits(frontier: Frontier, level: Level, limits: GrowthLimits) -> Splits:
-    """Find the best split of every node, over all features, its tree's subset, or features drawn for the node."""
+    """Find the best split of every node over all features, its tree's subset, or features drawn for the node."""
     if limits.generators:
         return _split_on_drawn_features(frontier, level, limits)
     if limits.subsets:
@@ -225,11 +225,11 @@ def _split_on_drawn_features(frontier: Frontier, level: Level, limits: GrowthLim
 
 
 def _draw_numbers(level: Level, limits: GrowthLimits, d: int) -> np.ndarray:
-    """Draw a random number for each of m nodes and d features, every tree with its own generator: (m, d)."""
+    """Draw a random number for each of m nodes and d features, using each tree's own generator: (m, d)."""
     by_tree = np.argsort(level.tree, kind="stable")
     n_trees = len(limits.generators)
     n_nodes = np.bincount(level.tree, minlength=n_trees).tolist()
-    # Thus a tree draws the same numbers, regardless of which trees grow at the same time.
+    # Thus a tree draws the same numbers regardless of which other trees grow at the same time.
     parts = [generator.random((m, d), np.float32) for generator, m in zip(limits.generators, n_nodes, strict=True)]
     draws = np.empty((level.tree.size, d), dtype=np.float32)
     draws[by_tree] = np.concatenate(parts)
@@ -237,15 +237,15 @@ def _draw_numbers(level: Level, limits: GrowthLimits, d: int) -> np.ndarray:
 
 
 def draw_features(draws: np.ndarray, n_tried: int, count: int) -> np.ndarray:
-    """Return the features of the lowest random numbers of each node.
+    """Return the features with the lowest random numbers in each node.
 
     Parameters
     ----------
     draws : ndarray of shape (m, d)
     n_tried : int
-        The number of features, those with the lowest numbers, that have already been tried.
+        The number of features that have already been tried, which are those with the lowest numbers.
     count : int
-        How many features to return, at most.
+        The maximum number of features to return.
 
     Returns
     -------
@@ -271,7 +271,7 @@ def _drop_weak_splits(
     gain *= level.stats.gain_unit
     gain *= level.stats.weight
     if limits.min_impurity_decrease > 0:
-        # A gain equal to the limit is enough, up to the rounding of the impurities whose difference it is.
+        # A gain equal to the limit is sufficient, up to the rounding of the impurities from which it is computed.
         _, impurity = frontier.target.describe_nodes(level.stats)  # (m,)
         rounding = RELATIVE_ROUNDING * impurity * level.stats.weight
         decrease = (gain + rounding) / root_weight[level.tree]
@@ -284,7 +284,7 @@ def _derive_split_rules(frontier: Frontier, limits: GrowthLimits) -> SplitRules:
     min_rows = limits.min_samples_leaf
     min_weight = limits.min_weight_leaf * frontier.target.fixed_point_scale
     if frontier.target.weights_are_counts:
-        # A weight is a number of rows, so one limit of weight covers both.
+        # Weights are numbers of rows, so one limit on the weight covers both limits.
         least_count = min_rows if min_rows > 1 else 0
         min_weight = max(min_weight, least_count)
         min_rows = 1
@@ -304,7 +304,7 @@ def _derive_split_rules(frontier: Frontier, limits: GrowthLimits) -> SplitRules:
 
 
 def _group_rows_by_child(frontier: Frontier, partition: Partition) -> np.ndarray:
-    """Return the rows of all children, by branch and within a branch by parent: shape (n,)."""
+    """Return the rows of all children, sorted by branch and within a branch by parent: shape (n,)."""
     max_branches = int(partition.n_branches.max())
     by_node = frontier.order[:1]  # (1, n)
     branch = partition.branch[None, :]  # (1, n)
@@ -315,7 +315,7 @@ def _group_rows_by_child(frontier: Frontier, partition: Partition) -> np.ndarray
 def move_thresholds_to_values(tree: Tree, X: np.ndarray) -> Tree:
     """Replace the numeric thresholds of a tree, in place, by numbers next to values of its rows X (n, d); return it.
 
-    No training row changes its side. A question for missing cells, whose threshold is infinite, stays as it is.
+    No training row changes sides. A question about missing cells, whose threshold is infinite, remains unchanged.
     """
     is_numeric = np.isfinite(tree.threshold)
     for feature in np.unique(tree.feature[is_numeric]).tolist():
@@ -327,11 +327,11 @@ def move_thresholds_to_values(tree: Tree, X: np.ndarray) -> Tree:
 
 
 def _find_values(values: np.ndarray, threshold: np.ndarray) -> np.ndarray:
-    """Return the largest of the values, ascending, up to each threshold (k,) that is not above it in its node: (k,)."""
+    """Return the largest of the ascending values up to each threshold (k,) that goes left of it in its node: (k,)."""
     # The first value of a node is below its threshold, so there is always one.
     below = values[np.searchsorted(values, threshold, side="left") - 1]
     up_to = values[np.searchsorted(values, threshold, side="right") - 1]
-    # Between neighbouring floats there is no middle: the threshold is the value that goes right.
+    # Neighbouring floats have no midpoint: the threshold is the value that goes right.
     has_middle = np.nextafter(below, np.inf) < threshold
     return np.where(has_middle, up_to, below)
 
@@ -371,7 +371,7 @@ class TreeParameters(Protocol):
 
 
 def derive_limits(learner: TreeParameters, criterion: Criterion, n: int, d: int, weight: float) -> GrowthLimits:
-    """Return the limits of growth that a learner's parameters set.
+    """Return the limits of growth set by a learner's parameters.
 
     Parameters
     ----------
@@ -387,7 +387,7 @@ def derive_limits(learner: TreeParameters, criterion: Criterion, n: int, d: int,
     Returns
     -------
     GrowthLimits
-        Without generators: if ``max_features`` is less than d, the caller adds them.
+        The limits without generators, which the caller adds if ``max_features`` is less than d.
     """
     max_depth = learner.max_depth
     max_leaf_nodes = learner.max_leaf_nodes
@@ -405,14 +405,14 @@ def derive_limits(learner: TreeParameters, criterion: Criterion, n: int, d: int,
 
 
 def count_rows(value: int | float, n: int, least: int) -> int:
-    """Return a number of rows, specified as a number or as a fraction of n."""
+    """Return a number of rows that is specified as a number or as a fraction of n."""
     if isinstance(value, Integral):
         return int(value)
     return max(least, int(np.ceil(value * n)))
 
 
 def count_features(max_features: int | float | str | None, d: int) -> int:
-    """Return the number of features, out of d, that a node tries."""
+    """Return the number of features, out of d, tried at a node."""
     if max_features is None:
         return d
     if isinstance(max_features, str):

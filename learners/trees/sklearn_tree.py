@@ -1,7 +1,7 @@
-"""A grown tree as scikit-learn's own ``Tree``, for tools that read scikit-learn's trees.
+"""Conversion of a grown tree to scikit-learn's own ``Tree``, for tools that read scikit-learn's trees.
 
-Only scikit-learn's class satisfies all of them: SHAP and dtreeviz look at the type, ``export_text`` at -2 for the
-feature of a leaf. The nodes keep their numbers.
+Only scikit-learn's class works with all of them: SHAP and dtreeviz check the type, and ``export_text`` expects -2 as
+the feature of a leaf. Nodes keep their numbers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NO_THRESHOLD = -2.0
 
 
 def has_numeric_questions(tree: Tree) -> bool:
-    """Return whether every question of a tree is a numeric one, of two branches."""
+    """Return whether every question of a tree is numeric, with two branches."""
     return not np.any(tree.route_start >= 0)
 
 
@@ -28,27 +28,27 @@ def convert_to_sklearn(tree: Tree, n_classes: int) -> Any:
     Parameters
     ----------
     tree : Tree
-        All of whose questions are numeric.
+        A tree with numeric questions only.
     n_classes : int
         1 for a regression tree.
 
     Returns
     -------
     sklearn.tree._tree.Tree
-        Its question is ``x <= threshold`` instead of ``x < threshold``; its thresholds are the next smaller floats, so
-        that both answer alike for every x.
+        Its questions are ``x <= threshold`` instead of ``x < threshold``; its thresholds are the next smaller floats,
+        so that both give the same answer for every x.
 
     Raises
     ------
     AttributeError
-        The tree asks for a nominal value. It is an attribute that is missing, for the caller's ``hasattr``.
+        If the tree has a nominal question, so that ``hasattr`` returns False for the caller's attribute.
     """
     if not has_numeric_questions(tree):
         raise AttributeError(
             "tree_ has scikit-learn's tree structure, which supports numeric splits only, but this tree was "
             "grown on nominal columns: use fitted_tree_, or encode the columns before fit."
         )
-    # The package takes a quarter of a second to load, and few programs ask for it.
+    # The package takes a quarter of a second to load, and few programs need it.
     from sklearn.tree._tree import Tree as SklearnTree
 
     d = tree.n_values.size

@@ -1,9 +1,9 @@
 """The target of a growing tree: statistics of nodes, and prefix sums along sorted rows.
 
-Sums are taken over integers: weights, and targets relative to their node, in fixed point. They are exact: gains do
-not depend on the order of rows or on neighbouring nodes, not even in the last bit, and equal splits tie exactly.
+Weights, and targets relative to their node, are summed as fixed-point integers. The sums are exact, so gains do not
+depend on the order of rows or on neighbouring nodes, not even in the last bit, and equal splits tie exactly.
 
-*Numeric targets*: the distance of each target from the smallest of its node, in fixed point, is summed along rows.
+*Numeric targets*: the distance of each target from the smallest one in its node, in fixed point, is summed along rows.
 """
 
 from __future__ import annotations
@@ -30,16 +30,17 @@ class NodeStats(NamedTuple):
     n_rows : ndarray of shape (m,), int
         The number of rows, counted with multiplicity.
     n_positions : ndarray of shape (m,), int
-        The number of positions of the node in the frontier: rows without multiplicity.
+        The number of positions of the node in the frontier, which is the number of rows without multiplicity.
     weight : ndarray of shape (m,)
     pure : ndarray of shape (m,), bool
         Whether all rows have the same target.
     gain_unit : ndarray of shape (m,)
-        The factor from a gain of the sums, which are in fixed point, to a gain of the impurity.
+        The factor that converts a gain computed from the fixed-point sums to a decrease of impurity.
     sums : ndarray of shape (m, p), int
-        Fixed-point sums: the weight, unless every weight is 1; then each class but the first, or the target.
+        Fixed-point sums: first the weight, unless every weight is 1, and then each class but the first, or the target.
     summary : ndarray of shape (m, q)
-        Weights of the classes, or mean and variance; `Target.describe_nodes` derives the entries of a tree from it.
+        The weights of the classes, or mean and variance, from which `Target.describe_nodes` derives the entries of a
+        tree.
     """
 
     n_rows: np.ndarray
@@ -63,9 +64,9 @@ class Target(ABC):
     fixed_point_scale : float
         The fixed-point weight of a weight of 1.
     weights_are_counts : bool
-        Whether a weight is the number of times that a row counts.
+        Whether weights are the numbers of times that rows count.
     allows_histogram : bool
-        Whether rows may be counted by value without changing a tree in its last bit.
+        Whether rows may be counted by value without changing even the last bit of a tree.
     mean_error : float
         The round-off of the mean of a branch, in the unit of the sums of rows of weight 1.
     """
@@ -93,7 +94,7 @@ class Target(ABC):
             self.fixed_point_scale = float(self.fixed_point_weight.sum() / weight.sum())
 
     def _is_fixed_point_exact(self) -> bool:
-        """Return whether no weight was rounded or scaled on its way to fixed point."""
+        """Return whether no weight was rounded or scaled in the conversion to fixed point."""
         if self.fixed_point_weight is None:
             return True
         return bool(np.all(self.fixed_point_weight == self.weight))
@@ -119,9 +120,9 @@ class Target(ABC):
         Parameters
         ----------
         counts : ndarray of shape (n0,), int
-            How often each row counts.
+            The number of times that each row counts.
         largest : int
-            The largest count of a node.
+            The largest total count of a node.
         """
         part = copy(self)
         part.weight = counts.astype(np.float64)
@@ -141,7 +142,7 @@ class Target(ABC):
         Parameters
         ----------
         rows : ndarray of shape (n,), int
-            Node after node.
+            The rows, node after node.
         node : ndarray of shape (n,), int
             The node of each row.
         n_positions : ndarray of shape (m,), int
@@ -161,7 +162,7 @@ class Target(ABC):
 
     @abstractmethod
     def describe_nodes(self, stats: NodeStats) -> tuple[np.ndarray, np.ndarray]:
-        """Return the values of nodes, class fractions (m, c) or means (m, 1), and their impurity (m,)."""
+        """Return the values of nodes, which are class fractions (m, c) or means (m, 1), and their impurities (m,)."""
 
     @abstractmethod
     def iter_prefix_sums(self, rows: np.ndarray) -> Iterator[np.ndarray]:
@@ -169,13 +170,13 @@ class Target(ABC):
 
     @abstractmethod
     def sum_by_key(self, rows: np.ndarray, key: np.ndarray, n_keys: int) -> np.ndarray:
-        """Return the sums, the weight first, over the rows of each key.
+        """Return the sums over the rows of each key, with the weight first.
 
         Parameters
         ----------
         rows : ndarray of shape (n,), int
         key : ndarray of shape (b, n), int
-            The key of each row, 0, …, n_keys - 1, under each of b features.
+            The key of each row, from 0 to n_keys - 1, under each of b features.
         n_keys : int
 
         Returns
@@ -189,11 +190,11 @@ class Target(ABC):
 
     @abstractmethod
     def unpack_sums(self, words: list[np.ndarray]) -> list[np.ndarray]:
-        """Return differences of prefix sums one by one, without the weight if every weight is 1: of the same shape."""
+        """Unpack differences of prefix sums, without the weight if every weight is 1: each of the same shape."""
 
     @abstractmethod
     def mark_same_class(self, order: np.ndarray) -> np.ndarray | None:
-        """Return whether neighbours along rows (b, n) are of one class, shape (b, n - 1); None without classes."""
+        """Return whether neighbours along rows (b, n) are in the same class, shape (b, n - 1); None without classes."""
 
 
 def convert_to_fixed_point(weight: np.ndarray, total: float | None = None) -> np.ndarray:
@@ -235,7 +236,7 @@ class NodeWeights(NamedTuple):
     of_row : ndarray of shape (n,), or 1.0
     of_node : ndarray of shape (m,)
     total : ndarray of shape (m,), int
-        Of nodes in fixed point.
+        The weights of nodes in fixed point.
     """
 
     of_row: np.ndarray | float
@@ -251,12 +252,12 @@ class NumericTarget(Target):
     y : ndarray of shape (n0,)
     weight : ndarray of shape (n0,)
     tree_weight : float, optional
-        The weight of a tree's rows, if not all of them.
+        The weight of a tree's rows, if a tree does not contain all rows.
 
     Raises
     ------
     ValueError
-        A target whose square is out of range, or weights that are all too small.
+        If the square of a target is out of range, or all weights are too small.
     """
 
     def __init__(self, y: np.ndarray, weight: np.ndarray, tree_weight: float | None = None) -> None:
@@ -274,7 +275,7 @@ class NumericTarget(Target):
         if not self._has_exact_weights:
             self._addend_unit = self.fixed_point_scale * self.max_weight
             self.mean_error = STEPS_OF_ERROR / (self.fixed_point_scale * float(weight.mean()))
-        self._addend = np.zeros(y.size, dtype=np.int64)  # (n0,), relative to the node where a row now is
+        self._addend = np.zeros(y.size, dtype=np.int64)  # (n0,), relative to the current node of the row
 
     def compute_stats(
         self,
@@ -294,14 +295,14 @@ class NumericTarget(Target):
         spread[pure] = 1.0
         mean = np.add.reduceat(weights.of_row * y, start) / weights.of_node
 
-        # Relative to the spread as well, targets are within [0, 1], and their squares within the range of floats.
-        # The next power of two in place of the spread keeps whole targets, and their ties, exact.
+        # Divided by the spread as well, targets are within [0, 1], and their squares are within the range of floats.
+        # Using the next power of two instead of the spread keeps integer targets, and their ties, exact.
         _, exponent = np.frexp(spread)  # (m,)
         unit = np.ldexp(1.0, exponent)  # (m,), at most twice the spread
         y /= unit.take(node)
         mean_square = np.add.reduceat(weights.of_row * (y * y), start) / weights.of_node
 
-        # Fixed point: an integer of steps for each row, whose sums are exact.
+        # In fixed point, each row is an integer number of steps, so sums are exact.
         counted = weights.total if self._has_exact_weights else n_positions
         largest = np.maximum(np.abs(smallest), np.abs(smallest + spread))
         steps = self._choose_steps(counted, exponent, largest)
@@ -309,7 +310,7 @@ class NumericTarget(Target):
         addends = self._round_addends(y, rows)
         sums = self._sum_addends(addends, start, weights)
 
-        # Squares of targets near the limit, or far below 1, leave the range of floats: the result is inf or 0.
+        # Squares of targets near the limit, or far below 1, leave the range of floats and become inf or 0.
         with np.errstate(over="ignore", under="ignore"):
             gain_unit = np.square(unit * self._addend_unit / steps)
             variance = _compute_variance(mean_square, mean, unit)
@@ -335,10 +336,10 @@ class NumericTarget(Target):
         return NodeWeights(of_row, np.add.reduceat(of_row, start), total)
 
     def _choose_steps(self, counted: np.ndarray, exponent: np.ndarray, largest: np.ndarray) -> np.ndarray:
-        """Return the number of fixed-point steps of the unit of y in nodes with this number of rows: both (m,).
+        """Return the number of fixed-point steps per unit of y in nodes with these numbers of rows: both (m,).
 
-        The unit is 2^``exponent`` (m,). Steps are as fine as exact sums allow, but no finer than the last bit of the
-        largest target (m,) by magnitude.
+        The unit is 2^``exponent`` (m,). Steps are as fine as exact sums allow, but not finer than the last bit of the
+        largest target (m,) in magnitude.
         """
         bits_for_sum = BITS_OF_SUM - np.ceil(np.log2(counted))
         _, exponent_of_largest = np.frexp(largest)
@@ -347,8 +348,8 @@ class NumericTarget(Target):
         return steps
 
     def _round_addends(self, y: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Return weighted targets in steps as integers (n,); y is overwritten."""
-        # Exact weights multiply integers; other weights are applied before rounding.
+        """Return weighted targets as integer numbers of steps (n,); y is overwritten."""
+        # Exact weights are multiplied with integers; other weights are applied before rounding.
         if not self._has_exact_weights:
             y *= self.weight.take(rows) / self.max_weight
         addends = np.rint(y, out=y).astype(np.int64)
@@ -357,7 +358,7 @@ class NumericTarget(Target):
         return addends
 
     def _sum_addends(self, addends: np.ndarray, start: np.ndarray, weights: NodeWeights) -> np.ndarray:
-        """Return the fixed-point sums of nodes, with their weight first unless every weight is 1: (m, p)."""
+        """Return the fixed-point sums of nodes, starting with the weight unless every weight is 1: (m, p)."""
         sums = np.add.reduceat(addends, start)[:, None]  # (m, 1)
         if self.fixed_point_weight is not None:
             sums = np.column_stack([weights.total, sums])  # (m, 2)

@@ -1,14 +1,15 @@
-"""The table of training rows by columns, presorted or encoded: shared by all nodes, and by all trees of a forest.
+"""The table of training rows by columns, presorted or encoded, which all nodes and all trees of a forest share.
 
-*Bins*: columns of few values, and the code of each cell, its position among the distinct values of its column.
+*Bins*: columns with few values, and the code of each cell, which is its position among the distinct values of its
+column.
 
-If n is much larger than the number v of values, sorting only the n cells of a column and looking up each among the v
+If n is much larger than the number v of values, sorting the n cells of a column and looking up each of them among the v
 values is cheaper than sorting rows. Small integers are their own codes.
 
 Cost: O(n d log n) with a small constant; O(n d) for small integers.
 
-*Presort*: a table is converted to columns once. The rows in the order of each column are stored in the smallest
-sufficient dtype, because there are as many of them as cells. Integers are sorted by digits of 16 bits, for which NumPy
+*Presort*: a table is converted to columns once. For each column, the sorted rows are stored in the smallest sufficient
+dtype, because there is one entry for each cell of the table. Integers are sorted by digits of 16 bits, for which NumPy
 uses counting.
 
 Cost: O(n log n) for a column of n numbers, O(n) for each digit of integers.
@@ -33,7 +34,7 @@ class TrainingTable:
         Missing cells are +inf, so that they are sorted last.
     nominal : ndarray of shape (d,), bool
     order : ndarray of shape (d, n0) or (1, n0), int
-        The rows presorted by each feature; in their own order if there are ``bin_codes`` instead.
+        The rows presorted by each feature, or in their original order if there are ``bin_codes`` instead.
     bin_codes : ndarray of shape (d, n0), int, or None
         The position of each cell among the distinct values of its column, if rows are sorted anew at each level.
     bins : Bins or None
@@ -41,7 +42,7 @@ class TrainingTable:
     has_nominal, has_missing : bool
         Whether any feature is nominal, and whether any cell is missing.
     max_nominal_values : int
-        The most values that a nominal column has, if there are ``bin_codes``; else 0.
+        The largest number of values of a nominal column, if there are ``bin_codes``; else 0.
     """
 
     columns: np.ndarray
@@ -69,7 +70,8 @@ class TrainingTable:
         X : ndarray of shape (n0, d)
         nominal : ndarray of shape (d,), bool
         draws_features : bool
-            Whether nodes draw some of the features; sorting only by these is then cheaper than maintaining a presort.
+            Whether nodes draw some of the features, so that sorting only by these is cheaper than maintaining a
+            presort.
         allows_histogram : bool
             Whether rows may be counted by value, if columns have few values.
         """
@@ -77,7 +79,7 @@ class TrainingTable:
         has_nominal = bool(nominal.any())
         rows = np.arange(X.shape[0])[None, :]  # (1, n0)
         table = cls(columns, nominal, rows, None, None, has_nominal, has_missing, 0)
-        # Histograms do not need a presort, but require that all features are numeric and without missing cells.
+        # Histograms do not need a presort, but require that all features are numeric and have no missing cells.
         if allows_histogram and not (draws_features or has_missing or has_nominal):
             bins = Bins.from_columns(columns)
             if bins is not None:
@@ -155,7 +157,7 @@ def _list_distinct_values(columns: np.ndarray, max_values: int) -> np.ndarray | 
     """Return the distinct values of columns (d, n), ascending, then +inf: (d, v); None if a column has more."""
     some_rows = columns[:, : SAMPLED_ROWS_PER_BIN * max_values]
     for part in (some_rows, columns):
-        # Along sorted cells, the first of each run of equal cells represents its value.
+        # Along sorted cells, the first cell of each run represents its value.
         cells = np.sort(part, axis=1)
         is_first = np.ones(cells.shape, dtype=bool)
         np.not_equal(cells[:, 1:], cells[:, :-1], out=is_first[:, 1:])
@@ -173,7 +175,7 @@ def _list_distinct_values(columns: np.ndarray, max_values: int) -> np.ndarray | 
 def _find_among_values(columns: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Return the position of each cell (d, n) among the values of its column (d, v): (d, n)."""
     codes = np.zeros(columns.shape, dtype=np.uint8)
-    # Comparing with each of a few values is faster than a binary search for each cell.
+    # For few values, comparing with each of them is faster than a binary search for each cell.
     for value in values[:, :-1].T:
         codes += columns > value[:, None]
     return codes
@@ -181,7 +183,7 @@ def _find_among_values(columns: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 def encode_values(columns: np.ndarray, order: np.ndarray) -> np.ndarray:
     """Return the position of each cell among the distinct values of its column, given the presorted rows: (d, n)."""
-    # Along sorted cells, the position goes up by one wherever the value changes.
+    # Along sorted cells, the position increases by one wherever the value changes.
     cells = np.take_along_axis(columns, order, axis=1)
     changes = cells[:, 1:] != cells[:, :-1]
     sorted_codes = np.zeros(cells.shape, dtype=np.intp)
@@ -203,7 +205,7 @@ MIN_LARGEST_ROW = 1 << 8
 
 
 def extract_columns(X: np.ndarray) -> tuple[np.ndarray, bool]:
-    """Return X (n, d) by columns (d, n), +inf where a cell is missing, and whether one is."""
+    """Return X (n, d) by columns (d, n), with +inf for missing cells, and whether any cell is missing."""
     columns = np.ascontiguousarray(X.T)  # (d, n)
     is_missing = np.isnan(columns)
     has_missing = bool(is_missing.any())
@@ -213,13 +215,13 @@ def extract_columns(X: np.ndarray) -> tuple[np.ndarray, bool]:
 
 
 def presort_columns(columns: np.ndarray) -> np.ndarray:
-    """Return the rows sorted by each of columns (d, n), +inf where missing: (d, n)."""
+    """Return the rows sorted by each of the columns (d, n), in which missing cells are +inf: (d, n)."""
     d, n = columns.shape
     if columns.size and holds_integers(columns, 1 << DIGIT_BITS):
         digits = columns.astype(np.uint16)
         order = np.argsort(digits, axis=1, kind="stable")
         return narrow_rows(order, n)
-    # Block by block, the wide result of argsort is narrowed while it is in cache.
+    # The wide result of argsort is narrowed block by block, while it is in cache.
     order = np.empty((d, n), dtype=smallest_row_dtype(n))
     for block in divide_columns(d, n):
         order[block] = np.argsort(columns[block], axis=1)
@@ -228,26 +230,26 @@ def presort_columns(columns: np.ndarray) -> np.ndarray:
 
 def holds_integers(columns: np.ndarray, end: int) -> bool:
     """Return whether all cells are integers from 0 to ``end`` - 1."""
-    # The cheap tests come first: most tables of real numbers fail them.
+    # The cheap tests come first, because most tables of real numbers fail them.
     if columns.min() < 0 or columns.max() >= end:
         return False
     return bool((columns == np.rint(columns)).all())
 
 
 def divide_columns(d: int, n: int) -> Iterator[slice]:
-    """Yield d columns of n rows in blocks of at most `MAX_CELLS_PER_BLOCK` cells, or of one column."""
+    """Divide d columns of n rows into blocks of at most `MAX_CELLS_PER_BLOCK` cells, or of one column."""
     step = max(1, MAX_CELLS_PER_BLOCK // n)
     for first in range(0, d, step):
         yield slice(first, min(first + step, d))
 
 
 def smallest_row_dtype(n: int) -> np.dtype[Any]:
-    """Return the smallest dtype that holds the rows 0, …, n - 1."""
+    """Return the smallest dtype that can represent the rows 0, …, n - 1."""
     return np.min_scalar_type(max(n - 1, MIN_LARGEST_ROW))
 
 
 def narrow_rows(rows: np.ndarray, n: int) -> np.ndarray:
-    """Return rows out of 0, …, n - 1 in the smallest dtype that holds them."""
+    """Return rows out of 0, …, n - 1 in the smallest dtype that can represent them."""
     return rows.astype(smallest_row_dtype(n))
 
 

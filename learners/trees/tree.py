@@ -1,4 +1,4 @@
-"""A grown tree: flat arrays with one entry for each node, and the path of a row from the root to its leaf.
+"""A grown tree: flat arrays with one entry for each node, and the descent of rows from the root to the leaves.
 
 Nodes are numbered level by level from the root, 0, and the children of a node have consecutive numbers. A row stops
 at a leaf, or at a node that has no branch for its nominal value: the node's own majority (or mean) is the prediction.
@@ -6,8 +6,8 @@ Cost of `Tree.apply`: O(m depth).
 
 *Partial dependence* of a regression tree: its mean prediction where some features are given and the others are not.
 
-At a question about a given feature, the answer is taken; at any other question, both branches are taken, each with its
-share of the training weight.
+At a question about a given feature, the branch of the answer is followed; at any other question, both branches are
+followed, weighted by their shares of the training weight.
 
 Cost: O(k g) for k nodes and g points.
 
@@ -43,13 +43,13 @@ class Tree:
     threshold : ndarray of shape (k,)
         x < threshold goes to branch 0, else to branch 1; NaN where the feature is nominal and at leaves.
     missing_branch : ndarray of shape (k,), int
-        The branch of a missing numeric cell: the better side in training, the fuller side if none was missing there.
+        The branch of a missing numeric cell: the better side in training, or the larger one if none was missing.
     first_child, n_children : ndarray of shape (k,), int
         The child of branch b is first_child + b; -1 and 0 at leaves.
     route_start : ndarray of shape (k,), int
-        For a nominal split, where its entries in ``route`` begin, one for each value and one for missing; else -1.
+        For a nominal split, the start of its entries in ``route``, one for each value and one for missing; else -1.
     route : ndarray of int
-        The branch, or -1 where there is none.
+        The branch, or -1 if there is none.
     n_values : ndarray of shape (d,), int
         The number of values of each nominal feature; 0 for a numeric one.
     depth, n_node_samples : ndarray of shape (k,), int
@@ -107,7 +107,7 @@ class Tree:
         return parent
 
     def levels(self) -> list[slice]:
-        """Return the nodes of depth 1, 2, …, each level being contiguous."""
+        """Return the nodes of depth 1, 2, … as slices, since each level is contiguous."""
         depths = np.arange(1, self.max_depth + 2)
         bounds = np.searchsorted(self.depth, depths).tolist()
         return [slice(first, end) for first, end in pairwise(bounds)]
@@ -118,7 +118,7 @@ class Tree:
         return range(first, first + self.n_children[node])
 
     def apply(self, X: np.ndarray) -> np.ndarray:
-        """Return the node where each row of X (m, d) stops, shape (m,)."""
+        """Return the node where each row of X (m, d) stops: shape (m,)."""
         needs_routes = self.n_values.any() or np.isnan(X).any()
         descend = self._descend if needs_routes else self._descend_numeric
         X = np.ascontiguousarray(X)
@@ -129,10 +129,10 @@ class Tree:
         return np.concatenate([descend(X[start : start + ROWS_PER_CHUNK]) for start in starts])
 
     def _descend_numeric(self, X: np.ndarray) -> np.ndarray:
-        """Descend where all features are numeric and no cell is missing: all rows take each step together."""
+        """Descend if all features are numeric and no cell is missing: all rows take each step together."""
         m, d = X.shape
         leaf = self.is_leaf
-        # A leaf is its own child: no cell is >= NaN, whichever feature is compared, so that a row stays there.
+        # A leaf is its own child: no cell of any feature is >= NaN, so a row stays there.
         child = np.where(leaf, np.arange(leaf.size), self.first_child)  # (k,)
         cells = X.ravel()
         first_cell = np.arange(m) * d  # (m,), where each row begins
@@ -154,7 +154,7 @@ class Tree:
         return stop
 
     def _descend(self, X: np.ndarray) -> np.ndarray:
-        """Descend with any features: only the rows that still move take each step."""
+        """Descend with features of any kind: only the rows that still move take each step."""
         m = X.shape[0]
         stop = np.zeros(m, dtype=np.intp)
         if self.feature[0] < 0:
@@ -172,7 +172,7 @@ class Tree:
         return stop
 
     def find_branch(self, node: np.ndarray, cell: np.ndarray) -> np.ndarray:
-        """Return the branch that each cell (r,) takes at its inner node (r,), or -1 if there is none, shape (r,)."""
+        """Return the branch that each cell (r,) takes at its inner node (r,), or -1 if there is none: shape (r,)."""
         is_missing = np.isnan(cell)
         branch = np.where(is_missing, self.missing_branch[node], cell >= self.threshold[node])
         nominal = np.flatnonzero(self.route_start[node] >= 0)
@@ -187,7 +187,7 @@ class Tree:
         return branch
 
     def sum_over_subtrees(self, at_nodes: np.ndarray) -> np.ndarray:
-        """Add the entries of all descendants to the entry of each node: (k,) or (k, r), same shape."""
+        """Add the entries of all descendants to the entry of each node, of shape (k,) or (k, r): same shape."""
         total = at_nodes.copy()
         parent = self.parent
         for level in reversed(self.levels()):
@@ -197,7 +197,7 @@ class Tree:
     def compute_feature_importances(self) -> np.ndarray:
         """Return the share of each feature in the decrease of impurity.
 
-        The decrease at a node is its weight times its impurity, less the same of its children.
+        The decrease at a node is its weight times its impurity, minus the same product for each child.
 
         Returns
         -------
@@ -205,7 +205,7 @@ class Tree:
             Sums to 1; all 0 if the tree has no split.
         """
         d = self.n_values.size
-        # Impurities relative to the root's: those of targets may be beyond the range of floats when multiplied.
+        # Impurities are taken relative to the root's, because products with the impurity of targets may overflow.
         scale = self.impurity[0] if self.impurity[0] > 0 else 1.0
         weighted = self.impurity / scale * self.weighted_n_node_samples  # (k,)
         parent = np.maximum(self.parent, 0)
@@ -217,7 +217,7 @@ class Tree:
         return importances / total if total > 0 else importances
 
     def cut_at_depth(self, depth: float) -> Tree:
-        """Return a copy of the nodes of at most this depth; the arrays of routes and values are shared."""
+        """Return a copy with the nodes of at most this depth; the arrays of routes and values are shared."""
         k = int(np.searchsorted(self.depth, depth, side="right"))
         copies = {name: getattr(self, name)[:k].copy() for name in NODE_FIELDS}
         tree = replace(self, **copies)
@@ -241,7 +241,7 @@ class Tree:
         self.gain[nodes] = 0
 
     def collapse(self, nodes: np.ndarray) -> None:
-        """Turn the given nodes into leaves, in place: the nodes below them are removed, and the others renumbered."""
+        """Turn the given nodes into leaves, in place: nodes below them are removed, and the others are renumbered."""
         is_collapsed = np.zeros(self.node_count, dtype=bool)
         is_collapsed[nodes] = True
         is_removed = np.zeros(self.node_count, dtype=bool)
@@ -275,7 +275,7 @@ def compute_partial_dependence(tree: Tree, cells: np.ndarray, features: np.ndarr
     Parameters
     ----------
     tree : Tree
-        k nodes, with one value each.
+        A tree of k nodes with one value each.
     cells : ndarray of shape (g, f)
         Nominal cells are codes, missing cells NaN.
     features : ndarray of shape (f,), int
@@ -287,7 +287,7 @@ def compute_partial_dependence(tree: Tree, cells: np.ndarray, features: np.ndarr
     """
     g = cells.shape[0]
     column_of_feature = {int(feature): cells[:, i] for i, feature in enumerate(features)}
-    share = np.zeros((tree.node_count, g))  # of the training weight that reaches a node, of those that the points allow
+    share = np.zeros((tree.node_count, g))  # the weighted share of each point that reaches a node
     share[0] = 1.0
     total = np.zeros(g)
     # Parents have lower numbers than their children.
