@@ -360,7 +360,7 @@ def test_a_plan_shows_the_space_and_runs_nothing(bakeoff: Bakeoff) -> None:
     assert "maximize validation_accuracy; 20 trials" in answer.out
     assert re.search(r"svm.gamma: scale, ?0.01, ?0.1, ?1.0", answer.out)
     assert "seed: IntDistribution(high=3, log=False, low=1, step=1)" in answer.out
-    assert "cannot work" in answer.out
+    assert "cannot run" in answer.out
     assert not (bakeoff.folder / "outputs").exists()
 
 
