@@ -2,19 +2,19 @@
 
 Rows are counted by node, feature, bin and class; nothing is sorted.
 
-With N_k(v) the rows of class k that have value v of a feature in a node, the left branch of the cut after v holds
+If a node has N_k(v) rows of class k whose value of a feature is v, the left branch of the cut after v has
 
     L_k(v) = Σ_{u <= v} N_k(u)
 
-so one count of all keys (node, feature, bin, class), and one prefix sum along bins, yield the left branch of every
-cut. Cuts lie only between neighbouring values that occur in the node. Every bin is a single value, so the trees are
-those of sorted rows (see `numeric`), to the last bit.
+rows of class k. Thus one count of all keys (node, feature, bin, class) and one prefix sum along bins yield the left
+branches of all cuts. Cuts lie only between neighbouring values that occur in the node. Every bin is a single value, so
+the trees equal those grown from sorted rows (see `numeric`) to the last bit.
 
 Cost: O(n d) per level to count, and O(m d v c) to evaluate the cuts of m nodes with v values.
 
 *Random cuts*: one threshold for each numeric feature of a node, drawn between its smallest and largest value there.
 
-The best of the drawn cuts splits the node. If all known values are equal, the cut is between them and missing cells.
+The best of the drawn cuts splits the node. If all known values are equal, the cut separates them from missing cells.
 
 Reference: P. Geurts, D. Ernst, L. Wehenkel, "Extremely randomized trees", Machine Learning 63, 2006.
 """
@@ -45,7 +45,7 @@ class HistogramBlock(FeatureBlock):
         self._positions_of_block = self.m * self.b * self._n_bins
         self._key = self._make_keys(feature)
         counts = self._count_rows(self._target.fixed_point_weight)
-        counts = counts[:, : self._positions_of_block]  # without rows that are no longer split
+        counts = counts[:, : self._positions_of_block]  # excluding rows that are no longer split
         self._occupied = np.flatnonzero(counts.any(axis=0))  # (q,), positions that hold rows
         self._counts = counts.take(self._occupied, axis=1)  # (c, q)
 
@@ -53,12 +53,12 @@ class HistogramBlock(FeatureBlock):
         """Return class and position of every cell of the block as one integer: (b n0,)."""
         positions_of_node = self.b * self._n_bins
         self._positions_of_class = (self.m + 1) * positions_of_node
-        # Rows that are no longer split share a node of their own, the last one.
+        # Rows that are no longer split share a separate node, the last one.
         node = np.full(self.frontier.table.n_rows, self.m)  # (n0,)
         node[self.frontier.order[0]] = self.node
         key_of_row = self._target.codes * self._positions_of_class  # (n0,)
         key_of_row += node * positions_of_node
-        # Flat codes count the bins of all features: those before this block are left out.
+        # Flat codes count the bins of all features, so the bins before this block are subtracted.
         first = int(feature[0, 0])
         key_of_row -= first * self._n_bins
         flat_codes = self._bins.flat_codes[first : first + self.b]  # (b, n0)
@@ -66,7 +66,7 @@ class HistogramBlock(FeatureBlock):
         return keys.ravel()
 
     def _count_rows(self, weight: np.ndarray | None) -> np.ndarray:
-        """Sum the weights (n0,), or count rows, by class and position: (c, positions)."""
+        """Sum the weights (n0,), or count rows if there are none, by class and position: (c, positions)."""
         c = self._target.c
         weights = None
         if weight is not None:
@@ -83,7 +83,7 @@ class HistogramBlock(FeatureBlock):
         return self.feature[position // self._n_bins % self.b, 0]
 
     def read_cut_values(self, position: np.ndarray, feature: np.ndarray, node: np.ndarray) -> np.ndarray:
-        # The value above a cut is the next one that the node holds: the next occupied position.
+        # The value above a cut is the next value in the node, at the next occupied position.
         index = np.searchsorted(self._occupied, position)
         following = self._occupied.take(index + 1)
         code = np.stack([position, following]) % self._n_bins  # (2, q)
@@ -93,7 +93,7 @@ class HistogramBlock(FeatureBlock):
         """Return the positions (q,) after which a cut leaves enough rows on each side, and the left sums (c, q)."""
         pair = self._occupied // self._n_bins
         is_first = mark_first_of_runs(pair)
-        # Nothing follows the last occupied bin of a pair.
+        # No cut follows the last occupied bin of a pair.
         is_cut = np.append(~is_first[1:], False)
         left_classes = _sum_within_runs(self._counts, is_first)  # (c, q)
         if rules.min_rows > 1:
@@ -105,7 +105,7 @@ class HistogramBlock(FeatureBlock):
             is_cut &= (left_rows >= rules.min_rows) & (right_rows >= rules.min_rows)
         chosen = np.flatnonzero(is_cut)
         sums = left_classes.take(chosen, axis=1).astype(np.float64)
-        # Sums begin with the weight, which takes the row of the first class.
+        # Sums begin with the weight, which is stored in the row of the first class.
         sums[0] = sums.sum(axis=0)
         return self._occupied.take(chosen), sums
 
@@ -127,15 +127,15 @@ def draw_thresholds(block: FeatureBlock, draws: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     block : FeatureBlock
-        b features, m nodes.
+        A block of b features and m nodes.
     draws : ndarray of shape (m, d)
         Uniform numbers in [0, 1) for all features.
 
     Returns
     -------
     ndarray of shape (b, m)
-        Above the smallest value, and at most the largest; infinite if all known values are equal and some are missing,
-        NaN if nothing can be split.
+        Greater than the smallest value and at most the largest; infinite if all known values are equal and some are
+        missing, NaN if no split is possible.
     """
     cells = _read_cells(block)
     start = np.broadcast_to(block.start, (block.b, block.m))
@@ -158,7 +158,7 @@ def mark_last_below(block: FeatureBlock, threshold: np.ndarray) -> np.ndarray:
     is_below = _read_cells(block) < threshold.take(block.node, axis=1)
     is_last = is_below.copy()
     is_last[:, :-1] &= ~is_below[:, 1:]
-    # The first row of the next node may be below its own threshold.
+    # The first row of the next node may be below the threshold of that node.
     last_of_node = block.start[1:] - 1
     is_last[:, last_of_node] = is_below[:, last_of_node]
     return is_last

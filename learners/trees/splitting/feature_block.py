@@ -1,7 +1,7 @@
-"""A block of features of a whole level: sorted rows, and prefix sums at every position.
+"""A block of features for a whole level: sorted rows, and prefix sums at every position.
 
-A (feature, node) pair is numbered slot * m + node, so that pairs ascend along the sorted frontier and the best
-candidate of every pair is one segmented maximum.
+A (feature, node) pair is numbered slot * m + node, so that pairs ascend along the sorted frontier, and one segmented
+maximum finds the best candidates of all pairs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from bakeoff.learners.trees.frontier import Frontier
 class FeatureBlock:
     """The frontier under b features, the same for every node or drawn for each.
 
-    A position is numbered along the flattened table of b features by n rows.
+    Positions are numbered along the flattened table of b features by n rows.
 
     Attributes
     ----------
@@ -29,9 +29,9 @@ class FeatureBlock:
     total : ndarray of shape (p, m)
         The sums of each node, the weight first.
     has_unit_weights : bool
-        Whether every weight is 1: then the target's sums leave the weight out.
+        Whether every weight is 1, in which case the target's sums omit the weight.
     weights_are_rows : bool
-        Whether weights are numbers of rows.
+        Whether weights are row counts.
     """
 
     def __init__(self, frontier: Frontier, feature: np.ndarray) -> None:
@@ -44,7 +44,7 @@ class FeatureBlock:
         self.start = frontier.start
         self.has_unit_weights = frontier.target.fixed_point_weight is None
         self.weights_are_rows = self.has_unit_weights or frontier.target.weights_are_counts
-        # With unit weights, the sums leave out the weight, which is the number of rows.
+        # With unit weights, the sums omit the weight, which is the number of rows.
         p = frontier.sums.shape[0] + self.has_unit_weights
         self.total = np.empty((p, self.m))  # (p, m)
         self.total[0] = frontier.n_positions
@@ -56,7 +56,7 @@ class FeatureBlock:
 
     @property
     def order(self) -> np.ndarray:
-        """Rows by node and value, shape (b, n)."""
+        """Rows sorted by node and value, shape (b, n)."""
         return self._sorted[0]
 
     @property
@@ -66,7 +66,7 @@ class FeatureBlock:
 
     @cached_property
     def n_missing(self) -> np.ndarray:
-        """Missing cells of each pair, shape (b, m), int."""
+        """The number of missing cells of each pair, shape (b, m), int."""
         offset_of_pair = self.frontier.column_offset(self.feature)
         offset = self.spread_over_positions(offset_of_pair)
         cells = self.frontier.table.cells.take(self.order + offset)  # (b, n)
@@ -75,18 +75,18 @@ class FeatureBlock:
 
     @cached_property
     def rows_up_to(self) -> np.ndarray:
-        """The number of rows of a node up to and including each position, the same for every feature: (n,)."""
+        """The number of rows of the node up to and including each position, the same for every feature: (n,)."""
         up_to = np.arange(1, self.n + 1)
         return up_to - self.start.take(self.node)
 
     def spread_over_positions(self, of_pair: np.ndarray) -> np.ndarray:
-        """Return entries of pairs (b, m), or of slots (b, 1), by position: (b, n) or (b, 1)."""
+        """Return entries of pairs (b, m), or of slots (b, 1), for each position: (b, n) or (b, 1)."""
         if of_pair.shape[1] == 1:
             return of_pair
         return of_pair.take(self.node, axis=1)
 
     def feature_of_slot(self, slot: np.ndarray, node: np.ndarray) -> np.ndarray:
-        """Return the features at these slots of these nodes: all (q,)."""
+        """Return the features in these slots of these nodes: all (q,)."""
         if self.feature.shape[1] > 1:
             return self.feature[slot, node]
         return self.feature[:, 0].take(slot)
@@ -96,12 +96,12 @@ class FeatureBlock:
         return self.feature_of_slot(position // self.n, node)
 
     def read_cells(self, position: np.ndarray, feature: np.ndarray, node: np.ndarray) -> np.ndarray:
-        """Return the cells at positions (..., q), which are of these features and nodes (q,): shape (..., q)."""
+        """Return the cells at positions (..., q), which belong to these features and nodes (q,): shape (..., q)."""
         row = self.order.ravel().take(position)
         return self.frontier.read_cells(row, feature, node)
 
     def read_cut_values(self, position: np.ndarray, feature: np.ndarray, node: np.ndarray) -> np.ndarray:
-        """Return the values below and above the cuts after positions (q,), of these features and nodes: (2, q)."""
+        """Return the values below and above the cuts after positions (q,) of these features and nodes: (2, q)."""
         both_sides = np.array([position, position + 1])  # (2, q)
         return self.read_cells(both_sides, feature, node)
 
@@ -122,11 +122,11 @@ class FeatureBlock:
         return before.ravel()
 
     def sum_left(self, position: np.ndarray, pair: np.ndarray) -> np.ndarray:
-        """Return the sums of the node's rows up to and including each position (q,), for ascending ones: (p, q)."""
+        """Return the sums of the node's rows up to and including each of the ascending positions (q,): (p, q)."""
         target = self.frontier.target
         sums_of_node = target.pack_sums(self.frontier.sums, self.frontier.n_positions)
         prefix_sums = target.iter_prefix_sums(self.order.ravel())
-        # One word after another, because prefix sums of all rows need much memory.
+        # Process one word after another, because prefix sums over all rows need much memory.
         words = []
         for prefix_sum, of_node in zip(prefix_sums, sums_of_node, strict=True):
             before_pair = self.sum_before_pairs(of_node)
@@ -146,7 +146,7 @@ class FeatureBlock:
         target = self.frontier.target
         sums_of_node = target.pack_sums(self.frontier.sums, self.frontier.n_positions)
         words = list(target.iter_prefix_sums(self.order))
-        # Prefix sums run through all nodes: subtract those up to the node's first row.
+        # Prefix sums continue across nodes, so subtract the sums before the node's first row.
         for word, of_node in zip(words, sums_of_node, strict=True):
             before_node = of_node.cumsum() - of_node  # (m,)
             word -= before_node.take(self.node)

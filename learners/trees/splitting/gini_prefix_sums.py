@@ -1,20 +1,20 @@
 """Gini impurity of many classes without a prefix sum for each class: the sums of squares are themselves prefix sums.
 
-With L_k and R_k the rows of class k left and right of a cut, and W_L and W_R their totals, the best cut has the largest
+If L_k and R_k are the weights of class k left and right of a cut, with totals W_L and W_R, the best cut maximises
 
     Σ_k L_k² / W_L + Σ_k R_k² / W_R
 
-When a row of class k and weight w passes from right to left, and o is the weight of its class on the left after that,
+When a row of class k and weight w moves from right to left, and o is the resulting weight of its class on the left,
 Σ L² grows by w (2o - w) and Σ R² changes by w (2o - w) - 2 w T_k, where T_k is the class's weight in the node. So two
-prefix sums, of w (2o - w) and of w T_k, replace one for each class. The o themselves come from prefix counts of several
-classes packed into one 64-bit word: its fields only need to be large enough for the largest node, because differences
-are correct even if sums along the whole table overflow. If there are few cuts, the L_k themselves are known, and
+prefix sums, of w (2o - w) and of w T_k, replace one for each class. The values o are obtained from prefix counts of
+several classes packed into one 64-bit word, whose fields only need to be large enough for the largest node, because
+differences are correct even if sums along the whole table overflow. If there are few cuts, all L_k are known, and
 
     Σ R_k² = Σ T_k² - 2 Σ T_k L_k + Σ L_k²
 
 Cost: O(n) per feature and level, times one word for every 64 / log2(rows of the largest node) classes.
 
-*Dense scan*: cuts of numeric features evaluated at every position at once, in whole tables of features by rows.
+*Dense scan*: cuts of numeric features are evaluated at all positions at once, in whole tables of features by rows.
 
 If most positions are possible cuts, or if there are few rows, this needs fewer steps than listing the possible cuts
 first (see `numeric`), provided that computing a gain is as cheap as a squared distance. The rows of a node up to a
@@ -47,7 +47,7 @@ MAX_WEIGHT_FOR_INT64 = 1 << 15
 
 
 class SquareSums(NamedTuple):
-    """Sums of squares of cuts: of all positions (b, n), or of q cuts.
+    """Sums of squares at cuts: at all positions (b, n), or at q cuts.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class SquareSums(NamedTuple):
     def compute_merit(self, node_weight: np.ndarray) -> np.ndarray:
         """Return Σ L² / W_L + Σ R² / W_R, which is largest for the best cut, given the weight of the node."""
         right_weight = node_weight - self.weight
-        # As one fraction, in place: these are the largest arrays of a level.
+        # Computed as one fraction and in place, because these are the largest arrays of a level.
         merit: np.ndarray = self.left * right_weight
         merit += self.right * self.weight
         merit /= self.weight * right_weight
@@ -120,18 +120,18 @@ def scan_square_sums(block: FeatureBlock) -> SquareSums:
     class_in_node = block.node * c + codes
     right_steps = node_classes.T.ravel().take(class_in_node)  # (b, n), the T_k
     left_steps = _count_class_up_to(block, codes, weight, node_classes)  # (b, n), the o
-    # In place: w (2o - w) on the left, w T_k on the right.
+    # Compute w (2o - w) on the left and w T_k on the right, in place.
     left_steps += left_steps
     left_steps -= 1 if weight is None else weight
     if weight is not None:
         left_steps *= weight
         right_steps *= weight
 
-    # The steps of a whole node add up to Σ T² on both sides: both prefix sums start a node from the same sum.
+    # The steps of a whole node add up to Σ T² on both sides, so both prefix sums start at the same sum in each node.
     left = _sum_within_nodes(left_steps, node_squares, block)
     right = _sum_within_nodes(right_steps, node_squares, block)
 
-    # Σ R² = Σ T² - 2 Σ T L + Σ L², in place.
+    # Compute Σ R² = Σ T² - 2 Σ T L + Σ L² in place.
     right *= -2
     right += left
     right += node_squares.take(block.node)
@@ -161,7 +161,7 @@ def compute_gini_gain(block: FeatureBlock, cuts: SquareSums, node: np.ndarray) -
         left_weight = left_weight.astype(np.float64)
         node_weight = node_weight.astype(np.float64)
     right_weight = node_weight - left_weight
-    # Exact, so that nothing is lost where the gain is a small difference of large sums.
+    # Computed exactly, so that no precision is lost if the gain is a small difference of large sums.
     branches = (left * right_weight + right * left_weight) * node_weight
     difference = branches - node_squares * left_weight * right_weight
     return np.maximum(difference / (left_weight * right_weight), 0.0)
@@ -186,7 +186,7 @@ def _count_class_up_to(
     weight: np.ndarray | None,
     node_classes: np.ndarray,
 ) -> np.ndarray:
-    """Return the weight of the row's class in the node up to and including each position: (b, n).
+    """Return the weight in the node of each row's class, up to and including the row's position: (b, n).
 
     Without weights (b, n) every row has weight 1.
     """
@@ -209,10 +209,10 @@ def _count_class_up_to(
         classes_in_word = node_classes.view(np.uint64) * one[:, None]  # (c, m)
         up_to = _sum_within_nodes(steps, classes_in_word.sum(axis=0), block)
         if n_words > 1:
-            # Only rows of the classes in this word find their own class in it.
+            # Only rows of the classes in this word have their own class in it.
             up_to = np.where(is_in_word.take(codes), up_to, counted)
         counted = up_to
-    # Cut the field of each row's class out of its word.
+    # Extract the field of each row's class from its word.
     counted >>= shift.take(codes)
     counted &= np.uint64((1 << bits) - 1)
     return counted.view(np.int64)
@@ -246,14 +246,14 @@ def find_dense_cuts(block: FeatureBlock, rules: SplitRules) -> BestCuts:
     """Return the best cut of each node that has one; ties go to the first."""
     criterion = rules.criterion
     assert isinstance(criterion, SquaredDistance)
-    # After the last row of a node nothing is left on the right, and the merit there is 0 / 0.
+    # After the last row of a node, the right side is empty, and the merit is 0 / 0.
     with np.errstate(divide="ignore", invalid="ignore"):
         if supports_square_sums(block, criterion):
             squares = scan_square_sums(block)
             node_weight = block.total[0].take(block.node)  # (n,)
             merit = squares.compute_merit(node_weight)  # (b, n)
             is_cut = _mark_cuts(block, squares.weight, rules)
-            # The merit is rounded: of the cuts that come close to the largest one, gains are computed in integers.
+            # The merit is rounded, so gains are computed in integers for the cuts whose merit is close to the largest.
             close = _find_hits(merit, is_cut, block, bound_gini_merit)
             node = block.node.take(close % block.n)
             gain = compute_gini_gain(block, squares.take(close), node)
@@ -269,7 +269,7 @@ def find_dense_cuts(block: FeatureBlock, rules: SplitRules) -> BestCuts:
 
 
 def _mark_cuts(block: FeatureBlock, left_weight: np.ndarray, rules: SplitRules) -> np.ndarray:
-    """Mark the positions (b, n) where the value changes and both sides hold enough, given the weight on the left."""
+    """Mark the positions (b, n) where the value changes and both sides are large enough, given the left weight."""
     n_rows = block.frontier.n_positions  # (m,)
     if rules.min_rows > 1:
         left_rows = block.rows_up_to
@@ -295,17 +295,17 @@ def _find_hits(
 ) -> np.ndarray:
     """Return, in ascending order, the positions of the cuts whose merit (b, n) ties for the largest in their node."""
     merit = np.where(is_cut, merit, -np.inf)
-    # The maximum over features first leaves one merit for each row, the maximum over rows one for each node.
+    # The maximum over features leaves one merit for each row; the maximum over rows then leaves one for each node.
     largest_of_row = merit.max(axis=0)  # (n,)
     largest = np.maximum.reduceat(largest_of_row, block.start)  # (m,)
-    largest[largest == -np.inf] = np.inf  # is reached by no merit
+    largest[largest == -np.inf] = np.inf  # which no merit reaches
     is_hit = merit >= bound_ties(largest).take(block.node)
     return is_hit.ravel().nonzero()[0]
 
 
 def _choose_first(hits: np.ndarray, block: FeatureBlock) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first position of each node that has one, of ascending positions (q,), and the nodes."""
-    # Of several hits in a node the last one written stays, which in reversed order is the first.
+    """Return the first of the ascending positions (q,) in each node that has any, and these nodes."""
+    # Among several hits in a node, the last one written remains, which in reversed order is the first.
     hits = hits[::-1]
     node_of_hit = block.node.take(hits % block.n)
     first = np.full(block.m, -1)

@@ -3,13 +3,13 @@
 *Multiway* (ID3, C4.5): a node has as many branches as values; below it the feature is constant and never chosen again.
 *Binary* (CART): values are ordered by their mean target (the share of class 1; for more than two classes, the share of
 the node's most frequent class), and cut where the gain is largest. For two classes and for numeric targets no other
-grouping is better (Breiman et al. 1984, theorem 4.5). A missing cell is treated as a separate value; but where features
+grouping is better (Breiman et al. 1984, theorem 4.5). A missing cell is treated as a separate value; but if features
 compete by gain ratio, the branch of missing cells adds no gain (see `numeric`).
 
-*Groups of equal values*: the sums of a node's rows that share one value of a nominal feature.
+*Groups of equal values*: the sums over a node's rows that have the same value of a nominal feature.
 
-In rows sorted by value, each group is one run. If columns have few values, sums by key, one for each pair and value,
-yield the same groups without sorting.
+In rows sorted by value, each group is a run. If columns have few values, sums by key, with one key for each pair and
+value, yield the same groups without sorting.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class NominalCandidates(NamedTuple):
     pair : ndarray of shape (k,), int
     merit, gain : ndarray of shape (k,)
     branch : ndarray of shape (q,), int
-        The branch of every group of values, of these pairs and of others.
+        The branch of every group of values, for these pairs and for others.
     """
 
     pair: np.ndarray
@@ -96,7 +96,7 @@ def _split_by_value(groups: ValueGroups, rules: SplitRules) -> NominalCandidates
         gain_of_group = _compute_known_gains(groups, groups.is_missing, rules)
     gain = np.add.reduceat(gain_of_group, groups.begin)
 
-    # A split is not allowed if branches are too small, or if there is only one branch.
+    # A split is not allowed if its branches are too small, or if it has only one branch.
     is_large = (groups.n_rows >= rules.min_rows) & (weight >= rules.min_weight)
     n_large = np.add.reduceat(is_large, groups.begin, dtype=np.intp)
     n_required = np.minimum(groups.length, 2) if rules.c45.two_branches else groups.length
@@ -105,10 +105,10 @@ def _split_by_value(groups: ValueGroups, rules: SplitRules) -> NominalCandidates
     gain[~is_allowed] = -np.inf
     merit = gain.copy()
     if rules.criterion.by_ratio:
-        # Gain ratio: the split information is the entropy of the branch sizes.
+        # For gain ratio, the split information is the entropy of the branch sizes.
         share = weight / groups.total[0]
         information = np.add.reduceat(-share * np.log2(share), groups.begin)
-        # A gain of 0, but for rounding, would be magnified by a small split information.
+        # A gain that is 0 up to rounding would be magnified by a small split information.
         gain_or_zero = np.where(np.abs(gain) > ROUND_OFF, gain, 0.0)
         ratio = gain_or_zero / np.where(information > 0, information, 1.0)
         merit = np.where(groups.length > 1, ratio, -np.inf)
@@ -120,9 +120,9 @@ def _split_by_value(groups: ValueGroups, rules: SplitRules) -> NominalCandidates
 
 
 def _compute_known_gains(groups: ValueGroups, is_missing: np.ndarray, rules: SplitRules) -> np.ndarray:
-    """Return what each group (q,) contributes to the gain among the known rows of its pair, times their fraction.
+    """Return the contribution of each group (q,) to the gain among the known rows of its pair, times their fraction.
 
-    C4.5 judges a feature by known values, and counts missing cells in the split information alone.
+    C4.5 computes the gain of a feature from known values, and counts missing cells only in the split information.
     """
     missing = np.add.reduceat(np.where(is_missing, groups.sums, 0.0), groups.begin, axis=1)  # (p, pairs)
     known = groups.total - missing.repeat(groups.length, axis=1)  # (p, q)
@@ -134,8 +134,8 @@ def _compute_known_gains(groups: ValueGroups, is_missing: np.ndarray, rules: Spl
 
 
 def _split_in_two(groups: ValueGroups, rules: SplitRules) -> NominalCandidates:
-    """Cut the groups of each pair, in the order of their mean target, where the gain is largest."""
-    # Ordered by their mean target, the groups of a pair have their best split at one of the cuts between them.
+    """Cut the groups of each pair, ordered by their mean target, where the gain is largest."""
+    # If the groups of a pair are ordered by their mean target, the best split is one of the cuts between them.
     mean = _compute_mean_target(groups)
     by_mean = np.lexsort((mean, groups.pair))
     gain, left_weight = _compute_gains_of_cuts(groups, by_mean, rules)
@@ -163,7 +163,7 @@ def _compute_gains_of_cuts(
     rules: SplitRules,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the gain of a cut after each group, and the weight to its left: both (q,), in the order ``by_mean``."""
-    # In integers, subtracting the sums before a pair is exact even if sums along all pairs overflow.
+    # With integers, subtracting the sums before a pair is exact even if sums along all pairs overflow.
     sums = groups.sums.astype(np.int64)[:, by_mean]
     left = _sum_within_pairs(sums, groups)  # (p, q)
     left_weight = left[0]
@@ -172,7 +172,7 @@ def _compute_gains_of_cuts(
     rows_of_pair = np.add.reduceat(groups.n_rows, groups.begin)
     right_rows = rows_of_pair.repeat(groups.length) - left_rows
 
-    # After the last group of a pair nothing is left on the right, which is never allowed.
+    # After the last group of a pair, the right side would be empty, which is never allowed.
     is_allowed = (left_rows >= rules.min_rows) & (right_rows >= max(rules.min_rows, 1))
     is_allowed &= (left_weight >= rules.min_weight) & (right_weight >= rules.min_weight)
     allowed_left = left[:, is_allowed].astype(np.float64)
@@ -190,7 +190,7 @@ def _sum_within_pairs(of_group: np.ndarray, groups: ValueGroups) -> np.ndarray:
 
 
 def _compute_mean_target(groups: ValueGroups) -> np.ndarray:
-    """Return what orders the groups (q,): the mean target, or the share of the node's most frequent class."""
+    """Return the sort key of the groups (q,): the mean target, or the share of the node's most frequent class."""
     weight = groups.sums[0]
     has_classes = isinstance(groups.block.frontier.target, ClassTarget)
     if has_classes and groups.sums.shape[0] > 2:
@@ -209,7 +209,7 @@ MAX_KEYS_PER_ROW = 4
 
 
 class ValueGroups(ABC):
-    """Abstract: q groups of rows of one node with one value of one nominal feature.
+    """Abstract: q groups of rows, each in one node and with one value of one nominal feature.
 
     Attributes
     ----------
@@ -227,7 +227,7 @@ class ValueGroups(ABC):
     is_first : ndarray of shape (q,), bool
         Whether a group is the first of its pair.
     is_missing : ndarray of shape (q,), bool, or None
-        Whether a group holds the missing cells, if that was asked for.
+        Whether a group contains the missing cells, if requested.
     """
 
     pair: np.ndarray
@@ -257,10 +257,10 @@ class ValueGroups(ABC):
 
     @abstractmethod
     def read_codes(self, chosen: np.ndarray) -> np.ndarray:
-        """Return the value codes of the chosen groups (k,), which are of at most one feature for each node."""
+        """Return the value codes of the chosen groups (k,), which belong to at most one feature for each node."""
 
     def _delimit_pairs(self) -> None:
-        """Set where the groups of each pair begin, and how many there are."""
+        """Set the first group of each pair and the number of its groups."""
         self.is_first = mark_first_of_runs(self.pair)
         self.begin = np.flatnonzero(self.is_first)
         self.length = np.diff(self.begin, append=self.pair.size)
@@ -280,7 +280,7 @@ class SortedGroups(ValueGroups):
         self.node, self.pair = block.find_pairs(self._last)
         self._delimit_pairs()
 
-        # Its sums are those of the node up to its last row, less those up to the last row of the group before it.
+        # Its sums are those of the node up to its last row, minus those up to the last row of the previous group.
         sums_up_to = block.sum_left(self._last, self.pair)
         self.sums = np.diff(sums_up_to, axis=1, prepend=0.0)  # (p, q)
         self.sums[:, self.is_first] = sums_up_to[:, self.is_first]
@@ -291,7 +291,7 @@ class SortedGroups(ValueGroups):
         self.total = block.total[:, self.node]
 
     def mark_missing(self) -> None:
-        """Set the groups that receive the missing cells."""
+        """Mark the groups that contain the missing cells."""
         every_group = np.arange(self.pair.size)
         self.is_missing = np.isinf(self.read_codes(every_group))
 
@@ -312,7 +312,7 @@ class KeyedGroups(ValueGroups):
         self._key = self._make_keys(wanted, n_values)  # (b, n)
         rows = frontier.order[0]
         sums = frontier.target.sum_by_key(rows, self._key, self._n_keys + 1)
-        # The last key is that of cells of unwanted pairs. A key without weight has no rows, and is not a group.
+        # The last key is for cells of unwanted pairs. A key without weight has no rows and is not a group.
         sums = sums[:, : self._n_keys]
         self._key_of_group = np.flatnonzero(sums[0])  # (q,)
         self.sums = sums.take(self._key_of_group, axis=1)  # (p, q)
@@ -344,7 +344,7 @@ class KeyedGroups(ValueGroups):
         slot_of_node = np.zeros(block.m, dtype=np.intp)
         slot_of_node[node] = slot
 
-        # All rows of a group hold its value: read that of the row whose position is written last.
+        # All rows of a group have its value, so read the value of the row whose position is written last.
         positions = np.arange(block.n)
         chosen_cell = slot_of_node.take(block.node) * block.n + positions  # (n,), in the flattened block
         key = self._key.ravel().take(chosen_cell)

@@ -1,6 +1,6 @@
 """Cuts of numeric features: x_j < s goes left, x_j >= s goes right.
 
-A candidate cut of a numeric feature lies halfway between neighbouring distinct values in a node. Prefix sums along
+A candidate cut of a numeric feature is halfway between neighbouring distinct values in a node. Prefix sums along
 the sorted frontier give the sums to the left of every candidate, and one array expression computes all gains.
 Missing cells come last; they are tried on the right and on the left, unless features compete by gain ratio (see
 below).
@@ -8,14 +8,14 @@ Cost: O(n c) per feature and level; O(n) for Gini impurity, whose sums of square
 
 Ties go to the first feature, then to the lowest threshold, then to missing cells on the right.
 
-*Cuts by gain ratio with missing cells* are compared as C4.5 compares them. A feature is judged by the rows whose cell
-is known, a fraction F of the node's weight. The cut is the one of largest gain among these rows, and
+*Cuts by gain ratio with missing cells* are compared as in C4.5. A feature is evaluated on the rows whose cell is known,
+which are a fraction F of the node's weight. The cut is the one with the largest gain among these rows, and
 
     gain = F · (gain among the known rows),        gain ratio = gain / H(left, right, missing),
 
-so that missing cells neither make a feature better, nor move its cut: the split information counts them as a branch of
-their own. C4.5 then divides each row without the cell among the branches; here all of them go to the side where the
-gain of the whole node is larger.
+so that missing cells neither improve a feature nor move its cut; the split information counts them as a separate
+branch. C4.5 then divides each row with a missing cell among the branches; here, all of these rows go to the side that
+gives the larger gain of the whole node.
 
 Reference: J. R. Quinlan, "C4.5: Programs for Machine Learning", 1993, chapter 3.
 """
@@ -77,7 +77,7 @@ def find_numeric_splits(
     *,
     missing_left: bool,
 ) -> Splits:
-    """Return the best cuts of the wanted (feature, node) pairs (b, m), or of all, missing cells on the given side."""
+    """Return the best cuts of the wanted (feature, node) pairs (b, m), or of all, given the side of missing cells."""
     drawn = None if rules.draws is None else draw_thresholds(block, rules.draws)  # (b, m)
     # A dense scan evaluates all pairs, and treats missing cells as the largest values.
     needs_all_cuts = drawn is None and wanted is None and not missing_left
@@ -162,7 +162,7 @@ def _choose_by_square_sums(
     node_weight = block.total[0].take(cuts.node)  # (q,)
     merit = squares.compute_merit(node_weight)
     _exclude_light_branches(merit, block, cuts, rules)
-    # The merit is cheap to compute but rounded: gains are computed in integers for cuts that come close to the largest.
+    # The merit is cheap to compute but rounded, so gains are computed in integers for cuts close to the largest.
     largest = find_largest_of_nodes(merit, cuts.node, block.m)
     close = np.flatnonzero(merit >= bound_gini_merit(largest).take(cuts.node))
     node = cuts.node.take(close)
@@ -187,9 +187,9 @@ def choose_by_ratio(
     gain : ndarray of shape (q,)
     rules : SplitRules
     missing : ndarray of shape (q,), optional
-        The weight of the missing cells of each cut's pair, if they count as a branch of their own.
+        The weight of the missing cells of each cut's pair, if they count as a separate branch.
     """
-    # The cut of a feature is the one of largest gain; only features compete by gain ratio.
+    # The cut of a feature is the one with the largest gain; only features compete by gain ratio.
     bound_ties = partial(block.frontier.bound_ties, rules.criterion)
     best_of_pair = find_first_of_pairs(gain, cuts.pair, block.m, bound_ties)
     total = block.total[0].take(cuts.node.take(best_of_pair))
@@ -205,7 +205,7 @@ def choose_by_ratio(
 
 
 def _exclude_light_branches(merit: np.ndarray, block: FeatureBlock, cuts: Cuts, rules: SplitRules) -> None:
-    """Write a merit (q,) of -inf for cuts with too little weight on a side."""
+    """Set the merit (q,) of cuts with too little weight on a side to -inf."""
     if not rules.limits_weight:
         return
     least = rules.limit_cut_weight(block.total[0]).take(cuts.node)  # (q,)
@@ -233,13 +233,13 @@ def compute_midpoint(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Return s halfway with low < s <= high, even if the two are neighbouring floats or their sum overflows."""
     middle = low / 2
     middle += high / 2
-    # Halves of the smallest floats are rounded: the middle may equal low, but never exceeds high.
+    # Halves of the smallest floats are rounded: the midpoint may equal low, but never exceeds high.
     return np.where(middle > low, middle, high)
 
 
 def sum_missing(block: FeatureBlock) -> np.ndarray:
     """Return the sums of the missing cells of each (feature, node) pair: (p, b m)."""
-    # Missing cells come last in their node: their sums are those of the node minus those up to the last known cell.
+    # Missing cells come last in their node, so their sums are those of the node minus those up to the last known cell.
     n_rows = block.frontier.n_positions
     first_of_slot = np.arange(block.b)[:, None] * block.n
     last_of_node = first_of_slot + (block.start + n_rows - 1)  # (b, m)
@@ -258,10 +258,10 @@ def _mark_candidates(
     rules: SplitRules,
     missing_left: bool,
 ) -> np.ndarray:
-    """Mark every allowed cut (b, n): where the value changes, with enough rows on each side."""
+    """Mark every allowed cut (b, n), where the value changes and each side has enough rows."""
     is_candidate = block.changes.copy()  # (b, n)
     if rules.min_rows == 1 and not missing_left:
-        # A side is empty only after the last row of a node.
+        # A side can be empty only after the last row of a node.
         last = block.start + block.frontier.n_positions - 1
         is_candidate[:, last] = False
     else:
@@ -281,12 +281,12 @@ def _mark_candidates(
 def _skip_cuts_within_class(block: FeatureBlock, is_candidate: np.ndarray) -> None:
     """Unmark cuts (b, n) between two single rows of one class.
 
-    No such cut is best (Fayyad and Irani 1992), unless the rules forbid the better ones.
+    Such a cut is never the best (Fayyad and Irani 1992), unless the rules forbid the better ones.
     """
     within_class = block.frontier.target.mark_same_class(block.order)  # (b, n - 1)
     if within_class is None:
         return
-    # Single rows: the value also changes before the left row and after the right row.
+    # The rows are single if the value also changes before the left row and after the right row.
     within_class = within_class[:, 1:]
     within_class &= block.changes[:, :-2]
     within_class &= block.changes[:, 2:]
@@ -295,7 +295,7 @@ def _skip_cuts_within_class(block: FeatureBlock, is_candidate: np.ndarray) -> No
 
 
 def find_known_splits(block: FeatureBlock, wanted: np.ndarray | None, rules: SplitRules) -> Splits:
-    """Return the best cuts of the wanted (feature, node) pairs (b, m), or of all, by the ratio of known rows."""
+    """Return the best cuts of the wanted (feature, node) pairs (b, m), or of all, by the gain ratio of known rows."""
     is_candidate = _mark_known_cuts(block, rules)  # (b, n)
     if wanted is not None:
         is_candidate &= block.spread_over_positions(wanted)
@@ -315,7 +315,7 @@ def find_known_splits(block: FeatureBlock, wanted: np.ndarray | None, rules: Spl
 
 
 def _mark_known_cuts(block: FeatureBlock, rules: SplitRules) -> np.ndarray:
-    """Mark the positions (b, n) where the value changes and both sides hold enough rows whose cell is known."""
+    """Mark the positions (b, n) where the value changes and both sides have enough rows whose cell is known."""
     n_known = block.frontier.n_positions - block.n_missing  # (b, m)
     left_rows = block.rows_up_to  # (n,)
     right_rows = n_known.take(block.node, axis=1) - left_rows  # (b, n)

@@ -1,4 +1,4 @@
-"""The partition of a level: the branch of every row, once the split of its node is chosen."""
+"""The partition of a level: the branch of every row, after the split of its node has been chosen."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Partition(NamedTuple):
     Attributes
     ----------
     branch : ndarray of shape (n,), int
-        Of the rows in the order of the first feature; -1 where the node is not split.
+        The branches of the rows in the order of the first feature; -1 where the node is not split.
     n_branches : ndarray of shape (m,), int
         0 where a node is not split.
     branch_rows : ndarray of shape (most branches, m), int
@@ -39,7 +39,7 @@ class Partition(NamedTuple):
 
 def partition_rows(frontier: Frontier, splits: Splits) -> Partition:
     """Send the rows of every node that has a split into its branches."""
-    # Numeric splits first: cells from the threshold up go right. A NaN threshold sends no cell right.
+    # Numeric splits come first: cells at or above the threshold go right. With a NaN threshold, no cell does.
     is_split = splits.feature >= 0  # (m,)
     node = frontier.node_of_position  # (n,)
     cells = _read_split_cells(frontier, splits)  # (n,)
@@ -50,7 +50,7 @@ def partition_rows(frontier: Frontier, splits: Splits) -> Partition:
     right_rows = np.add.reduceat(goes_right, frontier.start, dtype=np.intp)  # (m,)
     left_rows = frontier.n_positions - right_rows
 
-    # If there are no missing cells in training, those in prediction go to the branch with more rows.
+    # If there are no missing cells in training, those in prediction follow the branch with more rows.
     missing_branch = (right_rows >= left_rows).astype(np.intp)
     if frontier.table.has_missing:
         has_missing = np.logical_or.reduceat(np.isinf(cells), frontier.start)
@@ -62,7 +62,7 @@ def partition_rows(frontier: Frontier, splits: Splits) -> Partition:
     n_branches = is_split * 2
     branch_rows = np.array([left_rows, right_rows])
 
-    # Nominal splits: each value has its branch.
+    # Nominal splits follow: each value has its branch.
     routes = splits.routes
     if routes.node.size:
         branch = _follow_routes(routes, cells, node, branch)
@@ -73,7 +73,7 @@ def partition_rows(frontier: Frontier, splits: Splits) -> Partition:
 
 
 def _read_split_cells(frontier: Frontier, splits: Splits) -> np.ndarray:
-    """Return the cell of each row under the feature that splits its node, and under feature 0 elsewhere: (n,)."""
+    """Return the cell of each row for the feature that splits its node, and for feature 0 elsewhere: (n,)."""
     feature = np.maximum(splits.feature, 0)
     offset = frontier.column_offset(feature)  # (m,)
     cell = frontier.order[0] + offset.take(frontier.node_of_position)
@@ -83,7 +83,7 @@ def _read_split_cells(frontier: Frontier, splits: Splits) -> np.ndarray:
 class RouteTable:
     """The branches of the nominal splits of m nodes, to be looked up by node and value code.
 
-    A node has one entry for each code from 0 to its largest, and a last one for missing cells.
+    A node has one entry for each code from 0 to its largest one, and a final entry for missing cells.
     """
 
     def __init__(self, routes: Routes, m: int) -> None:
@@ -98,7 +98,7 @@ class RouteTable:
         self._branch[entries] = routes.branch
 
     def mark_nodes(self) -> np.ndarray:
-        """Return which nodes have entries: (m,)."""
+        """Return a mask of the nodes that have entries: (m,)."""
         return self._width > 0
 
     def look_up(self, node: np.ndarray, cells: np.ndarray) -> np.ndarray:
@@ -120,7 +120,7 @@ def _split_off_missing(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _follow_routes(routes: Routes, cells: np.ndarray, node: np.ndarray, branch: np.ndarray) -> np.ndarray:
-    """Return the branches (n,), where nominal splits are resolved by the value of each row."""
+    """Return the branches (n,), with nominal splits resolved by the value of each row."""
     m = int(node[-1]) + 1
     table = RouteTable(routes, m)
     is_nominal = table.mark_nodes()

@@ -1,23 +1,23 @@
-"""Splits of the nodes of a level, the first best of many candidates, and the rules of C4.5.
+"""Splits of the nodes of a level, the choice of the best candidate, and the rules of C4.5.
 
-C4.5 has rules that ID3 and CART do not have; each is an option.
+C4.5 has rules that ID3 and CART do not have; each rule is an option.
 
 *Average gain*: features compete by gain ratio only if their gain is at least the average gain of all features that can
 split the node, so that a ratio is not large just because its divisor is small (see `choose_above_average`).
-*Minimum of a cut*: both sides of a numeric cut hold a tenth of an equal share of the classes, n / (10 c), at most 25.
-*Two branches*: only two branches of a multiway split must have the least number of rows of a leaf, instead of all.
-*Description length*: the gain of a numeric feature is lowered by log2(number of cuts) / n bits, the cost of naming one
-of its cuts among those that are allowed in a node of n rows; a feature without a positive gain left is not asked.
+*Minimum of a cut*: each side of a numeric cut has a tenth of an equal share of the classes, n / (10 c), or 25 rows.
+*Two branches*: only two branches of a multiway split, instead of all, must have the minimum number of rows of a leaf.
+*Description length*: the gain of a numeric feature is reduced by log2(number of cuts) / n bits, the cost of naming one
+of the cuts allowed in a node of n rows; a feature whose remaining gain is not positive is not used.
 
-`bakeoff.learners.definitions.c45` states them node by node.
+`bakeoff.learners.definitions.c45` defines them node by node.
 
 References: J. R. Quinlan, "C4.5: Programs for Machine Learning", 1993, chapters 2 and 3, and "Improved use of
 continuous attributes in C4.5", Journal of Artificial Intelligence Research 4, 1996 (description length).
 
-The first best of many candidates is found for each (feature, node) pair, for each node, and among features. Candidates
-are in ascending order of their pair, slot * m + node, so that the best of a pair is one segmented maximum. Ties go to
-the first candidate: the lowest feature, and then the lowest threshold. A merit ties with the largest one if it reaches
-its bound (see `Criterion.bound_ties`).
+The best of many candidates is chosen for each (feature, node) pair, for each node, and among features. Candidates
+are in ascending order of their pair, slot * m + node, so that one segmented maximum finds the best of every pair. Ties
+go to the first candidate: the lowest feature, and then the lowest threshold. A merit ties with the largest one if it
+reaches the latter's bound (see `Criterion.bound_ties`).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class C45Rules:
     ----------
     average_gain, cut_minimum, two_branches, description_length : bool
     n_classes : int
-        c, for the minimum of a cut.
+        c, used for the minimum of a cut.
     is_averaged : ndarray of shape (d,), bool
         Which features count in the average gain.
     """
@@ -62,11 +62,11 @@ class C45Rules:
 
     @property
     def judges_all_cuts(self) -> bool:
-        """Whether a cut between rows of one class matters, because it is counted or better cuts are not allowed."""
+        """Whether cuts between rows of one class matter, because they are counted or better cuts may not be allowed."""
         return self.cut_minimum or self.description_length
 
     def limit_cut_weight(self, node_weight: np.ndarray, unit: float) -> np.ndarray:
-        """Return the least weight of a side of a cut in nodes of weight (m,), where ``unit`` is the weight of a row."""
+        """Return the minimum weight of a side of a cut in nodes of this weight (m,), if a row has weight ``unit``."""
         share = node_weight / (CUT_PARTS * self.n_classes)
         return np.minimum(share, MAX_CUT_ROWS * unit)
 
@@ -75,7 +75,7 @@ NO_RULES = C45Rules()
 
 
 def charge_cuts(gain: np.ndarray, pair: np.ndarray, node_weight: np.ndarray) -> np.ndarray:
-    """Return the gains (q,) less the cost of naming a cut of their (feature, node) pair; -inf if nothing is left.
+    """Return the gains (q,) minus the cost of naming a cut of the (feature, node) pair; -inf if no gain remains.
 
     Parameters
     ----------
@@ -99,9 +99,9 @@ class SplitRules:
     ----------
     criterion : Criterion
     min_rows : int
-        The least number of rows in a branch.
+        The minimum number of rows in a branch.
     min_weight : float
-        The least weight of a branch, in units of the fixed-point sums.
+        The minimum weight of a branch, in units of the fixed-point sums.
     multiway : bool
         Whether a nominal split has a branch for every value, or splits the values into two groups.
     c45 : C45Rules
@@ -109,7 +109,7 @@ class SplitRules:
     row_weight : float
         The fixed-point weight of a row of weight 1.
     draws : ndarray of shape (m, d), optional
-        If thresholds are random: uniform numbers in [0, 1) for the features of each node.
+        Uniform numbers in [0, 1) for the features of each node, if thresholds are random.
     """
 
     criterion: Criterion
@@ -132,7 +132,7 @@ class SplitRules:
         return self.min_weight > 0 or self.c45.cut_minimum
 
     def limit_cut_weight(self, node_weight: np.ndarray) -> np.ndarray:
-        """Return the least weight of a side of a numeric cut in each node, given their weights (m,): shape (m,)."""
+        """Return the minimum weight of a side of a numeric cut in nodes with these weights (m,): shape (m,)."""
         if not self.c45.cut_minimum:
             return np.full(node_weight.size, self.min_weight)
         least = self.c45.limit_cut_weight(node_weight, self.row_weight)
@@ -140,7 +140,7 @@ class SplitRules:
 
 
 class Routes(NamedTuple):
-    """The branches of nominal splits: one entry for each value that a node holds.
+    """The branches of nominal splits, with one entry for each value that occurs in a node.
 
     Attributes
     ----------
@@ -184,16 +184,16 @@ class Splits:
     Attributes
     ----------
     merit : ndarray of shape (m,)
-        What the search maximises, the gain or the gain ratio; -inf where a node has no split.
+        The quantity to be maximised, which is the gain or the gain ratio; -inf where a node has no split.
     gain : ndarray of shape (m,)
     feature : ndarray of shape (m,), int
         -1 where a node has no split.
     threshold : ndarray of shape (m,)
-        Of a numeric feature; NaN if the feature is nominal.
+        The threshold of a numeric feature; NaN if the feature is nominal.
     missing_left : ndarray of shape (m,), bool
         Whether missing cells of a numeric feature go left.
     routes : Routes
-        Of the nodes that are split by a nominal feature.
+        The routes of the nodes that are split by a nominal feature.
     """
 
     merit: np.ndarray
@@ -205,7 +205,7 @@ class Splits:
 
     @classmethod
     def none(cls, m: int) -> Splits:
-        """Return no split for any of m nodes."""
+        """Return an instance without a split for any of m nodes."""
         return cls(
             merit=np.full(m, -np.inf),
             gain=np.full(m, -np.inf),
@@ -216,7 +216,7 @@ class Splits:
 
     @classmethod
     def spread(cls, found: Splits, nodes: np.ndarray, m: int) -> Splits:
-        """Return the splits found for some nodes (k,), ascending, and none for the others of m nodes."""
+        """Return the splits found for some nodes (k,), ascending, and no splits for the others of m nodes."""
         if nodes.size == m:
             return found
         splits = cls.none(m)
@@ -224,7 +224,7 @@ class Splits:
         return splits
 
     def put(self, nodes: np.ndarray, other: Splits) -> None:
-        """Replace the splits of these nodes (k,) by the k splits of ``other``."""
+        """Replace the splits of these nodes (k,) with the k splits of ``other``."""
         for name in PER_NODE:
             getattr(self, name)[nodes] = getattr(other, name)
         routes = other.routes
@@ -239,7 +239,7 @@ class Splits:
         """
         is_larger = other.merit > self.merit
         largest = np.maximum(self.merit, other.merit)
-        largest[largest == -np.inf] = np.inf  # is reached by no merit
+        largest[largest == -np.inf] = np.inf  # which no merit reaches
         is_tied = np.minimum(self.merit, other.merit) >= bound_ties(largest, None)
         is_lower = other.threshold < self.threshold
         is_before = (other.feature < self.feature) | ((other.feature == self.feature) & is_lower)
@@ -253,7 +253,7 @@ class Splits:
         self._replace_routes(better, routes)
 
     def with_gain(self, gain: np.ndarray, kept: np.ndarray) -> Splits:
-        """Return splits of these gains (m,), and none for the nodes that are not kept (m,)."""
+        """Return the splits with these gains (m,), without those of the nodes that are not kept (m,)."""
         feature = np.where(kept, self.feature, -1)
         routes = self.routes
         if routes.node.size:
@@ -275,17 +275,17 @@ BoundTies = Callable[[np.ndarray, np.ndarray | None], np.ndarray]
 
 
 def mark_first_of_runs(keys: np.ndarray) -> np.ndarray:
-    """Return whether each key (q,) is the first of its run of equal keys: (q,)."""
+    """Return whether each key (q,) is the first in a run of equal keys: (q,)."""
     changes = keys[1:] != keys[:-1]
     return np.concatenate([[True], changes])
 
 
 def find_first_of_pairs(merit: np.ndarray, pair: np.ndarray, m: int, bound_ties: BoundTies) -> np.ndarray:
-    """Return the index of the first largest merit of each run of equal pairs (q,), where it is finite."""
+    """Return the index of the largest merit of each run of equal pairs (q,), if it is finite; ties go to the first."""
     begin = np.flatnonzero(mark_first_of_runs(pair))
     length = np.diff(begin, append=pair.size)
     largest = np.maximum.reduceat(merit, begin)
-    largest[largest == -np.inf] = np.inf  # is reached by no merit
+    largest[largest == -np.inf] = np.inf  # which no merit reaches
     bound = bound_ties(largest, pair[begin] % m)
     hits = np.flatnonzero(merit >= np.repeat(bound, length))
     if hits.size == 0:
@@ -303,11 +303,11 @@ def find_largest_of_nodes(merit: np.ndarray, node: np.ndarray, m: int) -> np.nda
 
 
 def find_first_of_nodes(merit: np.ndarray, node: np.ndarray, m: int, bound_ties: BoundTies) -> np.ndarray:
-    """Return the index of the first largest merit (q,) of each of the m nodes that has a finite one, by node."""
+    """Return the index of the first of the largest merits (q,) in each of the m nodes with a finite one, by node."""
     largest = find_largest_of_nodes(merit, node, m)
     bound = bound_ties(largest, None)
     hits = np.flatnonzero(merit >= bound.take(node))
-    # Of several hits in a node the last one written stays, which in reversed order is the first.
+    # Among several hits in a node, the last one written remains, which in reversed order is the first.
     hits = hits[::-1]
     first = np.full(m, -1)
     first[node.take(hits)] = hits
@@ -321,10 +321,10 @@ def choose_pairs(
     m: int,
     bound_ties: BoundTies,
 ) -> np.ndarray:
-    """Return the index of the pair (q,) of largest merit of each of the m nodes that has a finite one, by node."""
+    """Return the index of the pair (q,) with the largest merit in each of the m nodes with a finite one, by node."""
     if pair.size == 0:
         return np.empty(0, dtype=np.intp)
-    # Lay the pairs out as a table of slots by nodes; argmax takes the first slot whose merit reaches the bound.
+    # Arrange the pairs in a table of slots by nodes; argmax selects the first slot whose merit reaches the bound.
     candidate = np.full(n_slots * m, -1)
     candidate[pair] = np.arange(pair.size)
     merit_of_pair = np.where(candidate >= 0, merit[candidate], -np.inf)
@@ -338,11 +338,11 @@ def choose_pairs(
 
 
 def compute_gain_ratio(gain: np.ndarray, branches: Sequence[np.ndarray], total: np.ndarray) -> np.ndarray:
-    """Return gains (q,) over the entropy in bits of branches of weights (q,), of nodes of weight ``total`` (q,): (q,).
+    """Return gains (q,) divided by the entropy in bits of branches with weights (q,) in nodes of weight ``total`` (q,).
 
     C4.5 divides the gain by this *split information*.
     """
-    # A gain of 0, but for rounding, would be magnified by a small split information.
+    # A gain that is 0 up to rounding would be magnified by a small split information.
     gain = np.where(gain > ROUND_OFF, gain, 0.0)
     information = np.zeros(total.shape)
     for weight in branches:

@@ -1,15 +1,14 @@
-"""The splitter: the best split of every node of a level, the search of Split(R, T) of the lectures.
+"""The splitter, which finds the best split of every node of a level, as in Split(R, T) of the lectures.
 
-`bakeoff.learners.definitions.splits` defines the search at one node, candidate by candidate. This one finds the
-same splits faster: prefix sums along presorted rows give the branches of all candidates of all nodes, and their
-gains are one array expression. Features are searched in blocks that fit into cache: numeric ones by candidate cuts,
-a dense scan or histograms (see `numeric`, `gini_prefix_sums`, `cuts`), nominal ones by groups of values (see
-`nominal`).
+`bakeoff.learners.definitions.splits` defines the search at one node, candidate by candidate. This implementation finds
+the same splits faster: prefix sums along presorted rows give the branches of all candidates of all nodes, and one array
+expression computes their gains. Features are searched in blocks that fit into cache: numeric ones by candidate cuts, a
+dense scan or histograms (see `numeric`, `gini_prefix_sums`, `cuts`), nominal ones by groups of values (see `nominal`).
 
-*The choice of C4.5 among features*: the largest gain ratio of those whose gain is at least average.
+*The choice among features in C4.5*: the largest gain ratio among features whose gain is at least average.
 
-The average is over the features that can split the node, without nominal ones of very many values: such a feature has
-a large gain whatever its values mean. The features that are left out of the average compete all the same.
+The average is over the features that can split the node, except nominal ones with very many values: such a feature has
+a large gain even if its values are meaningless. Features that are excluded from the average still compete.
 
 Reference: J. R. Quinlan, "C4.5: Programs for Machine Learning", 1993, section 2.2 and the program's ``besttree.c``.
 """
@@ -39,9 +38,9 @@ def find_best_splits(frontier: Frontier, features: np.ndarray, rules: SplitRules
     Parameters
     ----------
     frontier : Frontier
-        n rows in m nodes.
+        A frontier with n rows in m nodes.
     features : ndarray of shape (b, 1) or (b, m)
-        The features to try, ascending: for all nodes, or for each node.
+        The features to try, ascending, for all nodes or for each node.
     rules : SplitRules
 
     Returns
@@ -51,7 +50,7 @@ def find_best_splits(frontier: Frontier, features: np.ndarray, rules: SplitRules
     """
     bound_ties = partial(frontier.bound_ties, rules.criterion)
     if rules.c45.average_gain:
-        # The average is over features, so that the best split of each of them must be known.
+        # The average is over features, so the best split of each feature must be known.
         by_feature = [_search_features(frontier, feature[None, :], rules) for feature in features]
         return choose_above_average(by_feature, rules.c45.is_averaged, bound_ties)
     best: Splits | None = None
@@ -66,7 +65,7 @@ def find_best_splits(frontier: Frontier, features: np.ndarray, rules: SplitRules
 
 
 def _search_features(frontier: Frontier, features: np.ndarray, rules: SplitRules) -> Splits:
-    """Return the best split of every node by features (b, 1) or (b, m) that are searched together."""
+    """Return the best split of every node on features (b, 1) or (b, m) that are searched together."""
     if frontier.bins is not None:
         histogram = HistogramBlock(frontier, features, frontier.bins)
         return find_histogram_splits(histogram, rules)
@@ -79,7 +78,7 @@ def _search_features(frontier: Frontier, features: np.ndarray, rules: SplitRules
 
 
 def _divide_features(frontier: Frontier, features: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield the features in as many blocks as needed, of about the same size."""
+    """Divide the features into as many blocks as needed, of about the same size."""
     max_cells = MAX_CELLS_PER_BLOCK if frontier.bins is None else MAX_CELLS_PER_HISTOGRAM_BLOCK
     max_features = max(1, max_cells // frontier.order.shape[1])
     n_features = features.shape[0]
@@ -116,33 +115,33 @@ MANY_VALUES_PER_ROW = 0.3
 
 
 def mark_averaged_features(n_values: np.ndarray, n_rows: int) -> np.ndarray:
-    """Mark the features that count in the average gain, given their numbers of values (d,), 0 for numeric ones."""
+    """Mark the features to include in the average gain, given their numbers of values (d,), 0 for numeric ones."""
     is_averaged = n_values < MANY_VALUES_PER_ROW * n_rows
-    # If all features have many values, there is nothing else to compare them with.
+    # If all features have many values, there are no other features to compare them with.
     return is_averaged if is_averaged.any() else np.ones(n_values.size, dtype=bool)
 
 
 def choose_above_average(candidates: Sequence[Splits], is_averaged: np.ndarray, bound_ties: BoundTies) -> Splits:
-    """Return for each node the split of largest gain ratio among those whose gain is at least average.
+    """Return for each node the split with the largest gain ratio among those whose gain is at least average.
 
     Parameters
     ----------
     candidates : sequence of Splits
-        The best split of each of m nodes by one feature after another.
+        The best split of each of m nodes, for one feature after another.
     is_averaged : ndarray of shape (d,), bool
-        Which features count in the average.
+        Which features are included in the average.
     bound_ties : callable
         As in `Splits.improve`.
     """
     gain = np.stack([splits.gain for splits in candidates])  # (b, m)
     feature = np.stack([splits.feature for splits in candidates])  # (b, m)
     is_nominal = np.stack([np.isnan(splits.threshold) for splits in candidates])  # (b, m)
-    # A cut without gain is no candidate, but a feature with a branch for each value always is.
+    # A cut without gain is not a candidate, but a feature with a branch for each value always is.
     is_candidate = (feature >= 0) & (is_nominal | (gain > LEAST_GAIN_BITS))
     counts = is_candidate & is_averaged[feature]
     n_counted = counts.sum(axis=0)  # (m,)
     total = np.where(counts, gain, 0.0).sum(axis=0)
-    # A node that no counted feature can split stays a leaf, as in C4.5.
+    # A node that none of the averaged features can split stays a leaf, as in C4.5.
     average = np.where(n_counted > 0, total / np.maximum(n_counted, 1), np.inf)
     is_allowed = is_candidate & (gain >= average - SLACK_BITS)
     allowed = _keep_allowed(candidates, is_allowed)
@@ -153,7 +152,7 @@ def choose_above_average(candidates: Sequence[Splits], is_averaged: np.ndarray, 
 
 
 def _keep_allowed(candidates: Sequence[Splits], is_allowed: np.ndarray) -> Iterator[Splits]:
-    """Yield the candidates without the splits that are not allowed (b, m), or that gain nothing."""
+    """Yield the candidates without the splits that are not allowed (b, m) or have no gain."""
     for splits, allowed in zip(candidates, is_allowed, strict=True):
         is_kept = allowed & (splits.merit > LEAST_GAIN_BITS)
         splits.merit = np.where(is_kept, splits.merit, -np.inf)
