@@ -1,1 +1,1 @@
-"""Pruning grown trees: reduced-error, cost-complexity and pessimistic pruning, and trees nested in one tree."""
+"""Pruning of grown trees: reduced-error, cost-complexity and pessimistic pruning, and trees nested in one tree."""

@@ -1,4 +1,4 @@
-"""A tree whose subtrees are collapsed one after another, while its loss, leaves and depth are updated.
+"""A tree whose subtrees are collapsed one after another while its loss, leaves and depth are updated.
 
 Collapsing a node changes only the losses of its descendants and ancestors. A heap contains every inner node with its
 current cost; when the cost of an ancestor changes, the ancestor is pushed again, and its old entry is skipped when it
@@ -17,16 +17,16 @@ from bakeoff.learners.trees.tree import Tree
 
 
 class NodeLosses(NamedTuple):
-    """The loss on some rows at each of k nodes.
+    """The losses on a set of rows at each of k nodes.
 
     Attributes
     ----------
     as_leaf : ndarray of shape (k,)
         The loss of the node if it were a leaf.
     of_subtree : ndarray of shape (k,)
-        The loss of the subtree at the node; at a leaf the same.
+        The loss of the subtree at the node; at a leaf, this is the loss of the leaf.
     magnitude : float
-        Of the sums whose differences the losses are, besides the losses themselves: their rounding is relative to it.
+        The magnitude of the sums from which the losses are computed as differences; their rounding is relative to it.
     """
 
     as_leaf: np.ndarray
@@ -56,7 +56,7 @@ class CollapsibleTree:
     Attributes
     ----------
     steps : list of PruningStep
-        The unpruned tree, then every collapse so far.
+        The unpruned tree, followed by every collapse so far.
     is_inner : list of k bool
         Whether each node still has a subtree.
     as_leaf, of_subtree : list of k float
@@ -71,7 +71,7 @@ class CollapsibleTree:
         n_leaves = tree.sum_over_subtrees(tree.is_leaf.astype(np.intp))  # (k,)
         depth_of_leaves = tree.depth[tree.is_leaf]
         leaves_at_depth = np.bincount(depth_of_leaves, minlength=tree.max_depth + 1)
-        # Lists: pruning goes node by node, where Python's own numbers are faster than NumPy's.
+        # Use lists: pruning proceeds node by node, for which Python's numbers are faster than NumPy's.
         self.as_leaf: list[float] = losses.as_leaf.tolist()
         self.of_subtree: list[float] = losses.of_subtree.tolist()
         self.leaves: list[int] = n_leaves.tolist()
@@ -107,9 +107,9 @@ class CollapsibleTree:
         self.steps.append(PruningStep(node, cost, leaves, self.depth, loss))
 
     def _remove_subtree(self, node: int) -> None:
-        """Take the leaves below a node out of the counts by depth, and count the node as a leaf."""
+        """Remove the leaves below a node from the counts by depth, and count the node as a leaf."""
         stack = [node]
-        while stack:  # over all collapses, every node is removed at most once
+        while stack:  # every node is removed at most once over all collapses
             below = stack.pop()
             if self.is_inner[below]:
                 self.is_inner[below] = False
@@ -129,9 +129,9 @@ class CollapsibleTree:
             above = self._parent[above]
 
     def collapse_cheapest_first(self, cost: Callable[[float, int], float], limit: float) -> None:
-        """Collapse the inner node of smallest cost until all costs exceed the limit.
+        """Repeatedly collapse the inner node with the smallest cost until all costs exceed the limit.
 
-        Among equal costs, the node with the lowest number is first, which is nearest to the root and leftmost.
+        Among equal costs, the node with the lowest number comes first, which is nearest to the root and leftmost.
 
         Parameters
         ----------
@@ -148,7 +148,7 @@ class CollapsibleTree:
         heapq.heapify(heap)
         while heap:
             cheapest, node = heapq.heappop(heap)
-            # The node was removed, or its cost has changed and another entry has the current cost.
+            # The node has been removed, or its cost has changed and another entry contains the current cost.
             if not self.is_inner[node] or cheapest != present_cost(node):
                 continue
             if cheapest > limit:
@@ -159,6 +159,6 @@ class CollapsibleTree:
 
 
 def list_collapsed_nodes(steps: list[PruningStep]) -> np.ndarray:
-    """Return the nodes that the steps have collapsed, in their order: shape (s,)."""
+    """Return the nodes collapsed by the steps, in order: shape (s,)."""
     nodes = [step.node for step in steps if step.node >= 0]
     return np.array(nodes, dtype=np.intp)

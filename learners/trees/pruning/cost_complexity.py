@@ -1,22 +1,22 @@
 """Minimal cost-complexity pruning (CART): the smallest subtree T that minimises R(T) + alpha |leaves of T|.
 
-The weakest link is the inner node whose subtree lowers the risk least for each of its leaves beyond the first,
+The weakest link is the inner node whose subtree reduces the risk least per leaf beyond the first,
 
     g(node) = (R(node) - R(subtree at node)) / (leaves of the subtree - 1),
 
-and collapsing weakest links one after another, as long as g is at most alpha, yields that subtree.
+and collapsing weakest links one after another while g is at most alpha yields that subtree.
 
 Reference: Breiman, Friedman, Olshen, Stone, "Classification and Regression Trees", 1984, chapter 3.
 
 *Best-first order*: of all possible next splits, the one with the largest gain is made first. A tree with at most
 ``max_leaf_nodes`` leaves consists of the first splits in this order.
 
-*Nested trees*: the tree for every tighter limit is a part of the tree grown with the loosest limit.
+*Nested trees*: the tree for any tighter limit is a part of the tree grown with the loosest limit.
 
 Depth: the nodes of depth at most D form the tree that would have been grown with ``max_depth=D``. Leaves: best-first
-growth makes its splits in an order that does not depend on where it stops. Cost-complexity: collapses for a larger
-alpha begin with those for a smaller one (Breiman et al. 1984, theorem 3.10). Thus trees for all values of one of
-these parameters require growing one tree, plus O(k) for each value.
+growth makes splits in an order that does not depend on where it stops. Cost-complexity: collapses for a larger alpha
+begin with those for a smaller one (Breiman et al. 1984, theorem 3.10). Thus the trees for all values of one of these
+parameters require growing only one tree, plus O(k) for each value.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from bakeoff.learners.trees.tree import Tree
 
 
 def rank_gains(gain: np.ndarray) -> list[int]:
-    """Return the rank of each of k gains, the largest first; gains that are equal but for rounding share a rank."""
+    """Return the rank of each of k gains, the largest first; gains that are equal up to rounding share a rank."""
     order = np.argsort(-gain)  # (k,)
     descending = gain[order]
     is_smaller = descending[1:] < descending[:-1] * (1 - TIE_TOLERANCE)
@@ -52,13 +52,13 @@ def rank_gains(gain: np.ndarray) -> list[int]:
 def order_best_first(
     root: int, rank: list[int], first_child: list[int], n_children: list[int]
 ) -> Iterator[tuple[int, int]]:
-    """Yield the splits below a root in best-first order; among equal gains, the node with the lowest number is first.
+    """Yield the splits below a root in best-first order; among equal gains, the lowest node number comes first.
 
     Parameters
     ----------
     root : int
     rank : list of k int
-        The rank of the gain of each node's split times the node's weight, as from `rank_gains`.
+        The rank of the gain of each node's split times the node's weight, as returned by `rank_gains`.
     first_child, n_children : list of k int
         The child of branch b is first_child + b; a node without a split has 0 children.
 
@@ -68,7 +68,7 @@ def order_best_first(
     leaves : int
         The number of leaves of the tree after this split.
     """
-    # A heap of the nodes that can be split next: its smallest entry has the largest gain.
+    # A heap of the nodes that can be split next, whose smallest entry has the largest gain.
     heap = [(rank[root], root)] if n_children[root] else []
     leaves = 1
     while heap:
@@ -82,7 +82,7 @@ def order_best_first(
 
 
 def collapse_weakest_links(tree: Tree, alpha: float) -> list[PruningStep]:
-    """Return the steps of cost-complexity pruning, the unpruned tree first, whose costs g are at most alpha.
+    """Return the unpruned tree and then the steps of cost-complexity pruning whose costs g are at most alpha.
 
     Losses are training impurities, weighted by the nodes' shares of the rows.
     """
@@ -95,7 +95,7 @@ def collapse_weakest_links(tree: Tree, alpha: float) -> list[PruningStep]:
 
 
 def prune_to_cost(tree: Tree, ccp_alpha: float) -> Tree:
-    """Collapse the tree, in place, as far as cost-complexity pruning does; return it."""
+    """Apply cost-complexity pruning to the tree in place, and return it."""
     if ccp_alpha > 0:
         tree.collapse(list_collapsed_nodes(collapse_weakest_links(tree, ccp_alpha)))
     return tree
@@ -107,7 +107,7 @@ def list_alphas(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
     Returns
     -------
     alphas : ndarray of shape (s,)
-        Ascending, 0 first.
+        Ascending, starting with 0.
     impurities : ndarray of shape (s,)
         The total impurity of the leaves of the tree pruned with each alpha.
     """
@@ -115,7 +115,7 @@ def list_alphas(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
     alphas = [0.0]
     impurities = [steps[0].loss]
     for step in steps[1:]:
-        # Costs are ascending, up to rounding; steps of equal cost form one change of the tree.
+        # Costs are ascending, up to rounding; steps with equal costs form a single change of the tree.
         if step.cost > alphas[-1]:
             alphas.append(step.cost)
             impurities.append(step.loss)
@@ -142,7 +142,7 @@ def nest_trees(
     Returns
     -------
     callable
-        From a value to a tree; computations that the trees share are performed once.
+        Maps a value to a tree; computations shared by the trees are performed only once.
     """
     if parameter == "max_depth":
         return partial(_limit_depth, full, max_leaf_nodes)

@@ -1,13 +1,13 @@
 """Reduced-error pruning (Quinlan 1987): a grown tree is pruned as long as its validation score does not decrease.
 
-Bottom-up (method A of the lectures): a node whose children are all leaves becomes a leaf if the validation score is
-strictly greater; repeat until no such node is left.
-Best-first (method B): of all inner nodes, the one whose collapse gives the best validation score becomes a leaf; an
-equal score still prunes; stop when every collapse lowers the score.
+Bottom-up (method A of the lectures): a node whose children are all leaves becomes a leaf if this gives a strictly
+greater validation score; this is repeated until no such node is left.
+Best-first (method B): of all inner nodes, the one whose collapse gives the best validation score becomes a leaf, even
+if the score only stays equal; pruning stops when every collapse lowers the score.
 
-`bakeoff.learners.definitions.pruning` states both methods. These choose the same nodes faster, without predicting the
-rows again for each of them: one pass over the rows yields the loss of every node as a leaf, sums from the bottom up
-yield the loss of the subtree at every node, and a collapse changes only the sums above it.
+`bakeoff.learners.definitions.pruning` defines both methods. This implementation chooses the same nodes faster, without
+predicting the rows again for each of them: one pass over the rows yields the loss of every node as a leaf, sums from
+the bottom up yield the loss of every subtree, and a collapse changes only the sums above it.
 
 Cost: O(m depth + k log k) for m rows and k nodes.
 
@@ -15,14 +15,14 @@ Reference: J. R. Quinlan, "Simplifying decision trees", International Journal of
 
 *Pessimistic pruning* (C4.5) uses the upper confidence limit of the training errors instead of validation rows.
 
-A subtree is collapsed if the leaf in its place is estimated to make at most 0.1 more errors.
+A subtree is collapsed if a leaf in its place is estimated to make at most 0.1 more errors.
 
 Reference: J. R. Quinlan, "C4.5: Programs for Machine Learning", 1993, chapter 4.
 
-*Backfitting* (WEKA's REPTree): after reduced-error pruning, the validation rows count in the nodes as well.
+*Backfitting* (WEKA's REPTree): after reduced-error pruning, the validation rows are counted in the nodes as well.
 
-The questions of a tree are chosen from the training rows, and its size from the validation rows; once both are settled,
-leaves of all rows estimate the class fractions or the mean better than leaves of the training rows alone.
+The questions of a tree are chosen from the training rows, and its size from the validation rows; once both are fixed,
+all rows give better estimates of the leaves' class fractions or means than the training rows alone.
 
 Cost: O(m depth) for m validation rows.
 
@@ -45,14 +45,14 @@ RELATIVE_ROUNDING = 1e-12
 def count_errors_at_nodes(
     tree: Tree, stop: np.ndarray, codes: np.ndarray, weight: np.ndarray, predicted: np.ndarray
 ) -> NodeLosses:
-    """Count the weight of misclassified rows: with each node as a leaf, and with the subtree at each node.
+    """Sum the weights of misclassified rows, with each node as a leaf and with the subtree at each node.
 
     Parameters
     ----------
     tree : Tree
-        k nodes, c classes.
+        A tree of k nodes for c classes.
     stop : ndarray of shape (m,), int
-        The node where each row stops, as from `Tree.apply`.
+        The node where each row stops, as returned by `Tree.apply`.
     codes : ndarray of shape (m,), int
         Class codes; -1 for a class that did not occur in training.
     weight : ndarray of shape (m,)
@@ -64,7 +64,7 @@ def count_errors_at_nodes(
     NodeLosses
     """
     k, c = tree.value.shape
-    # The last column counts the rows of unknown classes, which are always wrong: -1 modulo c + 1 is c.
+    # The last column counts rows of unknown classes, which are always errors: -1 modulo c + 1 is c.
     column = codes % (c + 1)
     cell = stop * (c + 1) + column  # (m,)
     counts = np.bincount(cell, weights=weight, minlength=k * (c + 1))
@@ -82,7 +82,7 @@ def count_errors_at_nodes(
 def sum_squares_at_nodes(tree: Tree, stop: np.ndarray, y: np.ndarray, weight: np.ndarray) -> NodeLosses:
     """Sum weighted squared errors for targets y (m,), as `count_errors_at_nodes` counts errors for classes.
 
-    They are in squared units of the target, so that nothing but other squared errors says which of them are small.
+    They are in squared units of the target, so a squared error is small only relative to other squared errors.
     """
     k = tree.node_count
     prediction = tree.value[:, 0]
@@ -91,7 +91,7 @@ def sum_squares_at_nodes(tree: Tree, stop: np.ndarray, y: np.ndarray, weight: np
     drift = np.bincount(stop, weights=weight * residual, minlength=k)
     mass = np.bincount(stop, weights=weight, minlength=k)
     mass = tree.sum_over_subtrees(mass)
-    # From the bottom up, squares about a node's own prediction b become squares about its parent's prediction a:
+    # From the bottom up, squares about a node's own prediction b are converted to squares about its parent's one a:
     # Σw(y-a)² = Σw(y-b)² + 2(b-a)Σw(y-b) + (b-a)²Σw
     as_leaf = squares.copy()
     parent = tree.parent
@@ -105,19 +105,19 @@ def sum_squares_at_nodes(tree: Tree, stop: np.ndarray, y: np.ndarray, weight: np
 
 
 def prune_bottom_up(tree: Tree, losses: NodeLosses) -> list[PruningStep]:
-    """Collapse, deepest first, each node above leaves that has a strictly smaller loss as a leaf (method A).
+    """Collapse, deepest first, each node directly above leaves whose loss is strictly smaller as a leaf (method A).
 
     Parameters
     ----------
     tree : Tree
         It is not modified.
     losses : NodeLosses
-        On the validation rows.
+        The losses on the validation rows.
 
     Returns
     -------
     list of PruningStep
-        The unpruned tree first.
+        The steps, starting with the unpruned tree.
     """
     pruned = CollapsibleTree(tree, losses)
     slack = _round_off(losses)
@@ -132,9 +132,9 @@ def prune_bottom_up(tree: Tree, losses: NodeLosses) -> list[PruningStep]:
 
 
 def prune_best_first(tree: Tree, losses: NodeLosses) -> list[PruningStep]:
-    """Repeatedly collapse the node that lowers the loss most, until every collapse increases it (method B).
+    """Repeatedly collapse the node that reduces the loss most, until every collapse increases it (method B).
 
-    Parameters and result are those of `prune_bottom_up`.
+    The parameters and the result are those of `prune_bottom_up`.
     """
     pruned = CollapsibleTree(tree, losses)
     pruned.collapse_cheapest_first(lambda increase, _: increase, limit=_round_off(losses))
@@ -155,19 +155,19 @@ SLACK_ERRORS = 1e-3
 
 
 def prune_pessimistically(tree: Tree, confidence: float) -> list[PruningStep]:
-    """Collapse nodes from the bottom up by C4.5's estimate of their errors.
+    """Collapse nodes from the bottom up according to C4.5's estimate of their errors.
 
     Parameters
     ----------
     tree : Tree
         It is not modified.
     confidence : float
-        C4.5's CF, above 0 and at most 0.5; a smaller one prunes more.
+        C4.5's CF, above 0 and at most 0.5; a smaller value prunes more.
 
     Returns
     -------
     list of PruningStep
-        The unpruned tree first.
+        The steps, starting with the unpruned tree.
     """
     weight = tree.weighted_n_node_samples
     errors = weight * (1 - tree.value.max(axis=1))  # (k,)
@@ -202,10 +202,10 @@ def limit_errors(counts: np.ndarray, confidence: float) -> np.ndarray:
 
 
 def estimate_extra_errors(n: np.ndarray, errors: np.ndarray, confidence: float) -> np.ndarray:
-    """Return how many errors to add to ``errors`` (k,) among weights n (k,): the upper confidence limit, as in C4.5.
+    """Return the number to add to ``errors`` (k,) among weights n (k,) for the upper confidence limit, as in C4.5.
 
-    The limit is exact for no error (p solves (1-p)^n = CF), linear from there to one error, and the normal
-    approximation with continuity correction beyond.
+    The limit is exact for no error (p solves (1-p)^n = CF), linear between no error and one error, and beyond that the
+    normal approximation with continuity correction.
     """
     for_no_error = n * (1 - np.exp(np.log(confidence) / n))  # (k,)
     z = NormalDist().inv_cdf(1 - confidence)

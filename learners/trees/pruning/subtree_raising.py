@@ -1,14 +1,14 @@
-"""A tree whose nodes can be replaced by one of their branches, with the training rows that go down it.
+"""A tree whose nodes can be replaced by one of their branches, with the training rows that descend through it.
 
-A *slot* is an answer to the question of a node: two for a numeric feature, one for each value of a nominal one and one
-for missing cells. It holds the child that the answer leads to, so that a node is replaced by writing another number.
+A *slot* is an answer to the question of a node: a numeric feature has two, and a nominal one has one for each value and
+one for missing cells. It contains the child that the answer leads to, so a node is replaced by changing this number.
 
 *Subtree raising* (C4.5), with pessimistic pruning: the largest branch of a node may take the place of the node.
 
-From the bottom up, a node becomes a leaf, or is replaced by its largest branch, or stays, whichever is expected to make
-the fewest errors by the pessimistic estimate. If a branch is raised, all rows of the node go down it, and it is
-pruned anew with them: its leaves have other counts, and rows with a nominal value that no row of the branch had get a
-leaf of their own. `bakeoff.learners.definitions.c45` is the same, with a recursion instead of the stack.
+From the bottom up, a node becomes a leaf, or is replaced by its largest branch, or remains, whichever makes the fewest
+errors according to the pessimistic estimate. If a branch is raised, all rows of the node go down it, and it is pruned
+again with them: its leaves have different counts, and rows with a nominal value that did not occur in the branch get a
+new leaf. `bakeoff.learners.definitions.c45` defines the same algorithm with recursion instead of a stack.
 
 Cost: O(n depth) to send rows down once, and again for each raised branch; for each node O(r height), where r rows of
 its other branches would go down the largest one.
@@ -43,7 +43,7 @@ class TrainingClasses:
     n_classes : int
         c.
     impurity : callable
-        From class weights (k, c) to the impurities of nodes (k,).
+        Maps class weights (k, c) to the impurities of nodes (k,).
     """
 
     X: np.ndarray
@@ -77,9 +77,9 @@ class BranchTable:
     ----------
     root : int
     is_leaf : ndarray of bool
-        By node; new leaves come after the k nodes of the tree.
+        Whether each node is a leaf; new leaves follow the k nodes of the tree.
     next_node : ndarray of shape (slots,), int
-        The child that each slot leads to; -1 for a value that no row had.
+        The child that each slot leads to; -1 for a value that did not occur.
     """
 
     def __init__(self, tree: Tree, rows: TrainingClasses) -> None:
@@ -131,7 +131,7 @@ class BranchTable:
         return self._slots_start[node] + answer.astype(np.intp)
 
     def send_down(self, node: int, rows: np.ndarray) -> np.ndarray:
-        """Return where rows (r,) stop below a node: a leaf, or -1 - s where the slot s leads nowhere."""
+        """Return where rows (r,) stop below a node: a leaf, or -1 - s if slot s leads nowhere."""
         stop = np.full(rows.size, node)
         moving = np.flatnonzero(~self.is_leaf[stop])
         while moving.size:
@@ -147,18 +147,18 @@ class BranchTable:
         return [child for child in dict.fromkeys(children) if child >= 0]
 
     def add_leaf(self, slot: int) -> None:
-        """Let a slot that leads nowhere lead to a new leaf."""
+        """Make a slot that leads nowhere lead to a new leaf."""
         leaf = self.is_leaf.size
         self.is_leaf = np.append(self.is_leaf, True)
         self.next_node[slot] = leaf
         self._parent_slots[leaf] = np.array([slot])
 
     def make_leaf(self, node: int) -> None:
-        """Remove all that is below a node."""
+        """Remove everything below a node."""
         self.is_leaf[node] = True
 
     def replace(self, node: int, by: int) -> None:
-        """Put another node, one of its branches, in the place of a node."""
+        """Replace a node with another one, which is one of its branches."""
         if node == self.root:
             self.root = by
             return
@@ -197,12 +197,12 @@ class BranchTable:
         return self._fill(empty)
 
     def _number_nodes(self) -> tuple[list[int], list[int], list[int], list[int]]:
-        """Return the nodes level by level, their depths, first children, and numbers of children."""
+        """Return the nodes level by level, and their depths, first children, and numbers of children."""
         nodes = [self.root]
         depth = [0]
         first_child: list[int] = []
         n_children: list[int] = []
-        for position, node in enumerate(nodes):  # grows during the iteration
+        for position, node in enumerate(nodes):  # the list grows during the iteration
             children = [] if self.is_leaf[node] else self.list_children(node)
             first_child.append(len(nodes) if children else -1)
             n_children.append(len(children))
@@ -211,7 +211,7 @@ class BranchTable:
         return nodes, depth, first_child, n_children
 
     def _lay_out_routes(self, nodes: list[int], is_leaf: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return where the routes of each node begin (k,), and the routes of all nominal nodes one after another."""
+        """Return where the routes of each node begin (k,), and the concatenated routes of all nominal nodes."""
         start = np.full(len(nodes), -1)
         parts = [self._tree.route[:0]]
         end = 0
@@ -260,12 +260,12 @@ def prune_with_raising(tree: Tree, rows: TrainingClasses, confidence: float) -> 
 
 
 class _RaisingPruning:
-    """One pass over a tree.
+    """A pruning pass over a tree.
 
     Parameters
     ----------
     table : BranchTable
-        Modified.
+        The table, which is modified.
     rows : TrainingClasses
     confidence : float
     """
@@ -279,7 +279,7 @@ class _RaisingPruning:
         self._parts: dict[int, list[np.ndarray]] = {}
 
     def run(self) -> None:
-        """Prune from the bottom up: a node is opened before its branches, and judged after them."""
+        """Prune from the bottom up: a node is visited before its branches, and judged after them."""
         all_rows = np.arange(self._rows.codes.size)
         stack: list[tuple[int, np.ndarray, bool]] = [(self.table.root, all_rows, False)]
         while stack:
@@ -308,7 +308,7 @@ class _RaisingPruning:
         return [rows[child == each] for each in self.table.list_children(node)]
 
     def _judge(self, node: int, parts: list[np.ndarray]) -> int | None:
-        """Decide what becomes of a node whose branches are pruned; return the branch that takes its place, if any.
+        """Decide what happens to a node whose branches are pruned; return the branch that replaces it, if any.
 
         Parameters
         ----------
@@ -316,7 +316,7 @@ class _RaisingPruning:
         parts : list of ndarray
             The rows of each branch.
         """
-        # The branches themselves may have been replaced since the node was opened, but not their order.
+        # The branches themselves may have been replaced since the node was visited, but their order has not changed.
         children = self.table.list_children(node)
         largest = self._find_largest(parts)
         as_leaf = self._limit(self._counts[node])
@@ -335,7 +335,7 @@ class _RaisingPruning:
         return None
 
     def _find_largest(self, parts: list[np.ndarray]) -> int:
-        """Return the branch of most weight, the last of equals, given the rows of each."""
+        """Return the branch with the largest weight (ties: the last), given the rows of each."""
         weights = [float(self._rows.weight[part].sum()) for part in parts]
         return max(range(len(parts)), key=lambda branch: (weights[branch], branch))
 
