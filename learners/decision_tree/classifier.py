@@ -58,7 +58,7 @@ C45_CONSTRAINTS: dict[str, list[Any]] = {
     "pruning_confidence": [Interval(Real, 0, 0.5, closed="right"), None],
     "subtree_raising": ["boolean"],
 }
-"""The values that each option may have, in scikit-learn's form."""
+"""The allowed values of each option, in scikit-learn's format."""
 
 
 class C45Parameters(Protocol):

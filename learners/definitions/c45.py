@@ -49,13 +49,13 @@ from bakeoff.learners.definitions.splits import (
 )
 
 SLACK_BITS = 1e-3
-"""A gain may be smaller than the average by this much."""
+"""A gain may be below the average by this amount."""
 
 LEAST_BITS = 1e-6
-"""A gain or a gain ratio up to this is none."""
+"""A gain or a gain ratio up to this value counts as zero."""
 
 TOLERATED_ERRORS = 0.1
-"""The smaller tree may be expected to make this many more errors."""
+"""The smaller tree is chosen even if it is expected to make this number of additional errors."""
 
 MANY_VALUES_PER_ROW = 0.3
 """A nominal feature with at least this many values per training row does not count in the average."""

@@ -23,7 +23,7 @@ from __future__ import annotations
 import numpy as np
 
 ROUNDING = 1e-10
-"""What rounding leaves of a gradient that is 0, and of a difference of likelihoods."""
+"""The rounding error of a gradient that is 0, and of a difference of likelihoods."""
 
 
 def probabilities(X: np.ndarray, w: np.ndarray) -> np.ndarray:

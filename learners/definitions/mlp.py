@@ -38,7 +38,7 @@ SLOPES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 """The derivative f' of each activation, as a function of a = f(z)."""
 
 Layers = list[tuple[np.ndarray, np.ndarray]]
-"""Of each layer the weights W (below, above) and the biases b (above,), or the derivatives by them."""
+"""For each layer, the weights W (below, above) and the biases b (above,), or the derivatives with respect to them."""
 
 
 @dataclass

@@ -79,7 +79,7 @@ def gaussian(X: np.ndarray, Z: np.ndarray, sigma: float) -> np.ndarray:
 
 
 ROUNDING = 1e-9
-"""By how much rounding may violate a condition, in units of the margin."""
+"""The largest violation of a condition by rounding, in units of the margin."""
 
 
 def hard_margin(K: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, float] | None:
@@ -125,7 +125,7 @@ def fulfils_conditions(K: np.ndarray, y: np.ndarray, alpha: np.ndarray, b: float
 
 
 FLAT = 1e-12
-"""The least curvature of a step: of two equal rows it is 0."""
+"""The minimum curvature of a step, because it is 0 for two equal rows."""
 
 
 def soft_margin(

@@ -33,16 +33,16 @@ from bakeoff.learners.knn.metrics import Metric, MinkowskiMetric, has_missing
 from bakeoff.learners.knn.ranking import Search, rank_pairs, select_candidates, select_nearest, sort_pairs, take_top_k
 
 CELLS_PER_BLOCK = 2**20
-"""Scores that a block of queries should have: 4 MiB in float32, near the cache."""
+"""Target number of scores for a block of queries: 4 MiB in float32, about the size of the cache."""
 
 MAX_CELLS_PER_BLOCK = 2**23
-"""Scores that a block of queries may have."""
+"""Maximum number of scores for a block of queries."""
 
 MIN_QUERIES_PER_PRODUCT = 64
 """Matrix products of fewer queries are slow."""
 
 CELLS_PER_TILE = 2**16
-"""Exact distances computed at once: 512 KiB in float64."""
+"""Number of exact distances computed at once: 512 KiB in float64."""
 
 MIN_PREFILTER_ROWS = 100
 """Comparing fewer rows takes no longer than filtering them."""
@@ -125,19 +125,19 @@ class BruteForce(Search):
         return np.concatenate(queries), np.concatenate(rows), np.concatenate(distances)
 
 
-"""Coordinates centred at once: 512 KiB in float64, which fits the cache."""
+"""Number of coordinates centred at once: 512 KiB in float64, which fits into the cache."""
 
 CENTRE_SAMPLE_ROWS = 100
-"""Rows, about, whose medians are the centre."""
+"""Approximate number of rows whose medians are the centre."""
 
 MIN_OUTLIER_SQUARE_RATIO = 64
-"""A row is far if its squared distance from the centre is more than this many times the median (8 times as far)."""
+"""A row is far if its squared distance from the centre exceeds this multiple of the median (8 times as far)."""
 
 MIN_ROWS_PER_OUTLIER = 64
-"""If there are fewer rows than this for each far one, then the data are spread widely, and no row is set apart."""
+"""If there are fewer rows than this for each far one, the data are widely spread, and no row is treated as far."""
 
 MAX_QUERY_NORM = 1e6
-"""A query farther than this many radii from the centre has scores whose error hides all differences."""
+"""The scores of a query farther than this number of radii from the centre have errors that mask all differences."""
 
 FLOAT32_ROUNDING = 2.0**-24
 """The largest relative error of rounding to float32."""
@@ -282,7 +282,7 @@ def _bound_score_error(norms: np.ndarray, e: int) -> np.ndarray:
 
 
 MAX_CACHED_NEIGHBOURS = 2**25
-"""Neighbours in the cache: half a gigabyte."""
+"""Maximum number of neighbours in the cache: half a gigabyte."""
 
 
 class CachedSearch(Search):

@@ -24,10 +24,10 @@ from bakeoff.learners.knn.metrics import (
 from bakeoff.learners.knn.pairwise_metric import CallableMetric, PairwiseMetric, fit_mahalanobis
 
 MIN_HALF_RANGE = 1e-300
-"""A column of a smaller range counts as constant: one over its range may not be a float."""
+"""A column with a smaller range counts as constant, since the inverse of its range may not be a float."""
 
 MIN_RELATIVE_HALF_RANGE = RELATIVE_CELL_ROUNDING
-"""A column of a smaller range, relative to its cells, counts as constant: its cells differ by rounding."""
+"""A column with a smaller range, relative to its cells, counts as constant: its cells differ only by rounding."""
 
 PARAMETERS_BY_METRIC = {
     "mahalanobis": frozenset({"V", "VI"}),

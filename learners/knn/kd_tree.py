@@ -180,10 +180,10 @@ REACH_MARGIN = 1 - 1e-12
 """Two float64 sums of the same terms agree to better than this factor."""
 
 QUERIES_PER_BLOCK = 4096
-"""Queries passed to the tree at once."""
+"""Number of queries passed to the tree at once."""
 
 MIN_ROWS_PER_CANDIDATE = 50
-"""With fewer rows for each candidate, brute force is faster than a tree that is asked for so many."""
+"""With fewer rows for each candidate, brute force is faster than requesting the candidates from a tree."""
 
 
 class SciPyKDTree(Search):

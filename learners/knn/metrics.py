@@ -89,7 +89,7 @@ METRIC_BY_POWER = {1.0: "manhattan", 2.0: "euclidean", np.inf: "chebyshev"}
 BOOLEAN_METRICS = frozenset(
     {"dice", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule"},
 )
-"""Metrics that only ask whether a cell is zero."""
+"""Metrics that depend only on whether each cell is zero."""
 
 PAIRWISE_METRICS = BOOLEAN_METRICS | {
     "braycurtis",
@@ -100,7 +100,7 @@ PAIRWISE_METRICS = BOOLEAN_METRICS | {
     "seuclidean",
     "sqeuclidean",
 }
-"""Metrics that compare numeric rows as wholes: see `bakeoff.learners.knn.metrics`."""
+"""Metrics that compare numeric rows as a whole: see `bakeoff.learners.knn.metrics`."""
 
 METRICS_OF_COLUMNS = {*POWER_BY_METRIC, "minkowski", "p", "hamming", "gower"}
 """Metrics that are sums over columns, so that a column with a missing cell can be left out."""
@@ -124,10 +124,10 @@ def name_metric(metric: str | Callable[..., float], p: float) -> str | Callable[
 
 
 MIN_ROWS_PER_TILE = 256
-"""Rows transposed at once, at least."""
+"""Minimum number of rows transposed at once."""
 
 CELLS_PER_TILE = 2048
-"""Cells transposed at once: tiles that fit the cache are transposed twice as fast as the whole table."""
+"""Number of cells transposed at once: tiles that fit into the cache are transposed twice as fast as the whole table."""
 
 
 def copy_transposed(X: np.ndarray) -> np.ndarray:
@@ -173,10 +173,10 @@ def choose_unit(size: float) -> float:
 
 
 MAX_COORDINATE = 1e150
-"""The largest coordinate: its square, summed over columns, still fits a float."""
+"""The largest coordinate: its square, summed over columns, can still be represented as a float."""
 
 CELLS_PER_PAIR_BLOCK = 2**15
-"""Cells of pairs compared at once: 256 KiB."""
+"""Number of cells of pairs compared at once: 256 KiB."""
 
 
 class MinkowskiMetric(Metric):

@@ -39,7 +39,7 @@ MAX_EXACT_INTEGER = 2**24
 """float32 represents all integers up to this one."""
 
 MAX_ONE_HOT_CELLS = 2**24
-"""Cells of the training rows' vectors: 64 MiB."""
+"""Maximum number of cells in the training rows' vectors: 64 MiB."""
 
 MAX_VALUES_PER_COLUMN = 32
 """With more values per column, comparing codes is as fast."""

@@ -94,7 +94,7 @@ TIE_PRECISION = 2.0**-48
 units in the last place. The cells .1 and .3 are equally far from .2, though the difference of the floats is not."""
 
 PADDING_ROW = -1
-"""The row after the last neighbour, if a query has fewer neighbours than another in its block."""
+"""The row index used as padding if a query has fewer neighbours than another one in its block."""
 
 
 def bound_ties(kth_distance: np.ndarray, slack: np.ndarray) -> np.ndarray:

@@ -39,7 +39,7 @@ MIN_RELATIVE_SPREAD = 1e-12
 """A column whose spread is a smaller fraction of its mean is constant up to rounding."""
 
 MIN_RELATIVE_SINGULAR_VALUE = 1e-10
-"""Directions of smaller singular values, relative to the largest, are left out of the plane.
+"""Directions with smaller singular values, relative to the largest, are left out of the plane.
 
 So are directions of rounding: near neighbours far from zero vary by little more than the last digits of their cells.
 """

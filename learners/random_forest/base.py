@@ -138,7 +138,7 @@ class ForestLearner(SklearnForestAttributes):
     """The parameters supported by `path`."""
 
     _criteria: ClassVar[Mapping[str, Criterion]]
-    """Value of the parameter ``criterion`` -> the criterion of a split."""
+    """Maps values of the parameter ``criterion`` to criteria of splits."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TREE_CONSTRAINTS,

@@ -19,7 +19,7 @@ import numpy as np
 from bakeoff.learners.trees import Tree
 
 MAX_PATHS_PER_CHUNK = 1 << 15
-"""Paths, each of one row through one tree, that descend together: their nodes and cells stay in cache."""
+"""Number of paths, each of one row through one tree, that descend together, so that they stay in cache."""
 
 NODES_PER_GROUP = 1 << 14
 """Trees share a table of about this number of nodes, which stays in cache as well."""
@@ -28,13 +28,13 @@ MIN_PATHS_TO_COMPACT = 256
 """Up to this number, paths that have ended are carried on to the end of the longest one."""
 
 STEPS_PER_COMPACTION = 4
-"""Paths that have ended are removed once in this number of steps."""
+"""Paths that have ended are removed at intervals of this number of steps."""
 
 UNKNOWN_CODE = -1.0
 """The code of a nominal value that no training row has."""
 
 Step = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""From the nodes of paths and the cells that they read there to the next nodes: all of one shape."""
+"""Maps the nodes of paths and the cells read there to the next nodes, all of the same shape."""
 
 
 def average_over_trees(trees: list[Tree], X: np.ndarray, predictions: list[np.ndarray]) -> np.ndarray:

@@ -57,7 +57,7 @@ Repeated rows have curvature 0, and an indefinite kernel may have a negative one
 """
 
 MIN_CURVATURE = float(np.sqrt(np.finfo(float).tiny))
-"""Smallest curvature where all kernel values are close to 0."""
+"""Smallest curvature if all kernel values are close to 0."""
 
 
 def run_smo(
@@ -212,16 +212,16 @@ class _SecondOrderSelection:
 
 
 WORKING_SET_ROWS = 1024
-"""Rows of a working set, and the largest number of training rows that are solved all at once.
+"""Number of rows in a working set, and the largest number of training rows that are solved all at once.
 
 Kernel values take most of the time, and most rows need none.
 """
 
 MAX_WORKING_SET_ROWS = 2048
-"""Largest working set, however many support vectors there are: its kernel matrix takes 32 MB."""
+"""Largest working set for any number of support vectors: its kernel matrix takes 32 MB."""
 
 SMO_STEPS_PER_CUBED_FREE_ROW = 4e-6
-"""f free rows: a linear system costs as much as this number times f³ SMO steps. Both get equal time."""
+"""For f free rows, a linear system costs as much as this number times f³ SMO steps. Both get equal time."""
 
 SMO_STEPS_BEFORE_LARGE_SYSTEM = 2000
 """Linear systems that cost more SMO steps than this must wait until as many have been taken."""
@@ -233,7 +233,7 @@ HARD_PROBLEM_SMO_STEPS = 256
 """A problem that takes more steps is a hard one: SMO switches to second-order selection, and a Newton step is tried."""
 
 MAX_POLISHING_STEPS = 3
-"""Newton's steps taken after the tolerance was met: rounding could continue them without end."""
+"""Maximum number of Newton steps after the tolerance is met, because rounding could prolong them indefinitely."""
 
 EXTRA_GUESSED_ROWS = 16
 """Free rows that a guess may have in addition to twice those of the point."""
@@ -344,7 +344,7 @@ def _count_free_rows(box: BoxConstraints, point: DualPoint) -> int:
 
 
 def _select_working_set(box: BoxConstraints, point: DualPoint) -> np.ndarray:
-    """Return the rows with the least gradient among those that may rise, and the largest among those that may fall."""
+    """Return the rows with the smallest gradients that may rise, and those with the largest gradients that may fall."""
     n = point.beta.size
     size = _choose_working_set_size(point.beta)
     if n <= size:

@@ -343,7 +343,7 @@ def compute_feature_map(gram: Gram) -> np.ndarray | None:
     Parameters
     ----------
     gram : Gram
-        Of n rows.
+        The Gram matrix of n rows.
     """
     n = gram.diagonal.size
     try:

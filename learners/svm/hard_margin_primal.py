@@ -44,10 +44,10 @@ import numpy as np
 MAX_ITERATIONS = 100
 
 TARGET_GAP = 1e-13
-"""Stop at this gap between the objectives, relative."""
+"""Stop at this relative gap between the objectives."""
 
 MAX_STALLED_ITERATIONS = 5
-"""Iterations without a smaller gap, after which rounding is taken to allow none."""
+"""Number of iterations without a smaller gap after which rounding is assumed to prevent any further decrease."""
 
 PROOF_CANDIDATE_RATIO = 1e-6
 """If Σ α_i z_i is smaller than this, relative to Σ α_i, a proof that the hulls intersect is attempted."""
@@ -232,7 +232,7 @@ def _prove_that_hulls_meet(Z: np.ndarray, alpha: np.ndarray) -> bool:
 
 
 FRACTION_TO_BOUNDARY = 0.995
-"""Fraction of the way to the nearest constraint that a step may go."""
+"""Maximum fraction of the way to the nearest constraint for a step."""
 
 MAX_GAP = 1e-8
 """Largest relative gap between the objectives of an accepted solution if rounding does not allow a smaller one."""
@@ -241,7 +241,7 @@ MAX_COLUMN_RATIO = 1e300
 """Largest entry of D, relative to the smallest."""
 
 RIDGE = 1e-15
-"""Added to the diagonal of Newton's system, which is 1: collinear columns make the system singular."""
+"""Added to the diagonal of the Newton system, which is 1: collinear columns make the system singular."""
 
 
 @final

@@ -35,13 +35,13 @@ from bakeoff.learners.svm.quadratic_program import (
 from bakeoff.learners.svm.soft_margin_primal import solve_soft_margin_primal
 
 MIN_SQUARED_DISTANCE = 1e-12
-"""Squared distance between the hulls, relative to the spread of the rows, that kernel values cannot tell from 0."""
+"""Squared distance of the hulls, relative to the spread of the rows, that kernel values cannot distinguish from 0."""
 
 RELIABLE_SQUARED_DISTANCE = 1e-8
-"""Squared distance above which kernel values give it enough digits."""
+"""Squared distance above which kernel values determine it with enough digits."""
 
 MIN_VIOLATION_RATIO = 1e-15
-"""Rounding error of kernel values, relative to the spread: no violation is measured finer."""
+"""Rounding error of kernel values, relative to the spread; no violation is measured more precisely."""
 
 REQUIREMENT = "C=inf requires a hyperplane that separates the classes, but"
 CURE = "use a finite C or another kernel."

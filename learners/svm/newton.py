@@ -263,7 +263,7 @@ def _solve_by_cholesky(
 
 
 MAX_STALLED_GUESSES = 3
-"""Guesses in a row without fewer wrong rows than the best guess had; after these, the guesses are taken to cycle."""
+"""Number of consecutive guesses without fewer wrong rows than the best one, after which they are assumed to cycle."""
 
 RIDGE_RATIO = 1e-13
 """Added to the diagonal, relative to its largest entry, as in `newton`."""

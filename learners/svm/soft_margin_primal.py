@@ -33,10 +33,10 @@ from bakeoff.learners.svm.hard_margin_primal import (
 MAX_ITERATIONS = 60
 
 TARGET_GAP = 1e-12
-"""Stop at this gap between the objectives, relative."""
+"""Stop at this relative gap between the objectives."""
 
 MAX_STALLED_ITERATIONS = 4
-"""Iterations without a smaller gap, after which rounding is taken to allow none."""
+"""Number of iterations without a smaller gap after which rounding is assumed to prevent any further decrease."""
 
 
 @final

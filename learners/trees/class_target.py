@@ -27,10 +27,10 @@ FRACTION_ERROR = 2.0**-48
 """The round-off of the fraction of a class: products of weights in fixed point have 53 of at most 104 bits."""
 
 MAX_EXACT_WEIGHT = 1 << 26
-"""The product of two whole weights up to this is exact."""
+"""The product of two integer weights up to this value is exact."""
 
 SUM_BITS_PER_WORD = 63
-"""Bits of a word that sums may fill; the sign takes one."""
+"""Number of bits of a word available for sums; the sign takes one."""
 
 
 class ClassTarget(Target):

@@ -22,10 +22,10 @@ from bakeoff.learners.trees.target import NodeStats, Target
 from bakeoff.learners.trees.training_table import Bins, TrainingTable, divide_columns, narrow_rows, radix_argsort
 
 MAX_BRANCHES_SELECTED = 4
-"""Up to this many branches, selecting the rows of each takes less time than sorting rows by branch."""
+"""Up to this number of branches, selecting the rows of each takes less time than sorting rows by branch."""
 
 MIN_ROWS_PER_HISTOGRAM_CELL = 4
-"""Histograms are used as long as there are this many rows for each combination of a node and a bin."""
+"""Histograms are used as long as there is this number of rows for each combination of a node and a bin."""
 
 
 @dataclass

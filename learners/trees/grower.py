@@ -46,12 +46,12 @@ from bakeoff.learners.trees.target import Target
 from bakeoff.learners.trees.tree import Tree
 
 RELATIVE_ROUNDING = 4 * float(np.finfo(np.float64).eps)
-"""Of the gain of a split, relative to the impurity of the node."""
+"""The rounding error of the gain of a split, relative to the impurity of the node."""
 
 KEPT_BYTES = 4_000_000
 """When a block of this size is freed, C's allocator (glibc) begins to keep freed memory for the next array, up to twice
-as much. Before that it returns larger arrays to the system, and each of their pages costs a fault when it is asked for
-again: at every step of every level, which could take as long as all the computing."""
+as much. Before that it returns larger arrays to the system, and each of their pages causes a fault when it is requested
+again, at every step of every level, which could take as long as the computation itself."""
 
 
 @dataclass
@@ -354,7 +354,7 @@ TREE_CONSTRAINTS: dict[str, list[Any]] = {
     "nominal_splits": [StrOptions({"multiway", "binary"})],
     "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
 }
-"""The values that each shared parameter may take, in scikit-learn's form."""
+"""The allowed values of each shared parameter, in scikit-learn's format."""
 
 
 class TreeParameters(Protocol):

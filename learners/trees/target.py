@@ -16,7 +16,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 MIN_LARGEST_WEIGHT = 1e-280
-"""Quotients of weights that are all smaller leave the range of floats."""
+"""If all weights are smaller, their quotients leave the range of floats."""
 
 MAX_TOTAL = 2.0**52
 """The total weight in fixed point: every integer up to it is exact as a float."""
@@ -218,11 +218,11 @@ BITS_OF_SUM = 52
 """The bits of a sum of targets: it is exact as a float."""
 
 BITS_OF_FLOAT = 53
-"""The bits of a floating-point number: steps finer than the last bit of the largest target say nothing."""
+"""The bits of a floating-point number: steps finer than the last bit of the largest target carry no information."""
 
 MAX_WHOLE_TOTAL = 1 << 20
-"""Whole weights multiply targets in fixed point up to this total, and leave 32 bits for a target; larger weights are
-applied before targets are rounded."""
+"""Integer weights are multiplied with fixed-point targets up to this total, and leave 32 bits for a target; larger
+weights are applied before targets are rounded."""
 
 STEPS_OF_ERROR = 2.0
 """The rounding of targets to steps, and of the targets given, moves the mean of a branch by at most this many steps."""

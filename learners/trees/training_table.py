@@ -104,13 +104,13 @@ class TrainingTable:
 
 
 MAX_BINS = 32
-"""The most values that a column of a histogram has."""
+"""The maximum number of values in a column of a histogram."""
 
 MIN_ROWS_PER_BIN = 64
-"""With fewer rows for each value, too few levels have enough rows in a node for histograms to pay."""
+"""With fewer rows for each value, too few levels have enough rows in a node for histograms to pay off."""
 
 SAMPLED_ROWS_PER_BIN = 4
-"""Rows that are checked first, for each allowed value: many columns show there that they have more values."""
+"""Number of rows checked first for each allowed value, in which many columns already have too many values."""
 
 
 @dataclass
@@ -195,13 +195,13 @@ def encode_values(columns: np.ndarray, order: np.ndarray) -> np.ndarray:
 
 
 MAX_CELLS_PER_BLOCK = 1 << 16
-"""Cells that are processed together: few enough to stay in cache, many enough that small tables need one pass."""
+"""Number of cells processed together: few enough to stay in cache, and enough for small tables to need one pass."""
 
 DIGIT_BITS = 16
-"""NumPy sorts integers of this many bits by counting, much faster than others."""
+"""NumPy sorts integers with this number of bits by counting, much faster than others."""
 
 MIN_LARGEST_ROW = 1 << 8
-"""Row numbers take 16 bits at least, however few rows there are."""
+"""Row numbers take at least 16 bits, even for few rows."""
 
 
 def extract_columns(X: np.ndarray) -> tuple[np.ndarray, bool]:

@@ -23,13 +23,13 @@ from itertools import pairwise
 import numpy as np
 
 ROWS_PER_CHUNK = 1 << 15
-"""Rows that descend together: few enough that their nodes and cells stay in cache."""
+"""Number of rows that descend together: few enough that their nodes and cells stay in cache."""
 
 MIN_ROWS_TO_COMPACT = 256
 """Up to this number, rows that have stopped are carried on to the end of the longest path."""
 
 STEPS_PER_COMPACTION = 4
-"""Rows that have stopped are removed once in this number of steps."""
+"""Rows that have stopped are removed at intervals of this number of steps."""
 
 
 @dataclass

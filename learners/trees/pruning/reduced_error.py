@@ -39,7 +39,7 @@ from bakeoff.learners.trees.pruning.collapsible_tree import CollapsibleTree, Nod
 from bakeoff.learners.trees.tree import Tree
 
 RELATIVE_ROUNDING = 1e-12
-"""Losses are equal if they differ by less than this fraction of the tree's loss and the sums that it comes from."""
+"""Losses are equal if they differ by less than this fraction of the tree's loss and the sums behind it."""
 
 
 def count_errors_at_nodes(
@@ -147,7 +147,7 @@ def _round_off(losses: NodeLosses) -> float:
 
 
 TOLERATED_ERRORS = 0.1
-"""A leaf replaces a subtree even if it is expected to make this many more errors (a constant of C4.5)."""
+"""A leaf replaces a subtree even if it is expected to make this number of additional errors (a constant of C4.5)."""
 
 
 SLACK_ERRORS = 1e-3

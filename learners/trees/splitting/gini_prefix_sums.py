@@ -38,7 +38,7 @@ from bakeoff.learners.trees.splitting.feature_block import FeatureBlock
 from bakeoff.learners.trees.splitting.splits import SplitRules, find_first_of_nodes
 
 MAX_CLASSES_SUMMED_APART = 3
-"""Up to this many classes, a prefix sum for each is cheaper."""
+"""Up to this number of classes, a prefix sum for each class is cheaper."""
 
 WORD_BITS = 64
 
@@ -219,7 +219,7 @@ def _count_class_up_to(
 
 
 MAX_CELLS_SCANNED = 1 << 13
-"""Up to this many cells listing the possible cuts takes longer than evaluating all positions."""
+"""Up to this number of cells, listing the possible cuts takes longer than evaluating all positions."""
 
 MAX_POSITIONS_PER_CUT = 4
 """The same holds, for any number of cells, while a possible cut has at most this many positions."""

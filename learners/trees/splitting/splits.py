@@ -34,10 +34,10 @@ CUT_PARTS = 10
 """Each side of a numeric cut holds at least one of this many parts of an equal share of the classes, n / c."""
 
 MAX_CUT_ROWS = 25.0
-"""The least weight of a side of a numeric cut never exceeds this number of rows."""
+"""The minimum weight of a side of a numeric cut never exceeds this number of rows."""
 
 LEAST_GAIN_BITS = 1e-6
-"""A gain, or a gain ratio, up to this is none."""
+"""A gain, or a gain ratio, up to this value counts as zero."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +174,7 @@ NO_ROUTES = Routes(
 )
 
 PER_NODE = ("merit", "gain", "feature", "threshold", "missing_left")
-"""The fields of `Splits` that hold one entry for each node."""
+"""The fields of `Splits` with one entry for each node."""
 
 
 @dataclass
@@ -271,7 +271,7 @@ class Splits:
 
 
 BoundTies = Callable[[np.ndarray, np.ndarray | None], np.ndarray]
-"""From the largest merit of some nodes (k,), and these nodes (k,) or None for all, to the least that ties: (k,)."""
+"""Maps the largest merits of nodes (k,), and these nodes (k,) or None for all, to the smallest that tie: (k,)."""
 
 
 def mark_first_of_runs(keys: np.ndarray) -> np.ndarray:

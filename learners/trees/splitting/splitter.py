@@ -108,7 +108,7 @@ def _search_block(block: FeatureBlock, rules: SplitRules) -> Iterator[Splits]:
 
 
 SLACK_BITS = 1e-3
-"""A gain may be smaller than the average by this much (a constant of C4.5)."""
+"""A gain may be below the average by this amount (a constant of C4.5)."""
 
 MANY_VALUES_PER_ROW = 0.3
 """A nominal feature with at least this many values for each training row is left out of the average."""
