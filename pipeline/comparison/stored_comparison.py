@@ -31,7 +31,7 @@ from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.tracking import provenance
 from bakeoff.pipeline.tracking.names import BEST, find_standard_run
 from bakeoff.pipeline.tracking.run_content import RunValues, artifact_folder, cut_tags, log_metrics
-from bakeoff.pipeline.tracking.store import MAX_TAG_LETTERS, Store, open_store
+from bakeoff.pipeline.tracking.store import MAX_TAG_LETTERS, Store, open_store, tag_experiment
 from bakeoff.pipeline.tracking.views import KIND_TAGS as EXPERIMENT_TAGS
 
 SUFFIX = "-comparisons"
@@ -93,7 +93,7 @@ def keep_comparison(store: Store, experiment: str, record: ComparisonRecord) -> 
     try:
         # Otherwise MLflow opens the run in its pages for language models.
         for key, value in EXPERIMENT_TAGS.items():
-            own.client.set_experiment_tag(own.experiment_id, key, value)
+            tag_experiment(own, key, value)
         log_metrics(own.client, run_id, RunValues(params=dict(record.params)))
         with artifact_folder(created.info.artifact_uri, own.client.log_artifacts, run_id) as folder:
             for name, text in record.files.items():

@@ -284,6 +284,17 @@ def _open_experiment(client: MlflowClient, uri: str, name: str, create: bool) ->
     return str(found.experiment_id)
 
 
+def tag_experiment(store: Store, key: str, value: str) -> None:
+    """Set a tag of the experiment, also if another process sets it for the first time at the same moment."""
+    from mlflow.exceptions import MlflowException
+
+    set_tag = partial(store.client.set_experiment_tag, store.experiment_id, key, value)
+    try:
+        set_tag()
+    except MlflowException:  # both processes insert a new row; the second attempt finds that row and updates it
+        set_tag()
+
+
 def search_runs(
     store: Store, query: str = "", max_runs: int | None = None, *, experiment_ids: Sequence[str] = (), **options: Any
 ) -> Iterator[Any]:

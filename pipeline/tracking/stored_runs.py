@@ -20,7 +20,7 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.history import IS_FINISHED, find_finished_runs, find_newest_runs
 from bakeoff.pipeline.tracking.mlflow_tables import read_histories
 from bakeoff.pipeline.tracking.run_content import fetch_folder
-from bakeoff.pipeline.tracking.store import Store, search_runs, tidy_name
+from bakeoff.pipeline.tracking.store import Store, search_runs, tag_experiment, tidy_name
 
 FOLDER = "sweeps"
 LAST_SWEEP_TAG = "bakeoff.last_sweep"
@@ -82,7 +82,7 @@ def write_sweep_record(store: Store, record: SweepRecord) -> None:
             file = Path(folder) / f"{record.name}.json"
             file.write_text(json.dumps(asdict(record)))
             store.calls.call(_open_artifacts(store).log_artifact, str(file), FOLDER)
-        store.client.set_experiment_tag(store.experiment_id, LAST_SWEEP_TAG, record.name)
+        tag_experiment(store, LAST_SWEEP_TAG, record.name)
     except (OSError, MlflowException) as error:  # a server reports its failures as the latter
         reason = str(error).splitlines()[0].rstrip(".")
         raise UserError(

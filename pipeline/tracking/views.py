@@ -28,7 +28,7 @@ from bakeoff.pipeline.text.secrets import strip_secrets
 from bakeoff.pipeline.tracking.limited_calls import is_server
 from bakeoff.pipeline.tracking.mlflow_tables import read_server_version
 from bakeoff.pipeline.tracking.names import find_headline, is_greater_better
-from bakeoff.pipeline.tracking.store import Store, open_store, search_runs, store_uri
+from bakeoff.pipeline.tracking.store import Store, open_store, search_runs, store_uri, tag_experiment
 from bakeoff.pipeline.tracking.stored_runs import find_runs_of_sweep
 
 HOST = "127.0.0.1"
@@ -156,7 +156,7 @@ def write_views(store: Store, sweep: str = "") -> str:
         if len(tags) == len(KIND_TAGS):
             return "No run of the experiment has a score yet, so no views were written."
         for key, value in tags.items():
-            store.client.set_experiment_tag(store.experiment_id, key, value)
+            tag_experiment(store, key, value)
     except (MlflowException, StoreError, OSError) as error:
         return f"The views could not be written: {str(error).splitlines()[0]}"
     return ""

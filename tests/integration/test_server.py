@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ import pytest
 import subprocess_sweep
 from command import Bakeoff
 from warm_process import OUTPUT, Start
+
+from bakeoff.pipeline.tracking.store import open_store, tag_experiment
 
 PROCESSES, EACH = 8, ("learner.n_neighbors=1,2,3,4,5", "learner=knn", "dataset=iris", "tracking.models=false")
 
@@ -39,6 +42,15 @@ def test_eight_processes_at_once_lose_nothing(tmp_path: Path, server: mlflow_ser
     assert Counter(run.info.status for run in found) == {"FINISHED": 5 * PROCESSES}
     assert len({run.data.tags["config_hash"] for run in found}) == 5 * PROCESSES
     assert all("test_accuracy" in run.data.metrics for run in found)
+
+
+def test_a_new_tag_of_an_experiment_is_set_by_eight_clients_at_the_same_moment(server: mlflow_server.Server) -> None:
+    stores = [open_store(server.uri, "tags") for _ in range(PROCESSES)]
+    with ThreadPoolExecutor(PROCESSES) as pool:
+        for number in range(20):
+            list(pool.map(lambda store, key=f"tag{number}": tag_experiment(store, key, "set"), stores))
+    tags = stores[0].client.get_experiment(stores[0].experiment_id).tags
+    assert [tags.get(f"tag{number}") for number in range(20)] == ["set"] * 20
 
 
 def test_a_model_is_shipped_to_the_server_predicted_with_and_listed(
