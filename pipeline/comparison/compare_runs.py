@@ -75,6 +75,7 @@ def compare_runs(store: Store, selection: Selection, request: CompareRequest, co
         is_base_given=request.base not in BEST_WORDS,
         power=POWER,
         all_pairs=request.pairs == "all",
+        marks=request.marks,
     )
     results = tuple(_analyze_metric(metric, datasets, rows, chosen, settings) for metric in metrics)
     row_cells = tuple(chosen.cells[row.name, dataset.name] for row in rows for dataset in datasets)

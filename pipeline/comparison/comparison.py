@@ -133,6 +133,7 @@ class Cell:
     chosen: Mapping[str, int] = field(default_factory=dict)
 
 
+CORRECTED = "corrected"
 BETTER = "v"
 WORSE = "*"
 SAME = ""
@@ -401,6 +402,8 @@ class Settings:
         The power used to estimate detectable differences and numbers of repeats.
     all_pairs : bool
         Whether reports list every pair.
+    marks : {"corrected", "uncorrected"}
+        Whether the marks follow Holm's correction over all pairs of a dataset, as the verdict does.
     """
 
     alpha: float
@@ -408,6 +411,11 @@ class Settings:
     is_base_given: bool
     power: float
     all_pairs: bool
+    marks: str = CORRECTED
+
+    def choose_p_value(self, pair: PairResult) -> float:
+        """Return the p-value of a pair that decides its marks."""
+        return pair.p_holm if self.marks == CORRECTED else pair.p_value
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from bakeoff.pipeline.comparison.comparison import (
     Summary,
 )
 from bakeoff.pipeline.comparison.fold_tests import (
+    CorrectedTTest,
     compute_corrected_t_test,
     compute_posterior,
     estimate_requirement,
@@ -47,9 +48,7 @@ def analyze_dataset(
     ordered = sorted(cells, key=lambda cell: ranks[cell.configuration])
     base = next((cell for cell in ordered if cell.configuration == settings.base), None)
     rope = _find_rope(ordered, base, metric)
-    pairs = _adjust_pairs(
-        [_compare_pair(*pair, dataset, metric, rope, settings) for pair in combinations(ordered, 2)], settings
-    )
+    pairs = _compare_pairs(ordered, dataset, metric, rope, settings)
     against = {} if base is None else _orient_pairs(pairs, settings.base)
     summaries = tuple(_summarize(cell, metric, settings, ranks, against.get(cell.configuration)) for cell in ordered)
     verdict = write_dataset_verdict(summaries, pairs, metric, settings)
@@ -87,17 +86,53 @@ def _get_ratio(first: Cell, second: Cell) -> float:
     return max(first.n_test / first.n_train, second.n_test / second.n_train)
 
 
-def _compare_pair(
-    first: Cell, second: Cell, dataset: ComparedDataset, metric: ComparedMetric, rope: float, settings: Settings
-) -> PairResult:
-    # For errors the sign is reversed, so that a positive difference always means that the first is better.
+def find_holm_levels(p_values: Sequence[float], alpha: float) -> np.ndarray:
+    """Return the level at which Holm's procedure tests each of m p-values: alpha / m for the smallest, then more."""
+    levels = np.full(len(p_values), alpha)  # (m,)
+    is_known = ~np.isnan(np.array(p_values, dtype=float))  # (m,)
+    n_known = int(is_known.sum())
+    by_p = np.argsort(p_values, kind="stable")[:n_known]  # NaN is sorted to the end
+    levels[by_p] = alpha / np.arange(n_known, 0, -1)
+    return levels
+
+
+def _compare_pairs(
+    cells: Sequence[Cell], dataset: ComparedDataset, metric: ComparedMetric, rope: float, settings: Settings
+) -> tuple[PairResult, ...]:
+    """Return all pairs, with Holm's correction over them."""
+    pairs = list(combinations(cells, 2))
+    tests = [_test_pair(*pair, metric, settings.alpha) for pair in pairs]
+    p_values = [test.p for test in tests]
+    p_holm = adjust_p_values(p_values).tolist()
+    levels = find_holm_levels(p_values, settings.alpha).tolist()
+    return tuple(
+        _describe_pair(*pair, test, p, level, dataset, rope, settings)
+        for pair, test, p, level in zip(pairs, tests, p_holm, levels, strict=True)
+    )
+
+
+def _test_pair(first: Cell, second: Cell, metric: ComparedMetric, alpha: float) -> CorrectedTTest:
+    # For errors the sign is reversed, so that a positive difference always means that the first one is better.
     sign = 1 if metric.greater_is_better else -1
     scores, other_scores = (np.array(cell.scores[metric.name]) for cell in (first, second))
-    ratio = _get_ratio(first, second)
-    test = compute_corrected_t_test(sign * subtract_scores(scores, other_scores), ratio, 1 - settings.alpha)
+    differences = sign * subtract_scores(scores, other_scores)  # (J,)
+    return compute_corrected_t_test(differences, _get_ratio(first, second), 1 - alpha)
+
+
+def _describe_pair(
+    first: Cell,
+    second: Cell,
+    test: CorrectedTTest,
+    p_holm: float,
+    level: float,
+    dataset: ComparedDataset,
+    rope: float,
+    settings: Settings,
+) -> PairResult:
+    """Return the result of a pair; what its folds could show is estimated at the level of Holm's procedure."""
     posterior = compute_posterior(test, rope)
     n_rows = round(max(first.n_train, second.n_train) + first.n_test)
-    needed = estimate_requirement(test, dataset.folds_per_repeat, n_rows, settings.alpha, settings.power)
+    needed = estimate_requirement(test, dataset.folds_per_repeat, n_rows, level, settings.power)
     return PairResult(
         first=first.configuration,
         second=second.configuration,
@@ -107,27 +142,17 @@ def _compare_pair(
         high=test.upper,
         statistic=test.statistic,
         p_value=test.p,
-        # Holm's correction requires all pairs and is filled in later.
-        p_holm=math.nan,
+        p_holm=p_holm,
         p_first=posterior.better,
         p_equivalent=posterior.equivalent,
         p_second=posterior.worse,
         detectable=needed.smallest_difference,
         repeats_needed=needed.repeats,
         rows_needed=needed.rows,
-        is_told_apart=False,
-        test_train_ratio=ratio,
+        # A difference of 0 has no direction: neither configuration is better.
+        is_told_apart=p_holm <= settings.alpha and test.mean != 0,
+        test_train_ratio=test.ratio,
         rope=rope,
-    )
-
-
-def _adjust_pairs(pairs: Sequence[PairResult], settings: Settings) -> tuple[PairResult, ...]:
-    """Return the pairs with Holm's correction over all of them."""
-    p_holm = adjust_p_values([pair.p_value for pair in pairs]).tolist()
-    # A difference of 0 has no direction: neither configuration is better.
-    return tuple(
-        replace(pair, p_holm=p, is_told_apart=p <= settings.alpha and pair.difference != 0)
-        for pair, p in zip(pairs, p_holm, strict=True)
     )
 
 
@@ -162,7 +187,7 @@ def _summarize(
         return summary
     return replace(
         summary,
-        mark=mark_difference(pair.difference, pair.p_value, settings.alpha),
+        mark=mark_difference(pair.difference, settings.choose_p_value(pair), settings.alpha),
         p_value=pair.p_value,
         p_better=pair.p_first,
         p_equivalent=pair.p_equivalent,

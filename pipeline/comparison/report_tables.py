@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from bakeoff.pipeline.comparison.comparison import Cell as Scores
 from bakeoff.pipeline.comparison.comparison import (
+    CORRECTED,
     Comparison,
     DatasetResult,
     MetricResult,
@@ -16,6 +16,7 @@ from bakeoff.pipeline.comparison.comparison import (
     PairResult,
     Summary,
 )
+from bakeoff.pipeline.comparison.comparison import Cell as Scores
 from bakeoff.pipeline.tables.table import BEST_SIGN, CODE, EMPTY, NAME, NUMBER, TEXT, Cell, Row, Table, make_table
 from bakeoff.pipeline.text.wording import (
     ABSENT,
@@ -247,7 +248,9 @@ def _explain_signs(comparison: Comparison, metric: str, base: str) -> str:
     """Return the direction of the scores and the meaning of the signs next to them."""
     shown = comparison.find_metric(metric)
     direction = "higher" if shown.greater_is_better else "lower"
+    correction = "with Holm's" if comparison.settings.marks == CORRECTED else "without a"
     return (
         f"{shown.label}, {direction} is better; {BEST_SIGN} or bold, the best; v, * significantly better, worse "
-        f"than the base {base} (corrected t-test, α = {comparison.settings.alpha:g})"
+        f"than the base {base} (corrected resampled t-test, {correction} correction for all pairs, "
+        f"α = {comparison.settings.alpha:g})"
     )

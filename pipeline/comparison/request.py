@@ -10,9 +10,15 @@ from bakeoff.pipeline.config.requests import ExperimentRequest
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
 FORMATS = ("terminal", "csv", "json", "markdown", "latex", "html")
-CHOICES = {"to": FORMATS, "pairs": ("best", "all"), "choice": ("auto", "none"), "fail_if": ("never", "worse")}
+CHOICES = {
+    "to": FORMATS,
+    "pairs": ("best", "all"),
+    "marks": ("corrected", "uncorrected"),
+    "choice": ("auto", "none"),
+    "fail_if": ("never", "worse"),
+}
 """Field -> allowed values, the default first."""
-COMMAND_KEYS = ("sweep", "filter", "base", "metrics", "alpha", "rope", "pairs", "choice", "dataset")
+COMMAND_KEYS = ("sweep", "filter", "base", "metrics", "alpha", "rope", "pairs", "marks", "choice", "dataset")
 """Keys that determine the numbers of a comparison."""
 
 
@@ -40,6 +46,8 @@ class CompareRequest(ExperimentRequest):
         Differences up to this size are equivalent in practice; by default 0.01.
     pairs : str
         all to list every pair on every dataset; by default best, which lists the pairs with the best configuration.
+    marks : str
+        uncorrected, for the marks of WEKA, which disregard the number of pairs; by default those of the verdict.
     choice : str
         none, so that no row represents several configurations of a learner; by default auto.
     to : str
@@ -61,6 +69,7 @@ class CompareRequest(ExperimentRequest):
     alpha: float = 0.05
     rope: float = 0.01
     pairs: str = "best"
+    marks: str = "corrected"
     choice: str = "auto"
     to: str = "terminal"
     output: Path | None = None

@@ -266,8 +266,7 @@ class GateResult:
 def check_gate(comparison: Comparison) -> GateResult:
     """Check whether a configuration is worse than the base on any dataset by the first metric.
 
-    A configuration is worse if the corrected t-test finds the difference significant at alpha and the difference is
-    larger than the rope.
+    A configuration is worse if it is marked as worse and the difference is larger than the rope.
 
     Raises
     ------
@@ -283,8 +282,9 @@ def check_gate(comparison: Comparison) -> GateResult:
                 n_tests += math.isfinite(pair.p_value)
             # The first of a pair has the better mean. With many folds, differences too small to matter become
             # significant, and the rope excludes them.
-            if pair.first == settings.base and pair.p_value <= settings.alpha and pair.difference > pair.rope:
-                sentences.append(_describe_worse(pair, result, comparison.metrics[0]))
+            p = settings.choose_p_value(pair)
+            if pair.first == settings.base and p <= settings.alpha and pair.difference > pair.rope:
+                sentences.append(_describe_worse(pair, p, result, comparison.metrics[0]))
     if not n_tests:
         raise UserError(
             f"compare: fail_if=worse needs a dataset with several scores of the base {settings.base} and of "
@@ -295,10 +295,10 @@ def check_gate(comparison: Comparison) -> GateResult:
     return GateResult(False, (f"Nothing is worse than the base {settings.base} (α = {settings.alpha:g}).",))
 
 
-def _describe_worse(pair: PairResult, result: DatasetResult, metric: ComparedMetric) -> str:
+def _describe_worse(pair: PairResult, p: float, result: DatasetResult, metric: ComparedMetric) -> str:
     means = {summary.configuration: format_score(summary.mean) for summary in result.summaries}
     return (
         f"{pair.second} is worse than the base {pair.first} on {result.dataset}: {metric.label} {means[pair.second]} "
-        f"instead of {means[pair.first]}, {equate_p(pair.p_value)}, and the difference is beyond the rope of "
+        f"instead of {means[pair.first]}, {equate_p(p)}, and the difference is beyond the rope of "
         f"{format_score(pair.rope)}."
     )

@@ -39,9 +39,9 @@ def compare(
         Whether to store the reports as a run. The command does so by default, but a notebook cell is often run
         repeatedly.
     **keys
-        Further keys of the command: ``sweep``, ``filter``, ``alpha``, ``rope``, ``pairs``, ``choice``, ``dataset``,
-        ``tracking__uri`` and ``tracking__experiment``. The store defaults to that of the results, or else to that of
-        `run`.
+        Further keys of the command: ``sweep``, ``filter``, ``alpha``, ``rope``, ``pairs``, ``marks``, ``choice``,
+        ``dataset``, ``tracking__uri`` and ``tracking__experiment``. The store defaults to that of the results, or else
+        to that of `run`.
 
     Returns
     -------

@@ -15,6 +15,7 @@ from written_runs import write_run
 from bakeoff.pipeline.comparison import selection as select
 from bakeoff.pipeline.comparison.compare_runs import compare_runs
 from bakeoff.pipeline.comparison.comparison import Comparison
+from bakeoff.pipeline.comparison.dataset_analysis import find_holm_levels
 from bakeoff.pipeline.comparison.fold_tests import compute_corrected_t_test, subtract_scores
 from bakeoff.pipeline.comparison.request import CompareRequest
 from bakeoff.pipeline.comparison.verdict import check_gate
@@ -59,6 +60,26 @@ def test_the_marks_are_those_of_the_corrected_test_against_the_base(store: Store
     assert knn is not None
     assert knn.p_value == test.p
     assert (result.base, knn.rank) == ("svm", 3)
+
+
+@pytest.mark.parametrize("marks", ["corrected", "uncorrected"])
+def test_marks_and_gate_follow_the_verdict_unless_uncorrected_ones_are_requested(store: Store, marks: str) -> None:
+    # p of svm and knn is .032, and .13 after the correction for 6 pairs.
+    write_learners(store, ["iris"], {"svm": 0.9, "knn": 0.888, "mlp": 0.9, "tree": 0.9})
+    comparison = compare(store, base="svm", marks=marks)
+    (result,) = comparison.results[0].datasets
+    pair = next(pair for pair in result.pairs if {pair.first, pair.second} == {"svm", "knn"})
+    assert pair.p_value < 0.05 < pair.p_holm
+    assert not pair.is_told_apart
+    knn = result.find_summary("knn")
+    assert knn is not None
+    is_marked = marks == "uncorrected"
+    assert knn.mark == ("*" if is_marked else "")
+    assert check_gate(comparison).is_worse == is_marked
+
+
+def test_the_detectable_difference_of_a_pair_has_the_level_of_its_step_in_holms_procedure() -> None:
+    assert find_holm_levels([0.2, 0.01, math.nan, 0.03], 0.06).tolist() == pytest.approx([0.06, 0.02, 0.06, 0.03])
 
 
 def test_differences_are_positive_where_the_first_is_better_also_for_errors(store: Store) -> None:
