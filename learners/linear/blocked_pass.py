@@ -44,6 +44,38 @@ class RowProcessor(Protocol):
         """Update the plane at each misclassified row; store the margins of these rows when they are processed."""
 
 
+class Pocket:
+    """The plane with the fewest mistakes so far (Gallant 1990); of equal ones, the last.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, d + 1)
+        Multiplied by their labels.
+    rates : ndarray of shape (n,)
+        The weight of a mistake at each row.
+    plane : ndarray of shape (d + 1,)
+        The first one.
+    """
+
+    def __init__(self, rows: np.ndarray, rates: np.ndarray, plane: np.ndarray) -> None:
+        self._rows = rows
+        self._rates = rates
+        self.plane = plane
+        self._cost = self._weigh_mistakes(plane)
+
+    def offer(self, plane: np.ndarray) -> None:
+        """Keep a plane if it makes no more mistakes than the one in the pocket."""
+        cost = self._weigh_mistakes(plane)
+        if cost <= self._cost:
+            self._cost = cost
+            self.plane = plane.copy()
+
+    def _weigh_mistakes(self, plane: np.ndarray) -> float:
+        margins = self._rows @ plane  # (n,)
+        is_right = margins > 0  # not so if the weights overflowed
+        return float(self._rates[~is_right].sum())
+
+
 class BlockedPass:
     """The plane of one two-class problem, and the passes that train it.
 
@@ -81,6 +113,11 @@ class BlockedPass:
         self._weighted_updates = np.zeros_like(plane)  # (d + 1,), each update times the number of rows before it
         self._best_loss = np.inf
         self._n_passes_without_progress = 0
+
+    @property
+    def plane(self) -> np.ndarray:
+        """The last plane, of shape (d + 1,)."""
+        return self._plane
 
     def run_pass(self, order: np.ndarray | None) -> None:
         """Process all rows once, in the given order of shape (n,) or, without one, as they are."""

@@ -7,12 +7,14 @@ With labels y_i = ±1, from the initial plane (ω0, b0), row after row:
 This is stochastic gradient descent on the loss L(ω, b) = -Σ_{i in M} y_i (ω·x_i + b), where M is the set of rows that
 are on the wrong side of the plane when they are processed. If the classes are linearly separable, eventually a pass
 makes no mistake and training ends; the result depends on the initial plane and on the order of the rows. Otherwise
-only ``max_iter`` ends the training. Several classes are trained one against the rest.
+only ``max_iter`` ends the training, and the last plane may be a bad one: the pocket holds the plane with the fewest
+mistakes on the training rows. Several classes are trained one against the rest.
 
 Cost: O(n d) per pass and O(d + 256) per mistake; O(m d c) to predict.
 
-Reference: F. Rosenblatt, "The perceptron", Psychological Review 65, 1958; the average: Y. Freund and R. E. Schapire,
-"Large margin classification using the perceptron algorithm", Machine Learning 37, 1999.
+Reference: F. Rosenblatt, "The perceptron", Psychological Review 65, 1958; the pocket: S. I. Gallant, "Perceptron-based
+learning algorithms", IEEE Transactions on Neural Networks 1, 1990; the average: Y. Freund and R. E. Schapire, "Large
+margin classification using the perceptron algorithm", Machine Learning 37, 1999.
 """
 
 from __future__ import annotations
@@ -32,11 +34,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from bakeoff.learners.base.estimator import label_one_against_rest
 from bakeoff.learners.base.input_checks import check_path_values
 from bakeoff.learners.linear.base import LinearClassifier
-from bakeoff.learners.linear.blocked_pass import BlockedPass, Snapshot
+from bakeoff.learners.linear.blocked_pass import BlockedPass, Pocket, Snapshot
 
 
 class Perceptron(LinearClassifier):
-    """The perceptron, plain or averaged, for two or more classes.
+    """The perceptron, with the best, the last or the mean plane, for two or more classes.
 
     Parameters
     ----------
@@ -57,11 +59,16 @@ class Perceptron(LinearClassifier):
         if the classes are not separable, but training may end before a separating plane is found.
     n_iter_no_change : int, default=5
         Number of consecutive passes for ``tol``.
-    shuffle : bool, default=False
-        Whether the rows are shuffled before each pass, with ``random_state``; otherwise all passes are in row order.
+    shuffle : bool, default=True
+        Whether the rows are shuffled before each pass, with ``random_state``; otherwise all passes are in row order, as
+        in the lecture.
+    pocket : bool, default=True
+        Whether the result is the plane with the fewest mistakes on the training rows (weighted by η), among those after
+        each pass and, with ``fit_intercept``, the one that predicts the most frequent class; otherwise it is the last
+        plane, as in the lecture. They differ only if the last pass makes mistakes.
     averaged : bool, default=False
-        Whether the result is the mean of the plane over all rows processed instead of the last plane. The mean varies
-        less if the classes are not separable.
+        Whether the result is the mean of the plane over all rows processed, instead of one plane. The mean varies less
+        if the classes are not separable.
     class_weight : dict, "balanced" or None, default=None
         Multiplies η for the rows of a class. With more than two classes, the weight of a class applies only in its
         own problem, in which the rows of the other classes have weight 1, as in scikit-learn.
@@ -81,7 +88,7 @@ class Perceptron(LinearClassifier):
 
     Examples
     --------
-    >>> model = Perceptron().fit([[3, 3], [4, 3], [1, 1]], [1, 1, -1])
+    >>> model = Perceptron(shuffle=False).fit([[3, 3], [4, 3], [1, 1]], [1, 1, -1])
     >>> model.coef_, model.intercept_
     (array([[1., 1.]]), array([-3.]))
     """
@@ -95,6 +102,7 @@ class Perceptron(LinearClassifier):
         "tol": [Interval(Real, 0, None, closed="left"), None],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "shuffle": ["boolean"],
+        "pocket": ["boolean"],
         "averaged": ["boolean"],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "random_state": ["random_state"],
@@ -111,7 +119,8 @@ class Perceptron(LinearClassifier):
         max_iter: int = 100,
         tol: float | None = None,
         n_iter_no_change: int = 5,
-        shuffle: bool = False,
+        shuffle: bool = True,
+        pocket: bool = True,
         averaged: bool = False,
         class_weight: Any = None,
         random_state: Any = None,
@@ -124,6 +133,7 @@ class Perceptron(LinearClassifier):
         self.tol = tol
         self.n_iter_no_change = n_iter_no_change
         self.shuffle = shuffle
+        self.pocket = pocket
         self.averaged = averaged
         self.class_weight = class_weight
         self.random_state = random_state
@@ -206,6 +216,8 @@ class Perceptron(LinearClassifier):
         rows *= sign[:, None]
         trainer = BlockedPass(rows, rates, plane, averaged=self.averaged)
         random_state = np.random.RandomState(seed)
+        keeps_best = self.pocket and not self.averaged
+        pocket = Pocket(rows, rates, self._start_pocket(plane, sign, rates)) if keeps_best else None
         snapshots: dict[int, Snapshot] = {}
         n_passes = 0
         ended = False
@@ -214,12 +226,24 @@ class Perceptron(LinearClassifier):
             trainer.run_pass(order)
             n_passes += 1
             ended = trainer.n_mistakes == 0 or self._has_stalled(trainer, len(rows), unit)
+            if pocket is not None:
+                pocket.offer(trainer.plane)
             if ended or n_passes in max_iters:
                 plane, losses, _ = trainer.take_snapshot(ended=ended)
+                if pocket is not None and np.isfinite(plane).all():
+                    plane = pocket.plane
                 losses_in_units = [loss * unit * unit for loss in losses]
                 snapshots[n_passes] = Snapshot(plane * unit, losses_in_units, ended)
         rows *= sign[:, None]
         return [snapshots[min(max_iter, n_passes)] for max_iter in max_iters]
+
+    def _start_pocket(self, plane: np.ndarray, sign: np.ndarray, rates: np.ndarray) -> np.ndarray:
+        """Return the plane that predicts the most frequent class, or the initial one if the intercept is not fitted."""
+        if not self.fit_intercept:
+            return plane
+        constant = np.zeros_like(plane)
+        constant[-1] = np.average(sign, weights=rates)
+        return constant
 
     def _has_stalled(self, trainer: BlockedPass, n: int, unit: float) -> bool:
         """Return whether ``tol`` ends the training after the last pass."""

@@ -161,6 +161,7 @@ def test_the_perceptron_turns_at_the_same_rows(seed: int, n: int, d: int, c: int
     X, y = grid(seed, n, d), labels_of(seed, n, min(c, n))
     start, eta = np.arange(d) - 1.0, 0.5
     given: dict[str, Any] = {"eta0": eta, "coef_init": start, "intercept_init": 3.0, "max_iter": passes}
+    given |= {"shuffle": False, "pocket": False}
     with quiet():
         fast = Perceptron(**given).fit(X, y)
         averaged = Perceptron(**given, averaged=True).fit(X, y)

@@ -18,6 +18,11 @@ ROWS = np.array([[3.0, 3.0], [4.0, 3.0], [1.0, 1.0]])
 LABELS = np.array([1, 1, -1])
 
 
+def make_lecture_perceptron(*arguments: Any, **parameters: Any) -> Perceptron:
+    """Return the perceptron of the lecture: rows in their order, and the last plane."""
+    return Perceptron(*arguments, **({"shuffle": False, "pocket": False} | parameters))
+
+
 def separable(n: int = 300, d: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Return two classes of integers, so that sums are exact, with a gap between them."""
     rng = np.random.default_rng(seed)
@@ -40,20 +45,20 @@ def quiet_fit(model: Perceptron, X: Any, y: Any) -> Perceptron:
 
 
 def test_three_points_by_hand() -> None:
-    model = Perceptron().fit(ROWS, LABELS)
+    model = make_lecture_perceptron().fit(ROWS, LABELS)
     assert (model.coef_.tolist(), model.intercept_.tolist()) == ([[1, 1]], [-3])
     assert model.loss_curve_ == [7, 4, 1, 7, 2, 0]  # each the sum over the rows met on the wrong side
     assert model.n_iter_ == 6
 
 
 def test_another_order_ends_with_another_plane() -> None:
-    model = Perceptron().fit(ROWS[::-1], LABELS[::-1])
+    model = make_lecture_perceptron().fit(ROWS[::-1], LABELS[::-1])
     assert (model.coef_.tolist(), model.intercept_.tolist()) != ([[1, 1]], [-3])
     assert (model.predict(ROWS) == LABELS).all()
 
 
 def test_another_start_ends_with_another_plane() -> None:
-    model = Perceptron(coef_init=[2.0, 0.0], intercept_init=-5.0).fit(ROWS, LABELS)
+    model = make_lecture_perceptron(coef_init=[2.0, 0.0], intercept_init=-5.0).fit(ROWS, LABELS)
     assert (model.coef_.tolist(), model.intercept_.tolist()) == ([[2, 0]], [-5])
     assert model.n_iter_ == 1
 
@@ -68,18 +73,18 @@ def test_class_weights_turn_the_plane_as_in_scikit_learn(class_weight: str, shuf
     given: dict[str, Any] = {"max_iter": 7, "class_weight": "balanced"}
     if class_weight == "by label":
         given["class_weight"] = {1: 4.0, 2: 0.25} if c == 2 else {0: 0.5, 1: 4.0, 2: 0.25}
-    ours = quiet_fit(Perceptron(**given), X[order], y[order])
+    ours = quiet_fit(make_lecture_perceptron(**given), X[order], y[order])
     theirs = sklearn.linear_model.Perceptron(tol=None, shuffle=False, **given).fit(X[order], y[order])
     np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-9, atol=1e-9)
-    plain = quiet_fit(Perceptron(max_iter=7), X[order], y[order])
+    plain = quiet_fit(make_lecture_perceptron(max_iter=7), X[order], y[order])
     assert not np.array_equal(plain.coef_, ours.coef_)
 
 
 def test_weights_of_one_change_nothing_and_the_mean_plane_bears_the_others() -> None:
     X, y = noisy(300, 3)
-    plain = quiet_fit(Perceptron(max_iter=5, averaged=True), X, y)
-    ones = quiet_fit(Perceptron(max_iter=5, averaged=True, class_weight={-1: 1.0, 1: 1.0}), X, y)
+    plain = quiet_fit(make_lecture_perceptron(max_iter=5, averaged=True), X, y)
+    ones = quiet_fit(make_lecture_perceptron(max_iter=5, averaged=True, class_weight={-1: 1.0, 1: 1.0}), X, y)
     np.testing.assert_array_equal(ones.coef_, plain.coef_)
     weight = {-1: 1.0, 1: 3.0}
     w, b, total = np.zeros(3), 0.0, np.zeros(4)
@@ -88,16 +93,16 @@ def test_weights_of_one_change_nothing_and_the_mean_plane_bears_the_others() -> 
             if label * (w @ x + b) <= 0:
                 w, b = w + weight[label] * label * x, b + weight[label] * label
             total += np.append(w, b)
-    averaged = quiet_fit(Perceptron(max_iter=5, averaged=True, class_weight=weight), X, y)
+    averaged = quiet_fit(make_lecture_perceptron(max_iter=5, averaged=True, class_weight=weight), X, y)
     np.testing.assert_allclose(np.append(averaged.coef_, averaged.intercept_), total / (5 * len(y)), rtol=1e-9)
 
 
 def test_what_is_kept_between_passes_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = noisy(700, 4)
-    plain = quiet_fit(Perceptron(), X, y)
+    plain = quiet_fit(make_lecture_perceptron(), X, y)
     for room in (0, 20 * 700):
         monkeypatch.setattr(blocked_pass, "MAX_KEPT_PRODUCTS", room)
-        np.testing.assert_array_equal(quiet_fit(Perceptron(), X, y).coef_, plain.coef_)
+        np.testing.assert_array_equal(quiet_fit(make_lecture_perceptron(), X, y).coef_, plain.coef_)
 
 
 @pytest.mark.parametrize("n", [500, 6000])
@@ -105,7 +110,7 @@ def test_what_is_kept_between_passes_changes_nothing(monkeypatch: pytest.MonkeyP
 def test_the_plane_is_scikit_learns_in_the_same_order(n: int, clean: bool) -> None:
     X, y = (separable if clean else noisy)(n, 8)
     X = X + np.random.default_rng(0).normal(size=X.shape) / 100
-    ours = quiet_fit(Perceptron(max_iter=10), X, y)
+    ours = quiet_fit(make_lecture_perceptron(max_iter=10), X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         theirs = sklearn.linear_model.Perceptron(shuffle=False, tol=None, max_iter=ours.n_iter_).fit(X, y)
@@ -121,7 +126,7 @@ def test_with_tol_learning_ends_at_scikit_learns_pass(tol: float, patience: int,
     rule: dict[str, Any] = {"tol": tol, "n_iter_no_change": patience, "max_iter": 300, "shuffle": False}
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # it ended by the rule that was asked for
-        ours = Perceptron(**rule).fit(X, y)
+        ours = make_lecture_perceptron(**rule).fit(X, y)
     theirs = sklearn.linear_model.Perceptron(**rule).fit(X, y)
     assert ours.n_iter_ == theirs.n_iter_ < 300
     np.testing.assert_array_equal(ours.coef_, theirs.coef_)
@@ -130,23 +135,26 @@ def test_with_tol_learning_ends_at_scikit_learns_pass(tol: float, patience: int,
 
 def test_tol_is_counted_in_the_loss_of_a_row_whatever_the_unit() -> None:
     X, y = noisy()
-    plain = Perceptron(fit_intercept=False, tol=0.5, max_iter=300).fit(X, y)
-    scaled = Perceptron(fit_intercept=False, tol=0.5 * 2.0**800, max_iter=300).fit(X * 2.0**400, y)
+    plain = make_lecture_perceptron(fit_intercept=False, tol=0.5, max_iter=300).fit(X, y)
+    scaled = make_lecture_perceptron(fit_intercept=False, tol=0.5 * 2.0**800, max_iter=300).fit(X * 2.0**400, y)
     assert plain.n_iter_ == scaled.n_iter_ < 300
     np.testing.assert_array_equal(scaled.coef_, plain.coef_ * 2.0**400)
 
 
 def test_without_tol_all_passes_are_made_and_with_it_a_clean_one_still_ends_learning() -> None:
-    assert quiet_fit(Perceptron(n_iter_no_change=1), *noisy()).n_iter_ == 100
+    assert quiet_fit(make_lecture_perceptron(n_iter_no_change=1), *noisy()).n_iter_ == 100
     X, y = separable()
-    lecture, patient = Perceptron(max_iter=10_000).fit(X, y), Perceptron(tol=0.0, n_iter_no_change=9999).fit(X, y)
+    lecture, patient = (
+        make_lecture_perceptron(max_iter=10_000).fit(X, y),
+        make_lecture_perceptron(tol=0.0, n_iter_no_change=9999).fit(X, y),
+    )
     assert patient.n_iter_ == lecture.n_iter_
     np.testing.assert_array_equal(patient.coef_, lecture.coef_)
 
 
 def test_the_average_is_scikit_learns() -> None:
     X, y = noisy()
-    ours = quiet_fit(Perceptron(max_iter=7, averaged=True), X, y)
+    ours = quiet_fit(make_lecture_perceptron(max_iter=7, averaged=True), X, y)
     theirs = sklearn.linear_model.SGDClassifier(
         "perceptron", penalty=None, learning_rate="constant", eta0=1, average=True, shuffle=False, tol=None, max_iter=7
     ).fit(X, y)
@@ -155,7 +163,7 @@ def test_the_average_is_scikit_learns() -> None:
 
 
 def test_classes_that_no_plane_separates_end_at_max_iter_with_a_warning() -> None:
-    model = Perceptron(max_iter=13)
+    model = make_lecture_perceptron(max_iter=13)
     with pytest.warns(ConvergenceWarning, match="misclassified in the last of max_iter=13 passes"):
         model.fit(*noisy())
     assert model.n_iter_ == len(model.loss_curve_) == 13
@@ -164,20 +172,22 @@ def test_classes_that_no_plane_separates_end_at_max_iter_with_a_warning() -> Non
 
 def test_the_rate_changes_no_prediction_from_zero() -> None:
     X, y = noisy()
-    slow, fast = (quiet_fit(Perceptron(eta0=eta), X, y) for eta in (0.25, 8.0))
+    slow, fast = (quiet_fit(make_lecture_perceptron(eta0=eta), X, y) for eta in (0.25, 8.0))
     np.testing.assert_array_equal(slow.coef_ * 32, fast.coef_)
 
 
 def test_a_shuffled_order_follows_its_seed() -> None:
     X, y = noisy()
-    first, again, other = (quiet_fit(Perceptron(shuffle=True, random_state=seed), X, y) for seed in (1, 1, 2))
+    first, again, other = (
+        quiet_fit(make_lecture_perceptron(shuffle=True, random_state=seed), X, y) for seed in (1, 1, 2)
+    )
     np.testing.assert_array_equal(first.coef_, again.coef_)
     assert (first.coef_ != other.coef_).any()
 
 
 def test_without_intercept_the_plane_passes_through_the_origin() -> None:
     X, y = separable()
-    model = quiet_fit(Perceptron(fit_intercept=False, intercept_init=4.0), X, y)
+    model = quiet_fit(make_lecture_perceptron(fit_intercept=False, intercept_init=4.0), X, y)
     assert model.intercept_ == [0]
     assert not model.decision_function(np.zeros((1, 3))).any()
 
@@ -185,15 +195,15 @@ def test_without_intercept_the_plane_passes_through_the_origin() -> None:
 @pytest.mark.parametrize("factor", [2.0**-500, 2.0**-1, 2.0**500, 2.0**1000])
 def test_the_unit_does_not_matter_without_intercept(factor: float) -> None:
     X, y = noisy()
-    plain = quiet_fit(Perceptron(fit_intercept=False), X, y)
-    scaled = quiet_fit(Perceptron(fit_intercept=False), X * factor, y)
+    plain = quiet_fit(make_lecture_perceptron(fit_intercept=False), X, y)
+    scaled = quiet_fit(make_lecture_perceptron(fit_intercept=False), X * factor, y)
     np.testing.assert_array_equal(scaled.coef_ / factor, plain.coef_)
     np.testing.assert_array_equal(scaled.predict(X), plain.predict(X))
 
 
 def test_scores_beyond_floats_are_refused_in_a_sentence() -> None:
     X, y = separable()
-    model = quiet_fit(Perceptron(), X * 1e300, y)
+    model = quiet_fit(make_lecture_perceptron(), X * 1e300, y)
     assert np.isfinite(model.coef_).all()
     with pytest.raises(ValueError, match=r"scores of a row overflow.*rescale"):
         model.predict(X * 1e300)
@@ -202,7 +212,7 @@ def test_scores_beyond_floats_are_refused_in_a_sentence() -> None:
 def test_weights_beyond_floats_are_refused_in_a_sentence() -> None:
     X, y = noisy()
     with pytest.raises(ValueError, match="weights overflowed; rescale"):
-        Perceptron(eta0=1e300).fit(X * 1e9, y)
+        make_lecture_perceptron(eta0=1e300).fit(X * 1e9, y)
 
 
 @pytest.mark.parametrize(
@@ -221,4 +231,36 @@ def test_weights_beyond_floats_are_refused_in_a_sentence() -> None:
 )
 def test_bad_parameters_are_refused(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        Perceptron(**parameters).fit(ROWS, LABELS)
+        make_lecture_perceptron(**parameters).fit(ROWS, LABELS)
+
+
+def make_overlapping_rows(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows (n, 2) of two classes that no plane separates, sorted by class, two thirds in the first."""
+    rng = np.random.default_rng(seed)
+    y = np.sort((rng.random(n) > 2 / 3).astype(int))
+    return rng.normal(0, 1, (n, 2)) + 0.3 * y[:, None], y
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_the_pocket_is_never_worse_than_the_majority_nor_than_the_last_plane(seed: int, shuffle: bool) -> None:
+    X, y = make_overlapping_rows(150, seed)
+    given: dict[str, Any] = {"shuffle": shuffle, "random_state": seed, "max_iter": 20}
+    best, last = (quiet_fit(Perceptron(pocket=pocket, **given), X, y).score(X, y) for pocket in (True, False))
+    assert best >= max(last, np.mean(y == 0))
+
+
+def test_the_pocket_has_the_fewest_mistakes_of_all_passes() -> None:
+    X, y = make_overlapping_rows(150, 0)
+    given: dict[str, Any] = {"random_state": 1}
+    scores = [quiet_fit(Perceptron(pocket=False, max_iter=k, **given), X, y).score(X, y) for k in range(1, 21)]
+    best = quiet_fit(Perceptron(max_iter=20, **given), X, y).score(X, y)
+    assert best == max(*scores, np.mean(y == 0))
+    assert best > scores[-1]
+
+
+def test_defaults_have_no_use_for_the_pocket_if_a_plane_separates_the_classes() -> None:
+    X, y = make_overlapping_rows(150, 0)
+    X[:, 0] += 9 * y
+    best, last = (Perceptron(pocket=pocket, random_state=0).fit(X, y) for pocket in (True, False))
+    np.testing.assert_array_equal(best.coef_, last.coef_)
