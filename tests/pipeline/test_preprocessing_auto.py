@@ -53,15 +53,18 @@ def choose(learner: Any, X: pd.DataFrame, auto: AutoPreprocessing = AUTO) -> Any
 
 
 AS_THEY_ARE = "all columns as they are"
+ONE_HOT = "numeric: as they are; nominal: one-hot"
 AS_NUMBERS = "numeric: median in missing cells, standardized; nominal: one-hot"
 COMPLETE = "numeric: median in missing cells, standardized; nominal: most frequent value in missing cells, values"
 SUMMARIES: list[tuple[Any, str]] = [
-    *((REGISTRY[name](), AS_THEY_ARE) for name in ("decision_tree", "random_forest", "naive_bayes", "majority")),
+    *((REGISTRY[name](), AS_THEY_ARE) for name in ("naive_bayes", "majority")),
+    *((REGISTRY[name](), ONE_HOT) for name in ("decision_tree", "random_forest")),
+    (learners.DecisionTreeClassifier(nominal_splits="binary"), AS_THEY_ARE),
     *((REGISTRY[name](), AS_NUMBERS) for name in ("logistic_regression", "svm", "perceptron", "mlp")),
     (learners.KNeighborsClassifier(), "numeric: standardized; nominal: as they are"),
     (learners.KNeighborsClassifier(missing="error"), COMPLETE),
     (HistGradientBoostingClassifier(), AS_THEY_ARE),
-    (HistGradientBoostingClassifier(categorical_features=None), "numeric: as they are; nominal: one-hot"),
+    (HistGradientBoostingClassifier(categorical_features=None), ONE_HOT),
     (SVC(kernel="precomputed"), AS_THEY_ARE),
 ]
 

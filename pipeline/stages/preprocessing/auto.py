@@ -1,8 +1,9 @@
 """``preprocessing=auto``: steps chosen for each learner by its tags and declarations.
 
-Trees and naive Bayes receive nominal values and missing cells as they are; linear learners, neural networks and
-support vector machines receive scaled columns, and a column of 0 and 1 for each nominal value. A comparison of learners
-on the same table therefore does not depend on a setting that suits only some of them.
+Naive Bayes receives all values as they are. Trees receive numbers and missing cells as they are, and a column of 0 and
+1 for each nominal value, unless their splits of nominal values are binary. Linear learners, neural networks and support
+vector machines receive scaled columns as well. A comparison of learners on the same table therefore does not depend on
+a setting that suits only some of them.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class LearnerInput:
     Attributes
     ----------
     takes_nominal : bool
-        Whether categorical columns are accepted without encoding.
+        Whether categorical columns are accepted, and should be left, without encoding.
     takes_missing : bool
         Whether missing cells are accepted.
     is_scale_sensitive : bool
@@ -77,14 +78,14 @@ class LearnerInput:
     def find(cls, learners: Sequence[Any]) -> Self:
         """Return the columns that all of several estimators accept, of bakeoff or of another library."""
         tags = [get_tags(learner).input_tags for learner in learners]
-        takes_nominal = [reads_nominal_columns(learner) for learner in learners]
+        reads_nominal = [reads_nominal_columns(learner) for learner in learners]
         limits = [get_max_nominal_values(learner) for learner in learners if reads_nominal_columns(learner)]
         return cls(
-            takes_nominal=all(takes_nominal),
+            takes_nominal=all(reads_nominal) and not any(splits_by_value(learner) for learner in learners),
             takes_missing=all(tag.allow_nan for tag in tags),
             is_scale_sensitive=any(is_scale_sensitive(learner) for learner in learners),
             needs_counts=any(tag.positive_only for tag in tags),
-            needs_codes=any(tag.categorical and not nominal for tag, nominal in zip(tags, takes_nominal, strict=True)),
+            needs_codes=any(tag.categorical and not reads for tag, reads in zip(tags, reads_nominal, strict=True)),
             takes_kernel=any(tag.pairwise for tag in tags),
             max_values=min((limit for limit in limits if limit is not None), default=None),
         )
@@ -93,6 +94,14 @@ class LearnerInput:
 def reads_nominal_columns(learner: Any) -> bool:
     """Return whether a learner reads categorical columns of a table by itself."""
     return learner.get_params().get("categorical_features") is not None
+
+
+def splits_by_value(learner: Any) -> bool:
+    """Return whether the nodes of a tree have a branch for each value of a nominal column.
+
+    Branches of many values hold few rows each, so that such trees are less accurate than trees on one-hot columns.
+    """
+    return learner.get_params().get("nominal_splits") == "multiway"
 
 
 def get_max_nominal_values(estimator: Any) -> int | None:
