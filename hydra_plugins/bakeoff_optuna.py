@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from hydra.core.config_store import ConfigStore
 
-from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.errors import UserError, write_install_command
 
 if TYPE_CHECKING:
     from hydra.types import HydraContext
@@ -56,8 +56,7 @@ class OptunaSweeper:
         """Run the study of a request, whose words are those of the jobs."""
         if find_spec("optuna") is None:
             raise UserError(
-                "hydra/sweeper=optuna needs Optuna, which is not installed; "
-                'in a checkout of bakeoff: pip install ".[optuna]".'
+                f"hydra/sweeper=optuna needs Optuna, which is not installed: {write_install_command('optuna')}."
             )
         from bakeoff.pipeline.study.study_key import StudySettings
         from bakeoff.pipeline.study.sweeper import run_study

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -82,6 +84,26 @@ def placing_errors(verb: str) -> Iterator[None]:
         if str(error).startswith((f"{verb}: ", f"{verb} ")):
             raise
         raise type(error)(f"{verb}: {error}") from error
+
+
+def write_install_command(extra: str) -> str:
+    """Return the command that installs the packages of an extra, inside and outside a checkout.
+
+    Parameters
+    ----------
+    extra : str
+        The name of an extra in pyproject.toml.
+
+    Examples
+    --------
+    >>> write_install_command("arff")
+    "pip install 'liac-arff<3,>=2.5'"
+    """
+    from importlib.metadata import requires  # slow, and rarely needed
+
+    mark = re.compile(rf"extra == ['\"]{extra}['\"]")
+    packages = [line.partition(";")[0].strip() for line in requires("bakeoff") or () if mark.search(line)]
+    return shlex.join(["pip", "install", *packages])
 
 
 def did_you_mean(given: str, allowed: Iterable[str]) -> str:

@@ -24,7 +24,7 @@ from bakeoff.pipeline.config.targets import (
     require_name,
     require_names,
 )
-from bakeoff.pipeline.errors import MissingPackage, UserError, did_you_mean, hiding_values
+from bakeoff.pipeline.errors import MissingPackage, UserError, did_you_mean, hiding_values, write_install_command
 from bakeoff.pipeline.text.secrets import expand_references
 
 EXTRAS = {"imblearn": "imbalance"}
@@ -219,7 +219,8 @@ def _require_home(found: Any, key_and_value: str, trust: Sequence[str]) -> None:
 def _require_installed(package: str, key_and_value: str) -> None:
     """Reject a target whose package is an extra that is not installed or is shadowed by a user's file."""
     if package in EXTRAS and find_spec(package) is None:
-        raise MissingPackage(f'{key_and_value} needs {package}; install it with pip install ".[{EXTRAS[package]}]".')
+        command = write_install_command(EXTRAS[package])
+        raise MissingPackage(f"{key_and_value} needs {package}, which is not installed: {command}.")
     # The imports of this module would delay every command.
     from bakeoff.pipeline.identity.source_code import find_source, is_of_user
 

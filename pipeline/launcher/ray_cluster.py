@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.errors import UserError, write_install_command
 from bakeoff.pipeline.launcher.payload import JobPayload, Launcher, WaitForJob, run_payload
 from bakeoff.pipeline.sweep.jobs import JobOutcome
 
@@ -35,7 +35,7 @@ class RayLauncher(Launcher):
             import ray
         except ImportError as error:
             raise UserError(
-                'hydra/launcher=ray needs Ray, which is not installed; in a checkout of bakeoff: pip install ".[ray]".'
+                f"hydra/launcher=ray needs Ray, which is not installed: {write_install_command('ray')}."
             ) from error
         if not ray.is_initialized():
             _connect(self._ray["init"])

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.errors import UserError, write_install_command
 from bakeoff.pipeline.launcher.payload import JobPayload, Launcher, WaitForJob, run_payload
 from bakeoff.pipeline.sweep.jobs import JobOutcome
 
@@ -77,8 +77,8 @@ def _require_submitit(cluster: str) -> None:
         import submitit  # noqa: F401
     except ImportError as error:
         raise UserError(
-            f"hydra/launcher=submitit_{cluster} needs submitit, which is not installed; "
-            'in a checkout of bakeoff: pip install ".[slurm]".'
+            f"hydra/launcher=submitit_{cluster} needs submitit, which is not installed: "
+            f"{write_install_command('slurm')}."
         ) from error
     if cluster == "slurm" and shutil.which("sbatch") is None:
         raise UserError(

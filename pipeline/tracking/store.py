@@ -18,7 +18,7 @@ from multiprocessing import parent_process
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bakeoff.pipeline.errors import StoreError, UserError, did_you_mean
+from bakeoff.pipeline.errors import StoreError, UserError, did_you_mean, write_install_command
 from bakeoff.pipeline.stages.dataset.table import GUESSED_TAG
 from bakeoff.pipeline.text.secrets import expand_address, find_secrets, hide_secrets
 from bakeoff.pipeline.text.wording import count_nouns, expand_home
@@ -229,8 +229,8 @@ def open_store(given: str | None, experiment: str, create: bool = True) -> Store
         raise UserError(f"{error} Alternatively, set tracking=none to store no runs.") from error
     except ImportError as error:
         raise UserError(
-            f"{shown} needs a database driver that is not installed: {error.name}; for PostgreSQL: pip install "
-            '"psycopg[binary]".'
+            f"{shown} needs a database driver that is not installed: {error.name}; for PostgreSQL: "
+            f"{write_install_command('postgres')}."
         ) from error
     except (MlflowException, OSError) as error:
         raise UserError(f"{shown} cannot be used: {str(error).splitlines()[0]}") from error

@@ -15,7 +15,7 @@ import pytest
 from command import Bakeoff
 
 from bakeoff.pipeline.config.words import Invocation
-from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.errors import UserError, write_install_command
 from bakeoff.pipeline.launcher.payload import JobPayload, Launcher, SweepOrigin, WaitForJob
 from bakeoff.pipeline.sweep.jobs import FINISHED, Job, JobOutcome
 from bakeoff.pipeline.tracking.sqlite_file import create_sqlite
@@ -46,7 +46,7 @@ def test_a_missing_engine_is_rejected_with_the_cure(
     answer = bakeoff(*SWEEP, f"hydra/launcher={engine}")
     assert answer.status == 2
     assert answer.err.startswith(f"refused: hydra/launcher={engine} needs")
-    assert answer.err.endswith(f'pip install ".[{extra}]".\n')
+    assert answer.err.endswith(f"{write_install_command(extra)}.\n")
     assert len(answer.err.splitlines()) == 1
 
 

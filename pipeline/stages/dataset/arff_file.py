@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.errors import UserError, write_install_command
 from bakeoff.pipeline.stages.dataset.content import read_characters
 from bakeoff.pipeline.stages.dataset.keys import FileLayout
 from bakeoff.pipeline.stages.dataset.source import TEXT_TYPE, Source, require_different_names
@@ -49,7 +49,7 @@ def read_arff(file: Path, layout: FileLayout) -> Source:
         import arff
     except ModuleNotFoundError:
         raise UserError(
-            f'dataset.path={str(file)!r} is ARFF, which needs the package liac-arff: pip install "bakeoff[arff]".'
+            f"dataset.path={str(file)!r} is ARFF, which needs the package liac-arff: {write_install_command('arff')}."
         ) from None
     attributes: list[Attribute] = []
     try:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.errors import UserError, write_install_command
 from bakeoff.pipeline.stages.dataset.source import Source, make_source, require_different_names
 from bakeoff.pipeline.text.secrets import is_secret_name
 from bakeoff.pipeline.text.wording import expand_home
@@ -148,8 +148,8 @@ def _create_engine(url: URL, shown: str) -> Engine:
         return create_engine(url)
     except (ImportError, NoSuchModuleError) as error:
         raise UserError(
-            f"dataset.url={shown!r} needs a database driver that is not installed; for PostgreSQL, "
-            'pip install "bakeoff[postgres]".'
+            f"dataset.url={shown!r} needs a database driver that is not installed; for PostgreSQL: "
+            f"{write_install_command('postgres')}."
         ) from error
 
 

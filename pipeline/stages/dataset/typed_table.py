@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.errors import UserError, did_you_mean, write_install_command
 from bakeoff.pipeline.stages.dataset.content import read_bytes, read_characters
 from bakeoff.pipeline.stages.dataset.keys import FileLayout
 from bakeoff.pipeline.stages.dataset.source import Source, arrow_to_column, make_source, require_different_names
@@ -174,7 +174,7 @@ def _open_workbook(file: Path, has_values: bool) -> Any:
     except ModuleNotFoundError:
         raise UserError(
             f"dataset.path={str(file)!r} is an Excel workbook, which needs the package openpyxl: "
-            'pip install "bakeoff[excel]".'
+            f"{write_install_command('excel')}."
         ) from None
     try:
         return openpyxl.load_workbook(BytesIO(read_bytes(file)), data_only=has_values)
