@@ -163,7 +163,8 @@ def select_nearest(distances: np.ndarray, k: int, slack: np.ndarray | None) -> t
     Returns
     -------
     query, column : ndarrays of equal length
-        Sorted. With a slack (m,), all ties at the k-th place are included, otherwise at least as many as needed.
+        Sorted. If a slack of shape (m,) is given, all ties at the k-th place are included; otherwise at least k
+        columns of each row.
     """
     minima, _ = _compute_bucket_minima(distances, k)
     bound = np.partition(minima, k - 1, axis=1)[:, k - 1 : k]  # (m, 1), at least the k-th smallest distance

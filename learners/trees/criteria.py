@@ -12,9 +12,10 @@ squared distance between the means (Gini is the variance of 0/1 class indicators
 divergence. In this form there is no cancellation, and a split and its mirror image have exactly the same gain.
 
 Equally good splits may differ in their last bits: logarithms and quotients are rounded, and sums depend on the order of
-classes and branches. Gains and gain ratios are *equal* if they differ by at most the fraction `TIE_TOLERANCE` of the
-larger one and `ROUND_OFF`; for Gini and the variance, if the root mean square distances of the branch means from the
-mean of the node differ by at most half that fraction and the round-off of a mean (see `Target.mean_error`).
+classes and branches. Two gains or gain ratios are therefore *equal* if their difference is at most `ROUND_OFF` plus the
+fraction `TIE_TOLERANCE` of the larger one. For Gini and the variance, the root mean square distances of the branch
+means from the mean of the node are compared instead: their difference may be half that fraction plus the round-off of a
+mean (see `Target.mean_error`).
 
 `bakeoff.learners.definitions.splits` states impurities and gains node by node. A `Criterion` computes the same gains
 for many candidate splits at once, from the sums of their branches.

@@ -129,7 +129,7 @@ class Tree:
         return np.concatenate([descend(X[start : start + ROWS_PER_CHUNK]) for start in starts])
 
     def _descend_numeric(self, X: np.ndarray) -> np.ndarray:
-        """Descend if all features are numeric and no cell is missing: all rows take each step together."""
+        """Move all rows down together, one level per step, if all features are numeric and no cell is missing."""
         m, d = X.shape
         leaf = self.is_leaf
         # A leaf is its own child: no cell of any feature is >= NaN, so a row stays there.

@@ -44,7 +44,7 @@ class PartCache:
     Attributes
     ----------
     tried : set of str
-        Descriptions of checks that passed, such as that a model can be stored, and need not be repeated.
+        The checks that have passed and need not be repeated, for example that a model can be stored.
     """
 
     tried: set[str] = field(default_factory=set)

@@ -148,7 +148,7 @@ class TrialSearch(Search):
         return trial
 
     def _compose_job(self, trial: Trial, suggestion: Suggestion) -> Job:
-        """Return the job of a trial; an invalid job has a reason."""
+        """Return the job of a trial; a job that cannot run contains the reason."""
         varying = tuple(suggestion.values)
         job = self.composer.compose_job(trial.number, suggestion.overrides, varying, self.key.name)
         try:

@@ -1,9 +1,8 @@
 """A store in an SQLite file: its URI, its atomic creation by one process, and the addresses of its artifacts.
 
 MLflow stores an absolute address with each experiment, run and model, and its tools use nothing else. The artifacts of
-such a store are in the folder of its file, so their location is known when the store is opened: addresses that lead to
-another folder, because the store was moved or copied, are corrected in the database, also for MLflow's pages and
-clients.
+such a store are in the folder of its file. After the store was moved or copied, its addresses lead to the old folder;
+they are corrected in the database when the store is opened, so that MLflow's pages and clients find the files as well.
 """
 
 from __future__ import annotations

@@ -170,8 +170,8 @@ def read_costs(given: Any, names: Sequence[str]) -> np.ndarray:
         for code, name in enumerate(names):
             if name not in cells:
                 raise UserError(
-                    f"{COSTS_KEY} lacks the cost of predicting {name} for {true_name}; write all "
-                    f"mistakes: {_write(names)}."
+                    f"{COSTS_KEY} lacks the cost of predicting {name} for {true_name}; give the "
+                    f"cost of every mistake: {_write(names)}."
                 )
             cost = cells[name]
             if isinstance(cost, bool) or not isinstance(cost, int | float) or not np.isfinite(cost):

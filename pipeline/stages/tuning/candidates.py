@@ -157,7 +157,7 @@ def _choose_path_parameter(learner: Any, grid: Grid) -> str | None:
 
 
 def _group_candidates(grid: Grid, parameter: str | None, positions: Sequence[int]) -> list[list[int]]:
-    """Group candidates, by position in their grid, that differ only in one parameter; if None, each is a group.
+    """Group the positions of candidates that differ only in one parameter; without one, each candidate is a group.
 
     Examples
     --------
