@@ -25,6 +25,7 @@ from benchmarks.verdicts import (
     EVALUATIONS,
     GAIN,
     JUDGES,
+    LEAD_EVALUATIONS,
     LEARNERS,
     N_DATASETS,
     SIZES,
@@ -32,6 +33,7 @@ from benchmarks.verdicts import (
     Rate,
     measure_datasets,
     measure_families,
+    measure_leads,
     measure_one_dataset,
 )
 
@@ -46,6 +48,7 @@ def main(words: Sequence[str] | None = None) -> None:
     asked = _parse_arguments(words)
     measured = _measure_single_datasets(asked.comparisons, asked.seed)
     families = measure_families(asked.comparisons, asked.seed)
+    leads = measure_leads(asked.comparisons, asked.seed)
     equal = measure_datasets(asked.comparisons, asked.seed, gain=0.0)
     unequal = measure_datasets(asked.comparisons, asked.seed, gain=GAIN)
     parts = {
@@ -54,6 +57,7 @@ def main(words: Sequence[str] | None = None) -> None:
         ),
         "false verdicts": format_single_datasets(measured, "false"),
         "true verdicts": format_single_datasets(measured, "true"),
+        "leads": format_leads(leads),
         "families": format_rates(["test of 10 pairs", "any false verdict"], families),
         "datasets": format_datasets(equal, unequal),
     }
@@ -95,6 +99,14 @@ def format_rates(columns: Sequence[str], rates: Mapping[str, Rate]) -> str:
     """Return a Markdown table of two columns: the name and the rate."""
     lines = [_format_line(columns), _format_line(["---"] * len(columns))]
     lines += [_format_line([name, str(rate)]) for name, rate in rates.items()]
+    return "\n".join(lines)
+
+
+def format_leads(leads: Mapping[float, Mapping[str, Rate]]) -> str:
+    """Return a Markdown table of rates by the lead of a learner, with a column for each evaluation."""
+    names = [evaluation.name for evaluation in LEAD_EVALUATIONS]
+    lines = [_format_line(["lead", *names]), _format_line(["---"] * (1 + len(names)))]
+    lines += [_format_line([f"{lead:.2f}", *(str(rates[name]) for name in names)]) for lead, rates in leads.items()]
     return "\n".join(lines)
 
 

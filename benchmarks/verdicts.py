@@ -38,6 +38,11 @@ SIZES = (50, 200)
 """Rows of a table."""
 GAIN = 0.3
 """Of the separation of the better learner's own columns: about 0.03 of accuracy."""
+LEADS = (0.3, 0.6, 0.9)
+"""Gains of learners that lead clearly: about 0.04, 0.08 and 0.11 of accuracy."""
+LEAD_SIZE = 300
+"""Rows of a table on which a learner leads clearly."""
+LEAD_EVALUATIONS = tuple(Evaluation(f"{repeats} × 10 folds", repeats, folds=10) for repeats in (1, 3, 10))
 N_LEARNERS = 5
 """That are compared over several datasets, and in families of pairs."""
 N_DATASETS = (10, 30)
@@ -220,6 +225,31 @@ def measure_families(n_comparisons: int, seed: int) -> dict[str, Rate]:
         smallest["corrected t"].append(corrected.min())
         smallest["corrected t, Holm"].append(adjust_by_holm(corrected).min())
     return {name: Rate(int(np.sum(np.array(p) <= ALPHA)), n_comparisons) for name, p in smallest.items()}
+
+
+def measure_leads(n_comparisons: int, seed: int) -> dict[float, dict[str, Rate]]:
+    """Measure how often the corrected test finds the better of two learners, by its lead and the repeats of the folds.
+
+    Parameters
+    ----------
+    n_comparisons : int
+    seed : int
+
+    Returns
+    -------
+    rates : dict of float to dict of str to Rate
+        By the mean difference of accuracy, and then by evaluation. All evaluations see the same tables.
+    """
+    rates: dict[float, dict[str, Rate]] = {}
+    for gain in LEADS:
+        found: dict[str, Rate] = {}
+        for evaluation in LEAD_EVALUATIONS:
+            verdicts, difference = compare_pairs(
+                Population(LEAD_SIZE, gain=gain), evaluation, score_naive_bayes, n_comparisons, (seed, 4)
+            )
+            found[evaluation.name] = Rate(int(np.sum(verdicts["corrected t"] == 1)), n_comparisons)
+        rates[difference] = found
+    return rates
 
 
 def measure_datasets(n_comparisons: int, seed: int, gain: float) -> dict[tuple[str, int], Rate]:
