@@ -73,7 +73,7 @@ class Schema:
     trust: list[str] = field(default_factory=list)
     resume: bool = True
     workers: int = 1
-    timeout: float | None = None
+    timeout: Any = None  # a duration, which `read_duration` checks
     on_error: str = "continue"
     on_invalid: str = "stop"
     dry_run: bool = False
@@ -296,8 +296,10 @@ def explain_error(error: Exception) -> UserError:
     -------
     UserError
     """
-    if isinstance(error, UserError):
-        return error
+    # Hydra wraps the errors of the classes that it creates, such as a launcher.
+    for each in (error, error.__cause__):
+        if isinstance(each, UserError):
+            return each
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
         return UserError(_explain_missing_option(error))
     reason = " ".join(FURTHER_LINES.sub("", str(error)).split()).rstrip(".")

@@ -19,7 +19,13 @@ from bakeoff.pipeline.text.wording import join_words
 
 SWEEP_KEYS = ("search", "resume", "workers", "timeout", "on_error", "on_invalid", "dry_run", "max_jobs")
 """Keys that determine how jobs are generated and run together; they are not part of any job."""
+TIMEOUT_KEY = "timeout"
+"""The only key of sweeps that also applies to a single run."""
 SWEEP_WORD = "hydra.mode=MULTIRUN"
+DURATION = re.compile(r"(\d*\.?\d+(?:e[+-]?\d+)?)\s*([smh]?)", re.IGNORECASE)
+UNITS = {"s": ("seconds", 1.0), "m": ("minutes", 60.0), "h": ("hours", 3600.0)}
+"""The letter of a unit -> its name and its length in seconds."""
+MAX_SECONDS = 1e9
 NO_NAME = re.compile(
     rf"\+*({'|'.join(group for group in GROUPS if group != 'experiment')})="
     r"\s*(\[.*|\{\s*\}|null|true|false|[\d.]+)\s*",
@@ -63,6 +69,38 @@ def read_list(text: str) -> tuple[str, ...]:
     """
     items = [item.strip() for item in text.strip().removeprefix("[").removesuffix("]").split(",")]
     return tuple(item.strip("'\"") for item in items if item)
+
+
+def read_duration(key: str, value: Any, unit: str = "s") -> float | None:
+    """Return a duration such as ``90s``, ``10m`` or ``2h`` in seconds; None for null.
+
+    Parameters
+    ----------
+    key : str
+    value : object
+    unit : {"s", "m", "h"}
+        The unit of a number without one.
+
+    Raises
+    ------
+    UserError
+        The value is not a duration above 0.
+
+    Examples
+    --------
+    >>> [read_duration("timeout", value) for value in (90, "1.5m", "2h", None)]
+    [90.0, 90.0, 7200.0, None]
+    """
+    if value is None:
+        return None
+    given = DURATION.fullmatch(str(value))
+    seconds = float(given[1]) * UNITS[given[2].lower() or unit][1] if given else 0.0
+    if not 0 < seconds <= MAX_SECONDS:
+        raise UserError(
+            f"{key}={value} must be a duration above 0 and at most {MAX_SECONDS:g} s: a number of {UNITS[unit][0]}, or "
+            "a number with a unit, such as 90s, 10m or 2h."
+        )
+    return seconds
 
 
 def conceal_passwords(words: Sequence[str]) -> list[str]:
@@ -125,7 +163,8 @@ def read_invocation(own: Any) -> Invocation:
         A key applies only to sweeps.
     """
     choices = {str(group): str(option) for group, option in own.runtime.choices.items()}
-    overrides = tuple(list_words(own.overrides.task))
+    # The time limit does not affect the result, so it is no part of the recorded command.
+    overrides = tuple(word for word in list_words(own.overrides.task) if _find_part(word) != TIMEOUT_KEY)
     keys = tuple(word.lstrip("+~").partition("=")[0] for word in overrides)
     for key in keys:
         if key.split(".")[0] in SWEEP_KEYS:

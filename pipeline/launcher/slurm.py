@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from bakeoff.pipeline.config.words import UNITS, read_duration
 from bakeoff.pipeline.errors import UserError, write_install_command
 from bakeoff.pipeline.launcher.payload import JobPayload, Launcher, WaitForJob, run_payload
 from bakeoff.pipeline.sweep.jobs import JobOutcome
@@ -28,6 +29,8 @@ SUBMITIT_PARAMETERS = (
     "stderr_to_stdout",
 )
 """submitit parameters that apply to every cluster; the others are specific to Slurm."""
+DURATION_UNITS = {"timeout_min": "m", "signal_delay_s": "s"}
+"""submitit parameters that may be given with another unit than their own."""
 LIVE_STATES = ("PENDING", "RUNNING", "CONFIGURING", "COMPLETING", "SUSPENDED", "REQUEUED", "RESIZING", "SIGNALING")
 """The states of Slurm jobs that have not ended."""
 PRIVATE_FOLDER_MODE = 0o700
@@ -55,6 +58,11 @@ class SubmititLauncher(Launcher):
         """Whether a job has ended, with or without a result."""
 
     def __init__(self, **parameters: Any) -> None:
+        for key, unit in DURATION_UNITS.items():
+            if isinstance(parameters.get(key), str):
+                seconds = read_duration(f"hydra.launcher.{key}", parameters[key], unit)
+                assert seconds is not None
+                parameters[key] = math.ceil(seconds / UNITS[unit][1])
         self._parameters = parameters
 
     def submit(self, payloads: Sequence[JobPayload]) -> tuple[list[WaitForJob], Callable[[], None]]:

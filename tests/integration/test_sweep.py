@@ -221,6 +221,12 @@ def test_a_job_that_takes_too_long_fails(bakeoff: Bakeoff) -> None:
     assert "the job took longer than timeout=8 seconds" in answer.err
 
 
+def test_a_single_run_that_takes_too_long_fails(bakeoff: Bakeoff) -> None:
+    answer = bakeoff(*TRUST, "learner._target_=failing.Sleeping", "timeout=1.5s")
+    assert (answer.status, states(bakeoff)) == (1, {"FAILED": 1}), answer.err
+    assert "the job took longer than timeout=1.5 seconds" in answer.err
+
+
 @pytest.mark.slow
 def test_a_job_that_ignores_signals_is_killed(bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bakeoff.pipeline.sweep.workers.GRACE_SECONDS", 1.0)
