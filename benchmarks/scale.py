@@ -67,7 +67,7 @@ def write(n: int, kind: str, folder: Path) -> Path:
 
 def run(file: Path, folder: Path) -> tuple[float, float]:
     """Run the command, after a small one that creates the store, and return its wall seconds and peak megabytes."""
-    words = [sys.executable, "-m", "bakeoff", "dataset=csv", f"dataset.path={file}", "dataset.target=label"]
+    words = [sys.executable, "-m", "bakeoff", "dataset=file", f"dataset.path={file}", "dataset.target=label"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
     create = [sys.executable, "-m", "bakeoff", "dataset=iris", "learner=majority"]
     subprocess.run(create, cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL)

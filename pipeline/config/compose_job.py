@@ -183,7 +183,7 @@ def own_hydra_state() -> Iterator[None]:
 DEFAULT_SPACE_KEY = "default_space"
 RESOLVER = "oc.env"
 RESOLVED = re.compile(
-    r"(trust|search|space|default_space|figures|on_error|on_invalid|preprocessing\.method|pruning\.method|tuning\.space|"
+    r"(trust|search|space|default_space|figures|on_error|on_invalid|pruning\.method|tuning\.space|"
     r"threshold\.metric|tracking\.experiment|evaluation\.(metrics|costs|train_metrics))([.\[]|$)"
 )
 """Keys whose texts are not secret: those used here, and the names of choices and runs."""

@@ -36,6 +36,8 @@ MADE_DATASETS = tuple(
     f"bakeoff.pipeline.stages.dataset.{name}" for name in ("load_bundled", "load_lecture_table", "make_points")
 )
 """The functions that load datasets shipped with bakeoff: their kinds of columns are known, and no cell is missing."""
+NOT_CHOSEN = "None"
+"""What Hydra records for a group without an option."""
 STEP_KEYS = ("numeric", "nominal", "ordered", "dates", "text", "columns", "then")
 """The keys of preprocessing that contain steps."""
 PRUNING_METHODS_ON_ROWS = ("bottom_up", "best_first")
@@ -46,7 +48,7 @@ DEFAULT_MAX_CANDIDATES = 1_000_000
 def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
     """Make the choices that the YAML leaves open, so that they are recorded.
 
-    - ``preprocessing=default`` becomes ``none`` for datasets shipped with bakeoff, else ``auto``.
+    - Without ``preprocessing=``, it becomes ``none`` for datasets shipped with bakeoff, else ``auto``.
     - ``pruning=auto`` becomes ``best_first`` if the learner can be pruned and ``evaluation.validation`` sets rows aside
       for it, else ``none``.
     - ``tuning.folds=null`` becomes 5 if pruning uses the validation part, else 0, which tunes on that part.
@@ -123,7 +125,7 @@ def _settle_decision(settled: Mapping[str, Any], has_free_rows: bool) -> dict[st
 
 
 def settle_choices(settled: Mapping[str, Any], choices: Mapping[str, str]) -> dict[str, str]:
-    """Return the chosen option of each group, with ``default`` replaced by ``auto``, ``none`` or ``custom``.
+    """Return the chosen option of each group; without ``preprocessing=``, ``auto``, ``none`` or ``custom``.
 
     Parameters
     ----------
@@ -132,7 +134,7 @@ def settle_choices(settled: Mapping[str, Any], choices: Mapping[str, str]) -> di
     choices : mapping of str to str
         The options given on the command line.
     """
-    if choices.get("preprocessing") != "default":
+    if choices["preprocessing"] != NOT_CHOSEN:
         return dict(choices)
     node = settled["preprocessing"]
     chosen = "auto" if node["_target_"] == AUTO_PREPROCESSING else "none"
@@ -150,14 +152,12 @@ def _settle_preprocessing(spec: Mapping[str, Any]) -> dict[str, Any]:
     """Return preprocessing without open choices and without empty lists of steps."""
     given: dict[str, Any] = spec["preprocessing"]
     node = {key: value for key, value in given.items() if value or key not in STEP_KEYS}
-    if node.get("method") == "default":
-        del node["method"]
-        if node.get(TARGET_KEY) is None:
-            has_steps = any(key in STEP_KEYS for key in node)
-            if not has_steps and spec["dataset"].get(TARGET_KEY) not in MADE_DATASETS:
-                return read_option("preprocessing", "auto")
-            node[TARGET_KEY] = MAKE_PREPROCESSING
-    if node.get("_target_") != MAKE_PREPROCESSING:
+    if node.get(TARGET_KEY) is None:
+        node[TARGET_KEY] = MAKE_PREPROCESSING
+        has_steps = len(node) > 1
+        if not has_steps and spec["dataset"].get(TARGET_KEY) not in MADE_DATASETS:
+            return read_option("preprocessing", "auto")
+    if node[TARGET_KEY] != MAKE_PREPROCESSING:
         return node
     # These two keys are recorded even if they are empty.
     return {"_target_": MAKE_PREPROCESSING, "numeric": [], "nominal": [], **node}

@@ -44,7 +44,7 @@ def test_a_file_without_names_is_learned_from_and_predicted(bakeoff: Bakeoff) ->
     (bakeoff.folder / "bare.dat").write_text(rows)
     (bakeoff.folder / "features.dat").write_text("3, red\n4,blue\n")
     layout = ["dataset.header=false", "dataset.strip=true"]
-    words = ["dataset=csv", "dataset.path=bare.dat", "dataset.target=last", "learner=decision_tree"]
+    words = ["dataset=file", "dataset.path=bare.dat", "dataset.target=last", "learner=decision_tree"]
     assert "add dataset.header=false" in bakeoff(*words).err
     assert bakeoff(*words, *layout).status == 0
     # Both are read as the training file was: without a row of names, and without spaces around cells.

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from command import Bakeoff, command_in
 
-WORDS = ("dataset=csv", "dataset.path=points.csv", "dataset.target=side", "learner=naive_bayes", "evaluation=kfold")
+WORDS = ("dataset=file", "dataset.path=points.csv", "dataset.target=side", "learner=naive_bayes", "evaluation=kfold")
 
 
 def write_points(folder: Path, shift: float = 0.0) -> None:

@@ -70,7 +70,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Bakeoff:
 
 
 WORDS = (
-    "dataset=csv", "dataset.path=my.csv", "dataset.target=y", "learner=decision_tree", "pruning=bottom_up",
+    "dataset=file", "dataset.path=my.csv", "dataset.target=y", "learner=decision_tree", "pruning=bottom_up",
     "evaluation=kfold", "evaluation.folds=3",
 )  # fmt: skip
 

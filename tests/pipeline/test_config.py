@@ -181,7 +181,7 @@ def test_errors_of_composition_are_sentences(words: list[str], message: str) -> 
 
 OWN_FILE = {"_target_": "bakeoff.pipeline.stages.dataset.read_table", "path": "my.csv", "target": "y"}
 STEP = {"_target_": "sklearn.preprocessing.PowerTransformer", "method": "box-cox"}
-DEFAULT: dict[str, Any] = {"_target_": None, "method": "default", "numeric": [], "nominal": [], "ordered": None}
+NOT_GIVEN: dict[str, Any] = {"_target_": None, "numeric": [], "nominal": [], "ordered": None}
 MAKE: dict[str, Any] = {
     "_target_": "bakeoff.pipeline.stages.preprocessing.make_preprocessing", "numeric": [], "nominal": []
 }  # fmt: skip
@@ -193,21 +193,21 @@ AUTO = {
 @pytest.mark.parametrize(
     ("dataset", "given", "node", "option"),
     [
-        (OWN_FILE, DEFAULT, AUTO, "auto"),
-        ({"_target_": "doubles.load", "name": "iris"}, DEFAULT, AUTO, "auto"),
-        (spec()["dataset"], DEFAULT, MAKE, "none"),
-        (OWN_FILE, DEFAULT | {"then": [STEP]}, MAKE | {"then": [STEP]}, "custom"),
-        (OWN_FILE, DEFAULT | STEP, STEP, "custom"),
+        (OWN_FILE, NOT_GIVEN, AUTO, "auto"),
+        ({"_target_": "doubles.load", "name": "iris"}, NOT_GIVEN, AUTO, "auto"),
+        (spec()["dataset"], NOT_GIVEN, MAKE, "none"),
+        (OWN_FILE, NOT_GIVEN | {"then": [STEP]}, MAKE | {"then": [STEP]}, "custom"),
+        (OWN_FILE, NOT_GIVEN | STEP, STEP, "custom"),
         (OWN_FILE, MAKE | {"text": [], "ordered": None}, MAKE, "none"),
     ],
     ids=["file", "function of the user", "bundled", "steps", "a transformer", "none for a file"],
 )
-def test_default_preprocessing_is_auto_where_columns_are_inferred(
+def test_preprocessing_that_is_not_chosen_is_auto_where_columns_are_inferred(
     dataset: dict[str, Any], given: dict[str, Any], node: dict[str, Any], option: str
 ) -> None:
     settled = settle_config(spec() | {"dataset": dataset, "preprocessing": given})
     assert settled["preprocessing"] == node
-    chosen = {"preprocessing": "none" if "text" in given else "default", "learner": "knn"}
+    chosen = {"preprocessing": "none" if "text" in given else "None", "learner": "knn"}
     assert settle_choices(settled, chosen) == {"preprocessing": option, "learner": "knn"}
 
 

@@ -109,7 +109,7 @@ KINDS = MIXED.assign(
 CLASSES = np.array(["a", "b", "a", "b"])
 NEEDS_NUMBERS = ("select", "pca")
 """Options with steps for all columns, which columns of dates and of text must not reach."""
-OPTIONS = sorted(set(read_options("preprocessing")) - {"default", "auto", "none"})
+OPTIONS = sorted(set(read_options("preprocessing")) - {"auto", "none"})
 
 
 def repeat(table: pd.DataFrame, times: int = 30) -> pd.DataFrame:

@@ -175,9 +175,7 @@ ALL_KINDS = X.assign(
     day=pd.date_range("2024-02-01", periods=N),
     words=pd.Series(["a cat", "a dog", "no cat"] * N, dtype="string")[:N],
 )
-PRESETS = sorted(
-    file.stem for file in (CONF / "preprocessing").glob("*.yaml") if file.stem not in ("auto", "default", "none")
-)
+PRESETS = sorted(file.stem for file in (CONF / "preprocessing").glob("*.yaml") if file.stem not in ("auto", "none"))
 COLUMNS_OF = {"impute_knn": ["age", "sex", "port", "deck", "day"], "pca": ["age", "fare"], "select": ["age", "fare"]}
 
 
