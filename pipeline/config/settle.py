@@ -55,7 +55,7 @@ def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
     - ``evaluation.validation=null`` becomes 0.2 if pruning or tuning needs rows, else 0.
     - Dotted names in ``evaluation.metrics`` become mappings with a ``_target_``.
     - ``calibration.folds=null`` and ``threshold.folds=null`` become 0, the validation part, if neither pruning nor
-      tuning uses it, else 5.
+      tuning uses it, else 5. They stay null if only the data show whether there is one, for `settle_decision_rows`.
     - ``figures=all`` and names of figures become nodes with a ``_target_``.
 
     Parameters
@@ -104,15 +104,23 @@ def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
     tunes_on_rows = "space" in tuning and tuning["folds"] == 0
     if evaluation.get("validation") is None:
         evaluation["validation"] = DEFAULT_VALIDATION_FRACTION if prunes_on_rows or tunes_on_rows else 0
-    has_free_rows = bool(evaluation["validation"]) and not prunes_on_rows and not tunes_on_rows
-    settled |= _settle_decision(settled, has_free_rows)
-    return settled
+    if prunes_on_rows or tunes_on_rows:
+        return settle_decision_rows(settled, has_free_rows=False)
+    # The column of parts may assign rows to the validation part.
+    is_open = not evaluation["validation"] and settled["dataset"].get("split") is not None
+    return settled if is_open else settle_decision_rows(settled, has_free_rows=bool(evaluation["validation"]))
 
 
-def _settle_decision(settled: Mapping[str, Any], has_free_rows: bool) -> dict[str, Any]:
-    """Return calibration and threshold with their number of inner folds: 0 if the validation part is free.
+def settle_decision_rows(settled: Mapping[str, Any], *, has_free_rows: bool) -> dict[str, Any]:
+    """Return a configuration whose calibration and threshold have a number of inner folds: 0 if there are free rows.
 
     Both are learnt on the same rows: if one of them sets ``folds``, the other gets the same value.
+
+    Parameters
+    ----------
+    settled : mapping
+    has_free_rows : bool
+        Whether there is a validation part that neither pruning nor tuning uses.
     """
     parts = {part: dict(settled[part]) for part in DECISION_PARTS}
     given = [node["folds"] for node in parts.values() if node.get("folds") is not None]
@@ -121,7 +129,7 @@ def _settle_decision(settled: Mapping[str, Any], has_free_rows: bool) -> dict[st
     for node in parts.values():
         if "folds" in node and node["folds"] is None:
             node["folds"] = folds
-    return parts
+    return {**settled, **parts}
 
 
 def settle_choices(settled: Mapping[str, Any], choices: Mapping[str, str]) -> dict[str, str]:

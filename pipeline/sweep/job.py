@@ -9,7 +9,7 @@ from typing import Any
 from bakeoff.pipeline.audit import Audit, AuditVerdict, NoAudit
 from bakeoff.pipeline.checks import FigureChoice, check_experiment, check_splits, choose_figures
 from bakeoff.pipeline.checks.storage import check_models, uses_own_code
-from bakeoff.pipeline.config.settle import to_yaml
+from bakeoff.pipeline.config.settle import settle_decision_rows, to_yaml
 from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.errors import hiding_values
 from bakeoff.pipeline.experiment import (
@@ -23,6 +23,7 @@ from bakeoff.pipeline.experiment.builder import PartCache, build_experiment, lea
 from bakeoff.pipeline.experiment.experiment import ShowProgress
 from bakeoff.pipeline.identity.config_hash import hash_config
 from bakeoff.pipeline.stages.splitting import Splits
+from bakeoff.pipeline.stages.splitting.splits import VALIDATION
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.tracking import RunDescription, RunStopped, Tracker
 from bakeoff.pipeline.tracking.description import describe_run
@@ -107,6 +108,7 @@ def prepare_job(
     UserError
     """
     with hiding_values(to_yaml(spec)):
+        spec = settle_rows(spec, resources)
         experiment = build_experiment(spec, resources)
         check_experiment(experiment)
         splits = experiment.make_splits()
@@ -121,6 +123,12 @@ def prepare_job(
         job_hash = job_hash or hash_config(spec, experiment.dataset.digest())
         description = describe_run(spec, invocation, experiment, splits, verdict, job_hash)
         return PreparedJob(spec, experiment, splits, choice, description, audit, verdict)
+
+
+def settle_rows(spec: Mapping[str, Any], resources: PartCache) -> dict[str, Any]:
+    """Return a settled configuration with the choices that depend on whether the dataset names validation rows."""
+    parts = resources.get_dataset(spec).parts
+    return settle_decision_rows(spec, has_free_rows=parts is not None and VALIDATION in parts)
 
 
 def always_continue(experiment: Experiment, folds: Sequence[FoldResult]) -> bool:

@@ -26,6 +26,7 @@ from bakeoff.pipeline.sweep.job import (
     always_continue,
     execute_job,
     prepare_job,
+    settle_rows,
 )
 from bakeoff.pipeline.sweep.jobs import Job, JobCell, JobOutcome, JobProgress
 from bakeoff.pipeline.text.secrets import describe_error, format_traceback
@@ -86,8 +87,8 @@ class JobRunner:
         UserError
             The data cannot be read.
         """
-        spec = job.spec
-        with self._refusing_errors(spec):
+        with self._refusing_errors(job.spec):
+            spec = settle_rows(job.spec, self.resources)
             # The hash covers the data rather than the file name, so a changed file means another job.
             dataset = self.resources.get_dataset(spec)
             digest = dataset.digest()
@@ -95,7 +96,7 @@ class JobRunner:
         invocation = job.invocation
         name = name_run({**invocation.choices, "dataset": dataset.name}, spec, invocation.varying)
         cell = _locate_result(spec, invocation, dataset.name, digest)
-        return replace(job, name=name, hash=job_hash, dataset=dataset.name, cell=cell)
+        return replace(job, spec=spec, name=name, hash=job_hash, dataset=dataset.name, cell=cell)
 
     def count_claims(self, job: Job) -> Job:
         """Return the job with the count of its claim: if it changes later, the store is queried again.

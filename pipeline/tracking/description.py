@@ -72,7 +72,7 @@ def describe_run(
     if experiment.preprocessing_summary:
         params[PREPROCESSING_CHOSEN] = experiment.preprocessing_summary
     return RunDescription(
-        name=name_run(choices | {"experiment": template}, spec, invocation.varying),
+        name=name_run({**invocation.choices, **choices, "experiment": template}, spec, invocation.varying),
         params=params,
         tags={
             "config_hash": job_hash,

@@ -25,7 +25,11 @@ from bakeoff.pipeline.stages.preprocessing import make_preprocessing
 from bakeoff.pipeline.stages.pruning import Pruning
 from bakeoff.pipeline.stages.splitting import Holdout, Split
 
-LEARNERS: dict[str, Any] = {"svm": SVC(), "perceptron": Perceptron(max_iter=20), "naive_bayes": GaussianNB()}
+LEARNERS: dict[str, Any] = {
+    "svm": SVC(),
+    "perceptron": Perceptron(max_iter=20, random_state=0),
+    "naive_bayes": GaussianNB(),
+}
 
 
 def calibrated(name: str, learner: str, method: str, folds: int, **parts: Any) -> tuple[Experiment, Split]:
