@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 from command import Bakeoff
 from wheel_data import wheel_frame
@@ -72,6 +75,20 @@ def test_decimal_commas_of_one_file_count_for_all(tmp_path: Path, order: list[st
         read_table([str(tmp_path / name) for name in order], "y")
     data = read_table([str(tmp_path / name) for name in order], "y", thousands="point")
     assert sorted(data.X["x"]) == [1.5, 2.25, 1500.0, 2250.0]
+
+
+@pytest.mark.parametrize("others", [[1.5, None], np.array([2**64 - 1, 7], np.uint64), [True, False], [1, None]])
+def test_codes_beyond_2_to_53_stay_apart_in_files_of_different_types(tmp_path: Path, others: Any) -> None:
+    tables = [pd.DataFrame({"x": [2**53, 2**53 + 1]}), pd.DataFrame({"x": others})]
+    for suffix, write in (("parquet", pd.DataFrame.to_parquet), ("csv", pd.DataFrame.to_csv)):
+        for name, table in zip("ab", tables, strict=True):
+            write(table.assign(z=[0.5, 1.5], y=["p", "q"]), tmp_path / f"{name}.{suffix}", index=False)
+    read = {
+        suffix: read_table([str(tmp_path / f"{name}.{suffix}") for name in "ab"], "y", nominal=["x"]).X["x"]
+        for suffix in ("parquet", "csv")
+    }
+    assert read["parquet"].tolist()[:2] == [str(2**53), str(2**53 + 1)]
+    assert read["parquet"].astype(str).tolist() == read["csv"].astype(str).tolist()
 
 
 def test_declared_values_of_arff_files_are_joined(tmp_path: Path) -> None:

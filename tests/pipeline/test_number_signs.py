@@ -51,6 +51,16 @@ def test_numbers_of_every_country_are_the_numbers(numbers: list[float], layout: 
         (["1.234,5", "2,25"], ["1234.5", "2.25"], {"decimal": "comma", "thousands": "point"}),
         (["1,234.5", "2"], ["1234.5", "2"], {"decimal": "point", "thousands": "comma"}),
         (["1,234", "2.5"], ["1234", "2.5"], {"decimal": "point", "thousands": "comma"}),
+        (["1,234,567", "5"], ["1234567", "5"], {"decimal": "point", "thousands": "comma"}),
+        (["1.234.567", "1.234", "5"], ["1234567", "1234", "5"], {"decimal": "comma", "thousands": "point"}),
+        (["1.234.567,5", "1,5"], ["1234567.5", "1.5"], {"decimal": "comma", "thousands": "point"}),
+        (["1'234", "5.25"], ["1234", "5.25"], {"decimal": "point", "thousands": "apostrophe"}),
+        (["12’345,5", "5"], ["12345.5", "5"], {"decimal": "comma", "thousands": "apostrophe"}),
+        (["1\u202f234,5", "12\u00a0345"], ["1234.5", "12345"], {"decimal": "comma", "thousands": "space"}),
+        (["1\u2009234", "-12 345 678", "7"], ["1234", "-12345678", "7"], {"decimal": "point", "thousands": "space"}),
+        (["110 001", "110 020"], ["110 001", "110 020"], {}),
+        (["089 123 456", "030 12 34"], ["089 123 456", "030 12 34"], {}),
+        (["5'10", "6'2"], ["5'10", "6'2"], {}),
         (["1.5", "2"], ["1.5", "2"], {}),
         (["a, b", "c"], ["a, b", "c"], {}),
         (["1,2,3", "1,2", "3", "2,3,1"], ["1,2,3", "1,2", "3", "2,3,1"], {}),
@@ -70,12 +80,50 @@ def test_missing_cells_and_mistakes_do_not_hide_decimal_commas() -> None:
     assert (found[-4:], keys) == (["18.5", "12,5 mm", "", ""], {"decimal": "comma"})
 
 
-@pytest.mark.parametrize("cells", [["1,234", "5"], ["1,234", "-2,500"], ["1,234,567"]])
+@pytest.mark.parametrize("cells", [["1,234", "5"], ["1,234", "-2,500"]])
 def test_a_comma_with_two_meanings_is_refused_with_the_keys_that_decide(cells: list[str]) -> None:
     with pytest.raises(UserError, match=r"dataset.decimal=comma or dataset.thousands=comma"):
         spell(cells)
     assert spelled(cells, FileLayout(thousands="comma"))[0] == cells[0].replace(",", "")
     assert spelled(cells, FileLayout(decimal="point")) == cells
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["1'234", "1 234"],
+        ["1\u202f234", "1,234"],
+        ["1’234", "1.234"],
+        ["1,234,567", "1.234.567"],
+    ],
+)
+def test_two_signs_between_groups_of_digits_are_refused(cells: list[str]) -> None:
+    with pytest.raises(UserError, match=r"column 'x' of table.csv has several thousands separators, as in") as refusal:
+        spell(cells)
+    assert all(repr(cell) in str(refusal.value) for cell in cells)
+    assert spelled(cells, FileLayout(decimal="point")) == cells
+
+
+def test_columns_with_different_signs_between_groups_are_refused() -> None:
+    table = pa.table({"x": ["1'234", "5"], "z": ["1 234", "5"]})
+    with pytest.raises(UserError, match=r"table.csv has several thousands separators, as in \"1'234\" and '1 234'"):
+        spell_table(table, FileLayout(), "table.csv")
+
+
+def test_the_sentence_names_each_sign_and_its_columns() -> None:
+    table = pa.table({"x": ["1\u202f234", "5"], "z": ["1,5", "2,5"], "w": ["a", "b"]})
+    _, keys, notes = spell_table(table, FileLayout(), "table.csv")
+    assert keys == {"decimal": "comma", "thousands": "space"}
+    assert notes == [
+        "The comma in column 'z' is assumed to be a decimal sign. The space in column 'x' is assumed to be a "
+        "thousands separator (dataset.decimal=comma dataset.thousands=space confirms it)."
+    ]
+
+
+def test_points_between_groups_leave_columns_of_decimals_as_they_are() -> None:
+    table = pa.table({"x": ["1.234.567", "1.234"], "z": ["1.500", "2.25"]})
+    found, _, _ = spell_table(table, FileLayout(), "table.csv")
+    assert found["z"].to_pylist() == ["1.500", "2.25"]
 
 
 def test_one_plain_column_decides_for_the_others() -> None:

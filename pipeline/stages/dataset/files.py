@@ -232,7 +232,7 @@ def _join_tables(tables: Sequence[Source], files: Sequence[Path]) -> Source:
     names = list(tables[0].frame.columns)
     for table, file in zip(tables[1:], files[1:], strict=True):
         _require_same_columns(names, list(table.frame.columns), files[0], file)
-    frame = pd.concat([table.frame[names] for table in tables], ignore_index=True)
+    frame = pd.DataFrame({name: _join_columns([table.frame[name] for table in tables]) for name in names})
     sizes = ", ".join(f"{file.name} ({len(table.frame)})" for table, file in zip(tables, files, strict=True))
     notes = [f"{len(frame)} rows of {len(files)} files: {sizes}."]
     for table, file in zip(tables, files, strict=True):
@@ -245,6 +245,12 @@ def _join_tables(tables: Sequence[Source], files: Sequence[Path]) -> Source:
         declared=_join_declared(tables),
         guessed={key: value for table in tables for key, value in table.guessed.items()},
     )
+
+
+def _join_columns(columns: Sequence[pd.Series]) -> pd.Series:
+    """Return the cells of all columns; those of different types become objects, because floats would merge codes."""
+    is_mixed = len({column.dtype for column in columns}) > 1
+    return pd.concat([column.astype(object) if is_mixed else column for column in columns], ignore_index=True)
 
 
 def _require_same_columns(names: Sequence[str], others: Sequence[str], file: Path, other: Path) -> None:

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset.keys import COMMA, POINT, name_sign, read_sign
+from bakeoff.pipeline.stages.dataset.keys import COMMA, DECIMAL_SIGNS, LOOKALIKES, POINT, name_sign, read_sign
 from bakeoff.pipeline.stages.dataset.parser import Text
 from bakeoff.pipeline.stages.dataset.spelling import AMONG_NUMBERS, EVERYWHERE
 
@@ -25,8 +26,7 @@ ONLY_POINT = rf"^[+-]?\d*\.\d+{EXPONENT}$"
 GROUPS_OF_POINTS = r"^[+-]?\d{1,3}(\.\d{3})+$"
 
 
-@dataclass(frozen=True)
-class NumberSigns:
+class NumberSigns(NamedTuple):
     """The format of numbers: the decimal sign, and the sign between groups of digits if there is one.
 
     Support for other content of numeric cells, such as units, belongs here: the pattern recognises such cells, and
@@ -39,7 +39,7 @@ class NumberSigns:
     @property
     def pattern(self) -> str:
         """The regular expression of a number that may have these signs."""
-        groups = "" if self.thousands is None else rf"|\d{{1,3}}({re.escape(self.thousands)}\d{{3}})+"
+        groups = "" if self.thousands is None else rf"|\d{{1,3}}({_write_class(self.thousands)}\d{{3}})+"
         return rf"^\s*[+-]?(\d*{groups})({re.escape(self.decimal)}\d*)?{EXPONENT}\s*$"
 
     @property
@@ -50,9 +50,20 @@ class NumberSigns:
 
     def spell(self, cells: pa.ChunkedArray) -> pa.ChunkedArray:
         """Return text in which numbers have a decimal point and no other sign; other cells are unchanged."""
-        plain = cells if self.thousands is None else pc.replace_substring(cells, self.thousands, "")
+        plain = cells
+        for character in _list_lookalikes(self.thousands or ""):
+            plain = pc.replace_substring(plain, character, "")
         plain = plain if self.decimal == POINT else pc.replace_substring(plain, self.decimal, POINT)
         return pc.if_else(pc.match_substring_regex(cells, self.pattern), plain, cells)
+
+
+def _list_lookalikes(sign: str) -> str:
+    """Return the characters that count as a sign between groups of digits."""
+    return LOOKALIKES.get(sign, sign)
+
+
+def _write_class(sign: str) -> str:
+    return f"[{_list_lookalikes(sign)}]"
 
 
 ENGLISH = NumberSigns(POINT, COMMA)
@@ -86,16 +97,18 @@ def spell_numbers(table: pa.Table, signs: NumberSigns, source: str) -> tuple[pa.
     notes = []
     columns = []
     for name, cells in zip(table.column_names, table.columns, strict=True):
-        columns.append(signs.spell(cells))
-        if signs.decimal == COMMA:
-            notes += _answer_points(cells, name, signs, source)
+        spelled = signs.spell(cells)
+        found = _answer_points(cells, name, signs, source) if signs.decimal == COMMA else []
+        # If some points are decimal points, so is that of 1.500.
+        columns.append(pc.if_else(pc.match_substring(cells, COMMA), spelled, cells) if found else spelled)
+        notes += found
     return pa.table(columns, names=table.column_names), notes
 
 
 def _answer_points(cells: pa.ChunkedArray, name: str, signs: NumberSigns, source: str) -> list[str]:
     """Return a sentence about cells with a decimal point among numbers with a decimal comma."""
     others = cells.filter(pc.invert(pc.match_substring_regex(cells, signs.pattern)))
-    pointed = others.filter(pc.match_substring_regex(others, ONLY_POINT))
+    pointed = _select(others, ONLY_POINT)
     if len(pointed) == 0:
         return []
     if signs.thousands is None and pc.all(pc.match_substring_regex(pointed, GROUPS_OF_POINTS)).as_py():
@@ -117,8 +130,6 @@ MIN_FRACTION = 0.9
 comma; the others are missing cells in any spelling, or mistakes."""
 MISSING = pa.array(sorted({spelling.lower() for spelling in EVERYWHERE | AMONG_NUMBERS}), pa.large_string())
 """Spellings of a missing cell, in lower case."""
-GROUPS_OF_COMMAS = r"^[+-]?\d{1,3}(,\d{3})+$"
-"""An ambiguous cell: 1,234 may be above one thousand, or just above one."""
 LEADING_GROUP = r"^[+-]?[1-9]\d{0,2}(\.\d{3})+$"
 WHOLE_OR_GROUPED = r"^[+-]?(0|[1-9]\d{0,2})(\.\d{3})*$"
 """A whole number below 1000, or one with points between groups of digits."""
@@ -202,16 +213,25 @@ def _fits_column(cell: str, column: pa.ChunkedArray) -> bool:
     return True
 
 
-class CommaColumn(NamedTuple):
-    """A column of numbers with commas: an example cell, and the signs, or None if the comma is ambiguous."""
+CHARACTERS = "".join((*LOOKALIKES.values(), COMMA))
+"""The signs in numbers, besides points, that are searched for."""
+SIGNED_NUMBER = rf"^\s*[+-]?[.,]?\d[\d.{CHARACTERS}]*{EXPONENT}\s*$"
+
+
+MARKED = f"[{CHARACTERS}]"
+
+
+class SignedColumn(NamedTuple):
+    """A column of numbers with signs: an example cell, and its signs as far as the cells show their meaning."""
 
     name: str
     example: str
-    signs: NumberSigns | None
+    decimal: str | None = None
+    thousands: str | None = None
 
 
-def guess_signs(table: pa.Table, source: str) -> Guess | None:
-    """Guess the signs of numbers from the columns of numbers with commas; None if there are no such columns.
+def guess_signs(table: pa.Table, source: str, characters: Collection[str] = CHARACTERS) -> Guess | None:
+    """Guess the signs of numbers from the columns of numbers with signs; None if there are no such columns.
 
     Parameters
     ----------
@@ -219,66 +239,108 @@ def guess_signs(table: pa.Table, source: str) -> Guess | None:
         A table of text.
     source : str
         The name of the file, for messages.
+    characters : collection of str
+        The signs that occur in the file, besides points.
 
     Raises
     ------
     UserError
-        Commas have, or may have, two meanings.
+        Commas have, or may have, two meanings, or several signs separate groups of digits.
     """
-    examined = [_examine_commas(name, table.column(name)) for name in table.column_names]
+    examined = [_examine_signs(name, table.column(name), characters, source) for name in table.column_names]
     columns = [column for column in examined if column is not None]
-    if not columns:
-        return None
-    found = {column.signs: column for column in columns}
-    known = [signs for signs in found if signs is not None]
-    if len({signs.decimal for signs in known}) != 1:
-        shown = [f"column {each.name!r} holds {each.example!r}" for each in found.values()]
+    decimals = {column.decimal: column for column in columns if column.decimal}
+    doubtful = [] if decimals else [column for column in columns if COMMA in column.example]
+    if doubtful or len(decimals) > 1:
+        shown = [f"column {each.name!r} holds {each.example!r}" for each in decimals.values() or doubtful[:1]]
         raise UserError(
             f"the comma in {source} may be a decimal sign or a thousands separator: {' and '.join(shown)}; "
             "give dataset.decimal=comma or dataset.thousands=comma; with dataset.decimal=point, such cells are text."
         )
-    # A column without groups of digits does not show the sign that separates them.
-    signs = max(known, key=lambda signs: signs.thousands is not None)
-    names = ", ".join(repr(column.name) for column in columns)
-    meaning = "a decimal sign" if signs.decimal == COMMA else "a thousands separator"
+    thousands = {column.thousands: column.example for column in columns if column.thousands}
+    _require_one_sign(thousands, source)
+    if not decimals and not thousands:
+        return _doubt_points(columns) if columns else None
+    signs = NumberSigns(next(iter(decimals), POINT), next(iter(thousands), None))
+    sentences = []
+    for sign, meaning in ((signs.decimal, "a decimal sign"), (signs.thousands, "a thousands separator")):
+        names = [column.name for column in columns if sign in (column.decimal, column.thousands, *column.example)]
+        if sign is not None and names:
+            sentences.append(f"The {name_sign(sign)} in {_list_columns(names)} is assumed to be {meaning}")
     keys = " ".join(f"dataset.{key}={value}" for key, value in signs.keys.items())
-    where = "columns" if len(columns) > 1 else "column"
-    return Guess(signs.keys, f"The comma in {where} {names} is assumed to be {meaning} ({keys} confirms it).")
+    return Guess(signs.keys, f"{'. '.join(sentences)} ({keys} confirms it).")
 
 
-def _examine_commas(name: str, cells: pa.ChunkedArray) -> CommaColumn | None:
-    """Return the meaning of commas in a column; None if it does not consist of numbers, or has no commas."""
-    with_commas = cells.filter(pc.match_substring(cells, COMMA))
-    if len(with_commas) == 0:
+def _list_columns(names: Sequence[str]) -> str:
+    return f"column{'s' * (len(names) > 1)} {', '.join(map(repr, names))}"
+
+
+def _require_one_sign(examples: Mapping[Any, str], where: str) -> None:
+    """Raise UserError if there are several signs between groups of digits, each with a cell."""
+    if len(examples) > 1:
+        shown = " and ".join(map(repr, examples.values()))
+        raise UserError(
+            f"{where} has several thousands separators, as in {shown}; use the same one everywhere, or read such "
+            "cells as text with dataset.decimal=point."
+        )
+
+
+def _examine_signs(name: str, cells: pa.ChunkedArray, characters: Collection[str], source: str) -> SignedColumn | None:
+    """Return the signs of a column; None if it does not consist of numbers, or has no signs."""
+    head = _drop_empty(cells.slice(0, N_FIRST_CELLS))
+    if len(head) > 0 and _measure_fraction(head, SIGNED_NUMBER) == 0:
         return None
-    name_and_example = (name, str(with_commas[0]))
-    filled = _drop_empty(cells)
-    is_english = _measure_fraction(filled, ENGLISH.pattern) >= MIN_FRACTION
-    if is_english and _measure_fraction(with_commas, GROUPS_OF_COMMAS) == 1:
-        # If a column with 1,234 also has points, they are decimal points, so the comma is not.
-        has_point = pc.any(pc.match_substring(filled, POINT)).as_py()
-        return CommaColumn(*name_and_example, ENGLISH if has_point else None)
-    if _measure_fraction(filled, GERMAN.pattern) >= MIN_FRACTION:
-        has_groups = pc.any(pc.match_substring(with_commas, POINT)).as_py()
-        return CommaColumn(*name_and_example, GERMAN if has_groups else NumberSigns(COMMA))
-    return CommaColumn(*name_and_example, ENGLISH) if is_english else None
-
-
-def doubt_points(table: pa.Table) -> Guess | None:
-    """Return a sentence about columns in which every point may separate groups of digits; None if there are none."""
-    found = {name: example for name in table.column_names if (example := _find_group(table.column(name)))}
-    if not found:
+    if not any(pc.any(pc.match_substring(cells, character)).as_py() for character in characters):
+        example = _find_group(cells)
+        clear = GERMAN if example.count(POINT) > 1 else ()
+        return SignedColumn(name, example, *clear) if example else None
+    numbers = _select(cells, SIGNED_NUMBER)
+    marked = _select(numbers, MARKED)
+    if len(marked) == 0 or len(numbers) < MIN_FRACTION * len(_drop_empty(cells)):
         return None
-    names = ", ".join(map(repr, found))
+    groups = _find_groups(numbers)
+    possible = [NumberSigns(*signs) for signs in product(DECIMAL_SIGNS, (None, *groups)) if len({*signs}) == 2]
+    fractions = {signs: _measure_fraction(numbers, signs.pattern) for signs in possible}
+    best = max(fractions.values())
+    if best < MIN_FRACTION or not groups.keys() <= {*DECIMAL_SIGNS}:
+        _require_one_sign(groups, f"column {name!r} of {source}")
+    # Cells of one length such as 110 001 may be codes.
+    may_be_codes = " " in groups.get(" ", "") and pc.count_distinct(pc.utf8_length(numbers)).as_py() == 1
+    if best < MIN_FRACTION or may_be_codes:
+        return None
+    decimals, thousands = (
+        {*each} for each in zip(*(signs for signs, fraction in fractions.items() if fraction == best), strict=True)
+    )
+    return SignedColumn(name, next(iter(groups.values()), str(marked[0])), _get_only(decimals), _get_only(thousands))
+
+
+def _find_groups(numbers: pa.ChunkedArray) -> dict[str, str]:
+    """Return the signs that separate groups of digits wherever they occur, each with a cell."""
+    found = {}
+    for sign in (*LOOKALIKES, *DECIMAL_SIGNS):
+        marked = _select(numbers, _write_class(sign))
+        grouped = _select(marked, rf"^\s*[+-]?[1-9]\d{{0,2}}({_write_class(sign)}\d{{3}})+([.,]\d*)?\s*$")
+        if len(grouped) > 0 and len(grouped) >= MIN_FRACTION * len(marked):
+            found[sign] = str(grouped[0])
+    return found
+
+
+def _get_only(values: Collection[str | None]) -> str | None:
+    return next(iter(values)) if len(values) == 1 else None
+
+
+def _doubt_points(columns: Sequence[SignedColumn]) -> Guess:
+    """Return a sentence about columns in which every point may separate groups of digits."""
+    names = _list_columns([column.name for column in columns])
     return Guess(
         {},
-        f"The point in column {names} is assumed to be a decimal sign, as in {next(iter(found.values()))} "
+        f"The point in {names} is assumed to be a decimal sign, as in {columns[0].example} "
         "(dataset.decimal=point confirms it); if it separates thousands, add dataset.thousands=point.",
     )
 
 
 def _find_group(column: pa.ChunkedArray) -> str:
-    """Return a cell such as 1.234 from a column in which three digits follow every point; empty for other columns."""
+    """Return a cell such as 1.234, or 1.234.567, of a column with three digits after each point; empty for others."""
     # Nearly all columns of decimals are recognized by their first cells, and searching all cells takes as long as
     # reading them.
     for cells in (column.slice(0, N_FIRST_CELLS), column):
@@ -287,11 +349,17 @@ def _find_group(column: pa.ChunkedArray) -> str:
         has_others = len(pointed) > 0 and _measure_fraction(pointed, LEADING_GROUP) < 1
         if has_others or _measure_fraction(filled, WHOLE_OR_GROUPED) < MIN_FRACTION:
             return ""
-    return "" if len(pointed) < MIN_GROUPED_CELLS else str(pointed[0])
+    clear = _select(pointed, r"\..*\.")
+    return str(clear[0]) if len(clear) else "" if len(pointed) < MIN_GROUPED_CELLS else str(pointed[0])
 
 
 def _drop_empty(cells: pa.ChunkedArray) -> pa.ChunkedArray:
     return cells.filter(pc.not_equal(cells, ""))
+
+
+def _select(cells: pa.ChunkedArray, pattern: str) -> pa.ChunkedArray:
+    """Return the cells that match a regular expression."""
+    return cells.filter(pc.match_substring_regex(cells, pattern))
 
 
 def _measure_fraction(cells: pa.ChunkedArray, pattern: str) -> float:

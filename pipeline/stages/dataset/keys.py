@@ -40,8 +40,8 @@ POINT = "."
 SIGN_WORDS = {"comma": COMMA, "point": POINT, "apostrophe": "'", "underscore": "_", "space": " "}
 """Signs in numbers by name, because some of them have a meaning on the command line."""
 DECIMAL_SIGNS = (POINT, COMMA)
-THOUSANDS_SIGNS = (*SIGN_WORDS.values(), "’", "\u00a0", "\u202f")
-"""In addition to the named signs, the typographic apostrophe and non-breaking spaces are allowed."""
+LOOKALIKES = {" ": " \u00a0\u202f\u2009", "'": "'’"}
+"""Sign -> the characters that programs write for it: the no-break and thin spaces, and the typographic apostrophe."""
 SEPARATOR_WORDS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " "}
 """Separators by name, because shells and YAML interpret some of the characters."""
 WHITESPACE = "whitespace"
@@ -68,7 +68,8 @@ class FileLayout:
         The decimal sign of numbers in text, a point or a comma, or its name. If neither this nor `thousands` is given,
         commas are recognised if they can have only one meaning.
     thousands : str, optional
-        The sign between groups of three digits in numbers in text: one of `THOUSANDS_SIGNS`, or its name.
+        The sign between groups of three digits in numbers in text, or its name in `SIGN_WORDS`; every space is the
+        same sign, and so is every apostrophe.
     quote : str, optional
         The quotation mark around cells that contain separators or line breaks; None if there is none.
     skip_rows : int
@@ -98,7 +99,7 @@ class FileLayout:
             ("quote", is_letter, "must be one character, such as '\"', or null for none"),
             ("skip_rows", is_count, "must be a number of lines, from 0"),
             ("decimal", decimal in (None, *DECIMAL_SIGNS), "must be point or comma, or null for a guess"),
-            ("thousands", thousands in (None, *THOUSANDS_SIGNS), f"must be one of {words}, or null for none"),
+            ("thousands", thousands in (None, *SIGN_WORDS.values()), f"must be one of {words}, or null for none"),
             ("thousands", thousands is None or thousands != decimal, "is also the decimal sign; give different signs"),
         ]
         for key, is_right, needed in requirements:
@@ -139,8 +140,11 @@ class FileLayout:
 
 
 def read_sign(sign: str | None) -> str | None:
-    """Return a sign in numbers, given directly or by its name."""
-    return None if sign is None else SIGN_WORDS.get(str(sign), str(sign))
+    """Return a sign in numbers, given directly, by its name, or by a character that looks like it."""
+    if sign is None:
+        return None
+    given = SIGN_WORDS.get(str(sign), str(sign))
+    return next((each for each, characters in LOOKALIKES.items() if given in [*characters]), given)
 
 
 def name_sign(sign: str) -> str:

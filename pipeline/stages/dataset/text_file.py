@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pyarrow.compute as pc
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.content import read_content, strip_compression
 from bakeoff.pipeline.stages.dataset.guesses import (
-    doubt_points,
+    CHARACTERS,
     guess_separator,
     guess_signs,
     looks_like_data,
@@ -46,15 +47,16 @@ def read_text(file: Path, layout: FileLayout) -> Source:
     table = _name_columns(parsed.table, text.layout, file)
     if text.has_quotes:
         notes += _find_swallowed_rows(table, text.layout.character)
-    may_hold_commas = b"," in text.content and (text.has_quotes or text.layout.character != COMMA)
-    table, guessed, sign_notes = spell_table(table, layout, file.name, may_hold_commas)
+    possible = [each for each in CHARACTERS if text.has_quotes or each != text.layout.character]
+    held = [character for character in possible if character.encode() in text.content]
+    table, guessed, sign_notes = spell_table(table, layout, file.name, held)
     # The pandas dtype that stores such columns unchanged.
     frame = table.to_pandas(types_mapper={TEXT: pd.StringDtype("pyarrow")}.get)
     return Source(frame, notes=(*notes, *sign_notes), guessed=guessed)
 
 
 def spell_table(
-    table: pa.Table, layout: FileLayout, source: str, may_hold_commas: bool = True
+    table: pa.Table, layout: FileLayout, source: str, characters: Collection[str] = CHARACTERS
 ) -> tuple[pa.Table, dict[str, str], list[str]]:
     """Return a text table with numbers in the usual spelling, the keys of guessed signs, and notes about them.
 
@@ -65,18 +67,18 @@ def spell_table(
         The layout; if it specifies neither sign, both are guessed.
     source : str
         The name of the file, for messages.
-    may_hold_commas : bool
-        Whether to search for commas.
+    characters : collection of str
+        The signs that occur in the file, besides points.
 
     Raises
     ------
     UserError
-        A comma, or a point, may have two meanings.
+        A comma, or a point, may have two meanings, or several signs separate groups of digits.
     """
     if layout.decimal is not None or layout.thousands is not None:
         spelled, notes = spell_numbers(table, read_signs(layout.decimal, layout.thousands), source)
         return spelled, {}, notes
-    guess = (guess_signs(table, source) if may_hold_commas else None) or doubt_points(table)
+    guess = guess_signs(table, source, characters)
     if guess is None:
         return table, {}, []
     spelled, notes = spell_numbers(table, read_signs(**guess.keys), source)
