@@ -21,6 +21,7 @@ from bakeoff.pipeline.replay.refit import LoadedRun, load_run, refit_run
 from bakeoff.pipeline.stages.dataset.convert import convert_like
 from bakeoff.pipeline.stages.dataset.files import require_file
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules
+from bakeoff.pipeline.stages.dataset.numerals import settle_numerals
 from bakeoff.pipeline.tables.output_file import name_file, replace_file, require_output
 from bakeoff.pipeline.text.wording import count_nouns, expand_home
 from bakeoff.pipeline.tracking.loading import load_model
@@ -118,9 +119,10 @@ def _make_file_subject(
         require_file(file)
         raw = read_rows(file, request.layout, record)
         rules = make_rules(record, request.layout)
-        X = convert_rows(record, raw.frame, rules).frame
+        converted = convert_rows(record, raw.frame, rules)
+        X = converted.frame
         truth = _read_truth(model, raw.frame, rules)
-    for note in raw.notes:
+    for note in (*raw.notes, *converted.notes):
         announce(f"explain: {note.replace('dataset.', '')}")
     is_known = ~pd.isna(truth)
     n_known = int(is_known.sum())
@@ -148,7 +150,8 @@ def _read_truth(model: Model, frame: pd.DataFrame, rules: ColumnRules) -> np.nda
     cells = frame[target]
     columns = [column for column in model.record.columns if column.name == target]
     if columns:
-        cells = convert_like(frame, columns, rules).frame[target]
+        settled = settle_numerals(frame[[target]], rules, "the rows").rules
+        cells = convert_like(frame, columns, settled).frame[target]
     if not hasattr(model.estimator, "classes_"):
         return pd.to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64)
     labels = {str(label): label for label in model.estimator.classes_}

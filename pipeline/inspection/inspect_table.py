@@ -30,6 +30,7 @@ from bakeoff.pipeline.stages.dataset.files import list_dataset_files
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules, Roles, name_roles
 from bakeoff.pipeline.stages.dataset.kinds import find_date_format
 from bakeoff.pipeline.stages.dataset.loaders import COLLECTORS, describe_columns, describe_left_out, make_dataset
+from bakeoff.pipeline.stages.dataset.numerals import settle_source
 from bakeoff.pipeline.stages.dataset.source import Source
 from bakeoff.pipeline.stages.dataset.table import DATE, IDENTIFIER, NOMINAL, NUMERIC, ORDERED, TARGET, TEXT
 from bakeoff.pipeline.tables.output_file import name_file, replace_file, require_output
@@ -114,6 +115,7 @@ def inspect_source(raw: Source, roles: Roles, rules: ColumnRules, target: str | 
         A column does not exist, or does not match its declared kind.
     """
     names = [str(name) for name in raw.frame.columns]
+    raw, rules = settle_source(raw, rules)
     frame = raw.frame.set_axis(names, axis=1).reset_index(drop=True)
     cells = {name: read_cells(frame[name], rules, raw.declared) for name in names}
     if target is None:

@@ -18,10 +18,11 @@ from bakeoff.pipeline.model.training_record import TrainingRecord
 from bakeoff.pipeline.stages.dataset import Column
 from bakeoff.pipeline.stages.dataset.convert import ConvertedTable, convert_like
 from bakeoff.pipeline.stages.dataset.files import find_format, read_file
-from bakeoff.pipeline.stages.dataset.keys import ColumnRules, FileLayout
+from bakeoff.pipeline.stages.dataset.keys import SIGN_KEYS, ColumnRules, FileLayout
+from bakeoff.pipeline.stages.dataset.numerals import settle_numerals
 from bakeoff.pipeline.stages.dataset.source import Source
 from bakeoff.pipeline.stages.dataset.spelling import spell_cell
-from bakeoff.pipeline.stages.dataset.table import TARGET
+from bakeoff.pipeline.stages.dataset.table import NUMERIC, TARGET
 
 
 def restore_codes(frame: pd.DataFrame, columns: Sequence[Column]) -> pd.DataFrame:
@@ -124,7 +125,7 @@ def convert_rows(record: TrainingRecord, rows: pd.DataFrame, rules: ColumnRules 
     rows : DataFrame of shape (m, at least d)
         Text as spelled in a file, or numbers, Booleans, dates and categories. Additional columns are ignored.
     rules : ColumnRules, optional
-        The spellings of missing cells; by default those of training.
+        The spellings of missing cells and numbers; by default those of training.
 
     Raises
     ------
@@ -137,12 +138,15 @@ def convert_rows(record: TrainingRecord, rows: pd.DataFrame, rules: ColumnRules 
     _require_features(record, given)
     columns = record.feature_columns
     named = restore_codes(rows.set_axis(given, axis=1), columns)
-    return convert_like(named, columns, rules or make_rules(record, {}))
+    numbers = [column.name for column in columns if column.kind == NUMERIC]
+    settled = settle_numerals(named[numbers], rules or make_rules(record, {}), "the rows")
+    return replace(convert_like(named, columns, settled.rules), notes=tuple(settled.notes))
 
 
 def make_rules(record: TrainingRecord, layout: Mapping[str, Any]) -> ColumnRules:
-    """Return the spellings of missing cells, which default to those of the training rows."""
-    return ColumnRules(na_values=layout.get(NA_VALUES, record.dataset_config.get(NA_VALUES)))
+    """Return the spellings of missing cells and numbers, which default to those of the training rows."""
+    keys = {key: layout.get(key, record.dataset_config.get(key)) for key in (NA_VALUES, *SIGN_KEYS)}
+    return ColumnRules(**keys, units={column.name: column.unit for column in record.columns if column.unit})
 
 
 def _require_features(record: TrainingRecord, given: list[str]) -> None:

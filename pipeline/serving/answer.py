@@ -167,7 +167,7 @@ def answer_rows(model: Model, rows: pd.DataFrame, layout: Mapping[str, Any]) -> 
     predictions = predict_table(model.estimator, converted.frame)
     differences = compare_rows(model.record, converted)
     unknown = describe_unknown_columns(model.record, [str(name) for name in rows.columns])
-    notes = [unknown, *(difference.sentence for difference in differences)]
+    notes = [*converted.notes, unknown, *(difference.sentence for difference in differences)]
     return Answer(predictions, [note for note in notes if note], collect_data(differences))
 
 

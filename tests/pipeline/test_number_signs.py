@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -11,22 +12,28 @@ from hypothesis import strategies as st
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset import read_table
-from bakeoff.pipeline.stages.dataset.keys import FileLayout
-from bakeoff.pipeline.stages.dataset.text_file import spell_table
+from bakeoff.pipeline.stages.dataset.cells import read_cells
+from bakeoff.pipeline.stages.dataset.keys import ColumnRules
+from bakeoff.pipeline.stages.dataset.numerals import settle_numerals
 
-GERMAN = FileLayout(decimal="comma", thousands="point")
-SWISS = FileLayout(thousands="apostrophe")
-FRENCH = FileLayout(decimal="comma", thousands="\u202f")
+GERMAN = ColumnRules(decimal="comma", thousands="point")
+SWISS = ColumnRules(thousands="apostrophe")
+FRENCH = ColumnRules(decimal="comma", thousands="\u202f")
 
 
-def spell(cells: list[str], layout: FileLayout | None = None) -> tuple[list[str], dict[str, str], list[str]]:
+def make_frame(**columns: list[str]) -> pd.DataFrame:
+    """Return a table of text."""
+    return pd.DataFrame(columns, dtype="string[pyarrow]")
+
+
+def spell(cells: list[str], layout: ColumnRules | None = None) -> tuple[list[str], dict[str, str], list[str]]:
     """Return cells with numbers spelled as usual, the keys of guessed signs, and sentences about them."""
-    table = pa.table({"x": pa.array(cells, pa.large_string())})
-    found, keys, notes = spell_table(table, layout or FileLayout(), "table.csv")
-    return found["x"].to_pylist(), keys, notes
+    frame = make_frame(x=cells)
+    rules, keys, notes = settle_numerals(frame, layout or ColumnRules(), "table.csv")
+    return pa.array(read_cells(frame["x"], rules).text).to_pylist(), dict(keys), notes
 
 
-def spelled(cells: list[str], layout: FileLayout | None = None) -> list[str]:
+def spelled(cells: list[str], layout: ColumnRules | None = None) -> list[str]:
     """Return the cells of `spell`."""
     return spell(cells, layout)[0]
 
@@ -38,7 +45,7 @@ def write_number(number: float, decimal: str, thousands: str) -> str:
 
 @given(numbers=st.lists(st.floats(-1e9, 1e9).map(lambda number: round(number, 2)), min_size=1))
 @pytest.mark.parametrize(("layout", "signs"), [(GERMAN, ",."), (SWISS, ".'"), (FRENCH, ",\u202f")])
-def test_numbers_of_every_country_are_the_numbers(numbers: list[float], layout: FileLayout, signs: str) -> None:
+def test_numbers_of_every_country_are_the_numbers(numbers: list[float], layout: ColumnRules, signs: str) -> None:
     cells = [write_number(number, *signs) for number in numbers]
     assert [float(cell) for cell in spelled(cells, layout)] == numbers
 
@@ -84,8 +91,8 @@ def test_missing_cells_and_mistakes_do_not_hide_decimal_commas() -> None:
 def test_a_comma_with_two_meanings_is_refused_with_the_keys_that_decide(cells: list[str]) -> None:
     with pytest.raises(UserError, match=r"dataset.decimal=comma or dataset.thousands=comma"):
         spell(cells)
-    assert spelled(cells, FileLayout(thousands="comma"))[0] == cells[0].replace(",", "")
-    assert spelled(cells, FileLayout(decimal="point")) == cells
+    assert spelled(cells, ColumnRules(thousands="comma"))[0] == cells[0].replace(",", "")
+    assert spelled(cells, ColumnRules(decimal="point")) == cells
 
 
 @pytest.mark.parametrize(
@@ -101,18 +108,18 @@ def test_two_signs_between_groups_of_digits_are_refused(cells: list[str]) -> Non
     with pytest.raises(UserError, match=r"column 'x' of table.csv has several thousands separators, as in") as refusal:
         spell(cells)
     assert all(repr(cell) in str(refusal.value) for cell in cells)
-    assert spelled(cells, FileLayout(decimal="point")) == cells
+    assert spelled(cells, ColumnRules(decimal="point")) == cells
 
 
 def test_columns_with_different_signs_between_groups_are_refused() -> None:
-    table = pa.table({"x": ["1'234", "5"], "z": ["1 234", "5"]})
+    table = make_frame(x=["1'234", "5"], z=["1 234", "5"])
     with pytest.raises(UserError, match=r"table.csv has several thousands separators, as in \"1'234\" and '1 234'"):
-        spell_table(table, FileLayout(), "table.csv")
+        settle_numerals(table, ColumnRules(), "table.csv")
 
 
 def test_the_sentence_names_each_sign_and_its_columns() -> None:
-    table = pa.table({"x": ["1\u202f234", "5"], "z": ["1,5", "2,5"], "w": ["a", "b"]})
-    _, keys, notes = spell_table(table, FileLayout(), "table.csv")
+    table = make_frame(x=["1\u202f234", "5"], z=["1,5", "2,5"], w=["a", "b"])
+    _, keys, notes = settle_numerals(table, ColumnRules(), "table.csv")
     assert keys == {"decimal": "comma", "thousands": "space"}
     assert notes == [
         "The comma in column 'z' is assumed to be a decimal sign. The space in column 'x' is assumed to be a "
@@ -121,19 +128,19 @@ def test_the_sentence_names_each_sign_and_its_columns() -> None:
 
 
 def test_points_between_groups_leave_columns_of_decimals_as_they_are() -> None:
-    table = pa.table({"x": ["1.234.567", "1.234"], "z": ["1.500", "2.25"]})
-    found, _, _ = spell_table(table, FileLayout(), "table.csv")
-    assert found["z"].to_pylist() == ["1.500", "2.25"]
+    table = make_frame(x=["1.234.567", "1.234"], z=["1.500", "2.25"])
+    rules = settle_numerals(table, ColumnRules(), "table.csv").rules
+    assert read_cells(table["z"], rules).reading.values.tolist() == [1.5, 2.25]
 
 
 def test_one_plain_column_decides_for_the_others() -> None:
-    table = pa.table({"x": pa.array(["1,234"], pa.large_string()), "z": pa.array(["1,5"], pa.large_string())})
-    found, _, _ = spell_table(table, FileLayout(), "table.csv")
-    assert found.to_pylist() == [{"x": "1.234", "z": "1.5"}]
+    frame = make_frame(x=["1,234"], z=["1,5"])
+    rules = settle_numerals(frame, ColumnRules(), "table.csv").rules
+    assert [read_cells(frame[name], rules).distinct.values for name in "xz"] == [["1.234"], ["1.5"]]
 
 
 def test_points_among_decimal_commas_are_refused_or_said() -> None:
-    layout = FileLayout(decimal="comma")
+    layout = ColumnRules(decimal="comma")
     with pytest.raises(UserError, match=r"column 'x' of table.csv holds '1.500'.*dataset.thousands=point"):
         spell(["2,5", "1.500"], layout)
     found, _, notes = spell(["2,5", "1.5"], layout)

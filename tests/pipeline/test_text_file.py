@@ -91,7 +91,7 @@ def test_a_quoted_cell_may_hold_line_breaks_separators_and_quotation_marks(tmp_p
 def test_a_quotation_mark_inside_of_a_cell_is_a_letter(tmp_path: Path) -> None:
     assert cells(read(tmp_path, 'size,y\n5",a\n6,b\n'))[1:] == [['5"', "a"], ["6", "b"]]
     assert cells(read(tmp_path, 'size,y\n"5,a\n6,b\n', quote=None))[1:] == [['"5', "a"], ["6", "b"]]
-    assert cells(read(tmp_path, "size,y\n'5,5',a\n6,b\n", quote="'"))[1:] == [["5.5", "a"], ["6", "b"]]
+    assert cells(read(tmp_path, "size,y\n'5,5',a\n6,b\n", quote="'"))[1:] == [["5,5", "a"], ["6", "b"]]
 
 
 def test_blank_lines_are_no_rows_except_in_a_single_column(tmp_path: Path) -> None:

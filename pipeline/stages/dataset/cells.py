@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.dataset.guesses import NumberSigns, read_signs
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules
 from bakeoff.pipeline.stages.dataset.source import MAX_EXACT_INTEGER, unify_column
 from bakeoff.pipeline.stages.dataset.spelling import MissingRule, make_missing_rule, spell_cell, spell_cells
@@ -121,6 +122,8 @@ class Cells:
         The values that the source declares, in order; empty if it only declares the column as nominal.
     is_boolean, is_ordered : bool
         The kind given by the type of the source.
+    unit : str
+        The unit of numbers in text, which `text` does not contain.
     """
 
     name: str
@@ -131,6 +134,7 @@ class Cells:
     declared: tuple[str, ...] | None = None
     is_boolean: bool = False
     is_ordered: bool = False
+    unit: str = ""
 
     @cached_property
     def reading(self) -> NumberReading:
@@ -168,7 +172,7 @@ def read_cells(column: pd.Series, rules: ColumnRules, declared: Mapping[str, tup
     column : Series of shape (n,)
         Text, numbers, Booleans, dates, categories, or Python objects of these types.
     rules : ColumnRules
-        The rules, of which only the spellings of missing cells are used.
+        The rules, of which the spellings of missing cells and of numbers are used.
     declared : mapping of str to tuple of str
         Column -> the values that the source declares for it.
 
@@ -184,9 +188,12 @@ def read_cells(column: pd.Series, rules: ColumnRules, declared: Mapping[str, tup
     forms = _choose_form(unified)
     if declared and name in declared:
         forms.setdefault("declared", tuple(spell_cells(declared[name])))
+    signs = read_signs(rules.decimal, rules.thousands, rules.get_unit(name))
+    if isinstance(unified.dtype, pd.StringDtype) and "declared" not in forms and signs != NumberSigns():
+        forms["text"] = signs.spell(forms["text"])
     # A value that the source declares is not a missing cell, even if it is spelled like one.
     rule = make_missing_rule(rules.na_values, name).without_values(forms.get("declared") or ())
-    return Cells(name, rule, **forms)
+    return Cells(name, rule, **forms, unit=signs.unit)
 
 
 def _choose_form(column: pd.Series) -> dict[str, Any]:
@@ -200,9 +207,9 @@ def _choose_form(column: pd.Series) -> dict[str, Any]:
     if is_datetime64_any_dtype(dtype):
         return {"dates": _to_nanoseconds(column)}
     if is_bool_dtype(dtype):
-        return {"text": _to_text(column), "is_boolean": True}
+        return {"text": to_text(column), "is_boolean": True}
     if isinstance(dtype, pd.StringDtype) or _has_long_integer(column):
-        return {"text": _to_text(column)}
+        return {"text": to_text(column)}
     numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
     if str(dtype) in SHORT_FLOATS:
         # 0.1 in 32 bits is not the same number as 0.1 in a text file, but its shortest spelling is the same.
@@ -217,7 +224,8 @@ def _has_long_integer(column: pd.Series) -> bool:
     return max(abs(int(column.min())), abs(int(column.max()))) > MAX_EXACT_INTEGER
 
 
-def _to_text(column: pd.Series) -> pa.Array:
+def to_text(column: pd.Series) -> pa.Array:
+    """Return a column of text as an Arrow array of n strings, null where missing."""
     text = pa.array(column, from_pandas=True)
     joined = text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
     return joined.cast(TEXT_TYPE)

@@ -50,10 +50,13 @@ class ConvertedTable:
         categorical, dates datetime64[ns], and text ``string``; a missing cell is NaN, NaT or NA.
     columns : tuple of Column
         All columns of the source, including those that are left out.
+    notes : tuple of str
+        Sentences about how numbers were read.
     """
 
     frame: pd.DataFrame
     columns: tuple[Column, ...]
+    notes: tuple[str, ...] = ()
 
 
 def convert_columns(
@@ -129,7 +132,8 @@ def describe_cells(cells: Cells, column: Column) -> Column:
     is_chosen = column.reason.startswith(DECLARED) or column.reason.endswith(KEPT)
     is_judged = column.role in (FEATURE, LEFT_OUT)
     suspicions = find_suspicions(cells, column.kind, is_chosen) if is_judged else ()
-    return replace(column, n_missing=n_missing, n_distinct=n_distinct, values=values, suspicions=suspicions)
+    described = replace(column, n_missing=n_missing, n_distinct=n_distinct, values=values, suspicions=suspicions)
+    return replace(described, unit=cells.unit)
 
 
 def _count_cells(cells: Cells, kind: str) -> tuple[int, int]:
@@ -188,7 +192,7 @@ def convert_like(frame: pd.DataFrame, columns: Sequence[Column], rules: ColumnRu
     columns : sequence of Column, of length d
         The columns as described in training.
     rules : ColumnRules
-        The rules, of which only the spellings of missing cells are used.
+        The rules, of which the spellings of missing cells and of numbers are used.
 
     Raises
     ------

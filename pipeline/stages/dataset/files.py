@@ -16,7 +16,7 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.arff_file import read_arff
 from bakeoff.pipeline.stages.dataset.content import DECOMPRESSORS, make_empty_error, strip_compression
 from bakeoff.pipeline.stages.dataset.database import find_database
-from bakeoff.pipeline.stages.dataset.keys import FileLayout
+from bakeoff.pipeline.stages.dataset.keys import SIGN_KEYS, FileLayout
 from bakeoff.pipeline.stages.dataset.source import Source
 from bakeoff.pipeline.stages.dataset.text_file import TEXT_EXTENSIONS, TEXT_KEYS, read_text, require_several_columns
 from bakeoff.pipeline.stages.dataset.typed_table import SHEET_KEYS, read_arrow, read_excel, read_json, read_parquet
@@ -74,7 +74,7 @@ def read_file(file: Path, layout: FileLayout) -> Source:
     """
     require_file(file)
     found = find_format(file)
-    layout.reject_keys(f"dataset.path={str(file)!r}, which is {found.name}", found.keys)
+    layout.reject_keys(f"dataset.path={str(file)!r}, which is {found.name}", {*found.keys, *SIGN_KEYS})
     if file.stat().st_size == 0:
         raise make_empty_error(file)
     try:
@@ -132,7 +132,9 @@ def read_files(path: str | Sequence[str], test_path: str | Sequence[str] | None,
     test_files = [] if test_path is None else find_files("test_path", test_path)
     files = [*train_files, *test_files]
     _require_alike(files)
-    tables = _read_alike(files, layout)
+    tables = [read_file(file, layout) for file in files]
+    for table, file in zip(tables, files, strict=True):
+        require_several_columns(table, file, layout)
     if len(tables) == 1:
         return tables[0]
     n_more = len(train_files) - 1
@@ -214,19 +216,6 @@ def _require_alike(files: Sequence[Path]) -> None:
         )
 
 
-def _read_alike(files: Sequence[Path], layout: FileLayout) -> list[Source]:
-    """Read all files, applying the number signs that are recognised in any of them."""
-    tables: list[Source] = []
-    for file in files:
-        table = read_file(file, layout)
-        require_several_columns(table, file, layout)
-        if table.guessed:
-            layout = replace(layout, **table.guessed)  # type: ignore[arg-type]
-            tables = [read_file(each, layout) for each in files[: len(tables)]]
-        tables.append(table)
-    return tables
-
-
 def _join_tables(tables: Sequence[Source], files: Sequence[Path]) -> Source:
     """Return the rows of all tables, with the columns in the order of the first one."""
     names = list(tables[0].frame.columns)
@@ -243,7 +232,7 @@ def _join_tables(tables: Sequence[Source], files: Sequence[Path]) -> Source:
         origin=", ".join(table.origin for table in tables),
         notes=tuple(notes),
         declared=_join_declared(tables),
-        guessed={key: value for table in tables for key, value in table.guessed.items()},
+        characters="".join({*"".join(table.characters or "" for table in tables)}) or None,
     )
 
 

@@ -1,6 +1,6 @@
 """Guess the signs of numbers in text, and keys that are not given, where the text has only one possible meaning.
 
-`NumberSigns` converts numbers to the usual spelling. Each guess is made by a function of a sample, which returns the
+`NumberSigns` converts numbers to their usual spelling. Each guess is made by a function of a sample, which returns the
 keys and a sentence that a run reports.
 """
 
@@ -20,6 +20,7 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.keys import COMMA, DECIMAL_SIGNS, LOOKALIKES, POINT, name_sign, read_sign
 from bakeoff.pipeline.stages.dataset.parser import Text
 from bakeoff.pipeline.stages.dataset.spelling import AMONG_NUMBERS, EVERYWHERE
+from bakeoff.pipeline.stages.dataset.units import PARENTHESES, SPACE
 
 EXPONENT = r"([eE][+-]?\d+)?"
 ONLY_POINT = rf"^[+-]?\d*\.\d+{EXPONENT}$"
@@ -27,20 +28,22 @@ GROUPS_OF_POINTS = r"^[+-]?\d{1,3}(\.\d{3})+$"
 
 
 class NumberSigns(NamedTuple):
-    """The format of numbers: the decimal sign, and the sign between groups of digits if there is one.
-
-    Support for other content of numeric cells, such as units, belongs here: the pattern recognises such cells, and
-    `spell` removes the content.
-    """
+    """The format of numbers: the decimal sign, and the sign between groups of digits and the unit if there are any."""
 
     decimal: str = POINT
     thousands: str | None = None
+    unit: str = ""
 
     @property
     def pattern(self) -> str:
         """The regular expression of a number that may have these signs."""
         groups = "" if self.thousands is None else rf"|\d{{1,3}}({_write_class(self.thousands)}\d{{3}})+"
-        return rf"^\s*[+-]?(\d*{groups})({re.escape(self.decimal)}\d*)?{EXPONENT}\s*$"
+        number = rf"(\d*{groups})({re.escape(self.decimal)}\d*)?{EXPONENT}"
+        if not self.unit:
+            return rf"^\s*[+-]?{number}\s*$"
+        unit = "" if self.unit == PARENTHESES else re.escape(self.unit)
+        quantity = rf"[+-]?{SPACE}({unit})?{SPACE}[+-]?{number}{SPACE}({unit})?{SPACE}"
+        return rf"^{SPACE}({quantity}|\({SPACE}{quantity}\)){SPACE}$"
 
     @property
     def keys(self) -> dict[str, str]:
@@ -54,7 +57,20 @@ class NumberSigns(NamedTuple):
         for character in _list_lookalikes(self.thousands or ""):
             plain = pc.replace_substring(plain, character, "")
         plain = plain if self.decimal == POINT else pc.replace_substring(plain, self.decimal, POINT)
-        return pc.if_else(pc.match_substring_regex(cells, self.pattern), plain, cells)
+        is_number = pc.match_substring_regex(cells, self.pattern)
+        if self.decimal == COMMA and len(find_points(cells, self)) > 0:
+            # If some points are decimal points, so is that of 1.500.
+            is_number = pc.and_(is_number, pc.match_substring(cells, COMMA))
+        if self.unit:
+            is_number = pc.and_(is_number, pc.match_substring_regex(cells, r"\d"))
+            plain = strip_unit(plain, self.unit)
+        return pc.if_else(is_number, plain, cells)
+
+
+def strip_unit(cells: pa.Array, unit: str) -> pa.Array:
+    """Return text without a unit and spaces, and with a sign in place of parentheses."""
+    plain = pc.replace_substring_regex(pc.replace_substring(cells, unit, ""), r"[\s\p{Zs}]+", "")
+    return pc.replace_substring_regex(plain, r"^\((.*)\)$", r"-\1")
 
 
 def _list_lookalikes(sign: str) -> str:
@@ -66,19 +82,15 @@ def _write_class(sign: str) -> str:
     return f"[{_list_lookalikes(sign)}]"
 
 
-ENGLISH = NumberSigns(POINT, COMMA)
-GERMAN = NumberSigns(COMMA, POINT)
-
-
-def read_signs(decimal: str | None = None, thousands: str | None = None) -> NumberSigns:
-    """Return the signs specified by the keys of a layout."""
+def read_signs(decimal: str | None = None, thousands: str | None = None, unit: str = "") -> NumberSigns:
+    """Return the signs specified by the keys of a dataset."""
     separator = read_sign(thousands)
     # Points between groups of digits imply a decimal comma.
-    return NumberSigns(read_sign(decimal) or (COMMA if separator == POINT else POINT), separator)
+    return NumberSigns(read_sign(decimal) or (COMMA if separator == POINT else POINT), separator, unit)
 
 
-def spell_numbers(table: pa.Table, signs: NumberSigns, source: str) -> tuple[pa.Table, list[str]]:
-    """Return a table of text in which numbers are spelled as usual, and sentences about cells with another sign.
+def answer_points(table: pa.Table, signs: NumberSigns, source: str) -> list[str]:
+    """Return sentences about cells with a decimal point in columns of numbers with a decimal comma.
 
     Parameters
     ----------
@@ -92,23 +104,20 @@ def spell_numbers(table: pa.Table, signs: NumberSigns, source: str) -> tuple[pa.
     UserError
         Points in a column with decimal commas may separate groups of digits.
     """
-    if signs == NumberSigns():
-        return table, []
-    notes = []
-    columns = []
-    for name, cells in zip(table.column_names, table.columns, strict=True):
-        spelled = signs.spell(cells)
-        found = _answer_points(cells, name, signs, source) if signs.decimal == COMMA else []
-        # If some points are decimal points, so is that of 1.500.
-        columns.append(pc.if_else(pc.match_substring(cells, COMMA), spelled, cells) if found else spelled)
-        notes += found
-    return pa.table(columns, names=table.column_names), notes
+    if signs.decimal != COMMA:
+        return []
+    return [note for name in table.column_names for note in _answer_points_in(table.column(name), name, signs, source)]
 
 
-def _answer_points(cells: pa.ChunkedArray, name: str, signs: NumberSigns, source: str) -> list[str]:
-    """Return a sentence about cells with a decimal point among numbers with a decimal comma."""
+def find_points(cells: pa.ChunkedArray, signs: NumberSigns) -> pa.ChunkedArray:
+    """Return the cells with a decimal point that are not numbers with these signs."""
     others = cells.filter(pc.invert(pc.match_substring_regex(cells, signs.pattern)))
-    pointed = _select(others, ONLY_POINT)
+    return _select(others, ONLY_POINT)
+
+
+def _answer_points_in(cells: pa.ChunkedArray, name: str, signs: NumberSigns, source: str) -> list[str]:
+    """Return a sentence about cells with a decimal point among numbers with a decimal comma."""
+    pointed = find_points(cells, signs)
     if len(pointed) == 0:
         return []
     if signs.thousands is None and pc.all(pc.match_substring_regex(pointed, GROUPS_OF_POINTS)).as_py():
@@ -292,7 +301,7 @@ def _examine_signs(name: str, cells: pa.ChunkedArray, characters: Collection[str
         return None
     if not any(pc.any(pc.match_substring(cells, character)).as_py() for character in characters):
         example = _find_group(cells)
-        clear = GERMAN if example.count(POINT) > 1 else ()
+        clear = (COMMA, POINT) if example.count(POINT) > 1 else ()
         return SignedColumn(name, example, *clear) if example else None
     numbers = _select(cells, SIGNED_NUMBER)
     marked = _select(numbers, MARKED)
@@ -309,7 +318,7 @@ def _examine_signs(name: str, cells: pa.ChunkedArray, characters: Collection[str
     if best < MIN_FRACTION or may_be_codes:
         return None
     decimals, thousands = (
-        {*each} for each in zip(*(signs for signs, fraction in fractions.items() if fraction == best), strict=True)
+        {*each} for each in zip(*(signs[:2] for signs, fraction in fractions.items() if fraction == best), strict=True)
     )
     return SignedColumn(name, next(iter(groups.values()), str(marked[0])), _get_only(decimals), _get_only(thousands))
 

@@ -40,6 +40,8 @@ POINT = "."
 SIGN_WORDS = {"comma": COMMA, "point": POINT, "apostrophe": "'", "underscore": "_", "space": " "}
 """Signs in numbers by name, because some of them have a meaning on the command line."""
 DECIMAL_SIGNS = (POINT, COMMA)
+SIGN_KEYS = ("decimal", "thousands")
+"""The keys that apply to text in every source."""
 LOOKALIKES = {" ": " \u00a0\u202f\u2009", "'": "'’"}
 """Sign -> the characters that programs write for it: the no-break and thin spaces, and the typographic apostrophe."""
 SEPARATOR_WORDS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " "}
@@ -208,7 +210,7 @@ class Roles:
 
 KIND_OF_KEY = {"numeric": NUMERIC, "nominal": NOMINAL, "ordered": ORDERED, "dates": DATE, "text": TEXT}
 """The keys that declare the kind of columns."""
-LIST_KEYS = (*KIND_OF_KEY, "keep", "drop")
+LIST_KEYS = (*KIND_OF_KEY, "units", "keep", "drop")
 """The keys that name columns."""
 
 
@@ -230,6 +232,11 @@ class ColumnRules:
         Columns to leave out.
     na_values : sequence of str, or mapping of str to sequence of str
         Additional spellings of missing cells in all columns; or column -> the only spellings in that column.
+    decimal, thousands : str, optional
+        The signs of numbers in text, as in `FileLayout`.
+    units : mapping of str to str
+        Column -> the unit of its numbers in text, before or behind them, or ``()`` for parentheses around negative
+        numbers; the units of other columns are recognised.
     """
 
     numeric: Sequence[str] = ()
@@ -240,8 +247,17 @@ class ColumnRules:
     keep: Sequence[str] = ()
     drop: Sequence[str] = ()
     na_values: Sequence[Any] | Mapping[str, Sequence[Any]] | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+    units: Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
+        FileLayout(decimal=self.decimal, thousands=self.thousands)
+        is_named = isinstance(self.units, Mapping) and all(map(str.strip, map(str, self.units.values())))
+        if self.units is not None and not is_named:
+            raise UserError(
+                f"dataset.units={self.units!r} must give the unit of each column: dataset.units={{size: kg}}."
+            )
         for key in LIST_KEYS:
             if isinstance(names := getattr(self, key), str):
                 raise UserError(f"dataset.{key}={names!r} must be a list of columns: dataset.{key}=[{names}].")
@@ -277,11 +293,15 @@ class ColumnRules:
         """Return the declared format of a column of dates; empty if there is none."""
         return str(self.dates.get(name, "")) if isinstance(self.dates, Mapping) else ""
 
+    def get_unit(self, name: str) -> str:
+        """Return the unit of a column; empty if there is none."""
+        return str((self.units or {}).get(name, "")).strip()
+
     def _require_one_kind(self) -> None:
         given: dict[str, str] = {}
-        for key in (*KIND_OF_KEY, "drop"):
+        for key in (*KIND_OF_KEY, "units", "drop"):
             for name in self.lists[key]:
-                if name in given:
+                if name in given and (given[name], key) != (NUMERIC, "units"):
                     raise UserError(
                         f"dataset.{given[name]} and dataset.{key} both name {name!r}; a column has one kind."
                     )

@@ -14,7 +14,13 @@ import numpy as np
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.cells import Cells
 from bakeoff.pipeline.stages.dataset.source import MAX_EXACT_INTEGER
-from bakeoff.pipeline.stages.dataset.spelling import find_date_formats, format_list_key, parse_dates, spell_cell
+from bakeoff.pipeline.stages.dataset.spelling import (
+    find_date_formats,
+    format_list_key,
+    format_mapping_key,
+    parse_dates,
+    spell_cell,
+)
 from bakeoff.pipeline.stages.dataset.table import (
     BOOLEAN,
     CONSTANT,
@@ -26,6 +32,7 @@ from bakeoff.pipeline.stages.dataset.table import (
     TEXT,
     Column,
 )
+from bakeoff.pipeline.stages.dataset.units import PARENTHESES, count_units
 from bakeoff.pipeline.text.wording import count_nouns, join_words
 
 MIN_JUDGED_CELLS = 20
@@ -69,7 +76,7 @@ def find_kind(cells: Cells) -> Kind:
     if cells.declared is not None:
         return _name_nominal(cells, "the source declares its values")
     if cells.reading.is_complete:
-        return Kind(NUMERIC, "its cells are numbers")
+        return Kind(NUMERIC, "its cells are numbers" + (f" with the unit {cells.unit}" if cells.unit else ""))
     if cells.distinct.values and set(cells.distinct.values) <= set(TRUTH_VALUES):
         return Kind(BOOLEAN, "its cells are true or false")
     if find_date_formats(cells.distinct.spellings):
@@ -97,8 +104,9 @@ def find_useless_kind(cells: Cells, kind: str) -> Kind | None:
         return None
     if len(distinct.values) == 1 and distinct.n_missing == 0:
         return Kind(CONSTANT, f"every cell is {shorten(distinct.values[0])!r}")
-    # Numbers mixed with a few other cells are also distinct, but more informative than the name of a row.
-    if kind != NOMINAL or is_mostly_numbers(cells):
+    # Numbers with different units, or mixed with a few other cells, are distinct as well, but more informative than the
+    # name of a row.
+    if kind != NOMINAL or is_mostly_numbers(cells) or _find_quantities(cells):
         return None
     cells_per_value = distinct.n_present / len(distinct.values)
     counts = f"{len(distinct.values)} different in {distinct.n_present} cells"
@@ -135,6 +143,14 @@ def is_mostly_numbers(cells: Cells) -> bool:
     n_others = sum(cells.reading.others.values())
     is_majority = n_numbers > n_others and len(cells.reading.others) <= MAX_STRAY_CELLS
     return is_majority or n_numbers >= MIN_NUMBERS_SHARE * (n_numbers + n_others)
+
+
+def _find_quantities(cells: Cells) -> dict[str, str]:
+    """Return an example of each unit, if the text consists of numbers, some of which have a unit; otherwise nothing."""
+    if cells.text is None or cells.declared is not None:
+        return {}
+    found = count_units(cells.text, cells.rule)
+    return found.examples if found.has_quantities else {}
 
 
 def is_row_number(values: np.ndarray) -> bool:
@@ -264,14 +280,14 @@ def find_suspicions(cells: Cells, kind: str, is_chosen: bool = False) -> tuple[s
         found = [*_suspect_numbers(cells)]
     elif kind == NOMINAL and cells.text is not None:
         # A numeric column that is declared nominal needs no note that it looks numeric.
-        strays = [] if is_chosen else [*_suspect_stray_cells(cells)]
+        strays = [] if is_chosen else [*_suspect_stray_cells(cells), *_suspect_quantities(cells)]
         found = [*(strays or _suspect_placeholders(cells)), *_suspect_similar_values(cells)]
     return tuple(f"{cells.name}: {sentence}" for sentence in found)
 
 
 def suspect_classes(cells: Cells) -> tuple[str, ...]:
     """Return sentences about a target of classes: missing cells among them, and two spellings of one class."""
-    found = [*_suspect_placeholders(cells), *_suspect_similar_values(cells)]
+    found = [*_suspect_quantities(cells), *_suspect_placeholders(cells), *_suspect_similar_values(cells)]
     return tuple(f"{cells.name}: {sentence}" for sentence in found)
 
 
@@ -320,6 +336,17 @@ def _suspect_stray_cells(cells: Cells) -> Iterator[str]:
             f"{n_numbers} of {n_numbers + sum(others.values())} cells are numbers, the others {list_cells(others)}, so "
             f"that the column is treated as nominal. Correct these cells, or treat them as missing with {key}."
         )
+
+
+def _suspect_quantities(cells: Cells) -> Iterator[str]:
+    """Yield a sentence about numbers with different units, or with and without one."""
+    examples = {} if is_mostly_numbers(cells) else _find_quantities(cells)
+    if examples:
+        units = [unit for unit in examples if unit not in ("", PARENTHESES)]
+        key = format_mapping_key("units", {cells.name: units[0]}) if units else ""
+        cure = f"{key} reads them" if len(units) == 1 else "write all of them in one unit"
+        shown = join_words([repr(example) for example in [*examples.values()][:MAX_SHOWN_CELLS]])
+        yield f"cells such as {shown} do not have the same unit, so that the column is treated as nominal; {cure}."
 
 
 def _suspect_placeholders(cells: Cells) -> Iterator[str]:

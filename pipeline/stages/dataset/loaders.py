@@ -18,6 +18,7 @@ from bakeoff.pipeline.stages.dataset.database import Query, read_query
 from bakeoff.pipeline.stages.dataset.files import read_files
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules, FileLayout, Roles, build_from_keys, name_roles
 from bakeoff.pipeline.stages.dataset.kinds import find_kind, suspect_classes
+from bakeoff.pipeline.stages.dataset.numerals import settle_source
 from bakeoff.pipeline.stages.dataset.source import Source
 from bakeoff.pipeline.stages.dataset.spelling import format_list_key, spell_cells
 from bakeoff.pipeline.stages.dataset.table import (
@@ -215,6 +216,7 @@ def make_dataset(source: Source, roles: Roles, rules: ColumnRules) -> Dataset:
     names = [str(name) for name in source.frame.columns]
     named = name_roles(names, roles, rules)
     target = named.pop(TARGET)
+    source, rules = settle_source(source, rules)
     frame = source.frame.set_axis(names, axis=1).reset_index(drop=True)
     target_cells = read_cells(frame[target], rules, source.declared)
     is_kept = ~find_missing(target_cells)  # (n,)

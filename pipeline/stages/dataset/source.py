@@ -65,9 +65,13 @@ class Source:
     declared : mapping of str to tuple of str
         Column -> the values that an ARFF file or an Arrow dictionary declares for it, in order.
     guessed : mapping of str to str
-        Layout keys that were not given -> their guessed values, with which further rows must be read.
+        Keys of signs in numbers that were not given -> their guessed values, with which further rows must be read.
     parts : ndarray of shape (n,) or None
         "train" or "test" for each row, if the rows come from two files.
+    characters : str or None
+        The signs in numbers, besides points, that occur in the source; None if unknown.
+    is_settled : bool
+        Whether the signs and units of its numbers are known.
     """
 
     frame: pd.DataFrame
@@ -77,6 +81,8 @@ class Source:
     declared: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     guessed: Mapping[str, str] = field(default_factory=dict)
     parts: np.ndarray | None = None
+    characters: str | None = None
+    is_settled: bool = False
 
 
 def make_source(frame: pd.DataFrame, name: str = "", origin: str = "", notes: Iterable[str] = ()) -> Source:

@@ -91,6 +91,24 @@ def format_list_key(key: str, names: Iterable[str]) -> str:
     return f"dataset.{key}=[{','.join(name if plain else quote_text(name) for name, plain in is_plain.items())}]"
 
 
+PLAIN_UNIT = re.compile(r"([\w$%/.+*-]|[^\x00-\x7f])+")
+
+
+def format_mapping_key(key: str, values: Mapping[str, str]) -> str:
+    r"""Return a dataset key with a value for each column, escaped and quoted where the command line requires it.
+
+    Examples
+    --------
+    >>> format_mapping_key("units", {"size (net)": "m²", "loss": "()"})
+    "dataset.units={size\\ \\(net\\): m²,loss: '()'}"
+    """
+    pairs = []
+    for name, value in values.items():
+        escaped = re.sub(r"([\\()\[\]{}:=,\s])", r"\\\1", name)
+        pairs.append(f"{escaped}: {value if PLAIN_UNIT.fullmatch(value) else quote_text(value)}")
+    return f"dataset.{key}={{{','.join(pairs)}}}"
+
+
 EMPTY = ""
 EVERYWHERE = frozenset({EMPTY, "NA", "NaN", "nan"})
 """Spellings of a missing cell in each column, the target included."""

@@ -55,6 +55,8 @@ class Column:
         The format of a column of dates in text; empty for other kinds and for sources with typed dates.
     suspicions : tuple of str
         Sentences about possible problems with the column.
+    unit : str
+        The unit of numbers in text, such as ``m²``; empty if there is none.
     """
 
     name: str
@@ -66,6 +68,7 @@ class Column:
     values: tuple[str, ...] = ()
     date_format: str = ""
     suspicions: tuple[str, ...] = ()
+    unit: str = ""
 
 
 COLUMNS_FILE = "columns.json"

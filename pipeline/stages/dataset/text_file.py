@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,14 +11,7 @@ import pyarrow.compute as pc
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.content import read_content, strip_compression
-from bakeoff.pipeline.stages.dataset.guesses import (
-    CHARACTERS,
-    guess_separator,
-    guess_signs,
-    looks_like_data,
-    read_signs,
-    spell_numbers,
-)
+from bakeoff.pipeline.stages.dataset.guesses import CHARACTERS, guess_separator, looks_like_data
 from bakeoff.pipeline.stages.dataset.keys import COMMA, FileLayout
 from bakeoff.pipeline.stages.dataset.kinds import shorten
 from bakeoff.pipeline.stages.dataset.parser import TEXT, ParsedText, Text
@@ -27,7 +19,7 @@ from bakeoff.pipeline.stages.dataset.source import Source, require_different_nam
 from bakeoff.pipeline.text.wording import count_nouns
 
 TEXT_EXTENSIONS = (".csv", ".tsv", ".tab", ".txt", ".dat", ".data")
-TEXT_KEYS = ("separator", "header", "strip", "encoding", "decimal", "thousands", "quote", "skip_rows")
+TEXT_KEYS = ("separator", "header", "strip", "encoding", "quote", "skip_rows")
 USUAL_SEPARATORS = {".tsv": "\t", ".tab": "\t"}
 """Extension -> the separator that needs no note; for other files, this is a comma."""
 MAX_EXAMINED_CELLS = 1000
@@ -35,10 +27,10 @@ MAX_EXAMINED_CELLS = 1000
 
 
 def read_text(file: Path, layout: FileLayout) -> Source:
-    """Read the cells of a text file unchanged, except that numbers are converted to the usual signs.
+    """Read the cells of a text file unchanged.
 
-    Besides the common errors, the separator or the signs of numbers may be ambiguous, rows may have more or fewer cells
-    than the first one, a quotation may be unclosed, or the first row may not contain names.
+    Besides the common errors, the separator may be ambiguous, rows may have more or fewer cells than the first one, a
+    quotation may be unclosed, or the first row may not contain names.
     """
     text, notes = _open_text(file, layout)
     parsed = text.parse()
@@ -49,40 +41,9 @@ def read_text(file: Path, layout: FileLayout) -> Source:
         notes += _find_swallowed_rows(table, text.layout.character)
     possible = [each for each in CHARACTERS if text.has_quotes or each != text.layout.character]
     held = [character for character in possible if character.encode() in text.content]
-    table, guessed, sign_notes = spell_table(table, layout, file.name, held)
     # The pandas dtype that stores such columns unchanged.
     frame = table.to_pandas(types_mapper={TEXT: pd.StringDtype("pyarrow")}.get)
-    return Source(frame, notes=(*notes, *sign_notes), guessed=guessed)
-
-
-def spell_table(
-    table: pa.Table, layout: FileLayout, source: str, characters: Collection[str] = CHARACTERS
-) -> tuple[pa.Table, dict[str, str], list[str]]:
-    """Return a text table with numbers in the usual spelling, the keys of guessed signs, and notes about them.
-
-    Parameters
-    ----------
-    table : Table of shape (n, d)
-    layout : FileLayout
-        The layout; if it specifies neither sign, both are guessed.
-    source : str
-        The name of the file, for messages.
-    characters : collection of str
-        The signs that occur in the file, besides points.
-
-    Raises
-    ------
-    UserError
-        A comma, or a point, may have two meanings, or several signs separate groups of digits.
-    """
-    if layout.decimal is not None or layout.thousands is not None:
-        spelled, notes = spell_numbers(table, read_signs(layout.decimal, layout.thousands), source)
-        return spelled, {}, notes
-    guess = guess_signs(table, source, characters)
-    if guess is None:
-        return table, {}, []
-    spelled, notes = spell_numbers(table, read_signs(**guess.keys), source)
-    return spelled, guess.keys, [guess.sentence, *notes]
+    return Source(frame, notes=tuple(notes), characters="".join(held))
 
 
 def require_several_columns(source: Source, file: Path, layout: FileLayout) -> None:

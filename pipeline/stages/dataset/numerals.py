@@ -1,0 +1,128 @@
+"""How the numbers of a source are spelled: their signs and units, as given, or as recognised in its text columns."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+import pandas as pd
+import pyarrow as pa
+
+from bakeoff.pipeline.stages.dataset.cells import read_cells, to_text
+from bakeoff.pipeline.stages.dataset.guesses import CHARACTERS, answer_points, guess_signs, read_signs, strip_unit
+from bakeoff.pipeline.stages.dataset.keys import ColumnRules
+from bakeoff.pipeline.stages.dataset.kinds import fit_kind
+from bakeoff.pipeline.stages.dataset.source import Source, unify_column
+from bakeoff.pipeline.stages.dataset.spelling import format_mapping_key, make_missing_rule
+from bakeoff.pipeline.stages.dataset.table import NUMERIC, Column
+from bakeoff.pipeline.stages.dataset.units import PARENTHESES, count_units
+
+
+class Numerals(NamedTuple):
+    """How numbers are spelled.
+
+    Attributes
+    ----------
+    rules : ColumnRules
+        The rules with all signs and units.
+    guessed : mapping of str to str
+        The keys of signs that were recognised.
+    notes : list of str
+        Sentences about what was recognised.
+    """
+
+    rules: ColumnRules
+    guessed: Mapping[str, str]
+    notes: list[str]
+
+
+def settle_source(source: Source, rules: ColumnRules) -> tuple[Source, ColumnRules]:
+    """Return a source and the rules with which its numbers are read; the notes name what was recognised.
+
+    Parameters
+    ----------
+    source : Source
+    rules : ColumnRules
+
+    Raises
+    ------
+    UserError
+        A comma or a point may have two meanings, or a cell does not have the given unit of its column.
+    """
+    if source.is_settled:
+        return source, rules
+    others = [name for name, kind in rules.declared_kinds.items() if kind != NUMERIC]
+    without_unit = {*rules.lists["drop"], *others, *source.declared}
+    characters = CHARACTERS if source.characters is None else source.characters
+    settled = settle_numerals(source.frame, rules, source.name, characters, without_unit)
+    for name in rules.units or ():
+        if name in source.frame:
+            claim = f"dataset.units gives {name!r} the unit {rules.get_unit(name)!r}"
+            fit_kind(read_cells(source.frame[name], settled.rules), Column(name, NUMERIC, ""), claim)
+    notes = (*source.notes, *settled.notes)
+    return replace(source, notes=notes, guessed=settled.guessed, is_settled=True), settled.rules
+
+
+def settle_numerals(
+    frame: pd.DataFrame,
+    rules: ColumnRules,
+    name: str,
+    characters: str = CHARACTERS,
+    without_unit: Collection[str] = (),
+) -> Numerals:
+    """Recognise the units and signs of numbers in text columns, where the rules do not give them.
+
+    Parameters
+    ----------
+    frame : DataFrame of shape (n, d)
+    rules : ColumnRules
+    name : str
+        The name of the source, for messages.
+    characters : str
+        The signs in numbers, besides points, that may occur.
+    without_unit : collection of str
+        The columns in which no unit is recognised.
+
+    Raises
+    ------
+    UserError
+        A comma or a point may have two meanings.
+    """
+    texts = _collect_texts(frame)
+    found = {}
+    for column, text in texts.items():
+        if not rules.get_unit(column) and column not in without_unit:
+            found[column] = count_units(text, make_missing_rule(rules.na_values, column)).common
+    found = {column: unit for column, unit in found.items() if unit}
+    units = {**(rules.units or {}), **found}
+    stripped = {column: strip_unit(texts[column], unit) for column, unit in units.items() if column in texts}
+    table = pa.table({**texts, **stripped})
+    notes = [_describe_units(found)] if found else []
+    guessed: dict[str, str] = {}
+    if rules.decimal is None and rules.thousands is None:
+        guess = guess_signs(table, name, characters)
+        guessed = guess.keys if guess else {}
+        notes += [guess.sentence] if guess else []
+    signs = read_signs(guessed.get("decimal", rules.decimal), guessed.get("thousands", rules.thousands))
+    notes += answer_points(table, signs, name)
+    return Numerals(replace(rules, units=units, decimal=signs.decimal, thousands=signs.thousands), guessed, notes)
+
+
+def _collect_texts(frame: pd.DataFrame) -> dict[str, pa.Array]:
+    """Return the text columns of a table by name."""
+    texts = {}
+    for name, column in frame.items():
+        unified = unify_column(column)[0] if column.dtype == object else column
+        if unified is not None and isinstance(unified.dtype, pd.StringDtype):
+            texts[str(name)] = to_text(unified)
+    return texts
+
+
+def _describe_units(units: Mapping[str, str]) -> str:
+    """Return a sentence about recognised units."""
+    where = "columns" if len(units) > 1 else "column"
+    names = ", ".join(map(repr, units))
+    negative = ", and numbers in parentheses are negative" if PARENTHESES in units.values() else ""
+    key = format_mapping_key("units", units)
+    return f"The units in {where} {names} are left out of the numbers{negative} ({key} confirms it)."

@@ -1,0 +1,92 @@
+"""Units of numbers in text, such as ``m²``, ``%`` and ``€``, and negative numbers in parentheses."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bakeoff.pipeline.stages.dataset.spelling import MissingRule
+
+PARENTHESES = "()"
+"""The unit of a column without a unit in which parentheses denote negative numbers."""
+SPACE = r"[\s\p{Zs}]*"
+GROUPS = r"[1-9]\d{0,2}(?:[.,'’_\s\p{Zs}]\d{3})+"
+NUMBER = rf"(?:(?:{GROUPS}|0|[1-9]\d*)(?:[.,]\d+)?|[.,]\d+)(?:[eE][+-]?\d+)?"
+"""A number with any signs; one with leading zeros is a code."""
+BEHIND = r"""[\p{L}\p{Sc}%‰°'"′″](?:[\p{L}\p{Sc}%‰°²³./^·* -]{0,18}[\p{L}\p{Sc}%‰°²³.23])?"""
+QUANTITY = (
+    rf"^{SPACE}(?P<open>\(?){SPACE}[+-]?{SPACE}(?P<front>\p{{Sc}}?){SPACE}[+-]?{SPACE}"
+    rf"(?P<number>{NUMBER}){SPACE}(?P<behind>(?:{BEHIND})?){SPACE}\)?{SPACE}$"
+)
+"""A number with a currency sign in front, with a sign or words behind it, or without a unit."""
+MIN_SHARE = 0.9
+"""The minimum share of the cells that have the unit of their column; the others are mistakes, which are reported."""
+N_FIRST_CELLS = 100
+
+
+class UnitCounts(NamedTuple):
+    """The units of the numbers in a column.
+
+    Attributes
+    ----------
+    n_filled : int
+        The number of cells that are not missing.
+    counts : mapping of str to int
+        Unit -> number of cells; numbers without a unit have the unit ``""``, or ``"()"`` in parentheses.
+    examples : mapping of str to str
+        Unit -> the first cell with it.
+    """
+
+    n_filled: int
+    counts: dict[str, int]
+    examples: dict[str, str]
+
+    @property
+    def has_quantities(self) -> bool:
+        """Whether the cells are numbers, some of which have a unit."""
+        return any(self.counts) and sum(self.counts.values()) >= MIN_SHARE * self.n_filled
+
+    @property
+    def common(self) -> str:
+        """The unit of all numbers of the column; empty if there is none."""
+        plain = self.counts.get("", 0)
+        unit = max(self.counts, key=self.counts.__getitem__, default="")
+        if plain and set(self.counts) == {"", PARENTHESES} and self.has_quantities:
+            return PARENTHESES
+        is_common = self.counts.get(unit, 0) >= MIN_SHARE * self.n_filled
+        return unit if is_common and not plain and unit != PARENTHESES else ""
+
+
+def count_units(text: pa.Array, rule: MissingRule) -> UnitCounts:
+    """Count the units of the cells of a text column; they are ignored if none of the first cells has one.
+
+    Parameters
+    ----------
+    text : Array of n strings
+        The cells, null where missing.
+    rule : MissingRule
+    """
+    found = _count_all(text.slice(0, N_FIRST_CELLS), rule)
+    is_decided = found.n_filled > 0 and not any(found.counts)
+    return found if is_decided or len(text) <= N_FIRST_CELLS else _count_all(text, rule)
+
+
+def _count_all(text: pa.Array, rule: MissingRule) -> UnitCounts:
+    values, numbers = pc.value_counts(text.drop_null()).flatten()
+    cells = values.to_pylist()
+    counts: Counter[str] = Counter()
+    examples: dict[str, str] = {}
+    n_filled = 0
+    found = pc.extract_regex(values, QUANTITY).to_pylist()
+    for cell, number, parts in zip(cells, numbers.to_pylist(), found, strict=True):
+        if rule.covers_among_numbers(cell):
+            continue
+        n_filled += number
+        if parts is not None and not (parts["front"] and parts["behind"]):
+            unit = parts["front"] or parts["behind"] or (PARENTHESES if parts["open"] else "")
+            counts[unit] += number
+            examples.setdefault(unit, cell)
+    return UnitCounts(n_filled, dict(counts), examples)
