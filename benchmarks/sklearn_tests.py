@@ -18,6 +18,7 @@ import signal
 import sys
 import tomllib
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -124,6 +125,11 @@ class Recorder:
             self.outcomes.setdefault(name, None)
         if report.failed and self.outcomes.get(name) is None:
             self.outcomes[name] = _describe_failure(report)
+
+    def count_left_out(self) -> Counter[str]:
+        """Return the number of functions that are left out for each reason."""
+        unnamed = "unsuitable parameters"
+        return Counter(self.plan.reasons.get(name, unnamed) for name in self.functions - set(self.outcomes))
 
     def count_passed(self) -> int:
         """Return the number of functions that passed."""
@@ -233,18 +239,25 @@ def print_failures(recorder: Recorder, write: Callable[[str], Any]) -> None:
 
 
 def print_totals(recorders: list[Recorder], write: Callable[[str], Any]) -> None:
-    """Print a row for each module, and the sum."""
+    """Print a row for each module, the sum, and why functions are left out."""
     write("\n| module | functions | left out | run | passed |\n| --- | --- | --- | --- | --- |\n")
-    run = 0
-    passed = 0
+    totals = Counter[str]()
+    reasons = Counter[str]()
     for recorder in recorders:
-        n_run = len(recorder.outcomes)
-        n_functions = len(recorder.functions)
-        n_passed = recorder.count_passed()
-        write(f"| {recorder.plan.name} | {n_functions} | {n_functions - n_run} | {n_run} | {n_passed} |\n")
-        run += n_run
-        passed += n_passed
-    write(f"| sum | | | {run} | {passed} |\n")
+        left_out = recorder.count_left_out()
+        counts = {
+            "functions": len(recorder.functions),
+            "left out": left_out.total(),
+            "run": len(recorder.outcomes),
+            "passed": recorder.count_passed(),
+        }
+        write(f"| {recorder.plan.name} | {' | '.join(map(str, counts.values()))} |\n")
+        totals.update(counts)
+        reasons.update(left_out)
+    write(f"| sum | {' | '.join(map(str, totals.values()))} |\n")
+    listed = "; ".join(f"{reason} {count}" for reason, count in reasons.most_common())
+    if listed:
+        write(f"\n{totals['left out']} of {totals['functions']} functions are left out: {listed}.\n")
 
 
 def main() -> None:

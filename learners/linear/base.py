@@ -105,22 +105,11 @@ class LinearClassifier(Classifier):
         if scores.shape[1] == len(self.classes_):
             return scores
         # With two classes, the first one is the reference and has score 0.
-        return np.pad(scores, ((0, 0), (1, 0)))
+        return np.column_stack([np.zeros(len(scores)), scores])
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the class of the largest score (ties: the smallest class).
-
-        Parameters
-        ----------
-        X : array-like of shape (m, d)
-
-        Returns
-        -------
-        ndarray of shape (m,)
-        """
-        scores = linear_scores(self._check_query(X), self.coef_, self.intercept_)
-        codes = scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
-        return self.classes_[codes.astype(np.intp)]
+    def _choose_classes(self, scores: np.ndarray) -> np.ndarray:
+        """Return the code of the class with the largest score (ties: the smallest class), of shape (m,)."""
+        return scores.argmax(axis=1)
 
 
 MAX_HESSIAN_MULTIPLICATIONS = 3e6

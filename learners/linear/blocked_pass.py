@@ -47,33 +47,37 @@ class RowProcessor(Protocol):
 class Pocket:
     """The plane with the fewest mistakes so far (Gallant 1990); of equal ones, the last.
 
+    The first one predicts the most frequent class.
+
     Parameters
     ----------
     rows : ndarray of shape (n, d + 1)
-        Multiplied by their labels.
+        Those of `BlockedPass`.
     rates : ndarray of shape (n,)
         The weight of a mistake at each row.
+
+    Attributes
+    ----------
     plane : ndarray of shape (d + 1,)
-        The first one.
     """
 
-    def __init__(self, rows: np.ndarray, rates: np.ndarray, plane: np.ndarray) -> None:
+    plane: np.ndarray
+
+    def __init__(self, rows: np.ndarray, rates: np.ndarray) -> None:
         self._rows = rows
         self._rates = rates
-        self.plane = plane
-        self._cost = self._weigh_mistakes(plane)
+        self._cost = np.inf
+        constant = np.zeros(rows.shape[1])
+        constant[-1] = np.average(rows[:, -1], weights=rates)
+        self.offer(constant)
 
     def offer(self, plane: np.ndarray) -> None:
         """Keep a plane if it makes no more mistakes than the one in the pocket."""
-        cost = self._weigh_mistakes(plane)
+        is_right = self._rows @ plane > 0  # not so if the weights overflowed
+        cost = float(self._rates[~is_right].sum())
         if cost <= self._cost:
             self._cost = cost
             self.plane = plane.copy()
-
-    def _weigh_mistakes(self, plane: np.ndarray) -> float:
-        margins = self._rows @ plane  # (n,)
-        is_right = margins > 0  # not so if the weights overflowed
-        return float(self._rates[~is_right].sum())
 
 
 class BlockedPass:
@@ -98,6 +102,8 @@ class BlockedPass:
         -Σ margin over the mistakes of each pass.
     n_mistakes : int
         Of the last pass; before the first one, n.
+    plane : ndarray of shape (d + 1,)
+        The last one.
     """
 
     def __init__(self, rows: np.ndarray, rates: np.ndarray, plane: np.ndarray, *, averaged: bool) -> None:
@@ -107,17 +113,12 @@ class BlockedPass:
         self._rates = rates
         self._processors: dict[bool, list[RowProcessor]] = {}
         self._state = np.append(np.zeros(BLOCK_ROWS), plane)  # margins of one block, then the plane
-        self._plane = self._state[BLOCK_ROWS:]  # (d + 1,), a view
+        self.plane = self._state[BLOCK_ROWS:]  # (d + 1,), a view
         self._margins = np.empty(len(rows))  # (n,), positive for rows without a mistake
         self._averaged = averaged
         self._weighted_updates = np.zeros_like(plane)  # (d + 1,), each update times the number of rows before it
         self._best_loss = np.inf
         self._n_passes_without_progress = 0
-
-    @property
-    def plane(self) -> np.ndarray:
-        """The last plane, of shape (d + 1,)."""
-        return self._plane
 
     def run_pass(self, order: np.ndarray | None) -> None:
         """Process all rows once, in the given order of shape (n,) or, without one, as they are."""
@@ -131,7 +132,7 @@ class BlockedPass:
 
     def take_snapshot(self, *, ended: bool) -> Snapshot:
         """Return the last plane, or the mean of the plane over all rows processed."""
-        plane = self._plane.copy()
+        plane = self.plane.copy()
         if self._averaged:
             # A late update was part of the plane for few rows only: subtract its share for the rows before it.
             n_processed = len(self.losses) * len(self._rows)
@@ -158,18 +159,20 @@ class BlockedPass:
     def _choose_processors(self, order: np.ndarray | None) -> list[RowProcessor]:
         """Return the fastest method for the number of mistakes in the last pass."""
         has_many_mistakes = self.n_mistakes * ROWS_PER_MISTAKE_FOR_SCAN > len(self._rows)
-        scalar = has_many_mistakes and self._plane.size <= ScalarLoop.MAX_PLANE_SIZE
-        if order is not None:
-            return self._make_processors(self._rows[order], self._rates[order], scalar)
+        scalar = has_many_mistakes and self.plane.size <= ScalarLoop.MAX_PLANE_SIZE
+        if order is not None:  # another one in each pass, so that no update is made twice
+            return self._make_processors(self._rows[order], self._rates[order], scalar, max_kept_products=0)
         if scalar not in self._processors:
-            self._processors[scalar] = self._make_processors(self._rows, self._rates, scalar)
+            self._processors[scalar] = self._make_processors(self._rows, self._rates, scalar, MAX_KEPT_PRODUCTS)
         return self._processors[scalar]
 
-    def _make_processors(self, rows: np.ndarray, rates: np.ndarray, scalar: bool) -> list[RowProcessor]:
+    def _make_processors(
+        self, rows: np.ndarray, rates: np.ndarray, scalar: bool, max_kept_products: int
+    ) -> list[RowProcessor]:
         if scalar:
-            return [ScalarLoop(rows, rates, self._margins, self._plane)]
+            return [ScalarLoop(rows, rates, self._margins, self.plane)]
         # Each of the n / 256 blocks keeps up to this many updates of 256 products.
-        max_kept_updates = MAX_KEPT_PRODUCTS // len(rows)
+        max_kept_updates = max_kept_products // len(rows)
         blocks: list[RowProcessor] = []
         for first in range(0, len(rows), BLOCK_ROWS):
             span = slice(first, first + BLOCK_ROWS)

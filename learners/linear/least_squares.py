@@ -46,11 +46,12 @@ Cost: O(n d²) time, O(d²) memory in addition to the table.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import qr, solve_triangular
+from scipy.linalg import LinAlgWarning, qr, solve_triangular
 
 from bakeoff.learners.base.scaling import RELATIVE_CELL_ROUNDING, column_units, find_steady_columns
 
@@ -65,36 +66,8 @@ MAX_SQUARED_ROUNDING = 0.01
 """The rounding of the cells, squared, relative to the variation along any direction."""
 
 
-def solve_least_squares(
-    X: np.ndarray, y: np.ndarray, penalty: np.ndarray, size: np.ndarray, unit: np.ndarray
-) -> np.ndarray:
-    """Minimise ‖y - Xw‖² + ‖penalty * w‖²; among several solutions, return the one of minimum ‖w / unit‖.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        Columns whose squares neither overflow nor vanish.
-    y : ndarray of shape (n,)
-    penalty : ndarray of shape (d,)
-        The square root of the penalty of each weight; zeros for plain least squares.
-    size : ndarray of shape (d,)
-        The length of each column before centring, to which its rounding error is relative.
-    unit : ndarray of shape (d,)
-        By which the columns were divided.
-
-    Returns
-    -------
-    ndarray of shape (d,)
-    """
-    n, d = X.shape
-    w = None
-    if d <= n:
-        w = solve_by_normal_equations(X.T @ X, X.T @ y, penalty, size, lambda w: X.T @ (y - X @ w))
-    elif penalty.all():
-        w = _solve_by_dual(X, y, penalty)
-    if w is None:
-        return solve_collinear(X, y, penalty, size, unit)
-    return w
+MIN_SINGULAR_SHARE = 1e-6
+"""The smallest singular value, relative to the largest, without a warning; scikit-learn leaves out smaller ones."""
 
 
 def solve_by_normal_equations(
@@ -110,8 +83,10 @@ def solve_by_normal_equations(
     ----------
     gram, moment : ndarray of shape (d, d) and (d,)
         XᵀX and Xᵀy.
-    penalty, size : ndarray of shape (d,)
-        Those of `solve_least_squares`.
+    penalty : ndarray of shape (d,)
+        The square root of the penalty of each weight; zeros for plain least squares.
+    size : ndarray of shape (d,)
+        The length of each column before centring, to which its rounding error is relative.
     multiply_residual : callable
         From w to Xᵀ(y - Xw), computed from the rows.
 
@@ -159,7 +134,19 @@ def solve_collinear(
 ) -> np.ndarray:
     """Return the solution of minimum ‖w / unit‖ for columns that may be collinear.
 
-    Parameters and result are those of `solve_least_squares`; a column that is constant but for rounding gets 0.
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Columns whose squares neither overflow nor vanish; one that is constant but for rounding gets the weight 0.
+    y : ndarray of shape (n,)
+    penalty, size : ndarray of shape (d,)
+        Those of `solve_by_normal_equations`.
+    unit : ndarray of shape (d,)
+        By which the columns were divided.
+
+    Returns
+    -------
+    ndarray of shape (d,)
     """
     is_varying = np.sqrt(np.einsum("ij,ij->j", X, X)) > RELATIVE_CELL_ROUNDING * size  # (d,)
     w = np.zeros(len(size))
@@ -242,6 +229,13 @@ def _solve_full_rank(X: np.ndarray, y: np.ndarray, penalty: np.ndarray) -> np.nd
     X = X / peak
     length = np.sqrt(np.einsum("ij,ij->j", X, X))  # (d,)
     left, singular_values, right = np.linalg.svd(X / length, full_matrices=False)
+    if singular_values[-1] < MIN_SINGULAR_SHARE * singular_values[0]:
+        warnings.warn(
+            "Some columns are almost collinear, so that their weights depend on digits of the cells after the sixth, "
+            "and may be large; leave out one of these columns, or use Ridge with a larger alpha.",
+            LinAlgWarning,
+            stacklevel=6,
+        )
     return right.T @ (left.T @ y / singular_values) / length / peak
 
 
@@ -310,9 +304,11 @@ class CenteredRows:
     def solve(self, penalty: np.ndarray) -> np.ndarray:
         """Return w (d,) that minimises ‖y - Xw‖² + ‖penalty * w‖², with a penalty of shape (d,)."""
         n, d = self._table.shape
-        if d > n:
-            return solve_least_squares(self._center_again(), self.y, penalty, self._size, self.unit)
-        w = solve_by_normal_equations(self._gram, self._moment, penalty, self._size, self._multiply_residual)
+        w = None
+        if d <= n:
+            w = solve_by_normal_equations(self._gram, self._moment, penalty, self._size, self._multiply_residual)
+        elif penalty.all():
+            w = _solve_by_dual(self._center_again(), self.y, penalty)
         if w is None:
             return solve_collinear(self._center_again(), self.y, penalty, self._size, self.unit)
         return w

@@ -1,4 +1,4 @@
-"""Linear and ridge regression (`definitions.least_squares`), from products of centred rows (`linear.centered_rows`).
+"""Linear and ridge regression (`definitions.least_squares`), from products of centred rows (`linear.least_squares`).
 
 The prediction is ŷ = Xw + b. With row weights s_i, and α = 0 for plain least squares,
 
@@ -12,7 +12,6 @@ Reference: A. E. Hoerl and R. W. Kennard, "Ridge regression", Technometrics 12, 
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from copy import copy
 from numbers import Real
@@ -24,22 +23,18 @@ from sklearn.utils._param_validation import Interval
 
 from bakeoff.learners.base.estimator import Regressor
 from bakeoff.learners.base.input_checks import require_path_parameter
+from bakeoff.learners.base.scaling import MAX_PENALTY_ROOT
 from bakeoff.learners.linear.base import linear_scores
 from bakeoff.learners.linear.least_squares import CenteredRows
 
-MAX_PENALTY_ROOT = 1e300
-
 
 class LinearRegressor(Regressor):
-    """Abstract: least squares with a penalty that the subclass defines."""
+    """Abstract: least squares with the penalty α, in the unit of y² per squared weight."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"fit_intercept": ["boolean"]}
 
     fit_intercept: bool
-
-    @abstractmethod
-    def _penalty(self) -> float:
-        """Return α, in the unit of y² per squared weight."""
+    alpha: float = 0.0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the weights and the intercept.
@@ -59,6 +54,12 @@ class LinearRegressor(Regressor):
         ------
         ValueError
             A cell that is not a finite number; weights too large for floats.
+
+        Warns
+        -----
+        LinAlgWarning
+            Columns are almost collinear, so that their weights depend on digits of the cells after the sixth;
+            scikit-learn's `LinearRegression` leaves out such a direction.
         """
         rows = CenteredRows(*self._check_fit(X, y, sample_weight), self.fit_intercept)
         self._solve(rows)
@@ -69,7 +70,7 @@ class LinearRegressor(Regressor):
         unit = rows.unit
         target_unit = rows.target_unit
         with np.errstate(over="ignore", under="ignore"):
-            penalty_root = np.sqrt(self._penalty()) / np.sqrt(rows.max_weight) / unit  # (d,)
+            penalty_root = np.sqrt(self.alpha) / np.sqrt(rows.max_weight) / unit  # (d,)
             w = rows.solve(np.minimum(penalty_root, MAX_PENALTY_ROOT))  # (d,)
             self.coef_ = w * target_unit / unit
             self.intercept_ = float((rows.target_mean - rows.mean @ w) * target_unit)
@@ -88,7 +89,7 @@ class LinearRegression(LinearRegressor):
     """Least squares without a penalty; if columns are collinear, the solution of minimum norm.
 
     Columns are collinear if they are but for the rounding of their cells, which is relative to the size of the cells,
-    not to their deviation (`linear.collinear`).
+    not to their deviation (`linear.least_squares`).
 
     Parameters
     ----------
@@ -111,9 +112,6 @@ class LinearRegression(LinearRegressor):
 
     def __init__(self, fit_intercept: bool = True) -> None:
         self.fit_intercept = fit_intercept
-
-    def _penalty(self) -> float:
-        return 0.0
 
 
 class Ridge(LinearRegressor):
@@ -162,6 +160,3 @@ class Ridge(LinearRegressor):
             fitted._validate_params()
             fitted._solve(rows)
             yield fitted
-
-    def _penalty(self) -> float:
-        return self.alpha

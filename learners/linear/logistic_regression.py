@@ -65,8 +65,6 @@ default="auto"
         Has no effect: none of the methods draws.
     penalty : {"l2", None}, default="l2"
         None is the same as ``C=inf``, whatever C is, which ``fit`` warns of. scikit-learn deprecates this parameter.
-    n_jobs : int or None, default=None
-        Has no effect, which ``fit`` warns of. scikit-learn deprecates this parameter.
 
     Attributes
     ----------
@@ -94,7 +92,6 @@ default="auto"
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "random_state": ["random_state"],
         "penalty": [StrOptions({"l2"}), None],
-        "n_jobs": [Integral, None],
     }
 
     path_parameters: ClassVar[tuple[str, ...]] = ("C",)
@@ -110,7 +107,6 @@ default="auto"
         class_weight: Any = None,
         random_state: Any = None,
         penalty: str | None = "l2",
-        n_jobs: int | None = None,
     ) -> None:
         self.C = C
         self.form = form
@@ -121,7 +117,6 @@ default="auto"
         self.class_weight = class_weight
         self.random_state = random_state
         self.penalty = penalty
-        self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the weights of maximum likelihood.
@@ -149,7 +144,8 @@ default="auto"
             and a hyperplane separates the classes without error.
         """
         rows = self._check_fit(X, y, sample_weight)
-        self._warn_of_parameters()
+        if self.penalty is None and self.C != 1.0 and np.isfinite(self.C):
+            warnings.warn("Setting penalty=None will ignore the C parameter; C=inf has the same effect.", stacklevel=2)
         self._maximize(*rows)
         return self
 
@@ -192,17 +188,6 @@ default="auto"
 
     def _get_inverse_penalty(self) -> float:
         return self.C if self.penalty == "l2" else float("inf")
-
-    def _warn_of_parameters(self) -> None:
-        """Warn of parameters that have no effect."""
-        if self.penalty is None and self.C != 1.0 and np.isfinite(self.C):
-            warnings.warn("Setting penalty=None will ignore the C parameter; C=inf has the same effect.", stacklevel=3)
-        if self.n_jobs is not None:
-            warnings.warn(
-                "'n_jobs' has no effect in LogisticRegression; leave it out.",
-                FutureWarning,
-                stacklevel=3,
-            )
 
     def _choose_solver(self, objective: LogLikelihood) -> str:
         if self.solver != "auto":

@@ -216,8 +216,7 @@ class Perceptron(LinearClassifier):
         rows *= sign[:, None]
         trainer = BlockedPass(rows, rates, plane, averaged=self.averaged)
         random_state = np.random.RandomState(seed)
-        keeps_best = self.pocket and not self.averaged
-        pocket = Pocket(rows, rates, self._start_pocket(plane, sign, rates)) if keeps_best else None
+        pocket = Pocket(rows, rates) if self.pocket and not self.averaged else None
         snapshots: dict[int, Snapshot] = {}
         n_passes = 0
         ended = False
@@ -236,14 +235,6 @@ class Perceptron(LinearClassifier):
                 snapshots[n_passes] = Snapshot(plane * unit, losses_in_units, ended)
         rows *= sign[:, None]
         return [snapshots[min(max_iter, n_passes)] for max_iter in max_iters]
-
-    def _start_pocket(self, plane: np.ndarray, sign: np.ndarray, rates: np.ndarray) -> np.ndarray:
-        """Return the plane that predicts the most frequent class, or the initial one if the intercept is not fitted."""
-        if not self.fit_intercept:
-            return plane
-        constant = np.zeros_like(plane)
-        constant[-1] = np.average(sign, weights=rates)
-        return constant
 
     def _has_stalled(self, trainer: BlockedPass, n: int, unit: float) -> bool:
         """Return whether ``tol`` ends the training after the last pass."""

@@ -14,6 +14,7 @@ from bakeoff.pipeline.experiment import stage_log
 from bakeoff.pipeline.experiment.experiment import Experiment, derive_seed
 from bakeoff.pipeline.experiment.stage_log import RowLog
 from bakeoff.pipeline.stages.balance import BalancedRows
+from bakeoff.pipeline.stages.preprocessing import warn_of_small_branches
 from bakeoff.pipeline.stages.pruning import PruningPath
 from bakeoff.pipeline.stages.scoring import Predictions, compute_score, needs_decision, predict_rows
 from bakeoff.pipeline.stages.splitting import Split
@@ -155,6 +156,7 @@ def fit_pipeline(experiment: Experiment, pipeline: Pipeline, rows: np.ndarray, l
     prepared = pipeline[:-1].fit_transform(log.note(stage_log.PREPROCESSING, X), y)
     balanced = _balance_rows(experiment, prepared, y, select_weights(experiment, rows), X.index)
     target = experiment.target.fit(balanced.y)
+    warn_of_small_branches(pipeline[-1], balanced.X)
     log.note(stage_log.LEARNER, None, balanced.index)
     weighting = {} if balanced.weights is None else {"sample_weight": balanced.weights}
     pipeline[-1].fit(balanced.X, target.transform(balanced.y), **weighting)

@@ -7,9 +7,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import sklearn.linear_model
 from example_counts import examples
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.linalg import LinAlgWarning
 
 from bakeoff.learners import LinearRegression, Ridge
 from bakeoff.learners.base.scaling import RELATIVE_CELL_ROUNDING
@@ -110,6 +112,7 @@ def test_of_a_year_and_the_age_in_it_both_have_half_of_the_weight() -> None:
         np.testing.assert_allclose(coef, [alone.coef_[0] / 2, -alone.coef_[0] / 2, alone.coef_[1]], rtol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:Some columns are almost collinear")
 @given(st.integers(0, 10**6), st.floats(0, 6), st.floats(-8, -1))
 @examples(40)
 def test_nearly_collinear_columns_keep_their_own_weights(seed: int, size: float, distance: float) -> None:
@@ -126,6 +129,7 @@ def test_nearly_collinear_columns_keep_their_own_weights(seed: int, size: float,
         np.testing.assert_allclose(LinearRegression().fit(X, y).coef_, exact, rtol=0, atol=tolerance)
 
 
+@pytest.mark.filterwarnings("ignore:Some columns are almost collinear")
 def test_longley_and_a_polynomial_of_degree_ten_keep_their_certified_digits() -> None:
     """NIST StRD, https://www.itl.nist.gov/div898/strd/lls/lls.shtml: certified values of Longley."""
     certified = [
@@ -161,6 +165,33 @@ LONGLEY = np.array(
         [70551, 116.9, 554894, 4007, 2827, 130081, 1962],
     ]
 )
+
+
+@pytest.mark.parametrize("learner", UNPENALISED)
+@pytest.mark.parametrize("mean", [0, 10])
+@pytest.mark.parametrize("difference", [1e-13, 1e-10, 1e-8])
+def test_weights_of_almost_equal_columns_are_warned_of(
+    learner: LinearRegression | Ridge, mean: float, difference: float
+) -> None:
+    X, y = make_almost_equal_columns(mean, difference)
+    with pytest.warns(LinAlgWarning, match=r"almost collinear.*after the sixth.*leave out one.*Ridge"):
+        learner.fit(X, y)
+    assert np.abs(learner.coef_).max() > 1e5
+    assert np.abs(sklearn.linear_model.LinearRegression().fit(X, y).coef_).max() < 1  # leaves the difference out
+
+
+@pytest.mark.parametrize("difference", [0, 1e-16, 1e-5, 1e-2])
+def test_equal_and_clearly_different_columns_are_not_warned_of(difference: float) -> None:
+    X, y = make_almost_equal_columns(0, difference)
+    LinearRegression().fit(X, y)
+    Ridge().fit(*make_almost_equal_columns(0, 1e-13))
+
+
+def make_almost_equal_columns(mean: float, difference: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return two columns (100, 2) that differ by a small multiple of noise, and a target."""
+    rng = np.random.default_rng(0)
+    column = rng.normal(mean, size=100)
+    return np.column_stack([column, column + difference * rng.normal(size=100)]), column + rng.normal(size=100)
 
 
 def test_a_column_that_changes_in_its_last_digit_only_is_constant() -> None:

@@ -108,6 +108,7 @@ def test_a_penalty_out_of_reach_of_the_columns_leaves_no_weight(n: int, d: int, 
     np.testing.assert_allclose(Ridge(alpha).fit(X * factor, y).coef_, 0, atol=1e-100)
 
 
+@pytest.mark.filterwarnings("ignore:Some columns are almost collinear")
 def test_nearly_collinear_columns_do_not_lose_the_digits_of_the_normal_equations() -> None:
     grid = np.linspace(0, 1, 200)
     X = np.vander(grid, 10)[:, :-1]  # condition number 1e7 and more

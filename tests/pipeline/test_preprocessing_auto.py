@@ -224,3 +224,40 @@ def test_a_learner_that_says_so_predicts_the_same_in_other_units(name: str) -> N
 )
 def test_estimators_of_others_are_known_by_module_and_by_their_parts(learner: object, expected: bool) -> None:
     assert is_scale_sensitive(learner) is expected
+
+
+def make_shops(n: int, n_shops: int) -> Dataset:
+    """Return a numeric and a nominal column with values that occur equally often, and a numeric target."""
+    rows = np.arange(n)
+    X = pd.DataFrame({"x": rows * 7 % 11, "shop": pd.Categorical((rows % n_shops).astype(str))})
+    return Dataset("shops", X, rows % 5 + 0.5, "regression", "y")
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "n_shops", "preprocessing", "is_told"),
+    [
+        ("decision_tree_regressor", {}, 30, None, True),
+        ("random_forest_regressor", {"n_estimators": 2}, 30, None, True),
+        (
+            "decision_tree_regressor",
+            {},
+            30,
+            choose(REGISTRY["decision_tree_regressor"](), make_shops(300, 30).X),
+            False,
+        ),
+        ("decision_tree_regressor", {"nominal_splits": "binary"}, 30, None, False),
+        ("decision_tree_regressor", {}, 10, None, False),
+        ("knn_regressor", {}, 30, None, False),
+    ],
+)
+def test_many_branches_of_few_rows_are_told_in_one_line(
+    name: str, given: dict[str, Any], n_shops: int, preprocessing: Any, is_told: bool
+) -> None:
+    dataset = make_shops(300, n_shops)
+    trial = experiment(dataset, REGISTRY[name](**given), preprocessing=preprocessing)
+    (fold,) = evaluate_splits(trial, check_and_split(trial).folds)
+    expected = (
+        "A multiway split of shop (30 values) has branches of fewer than 20 rows on average, which often lowers "
+        "scores; try learner.nominal_splits=binary or preprocessing=auto."
+    )
+    assert fold.model.warnings == ((expected,) if is_told else ())

@@ -4,7 +4,12 @@ The steps are scikit-learn's transformers, and a few of bakeoff's own where scik
 that both input and output are tables, and nominal columns remain nominal until a step encodes them.
 """
 
-from bakeoff.pipeline.stages.preprocessing.auto import AutoPreprocessing, get_max_nominal_values, reads_nominal_columns
+from bakeoff.pipeline.stages.preprocessing.auto import (
+    AutoPreprocessing,
+    get_max_nominal_values,
+    reads_nominal_columns,
+    warn_of_small_branches,
+)
 from bakeoff.pipeline.stages.preprocessing.discretize import AsIntervals, EntropyDiscretizer
 from bakeoff.pipeline.stages.preprocessing.join_steps import (
     choose_preprocessing,
@@ -39,4 +44,5 @@ __all__ = [
     "make_selection",
     "reads_nominal_columns",
     "require_named_columns",
+    "warn_of_small_branches",
 ]

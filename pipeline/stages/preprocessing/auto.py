@@ -8,6 +8,7 @@ a setting that suits only some of them.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -27,6 +28,7 @@ from bakeoff.pipeline.stages.preprocessing.join_steps import (
     ORDERED,
     TEXT,
     ChosenPreprocessing,
+    find_kind,
     list_kinds,
     make_preprocessing,
 )
@@ -102,6 +104,26 @@ def splits_by_value(learner: Any) -> bool:
     Branches of many values hold few rows each, so that such trees are less accurate than trees on one-hot columns.
     """
     return learner.get_params().get("nominal_splits") == "multiway"
+
+
+MIN_BRANCHES = 10
+MIN_BRANCH_ROWS = 20
+"""Fewer rows in a branch, on average, are reported if a split has more than `MIN_BRANCHES` of them."""
+
+
+def warn_of_small_branches(learner: Any, X: Any) -> None:
+    """Warn if multiway splits of the nominal columns of a table (n, d) have many branches with few rows each."""
+    if not (isinstance(X, pd.DataFrame) and splits_by_value(learner)):
+        return
+    min_values = max(MIN_BRANCHES, len(X) / MIN_BRANCH_ROWS)
+    nominal = {name: len(dtype.categories) for name, dtype in X.dtypes.items() if find_kind(dtype) == NOMINAL}
+    wide = [f"{name} ({count} values)" for name, count in nominal.items() if count > min_values]
+    if wide:
+        warnings.warn(
+            f"A multiway split of {', '.join(wide)} has branches of fewer than {MIN_BRANCH_ROWS} rows on average, "
+            "which often lowers scores; try learner.nominal_splits=binary or preprocessing=auto.",
+            stacklevel=2,
+        )
 
 
 def get_max_nominal_values(estimator: Any) -> int | None:
