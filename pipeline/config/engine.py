@@ -22,6 +22,7 @@ from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra._internal.config_repository import CachingConfigRepository, IConfigRepository
 from hydra.core.config_store import ConfigStore
 from hydra.core.default_element import ResultDefault
+from hydra.core.override_parser import overrides_parser
 from hydra.core.override_parser.types import Override
 from hydra.errors import MissingConfigException, OverrideParseException
 from hydra.types import HydraContext, RunMode
@@ -146,8 +147,21 @@ def open_engine(source: ConfigSource = SHIPPED_FILES) -> Iterator[Any]:
         restore_gh_from_backup(backup)
 
 
+PARSER: Any = overrides_parser
+"""Hydra's module, whose lexer accepts the letters of ASCII alone."""
+OPEN_ASCII_WORD = PARSER.InputStream
+
+
+def _open_word(word: str) -> Any:
+    """Return an override for Hydra's lexer, which takes characters beyond ASCII, such as ä and €, for the letter x."""
+    stream = OPEN_ASCII_WORD(word)
+    stream.data = [code if chr(code).isascii() else ord("x") for code in stream.data]
+    return stream
+
+
 def register_schema() -> None:
-    """Register with Hydra the schema and the resolver of the names of folders."""
+    """Register with Hydra the schema, the resolver of the names of folders, and the letters of all languages."""
+    PARSER.InputStream = _open_word
     schema = OmegaConf.structured(Schema)
     # The parameters of a space are not known here, so they can be given without a plus sign.
     OmegaConf.set_struct(schema.space, False)

@@ -245,3 +245,16 @@ def test_what_is_written_under_space_replaces_the_default_space(tuning: str) -> 
 def test_a_space_that_is_chosen_by_name_is_changed_by_what_is_written() -> None:
     spec = resolve_config(composed("learner=sklearn_knn", "space=knn", "space.metric=[hamming]", "tuning=grid"))
     assert spec["tuning"]["space"] == {**DEFAULT_SPACE, "metric": ["hamming"]}
+
+
+def test_values_and_keys_in_letters_of_any_language_are_read() -> None:
+    words = [
+        "dataset=file",
+        "dataset.path=haus.csv",
+        "dataset.target=Straße",
+        "dataset.units={Wohnfläche: m²,Preis: €}",
+    ]
+    dataset = composed(*words, "dataset.keep=[Größe,'Länge (cm)']")["dataset"]
+    assert dataset["target"] == "Straße"
+    assert dataset["units"] == {"Wohnfläche": "m²", "Preis": "€"}
+    assert dataset["keep"] == ["Größe", "Länge (cm)"]

@@ -63,14 +63,14 @@ class NumberSigns(NamedTuple):
             is_number = pc.and_(is_number, pc.match_substring(cells, COMMA))
         if self.unit:
             is_number = pc.and_(is_number, pc.match_substring_regex(cells, r"\d"))
-            plain = strip_unit(plain, self.unit)
+            plain = pc.replace_substring_regex(strip_unit(plain, self.unit), r"[\s\p{Zs}]+", "")
         return pc.if_else(is_number, plain, cells)
 
 
 def strip_unit(cells: pa.Array, unit: str) -> pa.Array:
-    """Return text without a unit and spaces, and with a sign in place of parentheses."""
-    plain = pc.replace_substring_regex(pc.replace_substring(cells, unit, ""), r"[\s\p{Zs}]+", "")
-    return pc.replace_substring_regex(plain, r"^\((.*)\)$", r"-\1")
+    """Return text without a unit, and with a sign in place of parentheses."""
+    plain = pc.utf8_trim_whitespace(pc.replace_substring(cells, unit, ""))
+    return pc.replace_substring_regex(plain, rf"^\({SPACE}(.*?){SPACE}\)$", r"-\1")
 
 
 def _list_lookalikes(sign: str) -> str:
