@@ -15,6 +15,7 @@ from bakeoff.pipeline.model.training_record import count_rows, describe_rows
 from bakeoff.pipeline.stages.dataset.table import COLUMNS_FILE, format_columns
 from bakeoff.pipeline.stages.pruning import PruningPath
 from bakeoff.pipeline.stages.scoring import count_confusions
+from bakeoff.pipeline.stages.tuning import GridTuning
 from bakeoff.pipeline.tables.output_file import write_csv
 from bakeoff.pipeline.tables.table import Table, make_table
 from bakeoff.pipeline.text import wording
@@ -126,6 +127,14 @@ def describe_tuning(folds: Sequence[FoldResult], model: FittedModel) -> list[str
     return [f"tuned on all rows: {chosen}", f"tuned: {'; '.join(parts)}"]
 
 
+def count_tried(experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> list[int]:
+    """Return the number of candidates that tuning tried in each fold, and last on all rows; empty without a budget."""
+    if not isinstance(experiment.tuning, GridTuning) or experiment.tuning.budget is None:
+        return []
+    candidates = [each.candidates for each in _name_models(folds, model).values()]
+    return [len(table) for table in candidates if table is not None]
+
+
 def write_tuned(model: FittedModel) -> str:
     """Return the parameters that tuning chose for a model, such as ``n_neighbors=5``; empty without tuning."""
     return ", ".join(f"{name.removeprefix(TUNED_PREFIX)}={value}" for name, value in get_tuned_params(model).items())
@@ -220,6 +229,8 @@ def describe_choices(
         The means returned by `summarize_folds`.
     """
     lines = [] if model.path is None else [_describe_pruned(means)]
+    if tried := count_tried(experiment, folds, model):
+        lines.append(f"tuning.budget: {wording.format_range(tried)} candidates tried for each model")
     lines += [*describe_tuning(folds, model), *describe_run_lines(experiment, folds, model)]
     return [*lines, f"model: {describe_rows(**count_rows(experiment, model))}"]
 

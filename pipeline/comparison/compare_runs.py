@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import chain
 
 from bakeoff.pipeline.comparison.cells import (
     choose_compared_metrics,
@@ -29,9 +31,9 @@ from bakeoff.pipeline.comparison.selection import BEST_WORDS, ChosenRows, Select
 from bakeoff.pipeline.comparison.verdict import write_overall_verdict
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.secrets import hide_secrets
-from bakeoff.pipeline.text.wording import join_words
+from bakeoff.pipeline.text.wording import format_range, join_words
 from bakeoff.pipeline.tracking.store import Store
-from bakeoff.pipeline.tracking.stored_runs import read_series
+from bakeoff.pipeline.tracking.stored_runs import TRIED_TAG, StoredRun, read_series
 
 POWER = 0.8
 """The power for which reports estimate the amount of data required."""
@@ -79,7 +81,7 @@ def compare_runs(store: Store, selection: Selection, request: CompareRequest, co
     )
     results = tuple(_analyze_metric(metric, datasets, rows, chosen, settings) for metric in metrics)
     row_cells = tuple(chosen.cells[row.name, dataset.name] for row in rows for dataset in datasets)
-    notes = [*grid.notes, *chosen.notes, *_write_cell_notes(row_cells, datasets)]
+    notes = [*grid.notes, *chosen.notes, *_write_cell_notes(row_cells, datasets), *_write_budget_notes(runs)]
     return Comparison(
         question=_write_question(rows, datasets, metrics[0]),
         selection=selection.description,
@@ -163,6 +165,15 @@ def _write_cell_notes(cells: Sequence[Cell], datasets: Sequence[ComparedDataset]
                 "n_train."
             )
     return notes
+
+
+def _write_budget_notes(runs: Sequence[StoredRun]) -> list[str]:
+    """Return a note if tuning with a budget tried different numbers of candidates."""
+    tried = {run.name: json.loads(run.tags[TRIED_TAG]) for run in runs if TRIED_TAG in run.tags}
+    if len(set(chain.from_iterable(tried.values()))) < 2:
+        return []
+    counts = [f"{format_range(each)} by {name}" for name, each in tried.items()]
+    return [f"Within tuning.budget, different numbers of candidates were tried in a fold: {', '.join(counts)}."]
 
 
 def _write_notes(

@@ -15,7 +15,7 @@ import yaml
 from bakeoff.pipeline.config.build import find_target
 from bakeoff.pipeline.config.options import GROUPS, read_option, settle_figures, settle_metrics
 from bakeoff.pipeline.config.targets import TARGET_KEY, require_names
-from bakeoff.pipeline.config.words import SWEEP_KEYS
+from bakeoff.pipeline.config.words import SWEEP_KEYS, read_duration
 from bakeoff.pipeline.errors import UserError
 
 DEFAULT_VALIDATION_FRACTION = 0.2
@@ -52,6 +52,7 @@ def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
     - ``pruning=auto`` becomes ``best_first`` if the learner can be pruned and ``evaluation.validation`` sets rows aside
       for it, else ``none``.
     - ``tuning.folds=null`` becomes 5 if pruning uses the validation part, else 0, which tunes on that part.
+    - ``tuning.budget`` becomes a number of seconds, and is left out if it is null.
     - ``evaluation.validation=null`` becomes 0.2 if pruning or tuning needs rows, else 0.
     - Dotted names in ``evaluation.metrics`` become mappings with a ``_target_``.
     - ``calibration.folds=null`` and ``threshold.folds=null`` become 0, the validation part, if neither pruning nor
@@ -100,6 +101,9 @@ def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
     tuning = settled["tuning"]
     if "space" in tuning and tuning.get("folds") is None:
         tuning["folds"] = DEFAULT_INNER_FOLDS if prunes_on_rows else 0
+    if "space" in tuning:
+        seconds = read_duration("tuning.budget", tuning.pop("budget", None))
+        tuning |= {} if seconds is None else {"budget": seconds}
     _require_few_candidates(tuning, spec.get("max_candidates", DEFAULT_MAX_CANDIDATES))
     tunes_on_rows = "space" in tuning and tuning["folds"] == 0
     if evaluation.get("validation") is None:

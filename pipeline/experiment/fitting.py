@@ -90,7 +90,7 @@ def make_pipeline(experiment: Experiment) -> Pipeline:
     return pipeline
 
 
-def make_tuning_data(experiment: Experiment, split: Split) -> TuningData:
+def make_tuning_data(experiment: Experiment, split: Split, number: int = -1) -> TuningData:
     """Return the rows available to tuning, and functions that fit and score candidates on them."""
     dataset = experiment.dataset
     # Validation rows are used for one choice only: for tuning if pruning does not need them.
@@ -107,6 +107,7 @@ def make_tuning_data(experiment: Experiment, split: Split) -> TuningData:
         weights=select_weights(experiment, rows),
         prepare=partial(prepare_rows, experiment),
         inner_splits=make_tuning_splits(experiment, split) if has_own_splits else None,
+        number=number,
     )
 
 

@@ -66,7 +66,7 @@ def evaluate_split(experiment: Experiment, number: int, split: Split) -> FoldRes
         The learner, or a candidate of tuning, returns predictions that cannot be scored; the message names the fold.
     """
     with InvalidPredictions.placed(f"fold {number}"):
-        model = fit_model(experiment, split)
+        model = fit_model(experiment, split, number)
         parts = {"train": split.train, "validation": split.validation, "test": split.test}
         predictions: dict[str, Predictions] = {}
         log = RowLog(len(experiment.dataset.y), dict(model.seen))
@@ -103,13 +103,21 @@ def fit_final_model(experiment: Experiment, splits: Splits, last: FoldResult) ->
         return fit_model(experiment, splits.refit)
 
 
-def fit_model(experiment: Experiment, split: Split) -> FittedModel:
-    """Tune, fit and prune on the parts of one split; the test part is only scored, before pruning."""
+def fit_model(experiment: Experiment, split: Split, number: int = -1) -> FittedModel:
+    """Tune, fit and prune on the parts of one split; the test part is only scored, before pruning.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    split : Split
+    number : int
+        The number of the fold; -1 for the model fitted on all rows.
+    """
     log = RowLog(len(experiment.dataset.y))
     stopwatch = Stopwatch()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        data = make_tuning_data(experiment, split)
+        data = make_tuning_data(experiment, split, number)
         if not isinstance(experiment.tuning, NoTuning):
             log.note(stage_log.TUNING, data.X)
         pipeline, candidates = experiment.tuning.tune(make_pipeline(experiment), data)
@@ -130,7 +138,7 @@ def fit_model(experiment: Experiment, split: Split) -> FittedModel:
         path=path,
         candidates=candidates,
         scores_before_pruning=scores_before_pruning,
-        n_fits=experiment.tuning.count_fits() + (experiment.decision_folds or 0),
+        n_fits=experiment.tuning.count_fits(candidates) + (experiment.decision_folds or 0),
         seconds=_select_seconds(experiment, stopwatch, is_tuned=candidates is not None, is_pruned=path is not None),
         warnings=unique_messages(caught),
         seen=log.seen,

@@ -295,7 +295,9 @@ class Candidates(RunFigure):
         tuning = run.experiment.tuning
         assert isinstance(tuning, GridTuning)
         assert run.model.candidates is not None
-        scores = run.model.candidates["validation_score"].to_numpy()  # (candidates,)
+        # With a budget, some candidates were not tried and have no score.
+        tried = run.model.candidates["validation_score"]
+        scores = tried.reindex(range(len(tuning.candidates))).to_numpy()  # (candidates,)
         chosen = find_best_candidate(scores, run.experiment.headline_metric.greater_is_better)
         names = list(dict.fromkeys(name for candidate in tuning.candidates for name in candidate))
         shape: Any = {"width": PANEL_INCHES, "height": 2.7, "frame": 1.3, "sharey": True}
@@ -313,6 +315,6 @@ class Candidates(RunFigure):
             axes.grid(axis="y")
         rows = f"{tuning.folds} inner folds" if tuning.folds else "validation rows"
         panels[0].set_ylabel(f"{self.get_label(run.experiment.headline)}, {rows}")
-        add_heading(figure, f"{run.title}: {len(tuning.candidates)} candidates")
+        add_heading(figure, f"{run.title}: {len(tried)} candidates")
         add_legend(figure, "rows of the run's model", collect_marks(panels))
         return figure

@@ -6,10 +6,11 @@ from the stored run, it is refused rather than shown under its name.
 
 from __future__ import annotations
 
+import json
 import math
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -26,11 +27,12 @@ from bakeoff.pipeline.experiment.builder import PartCache, build_experiment, lea
 from bakeoff.pipeline.experiment.experiment import ShowProgress
 from bakeoff.pipeline.replay.request import FiguresRequest
 from bakeoff.pipeline.stages.splitting import Splits
+from bakeoff.pipeline.stages.tuning import GridTuning
 from bakeoff.pipeline.tables.output_file import replace_whole, require_apart_from_store
 from bakeoff.pipeline.tracking.names import find_run_id
 from bakeoff.pipeline.tracking.store import Store, list_store_paths, open_store
 from bakeoff.pipeline.tracking.stored_config import restore_config
-from bakeoff.pipeline.tracking.stored_runs import StoredRun, read_stored_runs
+from bakeoff.pipeline.tracking.stored_runs import TRIED_TAG, StoredRun, read_stored_runs
 
 SCORE_TOLERANCE = 1e-9
 """The relative tolerance: other processors add in a different order, which only changes the last digits."""
@@ -91,10 +93,18 @@ def load_run(store: Store, run_id: str, trust: Sequence[str], dataset_path: str 
     stored = read_finished_run(store, run_id)
     spec = restore_config(store, run_id, trust, dataset_path)
     require_names({key: value for key, value in spec.items() if key != FIGURES_KEY}, "", trust)
-    experiment = build_experiment(spec, PartCache())
+    experiment = repeat_tuning(build_experiment(spec, PartCache()), stored)
     _require_same_rows(stored, experiment)
     splits = experiment.make_splits()
     return LoadedRun(stored, spec, leave_out_candidates(experiment, splits), splits)
+
+
+def repeat_tuning(experiment: Experiment, run: StoredRun) -> Experiment:
+    """Return an experiment that tries as many candidates in each fold as a run whose tuning had a budget."""
+    tuning = experiment.tuning
+    if TRIED_TAG not in run.tags or not isinstance(tuning, GridTuning):
+        return experiment
+    return replace(experiment, tuning=replace(tuning, tried=tuple(json.loads(run.tags[TRIED_TAG]))))
 
 
 def refit_run(run: LoadedRun, show_progress: ShowProgress) -> tuple[list[FoldResult], FittedModel]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any
 
 from bakeoff.pipeline.config.settle import settle_config
@@ -24,7 +25,7 @@ from bakeoff.pipeline.replay.differences import (
     measure_repeat,
     write_scores,
 )
-from bakeoff.pipeline.replay.refit import read_finished_run
+from bakeoff.pipeline.replay.refit import read_finished_run, repeat_tuning
 from bakeoff.pipeline.replay.request import ReplayRequest
 from bakeoff.pipeline.stages.dataset.files import list_dataset_files
 from bakeoff.pipeline.sweep.job import JobResult, execute_job, prepare_job
@@ -98,6 +99,7 @@ def replay_run(store: Store, run_id: str, request: ReplayRequest, resources: Par
         reason = f"the data have changed since ({dataset.source}), so it was not run again"
         return ReplayReport(run_id, run.name, DIFFERENT, reason, changes=changes)
     prepared = prepare_job(spec, Invocation({}), resources)
+    prepared = replace(prepared, experiment=repeat_tuning(prepared.experiment, run))
     # The circumstances are recorded inside, because they include the numbers of threads.
     with limit_threads(run.tags):
         changes = find_changes(run.tags, {**list_tags(), **prepared.description.tags})

@@ -86,7 +86,7 @@ def _tune_and_fit(experiment: Experiment, tuning_split: Split, split: Split) -> 
         chosen, candidates = experiment.tuning.tune(make_pipeline(experiment), data)
     settled = replace(experiment, learner=chosen[-1], tuning=NoTuning())
     model = fit_model(settled, split)
-    n_candidate_fits = experiment.tuning.count_fits() - 1
+    n_candidate_fits = experiment.tuning.count_fits(candidates) - 1
     return replace(
         model,
         candidates=candidates,

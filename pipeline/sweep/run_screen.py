@@ -12,10 +12,11 @@ from bakeoff.pipeline.checks import FigureChoice
 from bakeoff.pipeline.config.requests import DEFAULT_EXPERIMENT, list_store_words
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.identity.config_hash import describe_unidentified
+from bakeoff.pipeline.stages.tuning import GridTuning
 from bakeoff.pipeline.sweep.job import JobResult, PreparedJob
 from bakeoff.pipeline.tables.table import print_table
 from bakeoff.pipeline.text.secrets import hide_secrets
-from bakeoff.pipeline.text.wording import escape, make_console
+from bakeoff.pipeline.text.wording import count_nouns, escape, format_seconds, make_console
 from bakeoff.pipeline.tracking import RunDescription
 from bakeoff.pipeline.tracking.history import count_looks
 from bakeoff.pipeline.tracking.store import Store
@@ -58,9 +59,22 @@ class RunScreen:
             self._err.print(f"[yellow]dataset:[/] {escape(remark)}")
         if experiment.preprocessing_summary:
             self._out.print(f"preprocessing auto: {escape(experiment.preprocessing_summary)}")
+        self._show_tuning(prepared)
         self.show_notes(describe_unidentified(prepared.spec))
         for warning in prepared.audit_verdict.warnings:
             self._err.print(f"[yellow]audit:[/] {escape(warning)}")
+
+    def _show_tuning(self, prepared: PreparedJob) -> None:
+        """Print the number of fits of a tuned run, which may take long."""
+        experiment = prepared.experiment
+        tuning = experiment.tuning
+        if not isinstance(tuning, GridTuning) or not tuning.candidates:
+            return
+        n_models = len(prepared.splits.fitted)
+        n_fits = n_models * (tuning.count_fits() + (experiment.decision_folds or 0))
+        limit = "" if tuning.budget is None else f" in at most {format_seconds(tuning.budget)}"
+        candidates = f"{count_nouns(len(tuning.candidates), 'candidate')}{limit}"
+        self._out.print(f"tuning: {n_fits} fits for {count_nouns(n_models, 'model')}, each chosen from {candidates}")
 
     def show_result(self, result: JobResult, store: Store | None) -> None:
         """Print the scores of a run, its figures, and where it is stored."""

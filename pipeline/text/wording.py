@@ -176,6 +176,12 @@ def format_count(n: int) -> str:
     return f"{n:,}" if abs(n) >= MAX_SHORT else str(n)
 
 
+def format_range(counts: Iterable[int]) -> str:
+    """Return the smallest and the largest of some counts, such as ``3 to 5``, or the only one."""
+    distinct = sorted(set(counts))
+    return " to ".join(map(format_count, distinct[:1] + distinct[1:][-1:]))
+
+
 def format_number(value: float) -> str:
     """Return a number of a column with at most five significant digits, or all digits of a small whole number.
 

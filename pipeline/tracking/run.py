@@ -47,6 +47,7 @@ from bakeoff.pipeline.tracking.run_content import (
     to_dataset_input,
 )
 from bakeoff.pipeline.tracking.store import Store, open_store, store_exists, store_uri
+from bakeoff.pipeline.tracking.stored_runs import TRIED_TAG
 
 FLUSH_SECONDS = 10.0
 """Runs that take longer are written in several batches; shorter ones in a single batch at the end."""
@@ -123,7 +124,9 @@ class MLflowRun:
         self._results = results
         looks = self._count_looks()
         card = self._write_card(model=model, looks=looks)
-        self._final_tags = {NOTE_TAG: card, **looks}
+        tried = report.count_tried(self._experiment, self._folds, model)
+        counts = {TRIED_TAG: json.dumps(tried)} if tried else {}
+        self._final_tags = {NOTE_TAG: card, **looks, **counts}
         self._write(tags=self._final_tags)
         with _naming_disk_faults():
             with artifact_folder(self._artifact_uri, self._client.log_artifacts, self._id) as folder:

@@ -25,6 +25,8 @@ from bakeoff.pipeline.tracking.store import Store, search_runs, tag_experiment, 
 FOLDER = "sweeps"
 LAST_SWEEP_TAG = "bakeoff.last_sweep"
 """The tag of the experiment that names the last sweep to be started."""
+TRIED_TAG = "tried_candidates"
+"""The tag of a run with the number of candidates that tuning with a budget tried in each fold, and last on all rows."""
 MILLISECONDS_PER_SECOND = 1000
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sqlite3
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -28,6 +30,27 @@ def test_every_learner_is_identical_in_another_process(bakeoff: Bakeoff, start: 
     assert replay.wait(300) == 0
     lines = (bakeoff.folder / OUTPUT).read_text().splitlines()
     assert [line for line in lines if " identical: " not in line] == [f"{len(runs)} runs: {len(runs)} identical"]
+
+
+def test_a_replay_tries_as_many_candidates_in_each_fold_as_a_run_with_a_budget(
+    bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("learner=sklearn_knn", "dataset=iris", "tuning=default", *SHORT)
+    ticks = (1000.0 * call**1.5 for call in itertools.count())
+    with monkeypatch.context() as patch:
+        patch.setattr("bakeoff.pipeline.stages.tuning.grid.time", SimpleNamespace(monotonic=lambda: next(ticks)))
+        answer = bakeoff(*words, "tuning.budget=10h")
+    assert answer.status == 0, answer.err
+    (run,) = bakeoff.runs()
+    tried = json.loads(run.data.tags["tried_candidates"])
+    assert len(set(tried)) == len(tried) == 3
+    assert "tuning: 303 fits for 3 models, each chosen from 20 candidates in at most 10 h" in answer.out
+    assert f"tuning.budget: {min(tried)} to {max(tried)} candidates tried for each model" in answer.out
+    assert run.data.metrics["fits"] == np.mean([1 + 5 * each for each in tried[:2]])
+    assert "identical" in bakeoff("replay", "latest").out
+    again = bakeoff("compare", "-m", *words, "tuning.budget=36000,1h")
+    assert len(bakeoff.runs()) == 2  # 36000 s are 10 h
+    assert "different numbers of candidates were tried in a fold" in again.out
 
 
 @pytest.mark.slow

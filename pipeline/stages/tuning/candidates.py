@@ -92,6 +92,7 @@ def fit_candidates(
     y: np.ndarray,
     positions: Collection[int] | None = None,
     weights: np.ndarray | None = None,
+    seed: int | None = None,
 ) -> Iterator[tuple[int, BaseEstimator, float]]:
     """Fit the learner with the combinations of the grids, along a path if it is a `PathEstimator`.
 
@@ -107,6 +108,8 @@ def fit_candidates(
         The positions of the candidates to fit; all of them by default.
     weights : ndarray of shape (n,), optional
         The weights of the rows; all count equally by default.
+    seed : int, optional
+        The seed of a random order, in which the candidates of a path stay together; by default that of the grids.
 
     Yields
     ------
@@ -116,6 +119,7 @@ def fit_candidates(
     seconds : float
         The wall time of the fit; the first of a path includes the shared work of the path.
     """
+    groups = []
     n_before = 0
     for grid in grids:
         points = ParameterGrid(grid)
@@ -124,19 +128,22 @@ def fit_candidates(
         else:
             numbers = [i - n_before for i in sorted(positions) if 0 <= i - n_before < len(points)]
         parameter = _choose_path_parameter(learner, grid)
-        for group in _group_candidates(grid, parameter, numbers):
-            # All candidates of a group share the parameters of its first one, except the one along the path.
-            shared = clone(learner).set_params(**points[group[0]])
-            has_path = parameter is not None and len(group) > 1
-            values = [points[number][str(parameter)] for number in group] if has_path else []
-            # A value in the grid may be an estimator, which itself must not be fitted.
-            fits = _iter_fits(clone(shared), parameter if has_path else None, values, FitRows(X, y, weights))
-            for number in group:
-                started = time.perf_counter()
-                fitted = next(fits)
-                yield n_before + number, fitted, time.perf_counter() - started
+        groups += [(n_before, points, parameter, group) for group in _group_candidates(grid, parameter, numbers)]
         # Positions are counted across all grids, as in ParameterGrid.
         n_before += len(points)
+    order = range(len(groups)) if seed is None else np.random.default_rng(seed).permutation(len(groups))
+    for place in order:
+        n_before, points, parameter, group = groups[place]
+        # All candidates of a group share the parameters of its first one, except the one along the path.
+        shared = clone(learner).set_params(**points[group[0]])
+        has_path = parameter is not None and len(group) > 1
+        values = [points[number][str(parameter)] for number in group] if has_path else []
+        # A value in the grid may be an estimator, which itself must not be fitted.
+        fits = _iter_fits(clone(shared), parameter if has_path else None, values, FitRows(X, y, weights))
+        for number in group:
+            started = time.perf_counter()
+            fitted = next(fits)
+            yield n_before + number, fitted, time.perf_counter() - started
 
 
 def _iter_fits(learner: Any, parameter: str | None, values: Sequence[Any], rows: FitRows) -> Iterator[BaseEstimator]:
@@ -200,6 +207,8 @@ class TuningData:
         (prepared X, y, weights) of the rows to fit on -> the data on which the learner is fitted.
     inner_splits : sequence of (ndarray, ndarray), optional
         Positions of the rows to fit on and to score on, for each inner fold; by default the rows are shuffled.
+    number : int
+        The number of the fold; -1 for the model fitted on all rows.
     """
 
     X: pd.DataFrame
@@ -212,6 +221,7 @@ class TuningData:
     weights: np.ndarray | None = None
     prepare: Callable[[Any, np.ndarray, np.ndarray | None], FitRows] = FitRows
     inner_splits: Sequence[tuple[np.ndarray, np.ndarray]] | None = None
+    number: int = -1
 
     def select_weights(self, rows: np.ndarray) -> np.ndarray | None:
         """Return the weights of some rows, given by their positions; None without weights."""

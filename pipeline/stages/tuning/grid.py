@@ -2,15 +2,18 @@
 
 Preprocessing is fitted inside each inner fold, once for all candidates; the test rows are never seen. A learner that
 can fit many values of a parameter together (`PathEstimator`) does so. The candidate with the best mean score is chosen,
-or the first of several equal ones.
+or the first of several equal ones. With a budget, candidates are tried in a random order until the time is over.
 """
 
 from __future__ import annotations
 
+import math
+import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -64,7 +67,7 @@ class NoTuning:
     folds: int = 0
     needs_rows: bool = False
 
-    def count_fits(self) -> int:
+    def count_fits(self, tried: pd.DataFrame | None = None) -> int:
         """Return 1: the learner is fitted once for each fold."""
         return 1
 
@@ -93,6 +96,11 @@ class GridTuning:
         a warning.
     largest : mapping of str to int
         Parameter -> the largest value that the rows allow; set before the checks if ``strict`` is false.
+    budget : float, optional
+        The seconds after which no further candidate is tried, in each fold; the order is random, and the first one is
+        always tried.
+    tried : sequence of int
+        The number of candidates to try in each fold, and last for all rows, as recorded by a run with a budget.
     """
 
     space: Grid | Sequence[Grid] | None
@@ -101,6 +109,8 @@ class GridTuning:
     seed: int = 0
     strict: bool = True
     largest: Mapping[str, int] = field(default_factory=dict)
+    budget: float | None = None
+    tried: Sequence[int] = ()
 
     def __post_init__(self) -> None:
         if not _is_count(self.folds) or self.folds == 1:
@@ -165,31 +175,50 @@ class GridTuning:
         if not self.candidates:
             return model, None
         scores, seconds = self._score_candidates(model, data)
-        mean_scores = scores.mean(axis=1)  # (number of candidates,)
-        best_params = self.candidates[find_best_candidate(mean_scores, data.greater_is_better)]
+        rows = np.flatnonzero(~np.isnan(seconds[:, -1]))  # the candidates that were tried
+        mean_scores = scores[rows].mean(axis=1)
+        best_params = self.candidates[rows[find_best_candidate(mean_scores, data.greater_is_better)]]
         learner_params = {f"learner__{name}": value for name, value in best_params.items()}
         best_model: Pipeline = clone(model).set_params(**learner_params)
-        table = pd.DataFrame(self.candidates)
-        table = table.assign(validation_score=mean_scores, fit_seconds=seconds.mean(axis=1))
+        table = pd.DataFrame(self.candidates).iloc[rows]
+        table = table.assign(validation_score=mean_scores, fit_seconds=seconds[rows].mean(axis=1))
         return best_model, table
 
     def _score_candidates(self, model: Pipeline, data: TuningData) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores and the seconds of the fits, both of shape (number of candidates, inner folds)."""
+        """Return the scores and the seconds of the fits, both of shape (number of candidates, inner folds).
+
+        They are NaN for candidates that were not tried.
+        """
+        started = time.monotonic()
         inner_splits = self._make_inner_splits(data)
         rows = {position: row for row, position in enumerate(self.positions)}
-        scores = np.empty((len(self.candidates), len(inner_splits)))
-        seconds = np.empty_like(scores)
+        scores = np.full((len(self.candidates), len(inner_splits)), np.nan)
+        seconds = np.full_like(scores, np.nan)
         left_out: list[str] = []
-        for number, (train, validation) in enumerate(inner_splits):
+        n_most = self.tried[data.number] if self.tried else math.inf
+        budget = math.inf if self.tried or self.budget is None else self.budget
+        seed = None if self.budget is None else self.seed
+
+        def score_fold(number: int) -> Iterator[int]:
+            train, validation = inner_splits[number]
             # Candidates differ only in parameters of the learner, so the rows are preprocessed only once.
             X, Q = preprocess_tables(model, data.X.iloc[train], data.y[train], data.X.iloc[validation])
             given = data.prepare(X, data.y[train], data.select_weights(train))
             weights = data.select_weights(validation)
-            fits = fit_candidates(model[-1], self.allowed_grids, given.X, given.y, rows, given.weights)
+            fits = fit_candidates(model[-1], self.allowed_grids, given.X, given.y, rows, given.weights, seed)
             for position, learner, fit_seconds in fits:
+                row = rows[position]
                 score = partial(data.score, given.complete(learner), Q, data.y[validation], weights)
-                scores[rows[position], number] = self._score_candidate(rows[position], score, left_out)
-                seconds[rows[position], number] = fit_seconds
+                scores[row, number] = self._score_candidate(row, score, left_out)
+                seconds[row, number] = fit_seconds
+                yield row
+
+        folds = map(score_fold, range(len(inner_splits)))
+        # With a budget, each candidate is scored on all inner folds before the next one, otherwise fold by fold.
+        steps = chain.from_iterable(folds) if self.budget is None else zip(*folds, strict=True)
+        for n_tried, _ in enumerate(steps, start=1):
+            if n_tried >= n_most or time.monotonic() - started >= budget:
+                break
         if left_out and np.isnan(scores.mean(axis=1)).all():
             raise InvalidPredictions(f"tuning has no candidate left; {left_out[0]}")
         return scores, seconds
@@ -207,9 +236,16 @@ class GridTuning:
             warnings.warn(f"left out: {error}", stacklevel=2)
             return float("nan")
 
-    def count_fits(self) -> int:
-        """Return the number of fits of the learner per fold: every candidate on all inner folds, and the best one."""
-        return 1 + len(self.candidates) * max(self.folds, 1)
+    def count_fits(self, tried: pd.DataFrame | None = None) -> int:
+        """Return the number of fits of the learner per fold: candidates on all inner folds, and the best one.
+
+        Parameters
+        ----------
+        tried : DataFrame, optional
+            The candidates that were tried; by default all of them.
+        """
+        n_tried = len(self.candidates if tried is None else tried)
+        return 1 + n_tried * max(self.folds, 1)
 
     def _warn_of_absent_candidates(self, learner: BaseEstimator) -> None:
         """Warn about a learner without candidates, and about values that the rows do not allow."""
