@@ -220,11 +220,12 @@ def _take_complete(
     for (name, dataset), runs in cells.items():
         own = {each.seed for each in runs}
         absent = sorted(set().union(*seeds[dataset]) - own, key=_order_seed)
+        shown = [*absent[:MAX_LEFT_OUT], "…"] if len(absent) > MAX_LEFT_OUT else absent
         if not absent:
             complete[name, dataset] = runs
         elif (name, dataset) not in reasons:
             raise UserError(
-                f"compare: on {dataset}, {name} has no run with seed {', '.join(absent)}, which other "
+                f"compare: on {dataset}, {name} has no run with seed {', '.join(shown)}, which other "
                 "configurations have; different seeds give different splits. Run the missing jobs, or select one "
                 f"seed, for example with filter=\"params.seed = '{runs[0].seed}'\"."
             )

@@ -33,15 +33,16 @@ from bakeoff.pipeline.comparison.run_facts import (
 from bakeoff.pipeline.comparison.run_grid import CellKey
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.text.wording import count_nouns, join_words
+from bakeoff.pipeline.tracking.history import find_runs_of_jobs
 from bakeoff.pipeline.tracking.names import LATEST, find_run_id
 from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.stored_runs import (
     RecordedJob,
-    find_runs_of_jobs,
     read_latest_sweep,
     read_stored_runs,
     read_sweep_record,
     search_stored_runs,
+    to_stored_run,
 )
 
 MAX_SHOWN_IDS = 6
@@ -91,7 +92,7 @@ def select_sweep(store: Store, word: str) -> Selection:
         description = f"{count_nouns(len(runs), 'run')} with the tag sweep={record.name}"
         return Selection(tuple(map(describe_run, runs)), description)
     stored = find_runs_of_jobs(store, [job.hash for job in record.jobs if job.hash])
-    known = {job_hash: describe_run(run) for job_hash, run in stored.items()}
+    known = {job_hash: describe_run(to_stored_run(run)) for job_hash, run in stored.items()}
     facts = tuple(_describe_job(job, known.get(job.hash)) for job in record.jobs)
     return Selection(facts, f"{count_nouns(len(record.jobs), 'job')} of sweep {record.name}")
 

@@ -31,13 +31,11 @@ from bakeoff.pipeline.text.wording import (
 )
 from bakeoff.pipeline.tracking.names import find_headline, is_greater_better
 from bakeoff.pipeline.tracking.store import Store
-from bakeoff.pipeline.tracking.stored_runs import StoredRun, search_stored_runs
+from bakeoff.pipeline.tracking.stored_runs import StoredRun, read_scores
 
 RANKED_DIGITS = 12
 """Scores that agree in this many digits are tied."""
 DIGEST_LETTERS = 4
-MAX_IDS_PER_QUERY = 500
-"""Maximum number of runs in a query, because its length is limited."""
 
 
 @dataclass(frozen=True)
@@ -155,10 +153,7 @@ def add_stored_scores(outcomes: Sequence[JobOutcome], store: Store | None) -> li
     ids = [outcome.run_id for outcome in done if outcome.run_id is not None]
     if store is None or not ids:
         return list(outcomes)
-    stored: dict[str | None, StoredRun] = {}
-    for start in range(0, len(ids), MAX_IDS_PER_QUERY):
-        quoted = ", ".join(f"'{run_id}'" for run_id in ids[start : start + MAX_IDS_PER_QUERY])
-        stored |= {run.run_id: run for run in search_stored_runs(store, f"attributes.run_id IN ({quoted})")}
+    stored = {run.run_id: run for run in read_scores(store, ids)}
     return [
         _add_scores(outcome, stored[outcome.run_id]) if outcome.run_id in stored and not outcome.metrics else outcome
         for outcome in outcomes

@@ -19,6 +19,7 @@ from tempfile import mkdtemp
 from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.model.pyfunc import MLMODEL_FILE
+from bakeoff.pipeline.tracking.history import FINISHED
 from bakeoff.pipeline.tracking.models import add_run_model, save_model
 from bakeoff.pipeline.tracking.run_content import RunResults, RunValues, artifact_folder, log_metrics
 from bakeoff.pipeline.tracking.store import Store
@@ -35,7 +36,6 @@ RUN_FILE = "run.json"
 ARTIFACTS = "artifacts"
 MODEL = "model"
 HASH_TAG = "config_hash"
-FINISHED = "FINISHED"
 ERROR_TAGS = ("error", "error_type")
 """The note on a run that its process could not end."""
 

@@ -5,10 +5,12 @@ No other module refers to them. `tests/pipeline/test_mlflow_tables.py` checks th
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -42,7 +44,28 @@ JOIN tags AS job ON job.run_uuid = data.run_uuid AND job.key = 'config_hash'
 LEFT JOIN tags AS splits ON splits.run_uuid = data.run_uuid AND splits.key = 'splits_digest'
 WHERE data.key = 'dataset_digest' AND data.value = :dataset
 """
-MAX_RUNS_PER_HISTORY_REQUEST = 100
+READ_RUNS_OF_JOBS = """
+SELECT runs.run_uuid
+FROM tags AS job JOIN runs ON runs.run_uuid = job.run_uuid
+WHERE job.key = 'config_hash' AND job.value IN :hashes
+AND runs.experiment_id = :experiment AND runs.lifecycle_stage = 'active'
+ORDER BY runs.start_time DESC, runs.run_uuid
+"""
+READ_INFOS = """
+SELECT run_uuid AS run_id, name AS run_name, status, start_time, end_time, lifecycle_stage, artifact_uri
+FROM runs WHERE run_uuid IN :ids
+"""
+READ_TEXTS = "SELECT item.run_uuid, item.key, item.value FROM {} AS item WHERE item.run_uuid IN :ids"
+AMONG_KEYS = " AND item.key IN :keys"
+READ_METRICS = """
+SELECT item.run_uuid, item.key, item.value, item.is_nan
+FROM latest_metrics AS item WHERE item.run_uuid IN :ids AND item.key LIKE :metrics
+"""
+READ_HISTORIES = """
+SELECT item.run_uuid, item.step, item.value, item.is_nan
+FROM metrics AS item WHERE item.run_uuid IN :ids AND item.key = :name ORDER BY item.timestamp
+"""
+MAX_IDS_PER_QUERY = 500
 """A database allows a limited number of values in a query."""
 
 Value = tuple[str, int, float]
@@ -81,12 +104,13 @@ def disconnect(client: MlflowClient) -> None:
         get_backend(client).engine.dispose()
 
 
-def read_rows(client: MlflowClient, query: str, **values: str) -> list[tuple[Any, ...]]:
-    """Return the rows that an SQL query selects from the database of a store."""
-    from sqlalchemy import text
+def read_rows(client: MlflowClient, query: str, **values: Any) -> Sequence[Any]:
+    """Return the rows that an SQL query selects from the database of a store; a value may be a list of texts."""
+    from sqlalchemy import bindparam, text
 
+    lists: list[Any] = [bindparam(name, expanding=True) for name, value in values.items() if isinstance(value, list)]
     with get_backend(client).engine.connect() as connection:
-        return [tuple(row) for row in connection.execute(text(query), values)]
+        return connection.execute(text(query).bindparams(*lists), values).all()
 
 
 def read_items(client: MlflowClient, query: str) -> dict[str, StoredItem]:
@@ -130,24 +154,74 @@ def list_expected_tables() -> set[str]:
     return set(Base.metadata.tables)
 
 
-def read_server_version(client: MlflowClient) -> str:
-    """Return the version of MLflow that serves the pages of a store; empty if the server does not report it."""
-    from mlflow import version
+def find_run_ids(client: MlflowClient, experiment_id: str, query: str) -> list[str]:
+    """Return the active runs of an experiment that a query in MLflow's filter language selects, the newest first."""
+    from mlflow.store.tracking.dbmodels.models import SqlRun
+    from mlflow.store.tracking.sqlalchemy_store import _get_sqlalchemy_filter_clauses
+    from mlflow.utils.search_utils import SearchUtils
+    from sqlalchemy import select
 
     backend = get_backend(client)
-    if has_database(client):
-        return str(version.VERSION)
-    return str(backend._get_server_version(backend.get_host_creds()) or "")
+    parsed = SearchUtils.parse_search_filter(query)
+    found: Any = select(SqlRun.run_uuid, SqlRun.start_time).distinct()
+    with backend.ManagedSessionMaker() as session:
+        conditions, values, datasets = _get_sqlalchemy_filter_clauses(parsed, session, backend._get_dialect())
+        for each in values:
+            found = found.join(each)
+        for each in datasets:
+            found = found.join(each, SqlRun.run_uuid == each.c.destination_id)
+        found = found.where(SqlRun.experiment_id == int(experiment_id), SqlRun.lifecycle_stage == "active", *conditions)
+        return list(session.scalars(found.order_by(SqlRun.start_time.desc(), SqlRun.run_uuid)))
+
+
+def read_runs(client: MlflowClient, run_ids: Sequence[str], keys: Sequence[str] = (), metrics: str = "%") -> list[Any]:
+    """Return existing runs by their ids, in a tenth of the time of MLflow's search, which makes each value an object.
+
+    Parameters
+    ----------
+    client : MlflowClient
+        The client of a database.
+    run_ids : sequence of str
+        At most `MAX_IDS_PER_QUERY` ids.
+    keys : sequence of str
+        The tags and params to read; by default all.
+    metrics : str
+        The metrics to read, as a pattern of SQL.
+
+    Returns
+    -------
+    list of SimpleNamespace
+        With the attributes of MLflow's runs, except inputs and outputs.
+    """
+    runs = {}
+    for info in read_rows(client, READ_INFOS, ids=list(run_ids)):
+        runs[info.run_id] = SimpleNamespace(
+            info=info, data=SimpleNamespace(tags={}, params={}, metrics={}), outputs=None
+        )
+    for table in ("tags", "params"):
+        query = READ_TEXTS.format(table)
+        own = {"keys": list(keys)} if keys else {}
+        for run_id, key, text in read_rows(client, query + AMONG_KEYS if keys else query, ids=list(runs), **own):
+            getattr(runs[run_id].data, table)[key] = text
+    for run_id, key, value, is_nan in read_rows(client, READ_METRICS, ids=list(runs), metrics=metrics):
+        runs[run_id].data.metrics[key] = math.nan if is_nan else value
+    return [runs[run_id] for run_id in run_ids if run_id in runs]
 
 
 def read_histories(client: MlflowClient, run_ids: Sequence[str], key: str) -> Iterator[Value]:
     """Yield the values of a metric for several runs; databases are queried for many runs at a time."""
     if has_database(client):
-        for start in range(0, len(run_ids), MAX_RUNS_PER_HISTORY_REQUEST):
-            batch = run_ids[start : start + MAX_RUNS_PER_HISTORY_REQUEST]
-            for each in get_backend(client).get_metric_history_bulk(batch, key, None):
-                yield each.run_id, each.step, each.value
+        for batch in list_batches(run_ids):
+            for run_id, step, value, is_nan in read_rows(client, READ_HISTORIES, ids=batch, name=key):
+                yield run_id, step, math.nan if is_nan else value
         return
     for run_id in run_ids:
         for each in client.get_metric_history(run_id, key):
             yield run_id, each.step, each.value
+
+
+def list_batches(values: Collection[str], size: int = 0) -> list[list[str]]:
+    """Return the values in lists of a size, by default `MAX_IDS_PER_QUERY`."""
+    listed = list(values)
+    size = size or MAX_IDS_PER_QUERY
+    return [listed[start : start + size] for start in range(0, len(listed), size)]

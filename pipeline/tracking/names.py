@@ -19,6 +19,8 @@ from bakeoff.pipeline.stages.scoring import is_greater_better as is_score_greate
 from bakeoff.pipeline.tracking.history import IS_FINISHED
 from bakeoff.pipeline.tracking.store import Store, find_fault, iterate_pages, search_runs
 
+HEADLINE_KEYS = ("dataset", "dataset_digest", "evaluation.metrics")
+"""The tags and params by which the best run is chosen."""
 LATEST = "latest"
 BEST = "best"
 RUN_ID_LIKE = re.compile(r"[0-9a-f]{8,32}")
@@ -160,10 +162,10 @@ def list_versions(store: Store, name: str = "") -> list[RegisteredVersion]:
         return []
     query = f"name = '{name}'" if name else ""
     pages = iterate_pages(partial(store.client.search_model_versions, filter_string=query))
-    found = [each for page in pages for each in page]
-    # The results of a search do not contain the aliases of the versions.
-    aliases = {name: store.client.get_registered_model(name).aliases for name in {each.name for each in found}}
-    versions = [_read_version(each, aliases[each.name]) for each in found]
+    # Versions that a search returns lack their aliases.
+    models = iterate_pages(partial(store.client.search_registered_models, filter_string=query))
+    aliases = {model.name: model.aliases for page in models for model in page}
+    versions = [_read_version(each, aliases.get(each.name, {})) for page in pages for each in page]
     return sorted(versions, key=lambda each: (each.name, each.version))
 
 
@@ -256,7 +258,8 @@ def find_run_id(store: Store, word: str, dataset: str = "", *, must_be_readable:
         There is no such run or model, it was deleted, or the word is ambiguous.
     """
     if word in (LATEST, BEST):
-        runs = list(search_runs(store, _select_finished(dataset), 1 if word == LATEST else None))
+        max_runs = 1 if word == LATEST else None
+        runs = list(search_runs(store, _select_finished(dataset), max_runs, HEADLINE_KEYS, "test_%"))
         if not runs:
             restriction = f" with dataset={dataset}" if dataset else ""
             raise UserError(f"there is no finished run{restriction} in {store.uri} yet.")

@@ -57,27 +57,24 @@ def list_tags() -> dict[str, str]:
         "mlflow.user": find_user(),
         "mlflow.source.name": "bakeoff",
         "mlflow.source.type": "LOCAL",
-        "heartbeat": f"{time.time():.0f}",
-        "versions": json.dumps(read_versions()),
-        **describe_machine(),
-        **describe_arithmetic(),
     }
     git_state = read_git_state()
     if git_state is not None:
         commit, is_dirty = git_state
         tags["mlflow.source.git.commit"] = commit
         tags["git_dirty"] = str(is_dirty).lower()
-    return tags
+    versions = {"versions": json.dumps(read_versions())}
+    return {**tags, **versions, **describe_arithmetic(), **describe_machine(), "heartbeat": f"{time.time():.0f}"}
 
 
 def describe_machine() -> dict[str, str]:
     """Return the host, this process and the Python version."""
     pid = os.getpid()
     return {
+        "python": platform.python_version(),
         "host": socket.gethostname(),
         "pid": str(pid),
         "process": identify_process(pid),
-        "python": platform.python_version(),
     }
 
 

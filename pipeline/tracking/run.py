@@ -63,7 +63,8 @@ class MLflowRun:
         # The description of the dataset is shown at the top of the run's page. When the run ends, the card replaces
         # this line.
         note = {NOTE_TAG: escape_markdown(experiment.dataset.describe())}
-        tags = hide_in_values({**provenance.list_tags(), **note, **description.tags}, description.config)
+        # MLflow's pages show tags in this order.
+        tags = hide_in_values({**note, **description.tags, **provenance.list_tags()}, description.config)
         name = hide_secrets(description.name, description.config)
         created = store.client.create_run(store.experiment_id, run_name=name, tags=cut_tags(tags))
         self.run_id: str | None = created.info.run_id

@@ -10,7 +10,7 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import islice
@@ -23,7 +23,15 @@ from bakeoff.pipeline.stages.dataset.table import GUESSED_TAG
 from bakeoff.pipeline.text.secrets import expand_address, find_secrets, hide_secrets
 from bakeoff.pipeline.text.wording import count_nouns, expand_home
 from bakeoff.pipeline.tracking.limited_calls import LimitedCalls
-from bakeoff.pipeline.tracking.mlflow_tables import ARTIFACTS_FOLDER, LOCAL_FOLDERS
+from bakeoff.pipeline.tracking.mlflow_tables import (
+    ARTIFACTS_FOLDER,
+    LOCAL_FOLDERS,
+    MAX_IDS_PER_QUERY,
+    find_run_ids,
+    has_database,
+    list_batches,
+    read_runs,
+)
 from bakeoff.pipeline.tracking.sqlite_file import (
     SQLITE_PREFIX,
     SUFFIXES,
@@ -41,8 +49,6 @@ if TYPE_CHECKING:
 DEFAULT_URI = "outputs/mlflow.db"
 FILE_SUFFIXES = (*SUFFIXES, ".lock")
 """The files of a database: SQLite's own, and the lock under which it is created."""
-MAX_RUNS_PER_PAGE = 1000
-"""The number of runs on a page of search results: MLflow's default."""
 MLFLOW_SETTINGS = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "MLFLOW_LOGGING_LEVEL": "CRITICAL",
@@ -296,9 +302,9 @@ def tag_experiment(store: Store, key: str, value: str) -> None:
 
 
 def search_runs(
-    store: Store, query: str = "", max_runs: int | None = None, *, experiment_ids: Sequence[str] = (), **options: Any
+    store: Store, query: str = "", max_runs: int | None = None, keys: Sequence[str] = (), metrics: str = "%"
 ) -> Iterator[Any]:
-    """Yield the runs that a query selects, the newest first, except those that bakeoff cannot read.
+    """Yield the runs of the experiment that a query selects, the newest first, except those that bakeoff cannot read.
 
     Parameters
     ----------
@@ -306,21 +312,40 @@ def search_runs(
     query : str
         A query in MLflow's filter language; empty for all runs.
     max_runs : int, optional
-        The maximum number of runs; the next page of an answer is requested only when a page is exhausted.
-    experiment_ids : sequence of str
-        The experiments to search; by default that of the store.
-    **options
-        ``order_by`` and ``run_view_type`` of MLflow's ``search_runs``. By default deleted runs are left out.
+        The maximum number of runs.
+    keys : sequence of str
+        The tags and params that are needed; by default all. Servers send all.
+    metrics : str
+        The metrics that are needed, as a pattern of SQL.
 
     Yields
     ------
-    mlflow.entities.Run
+    mlflow.entities.Run or SimpleNamespace
+        The latter for a database, with the same attributes.
     """
-    searched = list(experiment_ids) or [store.experiment_id]
-    page_size = min(max_runs or MAX_RUNS_PER_PAGE, MAX_RUNS_PER_PAGE)
-    ask = partial(store.client.search_runs, searched, query, max_results=page_size, **options)
-    readable = (run for page in iterate_pages(ask) for run in leave_out_faulty(page))
-    return islice(readable, max_runs)
+    page_size = min(max_runs or MAX_IDS_PER_QUERY, MAX_IDS_PER_QUERY)
+    if has_database(store.client):
+        ids = store.calls.call(find_run_ids, store.client, store.experiment_id, query)
+        return islice(load_runs(store, ids, keys, metrics, page_size), max_runs)
+    ask = partial(store.client.search_runs, [store.experiment_id], query, max_results=page_size)
+    return islice((run for page in iterate_pages(ask) for run in leave_out_faulty(page)), max_runs)
+
+
+def load_runs(
+    store: Store,
+    run_ids: Collection[str],
+    keys: Sequence[str] = (),
+    metrics: str = "%",
+    page_size: int = 0,
+) -> Iterator[Any]:
+    """Yield the runs with the given ids that bakeoff can read; the other parameters are those of `search_runs`."""
+    needed = [*keys, *FORMS["tag"], *FORMS["param"]] if keys else []
+    for batch in list_batches(run_ids, page_size):
+        if has_database(store.client):
+            yield from leave_out_faulty(store.calls.call(read_runs, store.client, batch, needed, metrics))
+        else:
+            query = f"attributes.run_id IN ({', '.join(map(repr, batch))})"
+            yield from leave_out_faulty(store.client.search_runs([store.experiment_id], query, max_results=len(batch)))
 
 
 def iterate_pages(ask: Callable[..., Any]) -> Iterator[Any]:
@@ -363,11 +388,11 @@ def leave_out_faulty(runs: Sequence[Any]) -> list[Any]:
     ----------
     runs : sequence of mlflow.entities.Run
     """
-    left_out = [run for run in runs if find_fault(run)]
+    faults = {str(run.info.run_id): fault for run in runs if (fault := find_fault(run))}
     # Workers read the same runs as the process that started them.
-    if left_out and parent_process() is None:
-        _report_left_out(tuple(str(run.info.run_id) for run in left_out), find_fault(left_out[0]))
-    return [run for run in runs if run not in left_out]
+    if faults and parent_process() is None:
+        _report_left_out(tuple(faults), next(iter(faults.values())))
+    return [run for run in runs if run.info.run_id not in faults]
 
 
 def tidy_name(text: str) -> str:

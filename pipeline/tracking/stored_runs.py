@@ -10,17 +10,17 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.tracking.history import IS_FINISHED, find_finished_runs, find_newest_runs
+from bakeoff.pipeline.tracking.history import FINISHED, find_finished_runs
 from bakeoff.pipeline.tracking.mlflow_tables import read_histories
 from bakeoff.pipeline.tracking.run_content import fetch_folder
-from bakeoff.pipeline.tracking.store import Store, search_runs, tag_experiment, tidy_name
+from bakeoff.pipeline.tracking.store import Store, load_runs, search_runs, tag_experiment, tidy_name
 
 FOLDER = "sweeps"
 LAST_SWEEP_TAG = "bakeoff.last_sweep"
@@ -145,7 +145,6 @@ def _locate_artifacts(store: Store) -> str:
     return str(store.client.get_experiment(store.experiment_id).artifact_location)
 
 
-FINISHED = "FINISHED"
 NAME_PARAMS = ("learner", "dataset")
 FILTER_EXAMPLE = "params.learner = 'knn' and metrics.test_accuracy > 0.9"
 SERIES_PREFIXES = ("fold/", "pruning_path/")
@@ -214,7 +213,7 @@ def search_stored_runs(store: Store, query: str = "") -> list[StoredRun]:
     from mlflow.exceptions import MlflowException
 
     try:
-        return [_to_stored_run(run) for run in search_runs(store, query)]
+        return [to_stored_run(run) for run in search_runs(store, query)]
     except MlflowException as error:
         reason = " ".join(str(error).split()).removeprefix("INVALID_PARAMETER_VALUE: ")
         raise UserError(
@@ -225,14 +224,12 @@ def search_stored_runs(store: Store, query: str = "") -> list[StoredRun]:
 
 def read_stored_runs(store: Store, run_ids: Sequence[str]) -> list[StoredRun]:
     """Return the existing runs with the given ids, in order, from any experiment."""
-    return [_to_stored_run(store.client.get_run(run_id)) for run_id in run_ids]
+    return [to_stored_run(store.client.get_run(run_id)) for run_id in run_ids]
 
 
-def find_runs_of_jobs(store: Store, hashes: Collection[str]) -> dict[str, StoredRun]:
-    """Return the newest finished run of each job, or its newest run if none finished: ``config_hash`` -> run."""
-    finished = find_newest_runs(store, hashes, IS_FINISHED)
-    others = find_newest_runs(store, set(hashes) - finished.keys())
-    return {job_hash: _to_stored_run(run) for job_hash, run in {**others, **finished}.items()}
+def read_scores(store: Store, run_ids: Sequence[str]) -> list[StoredRun]:
+    """Return runs of the experiment by their ids, with their metrics and the param that names the headline."""
+    return [to_stored_run(run) for run in load_runs(store, run_ids, ["evaluation.metrics"])]
 
 
 def read_series(
@@ -256,10 +253,10 @@ def read_series(
         by_step: dict[str, dict[int, float]] = {run.run_id: {} for run in runs if key in run.metrics}
         for run_id, step, value in read_histories(store.client, list(by_step), key):
             by_step[run_id][step] = value
-        for run_id, values in by_step.items():
-            series[run_id][metric] = tuple(values[step] for step in sorted(values))
         for run in runs:
-            if metric in run.metrics and run.run_id not in by_step:
+            if run.run_id in by_step:
+                series[run.run_id][metric] = tuple(value for _, value in sorted(by_step[run.run_id].items()))
+            elif metric in run.metrics:
                 series[run.run_id][metric] = (run.metrics[metric],)
     return series
 
@@ -281,8 +278,8 @@ def find_runs_of_sweep(store: Store, sweep: str) -> list[str]:
     record = read_latest_sweep(store) if sweep == "latest" else read_sweep_record(store, sweep)
     if record is None or not record.jobs:
         return find_sweep_runs(store, sweep)
-    started = list(search_runs(store, f"tags.sweep = '{record.name}'", order_by=["start_time ASC"]))
-    return [*find_earlier_runs(store, record, started), *(str(run.info.run_id) for run in started)]
+    started = list(search_runs(store, f"tags.sweep = '{record.name}'", keys=["config_hash"], metrics=""))
+    return [*find_earlier_runs(store, record, started), *_list_oldest_first(started)]
 
 
 def find_sweep_runs(store: Store, sweep: str) -> list[str]:
@@ -305,11 +302,16 @@ def find_sweep_runs(store: Store, sweep: str) -> list[str]:
         raise UserError(
             f"sweep={sweep}: no run in {store.uri} belongs to a sweep of this name; `bakeoff ui` lists them."
         )
-    runs = search_runs(store, f"tags.sweep = '{newest.data.tags['sweep']}'", order_by=["start_time ASC"])
-    return [str(run.info.run_id) for run in runs]
+    name = newest.data.tags["sweep"]
+    return _list_oldest_first(list(search_runs(store, f"tags.sweep = '{name}'", keys=["sweep"], metrics="")))
 
 
-def _to_stored_run(run: Any) -> StoredRun:
+def _list_oldest_first(runs: Sequence[Any]) -> list[str]:
+    return [str(run.info.run_id) for run in reversed(runs)]
+
+
+def to_stored_run(run: Any) -> StoredRun:
+    """Return a run of `search_runs` or MLflow."""
     params = dict(run.data.params)
     # A run stores one model, so the first one is the only one.
     models = run.outputs.model_outputs if run.outputs else []

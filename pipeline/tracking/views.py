@@ -5,7 +5,8 @@ is replaced rather than duplicated; views under other keys are user-defined, and
 
 A saved view is a tag of the experiment: JSON with a name and the state of the page, the latter compressed. The format
 is MLflow's own: ``ExperimentPageUIState`` and ``savedViewEnvelope`` in the source of its pages
-(``mlflow/server/js/src/experiment-tracking/components``). `KNOWN_VERSIONS` are known to support it.
+(``mlflow/server/js/src/experiment-tracking/components``). The pages of MLflow 3.15.2, 3.16.1, 3.17.2 and 3.18.0 were
+seen to read the views in a browser; 3.15 is the first with a menu of views, and a test checks the installed version.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ import os
 import sys
 import time
 import zlib
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -25,8 +25,8 @@ from typing import Any, NoReturn
 from bakeoff.pipeline.config.requests import ExperimentRequest
 from bakeoff.pipeline.errors import StoreError, UserError
 from bakeoff.pipeline.text.secrets import strip_secrets
+from bakeoff.pipeline.tracking.history import IS_FINISHED
 from bakeoff.pipeline.tracking.limited_calls import is_server
-from bakeoff.pipeline.tracking.mlflow_tables import read_server_version
 from bakeoff.pipeline.tracking.names import find_headline, is_greater_better
 from bakeoff.pipeline.tracking.store import Store, open_store, search_runs, store_uri, tag_experiment
 from bakeoff.pipeline.tracking.stored_runs import find_runs_of_sweep
@@ -35,22 +35,15 @@ HOST = "127.0.0.1"
 LEADERBOARD = "bakeoff-leaderboard"
 KIND_TAGS = {"mlflow.experimentKind": "custom_model_development"}
 """The experiment kind with the page for model training; the default page is for language models."""
-GROUPS = ("dataset", "learner")
+GROUPS = ("learner", "dataset")
 """Params that every view shows."""
 FIT_SECONDS = "time/fit"
 IS_JOB = "tags.config_hash != ''"
 """Selects the runs that evaluate a job, rather than comparisons or runs of other programs."""
-IS_FINISHED = "attributes.status = 'FINISHED'"
-"""Failed or stopped runs are excluded, because they would be ranked by means over only some folds."""
 TRAINING_MODE = "workflowType=machine_learning"
 """Shows the menus for model training instead of those for language models."""
 LEADERBOARD_QUERY = f"viewStateShareKey={LEADERBOARD}&{TRAINING_MODE}"
 """The end of the address that opens on the leaderboard."""
-KNOWN_VERSIONS = ("3.15.", "3.16.", "3.17.", "3.18.")
-"""Versions of MLflow whose pages were seen to read the views in a browser (3.15.2, 3.16.1, 3.17.2 and 3.18.0).
-
-3.15 is the first with a menu of views, and a test checks the installed version.
-"""
 TAG_PREFIX = "mlflow.sharedViewState."
 STATE_PREFIX = "deflate;"
 """Marks the state as compressed by zlib and encoded in base64."""
@@ -143,10 +136,6 @@ def write_views(store: Store, sweep: str = "") -> str:
     """
     from mlflow.exceptions import MlflowException
 
-    version = read_server_version(store.client)
-    if not version.startswith(KNOWN_VERSIONS):
-        known = ", ".join(each.rstrip(".") for each in KNOWN_VERSIONS)
-        return f"MLflow {version or 'of this server'} is not among the versions known to read the views ({known})."
     try:
         tags = dict(KIND_TAGS)
         now = time.time_ns() // 1_000_000
@@ -170,14 +159,16 @@ def make_views(store: Store, sweep: str) -> Iterator[tuple[str, str, dict[str, A
     headlines = _find_headlines(runs) or _find_headlines(list(search_runs(store, IS_JOB, MAX_LOADED_RUNS)))
     if not headlines:
         return
-    varying = [] if query == IS_JOB else _find_varying_params(runs)
     metrics = {metric for run in runs for metric in run.data.metrics}
-    params = [*GROUPS, *varying]
-    scores = [name for headline in headlines for name in (headline, f"{headline}_std") if name in {*metrics, headline}]
-    columns = [f"params.`{name}`" for name in params] + [f"metrics.`{name}`" for name in (*scores, FIT_SECONDS)]
+    # MLflow's page has room for three columns on a narrow screen.
+    columns = [f"metrics.`{name}`" for name in headlines]
+    columns += [f"params.`{name}`" for name in _list_telling_params(runs)]
+    columns += [f"metrics.`{name}_std`" for name in headlines if f"{name}_std" in metrics]
+    columns.append(f"metrics.`{FIT_SECONDS}`")
     headline, is_greater = next(iter(headlines.items()))
     best_first = {"orderByKey": f"metrics.`{headline}`", "orderByAsc": not is_greater}
     state = {**STATE, "selectedColumns": columns, "columnOrder": columns, **best_first}
+    # Failed or stopped runs would be ranked by means over only some folds.
     yield LEADERBOARD, "Leaderboard", {**state, "searchFilter": f"{IS_FINISHED} AND {IS_JOB}"}
     if query != IS_JOB:
         # Failed runs are also shown here, marked as such, because they are part of the sweep.
@@ -209,15 +200,20 @@ def _find_headlines(runs: Sequence[Any]) -> dict[str, bool]:
     return headlines
 
 
-def _find_varying_params(runs: Sequence[Any]) -> list[str]:
-    """Return the params that the command line of a sweep varied, in its order, other than dataset and learner."""
-    counts: Counter[str] = Counter()
+def _list_telling_params(runs: Sequence[Any]) -> list[str]:
+    """Return learner and dataset, and the params of command lines that distinguish runs which are equal in these."""
+    words: list[str] = []
     for run in runs:
         with suppress(ValueError):  # truncated, because it was longer than a tag may be
-            counts.update(json.loads(run.data.tags.get("overrides", "[]")))
-    params = {param for run in runs for param in run.data.params}.difference(GROUPS)
-    keys = (word.lstrip("+~").split("=")[0] for word, count in counts.items() if count < len(runs))
-    return list(dict.fromkeys(key for key in keys if key in params))
+            words += json.loads(run.data.tags.get("overrides", "[]"))
+    told: list[str] = []
+    known: list[tuple[str, ...]] = [() for _ in runs]
+    for key in dict.fromkeys([*GROUPS, *(word.lstrip("+~").split("=")[0] for word in words)]):
+        finer = [(*values, run.data.params.get(key, "")) for values, run in zip(known, runs, strict=True)]
+        if key in GROUPS or len({*finer}) > len({*known}):
+            told.append(key)
+            known = finer
+    return told
 
 
 def encode_view(name: str, state: Mapping[str, Any], milliseconds: int) -> str:

@@ -8,23 +8,23 @@ import pytest
 
 from bakeoff.pipeline.tracking import history
 from bakeoff.pipeline.tracking.history import (
-    MAX_SINGLE_QUERIES,
     count_looks,
     end_orphans,
     find_failed_jobs,
     find_finished_runs,
+    find_runs_of_jobs,
 )
 from bakeoff.pipeline.tracking.store import Store, open_store
 
 OLD = [f"old{number}" for number in range(3)]
-NEW = [f"new{number}" for number in range(MAX_SINGLE_QUERIES + 5)]
+NEW = [f"new{number}" for number in range(25)]
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
     """Return a store of finished runs, some long ago, and some that failed."""
     found = open_store(f"sqlite:///{tmp_path_factory.mktemp('history')}/mlflow.db", "history")
-    for start, (status, hashes) in enumerate([("FINISHED", OLD), ("FAILED", ["lost"]), ("FINISHED", NEW)]):
+    for start, (status, hashes) in enumerate([("FINISHED", OLD), ("FAILED", ["lost"]), ("FINISHED", NEW)], start=1):
         for each in hashes:
             run = found.client.create_run(found.experiment_id, start_time=start, tags={"config_hash": each})
             found.client.set_terminated(run.info.run_id, status)
@@ -35,19 +35,29 @@ def test_few_jobs_are_found_by_their_hash_alone(store: Store) -> None:
     assert set(find_finished_runs(store, ["old1", "new2", "lost", "never"])) == {"old1", "new2"}
 
 
-def test_many_jobs_are_all_found_however_old_their_runs_are(store: Store) -> None:
-    wanted = [*OLD, *NEW[:MAX_SINGLE_QUERIES], "lost", "never"]
+def test_many_jobs_are_all_found_however_old_their_runs_are(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bakeoff.pipeline.tracking.mlflow_tables.MAX_IDS_PER_QUERY", 7)
+    wanted = [*OLD, *NEW[:20], "lost", "never"]
     found = find_finished_runs(store, wanted)
-    assert set(found) == {*OLD, *NEW[:MAX_SINGLE_QUERIES]}
+    assert set(found) == {*OLD, *NEW[:20]}
     for key, run_id in found.items():
         assert store.client.get_run(run_id).data.tags["config_hash"] == key
 
 
-def test_jobs_older_than_the_newest_runs_are_asked_for_one_by_one(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("bakeoff.pipeline.tracking.history.MAX_SINGLE_QUERIES", 1)
-    assert set(find_finished_runs(store, [*OLD, "never"])) == set(OLD)  # the eight newest are others
+def test_jobs_are_found_on_a_server_as_in_a_database(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = [*OLD, "lost", "never"]
+    found = find_finished_runs(store, wanted)
+    monkeypatch.setattr(history, "has_database", lambda client: False)
+    assert find_finished_runs(store, wanted) == found
+
+
+def test_a_finished_run_of_a_job_is_found_beneath_newer_ones_of_which_none_finished(store: Store) -> None:
+    own = Store(store.uri, store.client.create_experiment("repeated"), store.client, store.calls)
+    for start, status in enumerate(("FINISHED", "FINISHED", "FAILED"), start=1):
+        run = own.client.create_run(own.experiment_id, start_time=start, tags={"config_hash": "job"})
+        own.client.set_terminated(run.info.run_id, status)
+    assert find_runs_of_jobs(own, ["job"])["job"].info.start_time == 2
+    assert find_runs_of_jobs(store, ["job"]) == {}  # of another experiment
 
 
 def test_a_run_that_a_study_stopped_has_not_failed(store: Store) -> None:

@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from written_runs import write_run
 
 from bakeoff.pipeline.tracking.mlflow_tables import (
     ADDRESS_COLUMNS,
@@ -16,6 +17,7 @@ from bakeoff.pipeline.tracking.mlflow_tables import (
     create_tables,
     list_expected_tables,
 )
+from bakeoff.pipeline.tracking.store import Store, load_runs, open_store, search_runs
 
 
 @pytest.fixture(scope="module")
@@ -44,3 +46,74 @@ def test_a_store_has_the_tables_and_the_schema_that_are_looked_for(database: Pat
     assert tables >= STORE_TABLES
     assert triggers <= {TABLE_WITH_TRIGGERS}
     assert tables >= list_expected_tables()
+
+
+QUERIES = (
+    "",
+    "status = 'FINISHED' and tags.config_hash != ''",
+    "params.dataset = 'iris' and metrics.test_accuracy > 0.5",
+    "metrics.test_log_loss != 0.3",
+    "attributes.run_name LIKE 'knn%' and tags.sweep IS NULL",
+    "dataset.name = 'table'",
+    "params.`learner.random_state` ILIKE '1%'",
+)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """Return a store with runs that finished, failed, were deleted, have NaN, or are in another experiment."""
+    from mlflow.entities import Dataset, DatasetInput
+
+    opened = open_store(str(tmp_path_factory.mktemp("runs") / "mlflow.db"), "bakeoff")
+    write_run(opened, "knn", "iris", [0.9, 0.8], tags={"sweep": "first"})
+    write_run(opened, "knn", "wine", [0.4], status="FAILED", seed=11)
+    with_nan = write_run(opened, "svm", "iris", [0.7], further={"test_log_loss": [float("nan")]})
+    for _ in range(2):
+        opened.client.log_inputs(with_nan, [DatasetInput(Dataset("table", "digest", "local", "source"), [])])
+    opened.client.delete_run(write_run(opened, "svm", "iris", [0.6]))
+    write_run(open_store(opened.uri, "another"), "knn", "iris", [0.9])
+    return opened
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_a_database_is_searched_as_by_mlflow(store: Store, query: str) -> None:
+    wanted = list(store.client.search_runs([store.experiment_id], query))
+    found = list(search_runs(store, query))
+    assert [run.info.run_id for run in found] == [run.info.run_id for run in wanted]
+    for ours, theirs in zip(found, wanted, strict=True):
+        for name in ("run_name", "status", "start_time", "end_time", "lifecycle_stage", "artifact_uri"):
+            assert getattr(ours.info, name) == getattr(theirs.info, name)
+        assert (ours.data.tags, ours.data.params) == (theirs.data.tags, theirs.data.params)
+        assert repr(sorted(ours.data.metrics.items())) == repr(sorted(theirs.data.metrics.items()))
+
+
+def test_a_query_that_mlflow_rejects_is_rejected(store: Store) -> None:
+    from mlflow.exceptions import MlflowException
+
+    with pytest.raises(MlflowException, match="Invalid"):
+        list(search_runs(store, "learner is knn"))
+
+
+def test_only_the_requested_values_are_read_and_no_more_runs_than_requested(store: Store) -> None:
+    (run,) = search_runs(store, "", 1, ["dataset", "sweep"], "test_log%")
+    assert set(run.data.params) == {"dataset", "seed"}  # a run is readable only if its seed is
+    assert set(run.data.metrics) == {"test_log_loss"}
+
+
+def test_runs_are_loaded_from_a_server_as_from_a_database(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = [run.info.run_id for run in search_runs(store)]
+    monkeypatch.setattr("bakeoff.pipeline.tracking.store.has_database", lambda client: False)
+    assert {run.info.run_id for run in load_runs(store, ids)} == set(ids)
+    assert {run.info.run_id for run in search_runs(store)} == set(ids)
+
+
+def test_the_number_of_queries_does_not_grow_with_the_runs(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sqlalchemy import event
+
+    queries: list[str] = []
+    engine = store.client._tracking_client.store.engine
+    event.listen(engine, "before_cursor_execute", lambda *given: queries.append(given[2]))
+    list(search_runs(store, "tags.config_hash != ''", 1))
+    few = len(queries)
+    list(search_runs(store, "tags.config_hash != ''"))
+    assert len(queries) == 2 * few

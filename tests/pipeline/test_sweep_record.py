@@ -10,11 +10,11 @@ from written_runs import write_run
 
 from bakeoff.pipeline.comparison import selection as select
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.tracking.history import find_runs_of_jobs
 from bakeoff.pipeline.tracking.store import Store, open_store
 from bakeoff.pipeline.tracking.stored_runs import (
     RecordedJob,
     SweepRecord,
-    find_runs_of_jobs,
     read_latest_sweep,
     read_series,
     read_sweep_record,
@@ -93,7 +93,7 @@ def test_of_the_runs_of_a_job_the_newest_finished_one_is_found_else_the_newest(s
     for number in range(30):
         write_run(store, "svm", f"data {number}", None)
     found = find_runs_of_jobs(store, ["job", "lost", "never"])
-    assert {key: run.run_id for key, run in found.items()} == {"job": newest, "lost": lost}
+    assert {key: run.info.run_id for key, run in found.items()} == {"job": newest, "lost": lost}
 
 
 def test_series_are_in_the_order_of_the_folds_and_a_single_split_is_its_mean(store: Store) -> None:
@@ -111,6 +111,6 @@ def test_series_of_more_runs_than_a_request_may_name_are_all_read(
     ids = [write_run(store, "knn", f"data {number}", [0.1, number / 10]) for number in range(5)]
     runs = search_stored_runs(store)
     expected = {run_id: (0.1, number / 10) for number, run_id in enumerate(ids)}
-    monkeypatch.setattr("bakeoff.pipeline.tracking.mlflow_tables.MAX_RUNS_PER_HISTORY_REQUEST", 2)
+    monkeypatch.setattr("bakeoff.pipeline.tracking.mlflow_tables.MAX_IDS_PER_QUERY", 2)
     series = read_series(store, runs, ["test_accuracy"])
     assert {run_id: values["test_accuracy"] for run_id, values in series.items()} == expected
