@@ -103,7 +103,8 @@ def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
         tuning["folds"] = DEFAULT_INNER_FOLDS if prunes_on_rows else 0
     if "space" in tuning:
         seconds = read_duration("tuning.budget", tuning.pop("budget", None))
-        tuning |= {} if seconds is None else {"budget": seconds}
+        if seconds is not None:
+            tuning["budget"] = seconds
     _require_few_candidates(tuning, spec.get("max_candidates", DEFAULT_MAX_CANDIDATES))
     tunes_on_rows = "space" in tuning and tuning["folds"] == 0
     if evaluation.get("validation") is None:

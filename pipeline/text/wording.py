@@ -10,7 +10,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -176,10 +176,9 @@ def format_count(n: int) -> str:
     return f"{n:,}" if abs(n) >= MAX_SHORT else str(n)
 
 
-def format_range(counts: Iterable[int]) -> str:
+def format_range(counts: Collection[int]) -> str:
     """Return the smallest and the largest of some counts, such as ``3 to 5``, or the only one."""
-    distinct = sorted(set(counts))
-    return " to ".join(map(format_count, distinct[:1] + distinct[1:][-1:]))
+    return " to ".join(map(format_count, sorted({min(counts), max(counts)})))
 
 
 def format_number(value: float) -> str:

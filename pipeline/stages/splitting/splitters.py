@@ -87,8 +87,7 @@ class Bootstrap(Splitter):
     """Bootstrap samples: n rows are drawn with replacement for training, and the rows not drawn are tested.
 
     A sample holds about 63 % of the rows, some of them several times. Scores on the other rows are those of a model
-    that was fitted on fewer rows, so they are a little too low; the .632 estimator adds .368 times the training score
-    to .632 times the test score.
+    that was fitted on fewer rows, so they are a little too low.
 
     Parameters
     ----------
