@@ -97,12 +97,6 @@ TABLES = (
     Table("modeldata", "mlc_churn", "churn"),
     Table("plm", "Males", "wage", ("nr",)),
     Table("heplots", "TIPI", "gender"),
-    Table("modeldata", "lending_club", "int_rate", ("sub_grade",)),
-    Table("openintro", "resume", "received_callback", ("job_ad_id",)),
-    Table("nlme", "Milk", "protein"),
-    Table("openintro", "piracy", "stance", ("name",)),
-    Table("openintro", "epa2021", "comb_mpg", ("city_mpg", "hwy_mpg", "carline")),
-    Table("gapminder", "gapminder", "lifeExp"),
 )
 
 Encoder = Callable[[pd.DataFrame, Sequence[Any]], Any]

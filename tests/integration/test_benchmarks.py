@@ -31,9 +31,9 @@ def run(script: str, *words: str) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("script", ["learners.py", "tuning.py", "scale.py", "sweep.py", "stores.py", "weka.py"])
-def test_a_benchmark_says_what_it_measures(script: str) -> None:
-    assert "usage:" in run(script, "--help")
+@pytest.mark.parametrize("name", ["learners", "tuning", "scale", "sweep", "stores", "weka", "nominal_columns"])
+def test_a_benchmark_says_what_it_measures(name: str) -> None:
+    assert "usage:" in run(f"{name}.py", "--help")
 
 
 @pytest.mark.slow
