@@ -49,10 +49,15 @@ def check_learner(experiment: Experiment) -> None:
         raise UserError(f"learner: {learner_name} is not a scikit-learn estimator.")
     is_suitable = is_classifier if experiment.dataset.is_classification else is_regressor
     if not is_suitable(learner):
-        wanted = "classifier" if experiment.dataset.is_classification else "regressor"
+        dataset = experiment.dataset
+        wanted = "classifier" if dataset.is_classification else "regressor"
+        cure = f"choose one of {list_options(lambda each: is_suitable(each()))}"
+        # The task of other targets is not in doubt.
+        if dataset.columns and dataset.y.dtype.kind in "if" and (dataset.y == np.round(dataset.y)).all():
+            task, meaning = ("regression", "amounts") if dataset.is_classification else ("classification", "classes")
+            cure += f"; if the whole numbers of {dataset.target!r} are {meaning}, give dataset.task={task}"
         raise UserError(
-            f"dataset={experiment.dataset.name} is for {experiment.dataset.task}, but learner "
-            f"{learner_name} is not a {wanted}; choose one of {list_options(lambda each: is_suitable(each()))}."
+            f"dataset={dataset.name} is for {dataset.task}, but learner {learner_name} is not a {wanted}; {cure}."
         )
     check_parameters(learner, "learner")
     check_processes(learner, "learner")

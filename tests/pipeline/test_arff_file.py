@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from wheel_data import wheel_text
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.dataset import read_table
+from bakeoff.pipeline.stages.dataset.convert import convert_like
 from bakeoff.pipeline.stages.dataset.files import read_file
-from bakeoff.pipeline.stages.dataset.keys import FileLayout
+from bakeoff.pipeline.stages.dataset.keys import ColumnRules, FileLayout
 from bakeoff.pipeline.stages.dataset.source import Source
 
 HEADER = "@relation people\n@attribute age numeric\n@attribute job {cook,'sous chef'}\n@data\n"
@@ -92,3 +95,24 @@ def test_an_encoding_is_taken(tmp_path: Path) -> None:
     file = tmp_path / "a.arff"
     file.write_text("@relation r\n@attribute a string\n@data\ncafé\n", encoding="cp1252")
     assert cells(read_file(file, FileLayout(encoding="cp1252"))) == {"a": ["café"]}
+
+
+def test_declared_values_that_differ_in_their_spelling_are_two_values(tmp_path: Path) -> None:
+    header = (
+        "@relation r\n@attribute a {TRUE,true,1.0,1}\n@attribute x numeric\n@attribute y {False,true,FALSE}\n@data\n"
+    )
+    file = tmp_path / "a.arff"
+    file.write_text(header + "TRUE,1,true\ntrue,2,False\n1.0,3,FALSE\n1,4,true\n", encoding="utf-8")
+    dataset = read_table(str(file), "y")
+    assert dataset.X["a"].tolist() == ["TRUE", "true", "1.0", "1"]
+    assert dataset.y.tolist() == ["true", "False", "FALSE", "true"]
+    assert dataset.class_order == ("False", "true", "FALSE")
+    column = next(column for column in dataset.columns if column.name == "a")
+    further = convert_like(pd.DataFrame({"a": ["true", "TRUE", "1", "1.0"]}), [column], ColumnRules())
+    assert further.frame["a"].tolist() == ["true", "TRUE", "1", "1.0"]
+
+
+def test_one_spelling_of_a_declared_value_is_that_of_every_source(tmp_path: Path) -> None:
+    text = "@relation r\n@attribute a {TRUE,FALSE}\n@attribute y {p,q}\n@data\nTRUE,p\nFALSE,q\n"
+    (tmp_path / "a.arff").write_text(text, encoding="utf-8")
+    assert read_table(str(tmp_path / "a.arff"), "y").X["a"].tolist() == ["true", "false"]

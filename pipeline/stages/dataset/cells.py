@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -18,7 +18,7 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.guesses import NumberSigns, read_signs
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules
 from bakeoff.pipeline.stages.dataset.source import MAX_EXACT_INTEGER, unify_column
-from bakeoff.pipeline.stages.dataset.spelling import MissingRule, make_missing_rule, spell_cell, spell_cells
+from bakeoff.pipeline.stages.dataset.spelling import MissingRule, choose_spelling, make_missing_rule, spell_cell
 
 LEADING_ZERO = r"^\s*[+-]?0[0-9]"
 NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE)
@@ -153,7 +153,8 @@ class Cells:
         if self.dates is not None:
             return _encode_typed(self.dates.to_numpy())
         codes, cells, _ = _encode_arrow(self.text)
-        return _merge_spellings(codes, cells, [self.rule.covers(cell) for cell in cells])
+        is_missing = [self.rule.covers(cell) for cell in cells]
+        return _merge_spellings(codes, cells, is_missing, choose_spelling(self.declared or ()))
 
     @cached_property
     def leading_zero(self) -> str:
@@ -187,7 +188,7 @@ def read_cells(column: pd.Series, rules: ColumnRules, declared: Mapping[str, tup
         raise UserError(f"column {name!r}: {remark}. Leave it out with dataset.drop=[{name}].")
     forms = _choose_form(unified)
     if declared and name in declared:
-        forms.setdefault("declared", tuple(spell_cells(declared[name])))
+        forms.setdefault("declared", tuple(map(choose_spelling(declared[name]), declared[name])))
     signs = read_signs(rules.decimal, rules.thousands, rules.get_unit(name))
     if isinstance(unified.dtype, pd.StringDtype) and "declared" not in forms and signs != NumberSigns():
         forms["text"] = signs.spell(forms["text"])
@@ -244,9 +245,11 @@ def _encode_typed(cells: np.ndarray) -> DistinctText:
     return _merge_spellings(codes, list(found), [False] * len(found))
 
 
-def _merge_spellings(codes: np.ndarray, cells: Sequence[Any], is_missing: Sequence[bool]) -> DistinctText:
+def _merge_spellings(
+    codes: np.ndarray, cells: Sequence[Any], is_missing: Sequence[bool], spell: Callable[[Any], str] = spell_cell
+) -> DistinctText:
     """Return values in canonical spelling; `codes` of shape (n,) are positions in the distinct cells, -1 if null."""
-    spelled = [None if missing else spell_cell(cell) for cell, missing in zip(cells, is_missing, strict=True)]
+    spelled = [None if missing else spell(cell) for cell, missing in zip(cells, is_missing, strict=True)]
     values = sorted({spelling for spelling in spelled if spelling is not None})
     position_of = {value: position for position, value in enumerate(values)}
     positions = [-1 if spelling is None else position_of[spelling] for spelling in spelled]

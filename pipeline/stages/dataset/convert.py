@@ -19,7 +19,7 @@ from bakeoff.pipeline.stages.dataset.kinds import (
     find_useless_kind,
     fit_kind,
 )
-from bakeoff.pipeline.stages.dataset.spelling import parse_dates
+from bakeoff.pipeline.stages.dataset.spelling import choose_spelling, parse_dates
 from bakeoff.pipeline.stages.dataset.table import (
     CONSTANT,
     DATE,
@@ -202,7 +202,9 @@ def convert_like(frame: pd.DataFrame, columns: Sequence[Column], rules: ColumnRu
     converted: dict[str, Any] = {}
     found = []
     for column in columns:
-        cells = read_cells(frame[column.name], rules)
+        # Values that differ only in their spelling were declared.
+        declared = {column.name: column.values} if choose_spelling(column.values) is str else None
+        cells = read_cells(frame[column.name], rules, declared)
         known = _fit_column(cells, column)
         converted[column.name] = convert_cells(cells, known)
         found.append(describe_cells(cells, replace(known, role=FEATURE)))

@@ -20,7 +20,7 @@ from bakeoff.pipeline.stages.dataset.keys import ColumnRules, FileLayout, Roles,
 from bakeoff.pipeline.stages.dataset.kinds import find_kind, suspect_classes
 from bakeoff.pipeline.stages.dataset.numerals import settle_source
 from bakeoff.pipeline.stages.dataset.source import Source
-from bakeoff.pipeline.stages.dataset.spelling import format_list_key, spell_cells
+from bakeoff.pipeline.stages.dataset.spelling import choose_spelling, format_list_key
 from bakeoff.pipeline.stages.dataset.table import (
     CONSTANT,
     DATE,
@@ -336,7 +336,7 @@ def _find_class_order(y: np.ndarray, declared: Sequence[str]) -> tuple[Any, ...]
     """Return the classes in their declared order; None if nothing is declared, or the order is the sorted one."""
     classes = np.unique(y).tolist()
     label_of = {str(label): label for label in classes}
-    order = [label_of[value] for value in spell_cells(declared) if value in label_of]
+    order = [label_of[value] for value in map(choose_spelling(declared), declared) if value in label_of]
     return tuple(order) if sorted(order) == classes != order else None
 
 

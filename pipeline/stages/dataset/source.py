@@ -21,7 +21,7 @@ import pyarrow as pa
 from pandas.api.types import pandas_dtype
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset.spelling import spell_cell
+from bakeoff.pipeline.stages.dataset.spelling import choose_spelling, spell_cell
 
 TEXT_TYPE = pd.StringDtype("pyarrow")
 SPELLED_SCALARS = (str, bool, np.bool_, date, time, UUID)
@@ -191,7 +191,8 @@ def _is_long_integer(cell: Any) -> bool:
 
 def _spell_categories(column: pd.Series) -> pd.Series:
     """Return a nominal column whose values are text, in the same order."""
-    spelled = column.cat.categories.map(spell_cell)
+    categories = column.cat.categories
+    spelled = categories.map(choose_spelling(categories.tolist()))
     # Values such as 1 and "1" are the same value.
     dtype = pd.CategoricalDtype(spelled.unique(), ordered=column.cat.ordered)
     places = np.append(dtype.categories.get_indexer(spelled), -1)  # the last one is that of a missing cell

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
@@ -50,6 +50,15 @@ def spell_cell(cell: object) -> str:
 def spell_cells(cells: Sequence[Any]) -> list[str]:
     """Return the canonical spelling of each cell; none of them may be missing."""
     return [spell_cell(cell) for cell in cells]
+
+
+def choose_spelling(declared: Sequence[Any]) -> Callable[[Any], str]:
+    """Return the function that spells the cells of a column with declared values.
+
+    It is `spell_cell`, unless two of the values differ only in their spelling, as do ``TRUE`` and ``true``.
+    """
+    texts = [value for value in declared if isinstance(value, str)]
+    return str if len({*spell_cells(texts)}) < len(texts) else spell_cell
 
 
 def _spell_text(cell: str) -> str:
