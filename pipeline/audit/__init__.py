@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from bakeoff.pipeline.audit.columns import find_identifiers, find_suspect_columns
+from bakeoff.pipeline.audit.columns import find_identifiers, find_row_order, find_suspect_columns
 from bakeoff.pipeline.audit.parts import count_copies, count_divided_groups, find_shared_rows
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.experiment import Experiment, FoldResult
@@ -151,9 +151,13 @@ class Audit:
 
 
 def find_unread_dates(experiment: Experiment) -> Iterator[str]:
-    """Yield a sentence if rows are used in the order of the source although a column contains dates to order them."""
+    """Yield a sentence about dates that the evaluation ignores although they order, or could order, the rows."""
     dataset = experiment.dataset
-    if not experiment.splitter.keeps_order or dataset.times is not None:
+    if dataset.times is not None:
+        return
+    if not experiment.splitter.keeps_order:
+        is_divided = dataset.parts is not None or dataset.folds is not None
+        yield from () if is_divided else find_row_order(dataset.name, dataset.columns)
         return
     names = [column.name for column in dataset.columns if column.kind == DATE]
     if names:

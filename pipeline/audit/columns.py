@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.audit.parts import find_divided_values
-from bakeoff.pipeline.stages.dataset import Dataset
+from bakeoff.pipeline.stages.dataset import Column, Dataset
 from bakeoff.pipeline.stages.splitting import Splits
 
 MIN_MINORITY_ROWS = 10
@@ -245,6 +245,16 @@ def find_suspect_columns(dataset: Dataset) -> Iterator[str]:
         names = ", ".join(map(repr, finding.columns))
         noun = "column" if len(finding.columns) == 1 else "columns"
         yield f"dataset={dataset.name}: {noun} {names} {finding.clause}; {finding.remedy}."
+
+
+def find_row_order(name: str, columns: Iterable[Column]) -> Iterator[str]:
+    """Yield a sentence if the rows of a dataset with a name are in the order of a column of dates."""
+    found = [column.name for column in columns if column.is_row_order]
+    if found:
+        yield (
+            f"dataset={name}: the rows are in the order of the dates in column {found[0]!r}; if later rows are to be "
+            f"predicted from earlier ones, add dataset.time={found[0]} evaluation=time_series."
+        )
 
 
 def find_columns(dataset: Dataset) -> Iterator[Finding]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bakeoff.pipeline.audit.columns import find_suspect_columns
+from bakeoff.pipeline.audit.columns import find_row_order, find_suspect_columns
 from bakeoff.pipeline.config.build import build_object, find_target
 from bakeoff.pipeline.config.compose_job import compose_parts
 from bakeoff.pipeline.config.targets import require_names
@@ -29,7 +29,14 @@ from bakeoff.pipeline.stages.dataset.convert import convert_cells
 from bakeoff.pipeline.stages.dataset.files import list_dataset_files
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules, Roles, name_roles
 from bakeoff.pipeline.stages.dataset.kinds import find_date_format
-from bakeoff.pipeline.stages.dataset.loaders import COLLECTORS, describe_columns, describe_left_out, make_dataset
+from bakeoff.pipeline.stages.dataset.loaders import (
+    COLLECTORS,
+    describe_columns,
+    describe_left_out,
+    explain_missing_targets,
+    make_dataset,
+    suspect_placeholders,
+)
 from bakeoff.pipeline.stages.dataset.numerals import settle_source
 from bakeoff.pipeline.stages.dataset.source import Source
 from bakeoff.pipeline.stages.dataset.table import DATE, IDENTIFIER, NOMINAL, NUMERIC, ORDERED, TARGET, TEXT
@@ -120,17 +127,22 @@ def inspect_source(raw: Source, roles: Roles, rules: ColumnRules, target: str | 
     cells = {name: read_cells(frame[name], rules, raw.declared) for name in names}
     if target is None:
         named = name_roles(names, roles, rules, has_target=False)
-        _, described = describe_columns(frame, named, rules, raw)
+        described = suspect_placeholders(describe_columns(frame, named, rules, raw)[1], rules)
         columns = [described[name] for name in names]
         profiles = tuple(_profile(column, _convert(cells[column.name], column), None) for column in columns)
         notes = (*raw.notes, *describe_left_out(columns))
-        return TableProfile(raw.name, raw.origin, len(frame), None, None, profiles, notes, (*_count_copies(frame),))
-    dataset = make_dataset(raw, roles, rules)
+        found = (*find_row_order(raw.name, columns), *_count_copies(frame))
+        return TableProfile(raw.name, raw.origin, len(frame), None, None, profiles, notes, found)
+    dataset = make_dataset(raw, replace(roles, drop_missing_target=True), rules)
     kept = cells[dataset.target].distinct.codes >= 0  # (n,)
     profiles = tuple(
         _profile(column, _convert(cells[column.name], column)[kept], dataset) for column in dataset.columns
     )
-    return _make_profile(dataset, profiles, frame.loc[kept.tolist()])
+    profile = _make_profile(dataset, profiles, frame.loc[kept.tolist()])
+    if kept.all() or roles.drop_missing_target:
+        return profile
+    missing = explain_missing_targets(int((~kept).sum()), dataset.target, raw.name)
+    return replace(profile, suspicions=(missing, *profile.suspicions))
 
 
 def inspect_dataset(dataset: Dataset) -> TableProfile:
@@ -159,7 +171,11 @@ def _make_profile(dataset: Dataset, columns: tuple[ColumnProfile, ...], frame: p
         task=dataset.task,
         columns=columns,
         notes=dataset.notes,
-        suspicions=(*find_suspect_columns(dataset), *_count_copies(frame)),
+        suspicions=(
+            *find_row_order(dataset.name, dataset.columns),
+            *find_suspect_columns(dataset),
+            *_count_copies(frame),
+        ),
     )
 
 

@@ -124,9 +124,21 @@ def test_spellings_are_missing_only_among_numbers(spelling: str) -> None:
     )
     words = column_of(dataset_of(x=text(["a", "b", spelling, "b"] * 10)))
     assert (words.kind, words.n_missing, words.n_distinct) == ("nominal", 0, 3)
-    assert f"{spelling!r} (10 cells) counts as a value. dataset.na_values=[" in words.suspicions[0]
+    assert words.suspicions[0].startswith(f"Read as values: {spelling!r} in x. dataset.na_values=[")
     named = column_of(dataset_of(x=text(["a", "b", spelling, "b"] * 10), _na_values=[spelling]))
     assert (named.n_missing, named.n_distinct, named.suspicions) == (10, 2, ())
+
+
+def test_words_among_nominal_cells_are_one_line_for_all_columns() -> None:
+    columns = {name: text(["a", "b", word, "b"] * 10) for name, word in zip("xzw", ("k.A.", "-", "n/d"), strict=True)}
+    dataset = dataset_of(**columns, v=text(["a", "NA", "-", "b"] * 10), _na_values=None)
+    lines = [line for line in dataset.remarks if "Read as values" in line]
+    assert lines == [
+        "Read as values: 'k.A.', '-', 'n/d' in x, z, w, v. dataset.na_values=[k.A.,'-',n/d] treats such cells as "
+        "missing."
+    ]
+    named = dataset_of(**columns, _na_values={"x": [], "z": ["-"], "w": ["n/d"]})
+    assert not named.remarks
 
 
 @pytest.mark.parametrize("spelling", ["", "NA", "NaN", "  ", None])

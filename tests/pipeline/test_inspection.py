@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,7 @@ from bakeoff.pipeline.inspection.profile import (
 from bakeoff.pipeline.inspection.report import render_page
 from bakeoff.pipeline.stages.dataset import Column
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules, Roles
-from bakeoff.pipeline.stages.dataset.source import Source
+from bakeoff.pipeline.stages.dataset.source import Source, make_source
 
 DRAW = np.random.default_rng(0)
 
@@ -94,7 +95,12 @@ def test_rows_without_a_target_are_left_out_of_every_number() -> None:
     frame = wheel_frame("penguins")
     frame.loc[:9, "species"] = np.nan
     raw = Source(frame, "penguins", "wheel")
+    named = inspect_source(raw, Roles("species"), ColumnRules(), "species")
+    assert named.suspicions[0].startswith(
+        "dataset.target='species' has 10 missing cells in penguins; remove those rows,"
+    )
     profile = inspect_source(raw, Roles("species", drop_missing_target=True), ColumnRules(), "species")
+    assert replace(named, suspicions=named.suspicions[1:]) == profile
     assert profile.n_rows == len(frame) - 10
     for each in profile.columns:
         assert each.histogram is not None
@@ -254,3 +260,29 @@ def test_cells_of_a_file_cannot_become_elements_of_the_page(html: str, page: Pag
 def test_the_page_needs_nothing_but_itself(page: Page) -> None:
     assert page.open == []
     assert page.get("src") == page.get("href") == []
+
+
+@pytest.mark.parametrize(
+    ("days", "is_order"),
+    [
+        (pd.date_range("2024-01-01", periods=40), True),
+        (pd.date_range("2024-01-01", periods=40)[::-1].strftime("%d.%m.%Y"), True),
+        (pd.date_range("2024-01-01", periods=40).strftime("%m/%d/%Y"), True),
+        (pd.date_range("2024-01-01", periods=20).repeat(2), True),
+        (pd.date_range("2024-01-01", periods=40).where(np.arange(40) % 5 > 0), True),
+        (pd.date_range("2024-01-01", periods=40)[DRAW.permutation(40)], False),
+        (pd.DatetimeIndex(["2024-01-01", "2024-02-01"]).repeat(20), False),
+    ],
+    ids=["dates", "descending text", "month first", "twice", "missing", "shuffled", "two days"],
+)
+@pytest.mark.parametrize("target", ["y", None])
+def test_rows_in_the_order_of_a_date_are_suspicious(days: pd.Index, is_order: bool, target: str | None) -> None:
+    frame = pd.DataFrame({"day": days, "x": DRAW.normal(size=40), "y": ["a", "b"] * 20})
+    found = inspect_source(make_source(frame, "sales"), Roles("y"), ColumnRules(), target).suspicions
+    line = (
+        "dataset=sales: the rows are in the order of the dates in column 'day'; if later rows are to be predicted from "
+        "earlier ones, add dataset.time=day evaluation=time_series."
+    )
+    assert (line in found) == is_order
+    timed = inspect_source(make_source(frame.dropna(), "sales"), Roles("y", time="day"), ColumnRules(), "y")
+    assert not any("in the order" in sentence for sentence in timed.suspicions)

@@ -12,6 +12,7 @@ import pandas as pd
 from bakeoff.pipeline.stages.dataset.cells import Cells, read_cells
 from bakeoff.pipeline.stages.dataset.keys import KIND_OF_KEY, ColumnRules
 from bakeoff.pipeline.stages.dataset.kinds import (
+    MIN_JUDGED_CELLS,
     Kind,
     find_date_format,
     find_kind,
@@ -19,7 +20,7 @@ from bakeoff.pipeline.stages.dataset.kinds import (
     find_useless_kind,
     fit_kind,
 )
-from bakeoff.pipeline.stages.dataset.spelling import choose_spelling, parse_dates
+from bakeoff.pipeline.stages.dataset.spelling import choose_spelling, find_date_formats, parse_dates
 from bakeoff.pipeline.stages.dataset.table import (
     CONSTANT,
     DATE,
@@ -34,6 +35,8 @@ from bakeoff.pipeline.stages.dataset.table import (
 
 EXCLUDED_KINDS = (CONSTANT, IDENTIFIER, TEXT, DATE)
 """Kinds that are features only on request."""
+MIN_DATES = 3
+"""With fewer different dates, the rows are not in their order."""
 DECLARED = "declared by dataset."
 KEPT = "kept by dataset.keep"
 KINDS_WITH_VALUES = ("nominal", "ordered", "boolean")
@@ -133,7 +136,20 @@ def describe_cells(cells: Cells, column: Column) -> Column:
     is_judged = column.role in (FEATURE, LEFT_OUT)
     suspicions = find_suspicions(cells, column.kind, is_chosen) if is_judged else ()
     described = replace(column, n_missing=n_missing, n_distinct=n_distinct, values=values, suspicions=suspicions)
-    return replace(described, unit=cells.unit)
+    is_row_order = is_judged and column.kind == DATE and _follows_rows(cells, column)
+    return replace(described, unit=cells.unit, is_row_order=is_row_order)
+
+
+def _follows_rows(cells: Cells, column: Column) -> bool:
+    """Return whether the dates of a column ascend or descend from row to row."""
+    is_known = cells.dates is not None or column.date_format
+    formats = [column.date_format] if is_known else find_date_formats(cells.distinct.spellings)
+    return any(
+        len(dates) >= MIN_JUDGED_CELLS
+        and dates.nunique() >= MIN_DATES
+        and (dates.is_monotonic_increasing or dates.is_monotonic_decreasing)
+        for dates in (_convert_dates(cells, each).dropna() for each in formats)
+    )
 
 
 def _count_cells(cells: Cells, kind: str) -> tuple[int, int]:

@@ -281,13 +281,13 @@ def find_suspicions(cells: Cells, kind: str, is_chosen: bool = False) -> tuple[s
     elif kind == NOMINAL and cells.text is not None:
         # A numeric column that is declared nominal needs no note that it looks numeric.
         strays = [] if is_chosen else [*_suspect_stray_cells(cells), *_suspect_quantities(cells)]
-        found = [*(strays or _suspect_placeholders(cells)), *_suspect_similar_values(cells)]
+        found = [*strays, *_suspect_similar_values(cells)]
     return tuple(f"{cells.name}: {sentence}" for sentence in found)
 
 
 def suspect_classes(cells: Cells) -> tuple[str, ...]:
-    """Return sentences about a target of classes: missing cells among them, and two spellings of one class."""
-    found = [*_suspect_quantities(cells), *_suspect_placeholders(cells), *_suspect_similar_values(cells)]
+    """Return sentences about a target of classes: numbers with different units, and two spellings of one class."""
+    found = [*_suspect_quantities(cells), *_suspect_similar_values(cells)]
     return tuple(f"{cells.name}: {sentence}" for sentence in found)
 
 
@@ -347,16 +347,6 @@ def _suspect_quantities(cells: Cells) -> Iterator[str]:
         cure = f"{key} reads them" if len(units) == 1 else "write all of them in one unit"
         shown = join_words([repr(example) for example in [*examples.values()][:MAX_SHOWN_CELLS]])
         yield f"cells such as {shown} do not have the same unit, so that the column is treated as nominal; {cure}."
-
-
-def _suspect_placeholders(cells: Cells) -> Iterator[str]:
-    """Yield a sentence about values such as ``?``, which would be missing cells among numbers."""
-    distinct = cells.distinct
-    found = [cell for cell in distinct.spellings if cells.rule.covers_among_numbers(cell)]
-    if found:
-        shown = list_cells({cell: distinct.count(cell) for cell in found})
-        verb = "counts as a value" if len(found) == 1 else "count as values"
-        yield f"{shown} {verb}. {format_list_key('na_values', found)} treats such cells as missing."
 
 
 def _suspect_similar_values(cells: Cells) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,12 @@ from bakeoff.pipeline.stages.dataset.keys import ColumnRules, FileLayout, Roles,
 from bakeoff.pipeline.stages.dataset.kinds import find_kind, suspect_classes
 from bakeoff.pipeline.stages.dataset.numerals import settle_source
 from bakeoff.pipeline.stages.dataset.source import Source
-from bakeoff.pipeline.stages.dataset.spelling import choose_spelling, format_list_key
+from bakeoff.pipeline.stages.dataset.spelling import choose_spelling, format_list_key, make_missing_rule
 from bakeoff.pipeline.stages.dataset.table import (
     CONSTANT,
     DATE,
     DROPPED,
+    FEATURE,
     IDENTIFIER,
     LEFT_OUT,
     NOMINAL,
@@ -226,7 +228,7 @@ def make_dataset(source: Source, roles: Roles, rules: ColumnRules) -> Dataset:
         target_cells = read_cells(frame[target], rules, source.declared)
     y, task = _read_target(target_cells, roles)
     X, described = describe_columns(frame.drop(columns=target), named, rules, source)
-    described[target] = _describe_target(target_cells, task)
+    described = suspect_placeholders({**described, target: _describe_target(target_cells, task)}, rules)
     left_out_notes = describe_left_out(list(described.values()))
     if X.shape[1] == 0:
         reasons = " ".join(left_out_notes)
@@ -306,6 +308,39 @@ def describe_left_out(columns: Sequence[Column]) -> tuple[str, ...]:
     return tuple(sentences)
 
 
+def suspect_placeholders(columns: Mapping[str, Column], rules: ColumnRules) -> dict[str, Column]:
+    """Return columns, the first with a suspicion about nominal values that would be missing cells among numbers.
+
+    Parameters
+    ----------
+    columns : mapping of str to Column
+        The columns by name.
+    rules : ColumnRules
+    """
+    found: dict[str, list[str]] = {}
+    for name, column in columns.items():
+        if column.kind == NOMINAL and column.role in (FEATURE, TARGET):
+            rule = make_missing_rule(rules.na_values, name)
+            found[name] = [value for value in column.values if rule.covers_among_numbers(value)]
+    named = [name for name, words in found.items() if words]
+    if not named:
+        return {**columns}
+    words = [*dict.fromkeys(chain(*found.values()))]
+    shown = f"{name_first([repr(word) for word in words])} in {name_first(named, MAX_SHOWN_COLUMNS)}"
+    sentence = f"Read as values: {shown}. {format_list_key('na_values', words)} treats such cells as missing."
+    first = columns[named[0]]
+    return {**columns, first.name: replace(first, suspicions=(*first.suspicions, sentence))}
+
+
+def explain_missing_targets(n_missing: int, target: str, source: str) -> str:
+    """Return a sentence about rows without a target, with the key that leaves them out."""
+    return (
+        f"dataset.target={target!r} has {count_nouns(n_missing, 'missing cell')} in {source}; remove those "
+        f"rows, or leave them out with dataset.drop_missing_target=true. If a spelling such as NA is a class, "
+        f"dataset.na_values={{{target}: []}} keeps it."
+    )
+
+
 def _answer_missing_targets(is_kept: np.ndarray, target: Cells, roles: Roles, name: str) -> tuple[str, ...]:
     """Return a sentence about the rows without a target; raise UserError unless leaving them out was requested."""
     n_missing = int(np.count_nonzero(~is_kept))
@@ -314,11 +349,7 @@ def _answer_missing_targets(is_kept: np.ndarray, target: Cells, roles: Roles, na
     if n_missing == len(is_kept):
         raise UserError(f"dataset.target={target.name!r}: all cells are missing in {name}.")
     if not roles.drop_missing_target:
-        raise UserError(
-            f"dataset.target={target.name!r} has {count_nouns(n_missing, 'missing cell')} in {name}; remove those "
-            f"rows, or leave them out with dataset.drop_missing_target=true. If a spelling such as NA is a class, "
-            f"dataset.na_values={{{target.name}: []}} keeps it."
-        )
+        raise UserError(explain_missing_targets(n_missing, target.name, name))
     return (f"{n_missing} of {len(is_kept)} rows are left out, because their target is missing.",)
 
 

@@ -125,7 +125,8 @@ AMONG_NUMBERS = frozenset(
     {
         *("?", "??", "-", "--", "---", "–", "—", ".", "..", "...", "*", "_", "na", "n/a", "n.a.", "n.a", "n. a."),
         *("nan", "-nan", "<na>", "#n/a", "#na", "#value!", "#null!", "#div/0!", "none", "null", "(null)", "\\n", "nil"),
-        *("missing", "(missing)", "unknown", "not available", "not applicable", "undefined", "void"),
+        *("k.a.", "k. a.", "n/d", "n.d.", "n. d.", "s/d", "missing", "(missing)", "unknown", "not available"),
+        *("not applicable", "undefined", "void"),
     }
 )
 """Spellings, in lower case, that denote a missing cell only in a column whose other cells are numbers."""

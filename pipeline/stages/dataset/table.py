@@ -57,6 +57,8 @@ class Column:
         Sentences about possible problems with the column.
     unit : str
         The unit of numbers in text, such as ``m²``; empty if there is none.
+    is_row_order : bool
+        Whether the rows are in the order of the dates of the column.
     """
 
     name: str
@@ -69,6 +71,7 @@ class Column:
     date_format: str = ""
     suspicions: tuple[str, ...] = ()
     unit: str = ""
+    is_row_order: bool = False
 
 
 COLUMNS_FILE = "columns.json"
