@@ -16,6 +16,7 @@ from typing import Any, Literal
 from optuna.distributions import distribution_to_json
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.scoring import (
     COST,
     DEFAULTS,
@@ -97,7 +98,7 @@ def _find_direction(name: str, entries: Sequence[Any]) -> Direction:
     return "maximize" if is_greater_better(scores[name], entries) else "minimize"
 
 
-def require_validation_rows(objectives: Sequence[Objective], spec: Mapping[str, Any]) -> None:
+def require_validation_rows(objectives: Sequence[Objective], spec: Mapping[str, Any], dataset: Dataset) -> None:
     """Check that validation scores can be objectives: validation rows exist and are not used for other choices.
 
     Parameters
@@ -105,6 +106,8 @@ def require_validation_rows(objectives: Sequence[Objective], spec: Mapping[str, 
     objectives : sequence of Objective
     spec : mapping
         A settled configuration.
+    dataset : Dataset
+        The dataset, which may name validation rows.
 
     Raises
     ------
@@ -114,7 +117,7 @@ def require_validation_rows(objectives: Sequence[Objective], spec: Mapping[str, 
     names = [objective.name for objective in objectives if objective.name.startswith("validation_")]
     if not names:
         return
-    if not spec["evaluation"]["validation"]:
+    if not spec["evaluation"]["validation"] and not dataset.names_validation_rows:
         raise UserError(
             f"the study chooses by {names[0]}, but evaluation.validation=0 leaves no rows for it; "
             "set evaluation.validation=0.2."
@@ -212,7 +215,7 @@ def make_study_key(
     task = runner.resources.get_dataset(spec).task
     objectives = choose_objectives(names, task, evaluation.get("metrics"), evaluation.get("costs"))
     for job in edge_jobs:
-        require_validation_rows(objectives, job.spec)
+        require_validation_rows(objectives, job.spec, runner.resources.get_dataset(job.spec))
     searched = {
         name: distribution_to_json(dimension.distribution) for name, dimension in space.all_dimensions().items()
     }

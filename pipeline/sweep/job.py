@@ -23,7 +23,6 @@ from bakeoff.pipeline.experiment.builder import PartCache, build_experiment, lea
 from bakeoff.pipeline.experiment.experiment import ShowProgress
 from bakeoff.pipeline.identity.config_hash import hash_config
 from bakeoff.pipeline.stages.splitting import Splits
-from bakeoff.pipeline.stages.splitting.splits import VALIDATION
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.tracking import RunDescription, RunStopped, Tracker
 from bakeoff.pipeline.tracking.description import describe_run
@@ -127,8 +126,7 @@ def prepare_job(
 
 def settle_rows(spec: Mapping[str, Any], resources: PartCache) -> dict[str, Any]:
     """Return a settled configuration with the choices that depend on whether the dataset names validation rows."""
-    parts = resources.get_dataset(spec).parts
-    return settle_decision_rows(spec, has_free_rows=parts is not None and VALIDATION in parts)
+    return settle_decision_rows(spec, has_free_rows=resources.get_dataset(spec).names_validation_rows)
 
 
 def always_continue(experiment: Experiment, folds: Sequence[FoldResult]) -> bool:

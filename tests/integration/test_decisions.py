@@ -116,6 +116,20 @@ def test_a_column_of_weights_counts_in_fits_and_scores(bakeoff: Bakeoff) -> None
 
 
 @pytest.mark.extra("optuna")
+def test_a_study_chooses_by_the_validation_rows_that_the_dataset_names(bakeoff: Bakeoff) -> None:
+    frame = load_breast_cancer(as_frame=True).frame
+    frame["part"] = np.random.default_rng(0).choice(["train", "validation", "test"], len(frame))
+    write_table(bakeoff.folder / "parts.csv", frame)
+    words = ("hydra/sweeper=optuna", "dataset=file", "dataset.path=parts.csv", "dataset.target=target")
+    further = ("dataset.split=part", "evaluation=fixed", "learner=knn", "learner.n_neighbors=range(1,4)")
+    answer = bakeoff("-m", *words, *further, "calibration=platt", "hydra.sweeper.n_trials=1")
+    assert answer.status == 2
+    assert "calibration with calibration.folds=0 would use the same validation rows" in answer.err
+    answer = bakeoff("-m", *words, *further, "hydra.sweeper.n_trials=1")
+    assert (answer.status, len(bakeoff.runs())) == (0, 1), answer.err
+
+
+@pytest.mark.extra("optuna")
 def test_a_study_does_not_choose_by_rows_that_a_threshold_uses(bakeoff: Bakeoff) -> None:
     words = ("hydra/sweeper=optuna", "dataset=breast_cancer", "learner=knn", "learner.n_neighbors=int(interval(1,5))")
     answer = bakeoff("-m", *words, "threshold=tuned", "hydra.sweeper.n_trials=2")

@@ -199,6 +199,11 @@ class Dataset:
         return np.unique(hashes.to_numpy(), return_inverse=True)[1]
 
     @property
+    def names_validation_rows(self) -> bool:
+        """Whether the source assigns rows to the validation part."""
+        return self.parts is not None and "validation" in self.parts
+
+    @property
     def nominal(self) -> list[str]:
         """The names of the nominal columns."""
         return [str(name) for name, dtype in self.X.dtypes.items() if isinstance(dtype, pd.CategoricalDtype)]
