@@ -97,6 +97,7 @@ TABLES = (
     Table("modeldata", "mlc_churn", "churn"),
     Table("plm", "Males", "wage", ("nr",)),
     Table("heplots", "TIPI", "gender"),
+    Table("gapminder", "gapminder", "lifeExp"),
 )
 
 Encoder = Callable[[pd.DataFrame, Sequence[Any]], Any]
