@@ -190,7 +190,7 @@ def read_cells(column: pd.Series, rules: ColumnRules, declared: Mapping[str, tup
     if declared and name in declared:
         forms.setdefault("declared", tuple(map(choose_spelling(declared[name]), declared[name])))
     signs = read_signs(rules.decimal, rules.thousands, rules.get_unit(name))
-    if isinstance(unified.dtype, pd.StringDtype) and "declared" not in forms and signs != NumberSigns():
+    if "text" in forms and "declared" not in forms and signs != NumberSigns():
         forms["text"] = signs.spell(forms["text"])
     # A value that the source declares is not a missing cell, even if it is spelled like one.
     rule = make_missing_rule(rules.na_values, name).without_values(forms.get("declared") or ())
@@ -208,9 +208,9 @@ def _choose_form(column: pd.Series) -> dict[str, Any]:
     if is_datetime64_any_dtype(dtype):
         return {"dates": _to_nanoseconds(column)}
     if is_bool_dtype(dtype):
-        return {"text": to_text(column), "is_boolean": True}
+        return {"text": _to_text(column), "is_boolean": True}
     if isinstance(dtype, pd.StringDtype) or _has_long_integer(column):
-        return {"text": to_text(column)}
+        return {"text": _to_text(column)}
     numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
     if str(dtype) in SHORT_FLOATS:
         # 0.1 in 32 bits is not the same number as 0.1 in a text file, but its shortest spelling is the same.
@@ -225,8 +225,7 @@ def _has_long_integer(column: pd.Series) -> bool:
     return max(abs(int(column.min())), abs(int(column.max()))) > MAX_EXACT_INTEGER
 
 
-def to_text(column: pd.Series) -> pa.Array:
-    """Return a column of text as an Arrow array of n strings, null where missing."""
+def _to_text(column: pd.Series) -> pa.Array:
     text = pa.array(column, from_pandas=True)
     joined = text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
     return joined.cast(TEXT_TYPE)

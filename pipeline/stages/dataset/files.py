@@ -232,7 +232,6 @@ def _join_tables(tables: Sequence[Source], files: Sequence[Path]) -> Source:
         origin=", ".join(table.origin for table in tables),
         notes=tuple(notes),
         declared=_join_declared(tables),
-        characters="".join({*"".join(table.characters or "" for table in tables)}) or None,
     )
 
 

@@ -275,12 +275,13 @@ def guess_signs(table: pa.Table, source: str, characters: Collection[str] = CHAR
     for sign, meaning in ((signs.decimal, "a decimal sign"), (signs.thousands, "a thousands separator")):
         names = [column.name for column in columns if sign in (column.decimal, column.thousands, *column.example)]
         if sign is not None and names:
-            sentences.append(f"The {name_sign(sign)} in {_list_columns(names)} is assumed to be {meaning}")
+            sentences.append(f"The {name_sign(sign)} in {list_columns(names)} is assumed to be {meaning}")
     keys = " ".join(f"dataset.{key}={value}" for key, value in signs.keys.items())
     return Guess(signs.keys, f"{'. '.join(sentences)} ({keys} confirms it).")
 
 
-def _list_columns(names: Sequence[str]) -> str:
+def list_columns(names: Sequence[str]) -> str:
+    """Return columns in words."""
     return f"column{'s' * (len(names) > 1)} {', '.join(map(repr, names))}"
 
 
@@ -340,7 +341,7 @@ def _get_only(values: Collection[str | None]) -> str | None:
 
 def _doubt_points(columns: Sequence[SignedColumn]) -> Guess:
     """Return a sentence about columns in which every point may separate groups of digits."""
-    names = _list_columns([column.name for column in columns])
+    names = list_columns([column.name for column in columns])
     return Guess(
         {},
         f"The point in {names} is assumed to be a decimal sign, as in {columns[0].example} "

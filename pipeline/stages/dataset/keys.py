@@ -253,8 +253,7 @@ class ColumnRules:
 
     def __post_init__(self) -> None:
         FileLayout(decimal=self.decimal, thousands=self.thousands)
-        is_named = isinstance(self.units, Mapping) and all(map(str.strip, map(str, self.units.values())))
-        if self.units is not None and not is_named:
+        if not isinstance(self.units, Mapping | None):
             raise UserError(
                 f"dataset.units={self.units!r} must give the unit of each column: dataset.units={{size: kg}}."
             )
@@ -295,7 +294,7 @@ class ColumnRules:
 
     def get_unit(self, name: str) -> str:
         """Return the unit of a column; empty if there is none."""
-        return str((self.units or {}).get(name, "")).strip()
+        return str((self.units or {}).get(name) or "").strip()
 
     def _require_one_kind(self) -> None:
         given: dict[str, str] = {}

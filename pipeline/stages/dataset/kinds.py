@@ -76,7 +76,7 @@ def find_kind(cells: Cells) -> Kind:
     if cells.declared is not None:
         return _name_nominal(cells, "the source declares its values")
     if cells.reading.is_complete:
-        return Kind(NUMERIC, "its cells are numbers" + (f" with the unit {cells.unit}" if cells.unit else ""))
+        return Kind(NUMERIC, "its cells are numbers")
     if cells.distinct.values and set(cells.distinct.values) <= set(TRUTH_VALUES):
         return Kind(BOOLEAN, "its cells are true or false")
     if find_date_formats(cells.distinct.spellings):
@@ -342,10 +342,11 @@ def _suspect_quantities(cells: Cells) -> Iterator[str]:
     """Yield a sentence about numbers with different units, or with and without one."""
     examples = {} if is_mostly_numbers(cells) else _find_quantities(cells)
     if examples:
-        units = [unit for unit in examples if unit not in ("", PARENTHESES)]
-        key = format_mapping_key("units", {cells.name: units[0]}) if units else ""
-        cure = f"{key} reads them" if len(units) == 1 else "write all of them in one unit"
         shown = join_words([repr(example) for example in [*examples.values()][:MAX_SHOWN_CELLS]])
+        cure = "write all of them in one unit"
+        units = {*examples} - {"", PARENTHESES}
+        if len(units) == 1:
+            cure = f"{format_mapping_key('units', {cells.name: units.pop()})} reads all cells as numbers"
         yield f"cells such as {shown} do not have the same unit, so that the column is treated as nominal; {cure}."
 
 

@@ -9,11 +9,18 @@ from typing import NamedTuple
 import pandas as pd
 import pyarrow as pa
 
-from bakeoff.pipeline.stages.dataset.cells import read_cells, to_text
-from bakeoff.pipeline.stages.dataset.guesses import CHARACTERS, answer_points, guess_signs, read_signs, strip_unit
+from bakeoff.pipeline.stages.dataset.cells import read_cells
+from bakeoff.pipeline.stages.dataset.guesses import (
+    CHARACTERS,
+    answer_points,
+    guess_signs,
+    list_columns,
+    read_signs,
+    strip_unit,
+)
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules
 from bakeoff.pipeline.stages.dataset.kinds import fit_kind
-from bakeoff.pipeline.stages.dataset.source import Source, unify_column
+from bakeoff.pipeline.stages.dataset.source import Source
 from bakeoff.pipeline.stages.dataset.spelling import format_mapping_key, make_missing_rule
 from bakeoff.pipeline.stages.dataset.table import NUMERIC, Column
 from bakeoff.pipeline.stages.dataset.units import PARENTHESES, count_units
@@ -53,9 +60,9 @@ def settle_source(source: Source, rules: ColumnRules) -> tuple[Source, ColumnRul
     if source.is_settled:
         return source, rules
     others = [name for name, kind in rules.declared_kinds.items() if kind != NUMERIC]
-    without_unit = {*rules.lists["drop"], *others, *source.declared}
+    frame = source.frame.drop(columns=[*source.declared])
     characters = CHARACTERS if source.characters is None else source.characters
-    settled = settle_numerals(source.frame, rules, source.name, characters, without_unit)
+    settled = settle_numerals(frame, rules, source.name, characters, {*rules.lists["drop"], *others})
     for name in rules.units or ():
         if name in source.frame:
             claim = f"dataset.units gives {name!r} the unit {rules.get_unit(name)!r}"
@@ -89,12 +96,13 @@ def settle_numerals(
     UserError
         A comma or a point may have two meanings.
     """
-    texts = _collect_texts(frame)
+    read = [read_cells(column, ColumnRules()) for _, column in frame.select_dtypes(["object", "string"]).items()]
+    texts = {cells.name: cells.text for cells in read if cells.text is not None}
     found = {}
     for column, text in texts.items():
-        if not rules.get_unit(column) and column not in without_unit:
-            found[column] = count_units(text, make_missing_rule(rules.na_values, column)).common
-    found = {column: unit for column, unit in found.items() if unit}
+        unit = count_units(text, make_missing_rule(rules.na_values, column)).common
+        if unit and column not in {*without_unit, *rules.lists["units"]}:
+            found[column] = unit
     units = {**(rules.units or {}), **found}
     stripped = {column: strip_unit(texts[column], unit) for column, unit in units.items() if column in texts}
     table = pa.table({**texts, **stripped})
@@ -109,20 +117,8 @@ def settle_numerals(
     return Numerals(replace(rules, units=units, decimal=signs.decimal, thousands=signs.thousands), guessed, notes)
 
 
-def _collect_texts(frame: pd.DataFrame) -> dict[str, pa.Array]:
-    """Return the text columns of a table by name."""
-    texts = {}
-    for name, column in frame.items():
-        unified = unify_column(column)[0] if column.dtype == object else column
-        if unified is not None and isinstance(unified.dtype, pd.StringDtype):
-            texts[str(name)] = to_text(unified)
-    return texts
-
-
 def _describe_units(units: Mapping[str, str]) -> str:
     """Return a sentence about recognised units."""
-    where = "columns" if len(units) > 1 else "column"
-    names = ", ".join(map(repr, units))
     negative = ", and numbers in parentheses are negative" if PARENTHESES in units.values() else ""
     key = format_mapping_key("units", units)
-    return f"The units in {where} {names} are left out of the numbers{negative} ({key} confirms it)."
+    return f"The units in {list_columns([*units])} are left out of the numbers{negative} ({key} confirms it)."

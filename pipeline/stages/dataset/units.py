@@ -52,12 +52,11 @@ class UnitCounts(NamedTuple):
     @property
     def common(self) -> str:
         """The unit of all numbers of the column; empty if there is none."""
-        plain = self.counts.get("", 0)
+        if set(self.counts) == {"", PARENTHESES}:
+            return PARENTHESES if self.has_quantities else ""
         unit = max(self.counts, key=self.counts.__getitem__, default="")
-        if plain and set(self.counts) == {"", PARENTHESES} and self.has_quantities:
-            return PARENTHESES
-        is_common = self.counts.get(unit, 0) >= MIN_SHARE * self.n_filled
-        return unit if is_common and not plain and unit != PARENTHESES else ""
+        is_mixed = "" in self.counts or unit == PARENTHESES
+        return "" if is_mixed or self.counts.get(unit, 0) < MIN_SHARE * self.n_filled else unit
 
 
 def count_units(text: pa.Array, rule: MissingRule) -> UnitCounts:
@@ -70,8 +69,7 @@ def count_units(text: pa.Array, rule: MissingRule) -> UnitCounts:
     rule : MissingRule
     """
     found = _count_all(text.slice(0, N_FIRST_CELLS), rule)
-    is_decided = found.n_filled > 0 and not any(found.counts)
-    return found if is_decided or len(text) <= N_FIRST_CELLS else _count_all(text, rule)
+    return found if found.n_filled and not any(found.counts) else _count_all(text, rule)
 
 
 def _count_all(text: pa.Array, rule: MissingRule) -> UnitCounts:
