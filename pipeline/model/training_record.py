@@ -199,11 +199,6 @@ class TrainingRecord:
         """The name of the first score, such as ``test_accuracy``; empty if there is none."""
         return next(iter(self.scores), "")
 
-    @property
-    def is_fitted_on_all_rows(self) -> bool:
-        """Whether every row of the dataset is a training row of the model."""
-        return self.n_train == self.n_rows > 0
-
     def describe_rows(self) -> str:
         """Return the number of rows on which the model was fitted, and the use of the others."""
         return describe_rows(self.n_rows, self.n_train, self.n_validation, self.n_test)

@@ -5,12 +5,11 @@ Rich prints it on a terminal; a pipe receives plain text.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bakeoff.pipeline.text.wording import PIPE_WIDTH, escape, make_console, show_in_line
+from bakeoff.pipeline.text.wording import escape, show_in_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -75,35 +74,17 @@ class Table:
     rows : tuple of tuple of Cell
     footnote : str
         An explanation of signs and omissions.
-    n_sums : int
-        The number of rows at the end that summarize the others.
     """
 
     title: str
     columns: tuple[Cell, ...]
     rows: tuple[tuple[Cell, ...], ...]
     footnote: str = ""
-    n_sums: int = 0
 
     def choose_columns(self, positions: Sequence[int]) -> Table:
         """Return a table with only some of the columns."""
         columns, *rows = (tuple(row[position] for position in positions) for row in (self.columns, *self.rows))
         return replace(self, columns=columns, rows=tuple(rows))
-
-    def transpose(self, corner: str, n_sums: int = 0) -> Table:
-        """Return the table with rows and columns exchanged.
-
-        Parameters
-        ----------
-        corner : str
-            The heading above the names of the new rows.
-        n_sums : int
-            The number of columns after the names that summarize the others; they become the last rows.
-        """
-        (_, *names), *columns = zip(*(self.columns, *self.rows), strict=True)
-        heading = (Cell(corner, NAME), *(replace(name, kind=NUMBER) for name in names))
-        rows = [(replace(first, kind=NAME), *cells) for first, *cells in columns]
-        return replace(self, columns=heading, rows=(*rows[n_sums:], *rows[:n_sums]), n_sums=n_sums)
 
 
 def make_table(
@@ -181,13 +162,6 @@ def split_columns(table: Table, width: int) -> list[list[int]]:
             parts.append([0])
         parts[-1].append(position)
     return parts or [[0]]
-
-
-def render_text(table: Table, width: int = PIPE_WIDTH) -> str:
-    """Return a table as plain text with a maximum width."""
-    file = io.StringIO()
-    print_table(table, make_console(file=file, width=width, color_system=None, force_terminal=False))
-    return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
 
 
 def align_lines(table: Table) -> list[str]:

@@ -71,17 +71,6 @@ def format_change(value: float) -> str:
     return f"+{format_score(value)}" if value >= NOISE else format_score(value)
 
 
-def format_coefficient(value: float) -> str:
-    """Return a coefficient with its sign and four significant digits, however small it is.
-
-    Examples
-    --------
-    >>> format_coefficient(0.0022371), format_coefficient(-0.9326)
-    ('+0.002237', '-0.9326')
-    """
-    return f"{value:+.4g}"
-
-
 def format_mean(mean: float, deviation: float = math.nan) -> str:
     """Return a mean over folds with its standard deviation, if there is one.
 

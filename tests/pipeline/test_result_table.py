@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from io import StringIO
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ from scipy import stats
 
 from bakeoff.pipeline.sweep.display import ResultTable, make_tables, tabulate_results
 from bakeoff.pipeline.sweep.jobs import FAILED, FINISHED, REFUSED, SKIPPED, STOPPED, JobCell, JobOutcome
-from bakeoff.pipeline.tables.table import BEST_SIGN, render_text
+from bakeoff.pipeline.tables.table import BEST_SIGN, print_table
+from bakeoff.pipeline.text.wording import make_console
 
 
 def outcome(number: int, row: str, column: str, score: float = 0.5, metric: str = "test_accuracy") -> JobOutcome:
@@ -105,7 +107,9 @@ def test_every_reason_is_a_cell() -> None:
         failed(6, "lost", "iris", "", SKIPPED),
     ]
     (table,) = make_tables(outcomes)
-    text = render_text(tabulate_results(table))
+    file = StringIO()
+    print_table(tabulate_results(table), make_console(file=file, width=160))
+    text = "\n".join(line.rstrip() for line in file.getvalue().splitlines())
     for cell in ("undefined", "failed", "killed", "no scores"):
         assert re.search(rf"^\w+ +{cell}$", text, re.M), cell
     assert text.count(f"{BEST_SIGN} 0.5000 ± 0.0100") == 2
