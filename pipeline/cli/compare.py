@@ -19,7 +19,7 @@ from bakeoff.pipeline.text.wording import print_note
 if TYPE_CHECKING:
     from bakeoff.pipeline.comparison.stored_comparison import MadeComparison
 
-SELECTION_KEYS = ("sweep", "filter", "dataset")
+SELECTION_KEYS = ("sweep", "filter", "dataset", "trust")
 """Next to ``-m``, these are keys of the sweep, or are refused."""
 STORE_PREFIX = "tracking."
 EXIT_WORSE = 1

@@ -58,6 +58,8 @@ class CompareRequest(ExperimentRequest):
         Whether to store the comparison as a run; by default true.
     fail_if : str
         worse, to exit with code 1 if a configuration is significantly worse than the base; by default never.
+    trust : tuple of str
+        Packages of yours whose code the jobs after -m may call; a comparison of stored runs calls none.
     """
 
     runs: tuple[str, ...] = field(default=(), metadata={"word": "RUN"})
@@ -75,6 +77,7 @@ class CompareRequest(ExperimentRequest):
     output: Path | None = None
     keep: bool = True
     fail_if: str = "never"
+    trust: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in CHOICES:

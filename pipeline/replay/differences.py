@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -45,7 +45,7 @@ IDENTICAL = "identical"
 DIFFERENT = "differs"
 REFUSED = "refused"
 MAX_DIFFERENCES_SHOWN = 12
-"""Maximum number of differences shown on screen for a run; the JSON file contains all of them."""
+"""Maximum number of differences shown for a run."""
 
 Values = Mapping[tuple[str, str], str]
 """(name, place) -> value, where the place is the fold, the step, the line or the row."""
@@ -254,16 +254,12 @@ class ReplayReport:
             differences = [each for comparison in self.comparisons for each in comparison.differences]
             lines += _list_differences(differences[:MAX_DIFFERENCES_SHOWN])
             n_hidden = len(differences) - MAX_DIFFERENCES_SHOWN
-            lines += [f"  and {n_hidden} more; output=FILE.json lists all of them"] * (n_hidden > 0)
+            lines += [f"  and {n_hidden} more"] * (n_hidden > 0)
             if not self.changes:
                 lines.append("nothing recorded by the run has changed since")
         if self.changes:
             lines += ["changed since the stored run:", *_list_differences(self.changes)]
         return lines
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the report as values for JSON, with every difference at full precision."""
-        return {"summary": self.summary, **asdict(self)}
 
 
 def _list_differences(differences: Sequence[Difference]) -> list[str]:

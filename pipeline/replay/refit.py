@@ -7,7 +7,6 @@ from the stored run, it is refused rather than shown under its name.
 from __future__ import annotations
 
 import json
-import math
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,11 +14,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import yaml
+import numpy as np
 
 from bakeoff.pipeline.card.report import SCORE_PREFIXES, summarize_folds
 from bakeoff.pipeline.checks import FigureChoice, choose_figures
-from bakeoff.pipeline.config.options import ALL, read_option, settle_figures
+from bakeoff.pipeline.config.options import ALL, load_yaml, read_option, settle_figures
 from bakeoff.pipeline.config.targets import require_names
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, evaluate_splits, fit_final_model
@@ -29,7 +28,9 @@ from bakeoff.pipeline.replay.request import FiguresRequest
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import GridTuning
 from bakeoff.pipeline.tables.output_file import replace_whole, require_apart_from_store
+from bakeoff.pipeline.text.wording import name_first
 from bakeoff.pipeline.tracking.names import find_run_id
+from bakeoff.pipeline.tracking.sqlite_file import name_folder
 from bakeoff.pipeline.tracking.store import Store, list_store_paths, open_store
 from bakeoff.pipeline.tracking.stored_config import restore_config
 from bakeoff.pipeline.tracking.stored_runs import TRIED_TAG, StoredRun, read_stored_runs
@@ -147,22 +148,16 @@ def _require_same_scores(run: LoadedRun, folds: Sequence[FoldResult]) -> None:
             found = "missing" if name not in current else f"{current[name]:.10g}"
             differences.append(f"{name} was {value:.10g} and is {found}")
     if differences:
-        shown = "; ".join(differences[:MAX_DIFFERENCES_SHOWN])
-        more = len(differences) - MAX_DIFFERENCES_SHOWN
-        rest = f"; and {more} more" if more > 0 else ""
+        shown = name_first(differences, MAX_DIFFERENCES_SHOWN)
         raise UserError(
-            f"run {run.stored.run_id}, fitted again, has other scores: {shown}{rest}. The code or the versions of "
-            "packages have changed since; run it again."
+            f"run {run.stored.run_id}, fitted again, has other scores: {shown}. The code or the versions of packages "
+            "have changed since; run it again."
         )
 
 
 def _is_same(stored: float, current: float | None) -> bool:
-    if current is None:
-        return False
     # An undefined score is the same result if it was also undefined in the stored run.
-    if math.isnan(stored) or math.isnan(current):
-        return math.isnan(stored) and math.isnan(current)
-    return math.isclose(stored, current, rel_tol=SCORE_TOLERANCE, abs_tol=SCORE_TOLERANCE)
+    return current is not None and np.isclose(current, stored, SCORE_TOLERANCE, SCORE_TOLERANCE, equal_nan=True).item()
 
 
 @dataclass(frozen=True)
@@ -171,14 +166,12 @@ class DrawnFigures:
 
     Attributes
     ----------
-    run_id : str
     files : tuple of str
-        The names of the files.
+        The paths of the files.
     left_out : mapping of str to str
         Figure -> the reason why it cannot show the run.
     """
 
-    run_id: str
     files: tuple[str, ...]
     left_out: Mapping[str, str]
 
@@ -219,17 +212,13 @@ def draw_run(
     with TemporaryDirectory(prefix="bakeoff-") as folder:
         files = list(_draw_into(Path(folder), run, choice, show_progress))
         _keep_files(files, request.output, store, run_id)
-    return DrawnFigures(run_id, tuple(file.name for file in files), choice.left_out)
+    place = request.output or name_folder(run.stored.address)
+    return DrawnFigures(tuple(f"{place}/{file.name}" for file in files), choice.left_out)
 
 
 def _parse_name(word: str) -> Any:
     """Return a name, or a mapping of a name to its arguments."""
-    if not word.startswith("{"):
-        return word
-    try:
-        return yaml.safe_load(word)
-    except yaml.YAMLError as error:
-        raise UserError(f"{word!r} is not YAML; write {{NAME: {{ARGUMENT: VALUE}}}}.") from error
+    return load_yaml(word, word) if word.startswith("{") else word
 
 
 def _draw_into(folder: Path, run: LoadedRun, choice: FigureChoice, show_progress: ShowProgress) -> Iterator[Path]:

@@ -27,16 +27,13 @@ from bakeoff.pipeline.replay.differences import (
 )
 from bakeoff.pipeline.replay.refit import read_finished_run, repeat_tuning
 from bakeoff.pipeline.replay.request import ReplayRequest
-from bakeoff.pipeline.stages.dataset.files import list_dataset_files
 from bakeoff.pipeline.sweep.job import JobResult, execute_job, prepare_job
-from bakeoff.pipeline.tables.output_file import require_output
-from bakeoff.pipeline.text.wording import expand_home
 from bakeoff.pipeline.tracking import NoTracker
 from bakeoff.pipeline.tracking.loading import FoundModel, open_model
 from bakeoff.pipeline.tracking.names import find_run_id
 from bakeoff.pipeline.tracking.provenance import find_thread_pools, list_tags
-from bakeoff.pipeline.tracking.store import Store, list_store_paths, open_store
-from bakeoff.pipeline.tracking.stored_config import read_stored_config, restore_config
+from bakeoff.pipeline.tracking.store import Store, open_store
+from bakeoff.pipeline.tracking.stored_config import restore_config
 from bakeoff.pipeline.tracking.stored_runs import TABLES, StoredRun, find_runs_of_sweep, read_tables, read_values
 
 NO_TRACKING = {"_target_": "bakeoff.pipeline.tracking.NoTracker"}
@@ -52,20 +49,13 @@ def replay_runs(request: ReplayRequest) -> Iterator[ReplayReport]:
     Raises
     ------
     UserError
-        The run or sweep does not exist, or the output cannot be written or is a data file of a run.
+        The run or sweep does not exist.
     """
-    moved = [expand_home(request.dataset__path)] if request.dataset__path else []
-    if request.output is not None:
-        require_output(request.output, moved, list_store_paths(request.tracking__uri))
     store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
     if request.sweep:
         run_ids = find_runs_of_sweep(store, request.sweep)
     else:
         run_ids = [find_run_id(store, request.run, request.dataset)]
-    # Most outputs are new files, so no configuration needs to be read.
-    if request.output is not None and request.output.exists():
-        for run_id in run_ids:
-            require_output(request.output, list_dataset_files(read_stored_config(store, run_id)["dataset"]))
     resources = PartCache()
     for run_id in run_ids:
         try:
@@ -91,7 +81,7 @@ def replay_run(store: Store, run_id: str, request: ReplayRequest, resources: Par
         The run cannot be repeated.
     """
     run = read_finished_run(store, run_id)
-    restored = restore_config(store, run_id, request.trust, request.dataset__path)
+    restored = restore_config(store, run_id, request.trust, request.dataset__path, request.dataset__folder)
     spec = settle_config({**restored, "tracking": NO_TRACKING, "figures": []})
     dataset = resources.get_dataset(spec)
     if dataset.digest() != run.tags.get("dataset_digest"):  # other data have other scores

@@ -44,34 +44,46 @@ def read_stored_config(store: Store, run_id: str) -> dict[str, Any]:
     return _parse_config(text, run_id)
 
 
-def restore_config(store: Store, run_id: str, trust: Sequence[str], path: str | None = None) -> dict[str, Any]:
-    """Return the settled configuration of a run in a form that can be rebuilt: with existing files and trusted code.
+def restore_config(
+    store: Store, run_id: str, trust: Sequence[str], path: str | None = None, folder: str | None = None
+) -> dict[str, Any]:
+    """Return the settled configuration of a run in a form that can be rebuilt: with existing files and current trust.
+
+    The names in it need trust again when it is built: whoever can write to the store could name any package there.
 
     Parameters
     ----------
     store : Store
     run_id : str
     trust : sequence of str
-        Packages that the user trusts now. The list in the store is not enough: whoever can write to the store could
-        name any package in it.
+        Packages that the user trusts now, which replace those in the store.
     path : str, optional
         The current path of the dataset's file, if it was moved.
+    folder : str, optional
+        The current folder of all files of the dataset, if they were moved.
 
     Raises
     ------
     UserError
-        As for `read_stored_config`; the configuration calls code that is not trusted; or its file no longer exists.
+        As for `read_stored_config`; or a file of the dataset does not exist.
     """
     spec = read_stored_config(store, run_id)
-    stored = list(spec.get("trust") or [])
-    missing = [package for package in stored if package not in trust]
-    if missing:
-        raise UserError(
-            f"run {run_id} uses code from {', '.join(missing)}, which is trusted only by the stored configuration; if "
-            f"you trust it too, add trust=[{','.join(stored)}]."
-        )
     source = _find_source(store.client.get_run(run_id))
-    return {**spec, "trust": list(trust), "dataset": _find_data(spec["dataset"], run_id, source, path)}
+    node = spec["dataset"]
+    data = _move_data(node, folder) if folder and "path" in node else _find_data(node, run_id, source, path)
+    return {**spec, "trust": list(trust), "dataset": data}
+
+
+def _move_data(node: Mapping[str, Any], folder: str) -> dict[str, Any]:
+    """Return the configuration of a dataset whose files are now in a folder, under their former names."""
+    moved = dict(node)
+    for key in PATH_KEYS:
+        files = [str(expand_home(folder) / Path(each).name) for each in _list_paths(node.get(key))]
+        if missing := [file for file in files if not _has_file(file)]:
+            raise UserError(f"dataset.folder={folder} does not contain {Path(missing[0]).name}, a file of the run.")
+        if files:
+            moved[key] = files if len(files) > 1 else files[0]
+    return moved
 
 
 def _parse_config(text: str, run_id: str) -> dict[str, Any]:
@@ -104,7 +116,7 @@ def _find_data(node: Mapping[str, Any], run_id: str, source: str, path: str | No
             return candidate
     raise UserError(
         f"the data of run {run_id} are missing: {source or node['path']!r} is not a file; set its current location "
-        "with dataset.path=FILE."
+        "with dataset.path=FILE, or that of the files of a sweep with dataset.folder=FOLDER."
     )
 
 

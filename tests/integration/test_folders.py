@@ -61,7 +61,7 @@ def test_every_command_works_in_a_folder_whose_name_has_all_signs(tmp_path: Path
         require_success(bakeoff, *DATASET, "figures=[confusion_matrix]")
         require_success(bakeoff, "-m", *DATASET[:3], "learner=knn,majority")
         compared = require_success(bakeoff, "compare", "sweep=latest", "to=html", "output=r.html")
-        require_success(bakeoff, "replay", "latest", "output=replay.json")
+        require_success(bakeoff, "replay", "latest")
         require_success(bakeoff, "explain", "latest", "output=e.html")
         require_success(bakeoff, "inspect", "t.csv", "target=y", "output=i.html")
         require_success(bakeoff, "figures", "latest", "confusion_matrix", "output=figures")

@@ -32,7 +32,6 @@ WRITING: dict[str, Sequence[str]] = {
     "comparison as a page": ["compare", "sweep=latest", "keep=false", "to=html", "output=full/kept.html"],
     "explanation": ["explain", "latest", "output=full/kept.html"],
     "inspection": ["inspect", "t.csv", "target=y", "output=full/kept.html"],
-    "replay": ["replay", "latest", "output=full/kept.json"],
     "figures": ["figures", "latest", "confusion_matrix", "output=full"],
     "project": ["init", "full/my_project"],
 }
@@ -59,7 +58,7 @@ def full_disk(folder: Path) -> Iterator[None]:
     if mounted.returncode != 0:
         pytest.skip("this user may not mount a file system")
     try:
-        for extension in ("csv", "txt", "html", "json"):
+        for extension in ("csv", "txt", "html"):
             (folder / f"kept.{extension}").touch()
         (folder / "kept.txt").write_text(KEPT)
         yield

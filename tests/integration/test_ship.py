@@ -276,7 +276,7 @@ def test_code_of_the_user_is_called_only_if_trusted_with_the_command_and_travels
     run_id = run(bakeoff, "learner=sklearn_knn", "learner._target_=shipped_nearest.Nearest", trust)
     refused = bakeoff("ship", run_id, "as=own@champion")
     assert refused.status == 2
-    assert f"ship: run {run_id} uses code from shipped_nearest" in refused.err
+    assert "ship: learner._target_='shipped_nearest.Nearest' is outside the trusted packages" in refused.err
     assert "add trust=[shipped_nearest]" in refused.err
     answer = ship(bakeoff, run_id, "own@champion", trust)
     assert f"bakeoff predict own@champion FILE '{trust}'" in answer.out
