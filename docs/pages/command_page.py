@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import yaml
 from markdown_text import format_block, join_parts
 
 from bakeoff.pipeline.cli.arguments import VERBS, format_help
-from bakeoff.pipeline.config.options import CONF
+from bakeoff.pipeline.cli.help import format_overview
 
 
 def make_command_page() -> str:
@@ -16,17 +15,11 @@ def make_command_page() -> str:
             "# Command line",
             "`bakeoff` is the same as `python -m bakeoff`. Words of the form `KEY=VALUE` describe an experiment; if "
             "the first word is one of the verbs below, the others belong to it.",
-            format_block(_read_help(), "text"),
+            format_block(format_overview(), "text"),
             "Exit codes: 0, all jobs are done; 1, a job failed; 2, the command was refused before anything ran.",
             *map(_format_verb, VERBS),
         ]
     )
-
-
-def _read_help() -> str:
-    outputs = yaml.safe_load((CONF / "hydra" / "outputs.yaml").read_text(encoding="utf-8"))
-    header: str = outputs["help"]["header"]
-    return header.strip()
 
 
 def _format_verb(verb: str) -> str:

@@ -66,14 +66,19 @@ def find_source(arguments: Namespace) -> ConfigSource:
     return ConfigSource(root, arguments.config_name or ROOT_NAME, arguments.config_dir)
 
 
-RAISING_VARIABLE = "HYDRA_FULL_ERROR"
-"""If 1, Hydra raises its errors instead of printing them."""
+TRACEBACK_VARIABLE = "HYDRA_FULL_ERROR"
+"""Hydra's environment variable; 1 shows the tracebacks of errors that no message explains."""
+
+
+def shows_tracebacks() -> bool:
+    """Whether the user asks for the tracebacks of errors."""
+    return os.environ.get(TRACEBACK_VARIABLE) == "1"
 
 
 def shows_only(arguments: Namespace) -> bool:
     """Whether the flags request output instead of a run."""
-    is_help = arguments.help or arguments.hydra_help
-    return bool(is_help or arguments.cfg or arguments.info is not None or arguments.shell_completion)
+    others = (arguments.hydra_help, arguments.cfg, arguments.shell_completion)
+    return any(others) or arguments.info is not None
 
 
 def show(arguments: Namespace, source: ConfigSource) -> None:
@@ -94,13 +99,11 @@ def show(arguments: Namespace, source: ConfigSource) -> None:
     from bakeoff.pipeline.config.engine import explain_error, make_flag_parser, open_engine
 
     words = arguments.overrides
-    os.environ[RAISING_VARIABLE] = "1"
+    os.environ[TRACEBACK_VARIABLE] = "1"  # Hydra raises its errors instead of printing them
     root = source.root
     try:
         with open_engine(source) as engine:
-            if arguments.help:
-                engine.app_help(config_name=root, args_parser=make_flag_parser(), args=arguments)
-            elif arguments.hydra_help:
+            if arguments.hydra_help:
                 engine.hydra_help(config_name=root, args_parser=make_flag_parser(), args=arguments)
             elif arguments.cfg:
                 _show_configuration(engine, root, arguments)
@@ -135,9 +138,9 @@ class Verb:
     Attributes
     ----------
     function : str
-        The function that runs the verb, with its module in this package; it returns the exit code.
+        The function that runs the verb, with its module in `bakeoff.pipeline`; it returns the exit code.
     request : str
-        The request class, with its module in `bakeoff.pipeline`; empty for a verb that takes Hydra's words.
+        The request class, with its module in `bakeoff.pipeline`; empty for a verb without one.
     words : str
         The words of the verb if they differ from those of the request; the function then receives the words themselves.
     """
@@ -148,39 +151,32 @@ class Verb:
 
 
 VERBS: Mapping[str, Verb] = {
-    "check": Verb("parts.check_parts", "parts.project.CheckRequest"),
-    "compare": Verb("compare.compare_stored_runs", "comparison.request.CompareRequest", "or -m KEY=VALUE,VALUE ..."),
-    "explain": Verb("models.explain_model", "explanation.request.ExplainRequest"),
-    "figures": Verb("stored_runs.draw_figures", "replay.request.FiguresRequest"),
-    "gc": Verb("stored_runs.collect_garbage", "tracking.removal.CollectionRequest"),
-    "init": Verb("parts.start_project", "parts.project.ProjectRequest"),
-    "inspect": Verb("parts.inspect_data", "inspection.request.InspectRequest"),
-    "list": Verb("listing.list_options", "config.requests.ListRequest"),
-    "plan": Verb("run.plan_sweep", words="KEY=VALUE,VALUE ..., as in a sweep, with or without -m"),
-    "predict": Verb("models.predict_rows", "serving.request.PredictRequest"),
-    "replay": Verb("stored_runs.replay_stored_runs", "replay.request.ReplayRequest"),
-    "rerun": Verb("run.rerun_failed_jobs", words="--failed [sweep=NAME] [tracking.uri=URI] [KEY=VALUE ...]"),
-    "rm": Verb("stored_runs.remove_runs", "tracking.removal.RemovalRequest"),
-    "serve": Verb("models.serve_model", "serving.request.ServeRequest"),
-    "ship": Verb("models.ship_model", "serving.request.ShipRequest"),
-    "ui": Verb("stored_runs.serve_ui", "tracking.views.PagesRequest"),
+    "check": Verb("cli.parts.check_parts", "parts.project.CheckRequest"),
+    "compare": Verb(
+        "cli.compare.compare_stored_runs", "comparison.request.CompareRequest", "or -m KEY=VALUE,VALUE ..."
+    ),
+    "explain": Verb("cli.models.explain_model", "explanation.request.ExplainRequest"),
+    "figures": Verb("cli.stored_runs.draw_figures", "replay.request.FiguresRequest"),
+    "gc": Verb("cli.stored_runs.collect_garbage", "tracking.removal.CollectionRequest"),
+    "help": Verb("cli.help.show_help", words="[VERB ...]"),
+    "init": Verb("cli.parts.start_project", "parts.project.ProjectRequest"),
+    "inspect": Verb("cli.parts.inspect_data", "inspection.request.InspectRequest"),
+    "list": Verb("cli.listing.list_items", "config.requests.ListRequest", "or GROUP=OPTION"),
+    "plan": Verb("cli.run.plan_sweep", words="KEY=VALUE,VALUE ..., as in a sweep, with or without -m"),
+    "predict": Verb("cli.models.predict_rows", "serving.request.PredictRequest"),
+    "replay": Verb("cli.stored_runs.replay_stored_runs", "replay.request.ReplayRequest"),
+    "rerun": Verb("cli.run.rerun_failed_jobs", words="--failed [sweep=NAME] [tracking.uri=URI] [KEY=VALUE ...]"),
+    "rm": Verb("cli.stored_runs.remove_runs", "tracking.removal.RemovalRequest"),
+    "serve": Verb("cli.models.serve_model", "serving.request.ServeRequest"),
+    "ship": Verb("cli.models.ship_model", "serving.request.ShipRequest"),
+    "ui": Verb("cli.stored_runs.serve_ui", "tracking.views.PagesRequest"),
 }
 
 
-def load_verb(verb: str) -> Callable[[Any], int]:
-    """Import the module of a verb and return its function."""
-    module, _, name = VERBS[verb].function.partition(".")
-    function: Callable[[Any], int] = getattr(importlib.import_module(f"bakeoff.pipeline.cli.{module}"), name)
-    return function
-
-
-def load_request(verb: str) -> type | None:
-    """Import and return the class of a verb's request; return None if it has none."""
-    if not VERBS[verb].request:
-        return None
-    module, _, name = VERBS[verb].request.rpartition(".")
-    request: type = getattr(importlib.import_module(f"bakeoff.pipeline.{module}"), name)
-    return request
+def load(name: str) -> Any:
+    """Import a module of `bakeoff.pipeline` and return the function or class with this dotted name."""
+    module, _, attribute = name.rpartition(".")
+    return getattr(importlib.import_module(f"bakeoff.pipeline.{module}"), attribute)
 
 
 def run_verb(verb: str, words: Sequence[str]) -> int:
@@ -194,24 +190,25 @@ def run_verb(verb: str, words: Sequence[str]) -> int:
     if any(word in HELP_FLAGS for word in words) or (verb == "compare" and not words):
         print(format_help(verb))
         return 0
-    function = load_verb(verb)
-    request = load_request(verb)
+    called = VERBS[verb]
+    run: Callable[[Any], int] = load(called.function)
     with placing_errors(verb):
-        if request is None or VERBS[verb].words:
-            return function(words)
+        if called.words:
+            return run(words)
         from bakeoff.pipeline.config.requests import read_request
 
-        return function(read_request(verb, request, words))
+        return run(read_request(verb, load(called.request), words))
 
 
 def format_help(verb: str) -> str:
     """Return the description of a verb and the words that it accepts."""
-    summary = (inspect.getdoc(load_verb(verb)) or "").partition("\n\n")[0]
-    request = load_request(verb)
-    if request is None:
-        return f"bakeoff {verb} {VERBS[verb].words}\n\n{summary}"
+    called = VERBS[verb]
+    summary = (inspect.getdoc(load(called.function)) or "").partition("\n\n")[0]
+    if not called.request:
+        return f"bakeoff {verb} {called.words}\n\n{summary}"
     # The verb imports packages, which a folder of the same name in the current folder must not replace.
     from bakeoff.pipeline.config.requests import format_arguments, format_usage
 
-    usage = " ".join([format_usage(verb, request), VERBS[verb].words]).strip()
+    request = load(called.request)
+    usage = f"{format_usage(verb, request)} {called.words}".strip()
     return f"{usage}\n\n{summary}\n\n{format_arguments(request)}"

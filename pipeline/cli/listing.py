@@ -1,13 +1,22 @@
-"""The verb ``list``: metrics, figures, models, and the options of each group with the first comment of their file."""
+"""The verb ``list``: options with the first comment of their file, their keys, metrics, figures, runs and models."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
-from bakeoff.pipeline.config.options import LISTED, METRIC_LIST, read_listing
-from bakeoff.pipeline.config.requests import MODELS, ListRequest
+from bakeoff.pipeline.config.options import (
+    GROUPS,
+    METRIC_LIST,
+    find_option_files,
+    list_own_names,
+    read_listing,
+    read_options,
+)
+from bakeoff.pipeline.config.requests import CSV, RUNS, STORED, ListRequest, read_request
+from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.tables.table import align_lines, make_table
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.text.wording import format_score
@@ -16,6 +25,7 @@ if TYPE_CHECKING:
     from bakeoff.pipeline.tracking.names import RegisteredVersion
 
 OWN_MARK = "(own)"
+RUN_COLUMNS = ("run", "name", "status", "started", "metric", "score", "sweep")
 MODEL_COLUMNS = ("model", "version", "alias", "rows", "score of its run", "run")
 RUN_ID_LETTERS = 8
 """The number of characters shown of a run id, which suffice to find the run."""
@@ -25,19 +35,34 @@ INDENT = "  "
 LOWER = "Lower is better."
 
 
-def list_options(request: ListRequest) -> int:
-    """Print the options of the named groups, or of all groups, each with a sentence.
+def list_items(words: Sequence[str]) -> int:
+    """Print options with a sentence each, the keys of an option, or the runs or models of a store.
 
     Raises
     ------
     UserError
-        The group does not exist, or a user-defined option has a name that is not allowed.
+        The group or option does not exist, or a user-defined option has a name that is not allowed.
     """
-    for group in request.groups or LISTED:
-        lines = _iterate_models(request) if group == MODELS else _iterate_group(group)
-        for line in lines:
-            print(line)
+    split = [word.split("=") if word.split("=")[0] in GROUPS else [word] for word in words]
+    request = read_request("list", ListRequest, [name for names in split for name in names])
+    for group, options in request.sections.items():
+        if group in STORED:
+            _print_stored(group, request)
+            continue
+        lines = [line for option in options for line in _iterate_keys(group, option)]
+        print("\n".join(lines or _iterate_group(group)))
     return 0
+
+
+def _iterate_keys(group: str, option: str) -> Iterator[str]:
+    """Yield the lines of an option's file, and of the files whose keys it includes."""
+    files = find_option_files(group, option)
+    if not files:
+        known = [*read_options(group), *list_own_names(group)]
+        raise UserError(f"{group}={option} is not an option. {did_you_mean(option, known)}")
+    yield f"{group}={option}"
+    for file in files:
+        yield textwrap.indent(file.read_text(encoding="utf-8", errors="replace").rstrip(), INDENT)
 
 
 def _iterate_group(group: str) -> Iterator[str]:
@@ -74,17 +99,39 @@ def iterate_metric_lines() -> Iterator[str]:
     yield f"{INDENT}and user-defined ones, by dotted names: docs/evaluation.md"
 
 
-def _iterate_models(request: ListRequest) -> Iterator[str]:
-    """Yield a line for each version of the registered models in a store, with the newest version of each first."""
+def _print_stored(group: str, request: ListRequest) -> None:
+    """Print the runs of an experiment, or each version of the registered models, the newest first."""
+    from bakeoff.pipeline.tables.output_file import render_csv
     from bakeoff.pipeline.tracking.names import list_versions
-    from bakeoff.pipeline.tracking.store import open_store
+    from bakeoff.pipeline.tracking.store import open_store, search_runs
 
     store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
-    versions = sorted(list_versions(store), key=lambda each: (each.name, -each.version))
-    if not versions:
-        yield f"no model is registered in {hide_secrets(store.uri)}; `bakeoff ship RUN as=NAME@ALIAS` registers one"
-        return
-    yield from align_lines(make_table("models", MODEL_COLUMNS, map(_describe_version, versions)))
+    write = repr if request.to == CSV else format_score
+    if group == RUNS:
+        rows = [_describe_run(run, write) for run in search_runs(store)]
+    else:
+        versions = sorted(list_versions(store), key=lambda each: (each.name, -each.version))
+        rows = [_describe_version(version) for version in versions]
+    table = make_table(group, RUN_COLUMNS if group == RUNS else MODEL_COLUMNS, rows)
+    if request.to == CSV:
+        print(render_csv(table), end="")
+    elif rows:
+        print("\n".join(align_lines(table)))
+    else:
+        place = f"experiment {request.tracking__experiment} of {hide_secrets(store.uri)}"
+        print(f"no {group} in {place}; `bakeoff ship RUN as=NAME@ALIAS` registers a model")
+
+
+def _describe_run(run: Any, write: Callable[[float], str]) -> tuple[str, ...]:
+    """Return the cells of a run; those not recorded by another program are empty."""
+    from bakeoff.pipeline.tracking.names import find_headline
+
+    data = run.data
+    headline = find_headline(data.params, data.metrics) or ""
+    started = datetime.fromtimestamp(run.info.start_time / 1000).isoformat(" ", "seconds")
+    score = write(data.metrics[headline]) if headline else ""
+    name = run.info.run_name or ""
+    return (run.info.run_id, name, run.info.status, started, headline, score, data.tags.get("sweep", ""))
 
 
 def _describe_version(version: RegisteredVersion) -> tuple[str, ...]:

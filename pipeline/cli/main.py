@@ -21,7 +21,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO, final
 
 import bakeoff
-from bakeoff.pipeline.cli.arguments import VERBS, VERSION_FLAG, run_verb
+from bakeoff.pipeline.cli.arguments import TRACEBACK_VARIABLE, VERBS, VERSION_FLAG, run_verb, shows_tracebacks
 from bakeoff.pipeline.errors import STORE_THREAD, StoreError, UserError
 from bakeoff.pipeline.text.secrets import describe_error, format_traceback, hide_secrets
 from bakeoff.pipeline.text.wording import show_controls
@@ -33,8 +33,6 @@ EXIT_FAILED = 1
 EXIT_REFUSED = 2
 EXIT_SIGNAL_BASE = 128
 GC_THRESHOLD_OBJECTS = 500_000
-TRACEBACK_VARIABLE = "HYDRA_FULL_ERROR"
-"""An environment variable; 1 shows the tracebacks of errors that no message explains."""
 
 
 class Terminated(KeyboardInterrupt):
@@ -104,7 +102,7 @@ def run_words(words: Sequence[str]) -> int:
     if VERSION_FLAG in words:
         print(f"bakeoff {bakeoff.__version__}")
         return 0
-    shows_tracebacks = os.environ.get(TRACEBACK_VARIABLE) == "1"  # a variable defined by Hydra
+    has_tracebacks = shows_tracebacks()
     try:
         _search_current_folder_last()
         from bakeoff.pipeline.config.words import conceal_passwords
@@ -116,7 +114,7 @@ def run_words(words: Sequence[str]) -> int:
 
         return run_experiments(words)
     except UserError as error:
-        if shows_tracebacks and error.__context__ is not None:
+        if has_tracebacks and error.__context__ is not None:
             print(format_traceback(error.__context__), file=sys.stderr)
         print(f"refused: {show_controls(str(error))}", file=sys.stderr)
         return EXIT_REFUSED
@@ -124,7 +122,7 @@ def run_words(words: Sequence[str]) -> int:
         print(f"failed: {show_controls(describe_error(error))}", file=sys.stderr)
         return EXIT_FAILED
     except Exception as error:
-        if shows_tracebacks:
+        if has_tracebacks:
             raise
         reason = show_controls(hide_secrets(" ".join(str(error).split()))) or "no reason was given"
         print(
@@ -132,22 +130,16 @@ def run_words(words: Sequence[str]) -> int:
             file=sys.stderr,
         )
         return EXIT_FAILED
-    except Terminated as error:
-        _print_interrupted(signal.Signals(error.number).name)
-        return EXIT_SIGNAL_BASE + error.number
-    except KeyboardInterrupt:
-        _print_interrupted("Ctrl-C")
-        return EXIT_SIGNAL_BASE + signal.SIGINT
+    except KeyboardInterrupt as error:
+        number = error.number if isinstance(error, Terminated) else signal.SIGINT
+        cause = "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
+        with suppress(OSError):  # the output may no longer be read
+            print(f"interrupted by {cause}", file=sys.stderr)
+        return EXIT_SIGNAL_BASE + number
 
 
 def _raise_terminated(number: int, frame: Any) -> None:
     raise Terminated(number)
-
-
-def _print_interrupted(cause: str) -> None:
-    """Print why the command ended, if the output is still being read."""
-    with suppress(OSError):
-        print(f"interrupted by {cause}", file=sys.stderr)
 
 
 STANDARD_OUTPUT = 1

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from bakeoff.pipeline.cli.arguments import MULTIRUN_FLAGS, VERBS, find_source, read_flags, show, shows_only
+from bakeoff.pipeline.cli.arguments import (
+    MULTIRUN_FLAGS,
+    VERBS,
+    find_source,
+    read_flags,
+    show,
+    shows_only,
+    shows_tracebacks,
+)
+from bakeoff.pipeline.cli.help import show_help
 from bakeoff.pipeline.config.requests import read_request
 from bakeoff.pipeline.config.trust import TRUST_KEY, add_trust_of_environment, is_trust_word, read_trust_of_words
 from bakeoff.pipeline.config.words import check_overrides
@@ -21,8 +29,6 @@ if TYPE_CHECKING:
 
 OPTION_PREFIXES = ("-", "~", "+")
 """First characters of flags and of overrides that delete or add a key."""
-TRACEBACK_VARIABLE = "HYDRA_FULL_ERROR"
-"""An environment variable; 1 shows the tracebacks of errors that no message explains."""
 FAILED_FLAG = "--failed"
 RERUN_KEYS = ("sweep", "tracking.uri", "tracking.experiment")
 """Keys that select the jobs to run again; all others are keys of the new sweep."""
@@ -61,7 +67,7 @@ def run_experiments(words: Sequence[str]) -> int:
     try:
         run_experiment(RunRequest(experiments.overrides, experiments.source, is_command=True))
     except RunFailed as failure:
-        if _shows_tracebacks():
+        if shows_tracebacks():
             print(failure.trace, file=sys.stderr)
         print_note(f"failed: {failure}")
         return 1
@@ -129,6 +135,9 @@ def _read_experiments(words: Sequence[str]) -> Experiments | None:
     """Return the experiments described by a command line; if it only requests output, print it and return None."""
     _require_option(words)
     arguments = read_flags(words)
+    if arguments.help:
+        show_help([])
+        return None
     check_overrides(arguments.overrides)
     arguments.overrides = overrides = add_trust_of_environment(arguments.overrides)
     source = find_source(arguments)
@@ -145,11 +154,7 @@ def _run_sweep(experiments: Experiments, jobs: Sequence[Sequence[str]] | None = 
     set_single_threads()
     jobs = None if jobs is None else tuple(tuple(conceal_words(job)[0]) for job in jobs)
     overrides, source, _ = experiments
-    return run_requested_sweep(SweepRequest(overrides, source, jobs, _shows_tracebacks()))
-
-
-def _shows_tracebacks() -> bool:
-    return os.environ.get(TRACEBACK_VARIABLE) == "1"
+    return run_requested_sweep(SweepRequest(overrides, source, jobs, shows_tracebacks()))
 
 
 def _require_option(words: Sequence[str]) -> None:

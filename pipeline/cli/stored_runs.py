@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -32,32 +31,26 @@ def replay_stored_runs(request: ReplayRequest) -> int:
     Raises
     ------
     UserError
-        The run or sweep does not exist, a key is invalid, or the output cannot be written.
+        The run or sweep does not exist, or a key is invalid.
     """
     # This import precedes pandas, because skops searches all loaded modules for each function of scipy.special.
     import scipy.special  # noqa: F401
 
     from bakeoff.pipeline.replay.differences import IDENTICAL, REFUSED
     from bakeoff.pipeline.replay.replay import replay_runs
-    from bakeoff.pipeline.tables.output_file import replace_file
 
-    reports = []
+    verdicts: Counter[str] = Counter()
     for report in replay_runs(request):
-        reports.append(report)
+        verdicts[report.verdict] += 1
         if request.sweep:
             print(" ".join(word for word in (report.run_id, report.name, report.summary) if word), flush=True)
         elif report.verdict == REFUSED:
             print_note(f"refused: replay: {report.reason}")
         else:
             print(show_controls("\n".join(report.to_lines())))
-    verdicts = Counter(report.verdict for report in reports)
     if request.sweep:
         words = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items())
-        print(f"{count_nouns(len(reports), 'run')}: {words}")
-    if request.output is not None:
-        text = json.dumps([report.to_json() for report in reports], indent=2)
-        with replace_file(request.output) as temporary:
-            temporary.write_text(text + "\n", encoding="utf-8")
+        print(f"{count_nouns(verdicts.total(), 'run')}: {words}")
     if set(verdicts) == {IDENTICAL}:
         return 0
     return EXIT_REFUSED if set(verdicts) == {REFUSED} else EXIT_DIFFERENT
@@ -78,8 +71,8 @@ def draw_figures(request: FiguresRequest) -> int:
     drawn = draw_run(request, RunScreen().track_folds, print_note)
     for name, reason in drawn.left_out.items():
         print(f"not drawn: {name}: {show_controls(reason)}")
-    place = f"in {request.output}" if request.output is not None else f"added to the artifacts of run {drawn.run_id}"
-    print(f"drawn: {', '.join(drawn.files)}\n{place}")
+    for file in drawn.files:
+        print(f"figure {file}")
     return 0
 
 
@@ -91,14 +84,16 @@ def serve_ui(request: PagesRequest) -> int:
     Raises
     ------
     UserError
-        The store, experiment or sweep does not exist.
+        The store, experiment or sweep does not exist, or the port is not free.
     """
     from bakeoff.pipeline.tracking.limited_calls import is_server
     from bakeoff.pipeline.tracking.store import store_uri
-    from bakeoff.pipeline.tracking.views import open_pages, serve_pages
+    from bakeoff.pipeline.tracking.views import open_pages, serve_pages, take_port
 
+    is_local = not is_server(store_uri(request.tracking__uri))
+    request = take_port(request) if is_local else request
     print("\n".join(open_pages(request)), flush=True)
-    if not is_server(store_uri(request.tracking__uri)):
+    if is_local:
         print("Press Ctrl-C to stop the server", flush=True)
         serve_pages(request)
     return 0

@@ -13,6 +13,7 @@ configuration contains only nodes, whose code is a part of the identity of a run
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,8 @@ OWN_GROUPS = ("metric", "figure")
 ALL_GROUPS = frozenset((*GROUPS, *OWN_GROUPS))
 ROOT_FILE = "config.yaml"
 SUFFIX = ".yaml"
+INCLUDED = re.compile(r"^ *- *(.+)@_here_", re.MULTILINE)
+"""An entry of ``defaults`` whose keys Hydra adds to those of the file."""
 MAX_ALIASES = 100
 MAX_DEPTH = 50
 
@@ -72,9 +75,16 @@ def read_option(group: str, name: str) -> dict[str, Any]:
     UserError
         The file of a user-defined option is not valid YAML.
     """
+    files = find_option_files(group, name)
+    return load_option_file(files[0]) if files else {}
+
+
+def find_option_files(group: str, name: str) -> list[Path]:
+    """Return the file of a shipped or user-defined option, and the files of its group whose keys it includes."""
     shipped = CONF / group / f"{name}{SUFFIX}"
-    files = [shipped] if shipped.is_file() else list_own_files(group)
-    return next((load_option_file(file) for file in files if file.stem == name), {})
+    found = [shipped] if shipped.is_file() else [file for file in list_own_files(group) if file.stem == name]
+    bases = [base for file in found for base in INCLUDED.findall(file.read_text(errors="replace"))]
+    return found + [file for base in bases for file in find_option_files(group, base)]
 
 
 def find_own_folder() -> Path | None:

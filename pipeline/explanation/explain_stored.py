@@ -20,6 +20,7 @@ from bakeoff.pipeline.model.training_record import make_training_record
 from bakeoff.pipeline.replay.refit import LoadedRun, load_run, refit_run
 from bakeoff.pipeline.stages.dataset.convert import convert_like
 from bakeoff.pipeline.stages.dataset.files import require_file
+from bakeoff.pipeline.stages.dataset.guesses import leave_out_guesses
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules
 from bakeoff.pipeline.stages.dataset.numerals import settle_numerals
 from bakeoff.pipeline.tables.output_file import name_file, replace_file, require_output
@@ -122,7 +123,7 @@ def _make_file_subject(
         converted = convert_rows(record, raw.frame, rules)
         X = converted.frame
         truth = _read_truth(model, raw.frame, rules)
-    for note in (*raw.notes, *converted.notes):
+    for note in leave_out_guesses((*raw.notes, *converted.notes)):
         announce(f"explain: {note.replace('dataset.', '')}")
     is_known = ~pd.isna(truth)
     n_known = int(is_known.sum())

@@ -14,6 +14,7 @@ from bakeoff.pipeline.model.pyfunc import Model, list_outputs
 from bakeoff.pipeline.serving.answer import answer_rows
 from bakeoff.pipeline.serving.request import PredictRequest
 from bakeoff.pipeline.stages.dataset.files import list_dataset_files, require_file
+from bakeoff.pipeline.stages.dataset.guesses import leave_out_guesses
 from bakeoff.pipeline.stages.dataset.table import DROPPED, IDENTIFIER, LEFT_OUT
 from bakeoff.pipeline.tables.output_file import describe_escaped_text, require_table_output, write_table
 from bakeoff.pipeline.tracking.loading import load_model
@@ -65,7 +66,13 @@ def predict_file(request: PredictRequest) -> FilePredictions:
         ids = _choose_identifiers(raw.frame, model, request.ids)
         answer = answer_rows(model, raw.frame, request.layout)
     table = pd.concat([ids.reset_index(drop=True), answer.predictions], axis=1)
-    said = [model.describe(), *model.notes, *raw.notes, *answer.notes, describe_escaped_text(table, target)]
+    said = [
+        model.describe(),
+        *model.notes,
+        *leave_out_guesses(raw.notes),
+        *answer.notes,
+        describe_escaped_text(table, target),
+    ]
     # The predictions are written only at the end, so that an error does not change the file of an earlier command.
     write_table(table, target)
     shown = tuple(note.replace("dataset.", "") for note in said if note)

@@ -29,6 +29,7 @@ from bakeoff.pipeline.sweep.jobs import (
 )
 from bakeoff.pipeline.sweep.planning import Plan, add_estimates, find_store, make_plan, record_sweep
 from bakeoff.pipeline.sweep.workers import Workers, prepare_server
+from bakeoff.pipeline.tracking.history import list_remarks
 from bakeoff.pipeline.tracking.run import get_tracker
 
 POLL_SECONDS = 0.5
@@ -181,9 +182,10 @@ class SweepEngine:
         command = self.command
         options = command.options
         plan = make_plan(jobs, self.runner, resume=resume)
+        store = find_store(plan.jobs, self.runner)
         findings = dict.fromkeys([
             *(sentence for job in plan.identified for sentence in describe_unidentified(job.spec)),
-            *(f"{each.name}: {remark}" for each in self.runner.resources.datasets for remark in each.remarks),
+            *(f"{each.name}: {text}" for each in self.runner.resources.datasets for text in list_remarks(each, store)),
         ])  # fmt: skip
         display = SweepDisplay(0, command.quiet)
         display.warn(tuple(findings))

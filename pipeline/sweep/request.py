@@ -163,7 +163,7 @@ def run_experiment(request: RunRequest) -> JobResult | None:
                 if request.is_command and _store_kept_result(prepared, tracker, screen):
                     return None
                 gc.freeze()
-                screen.show_job(prepared)
+                screen.show_job(prepared, tracker.store)
                 with limit_time(seconds):
                     result = execute_job(prepared, tracker, screen.track_folds)
                 screen.show_result(result, tracker.store)

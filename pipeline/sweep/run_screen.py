@@ -18,7 +18,8 @@ from bakeoff.pipeline.tables.table import print_table
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.text.wording import count_nouns, escape, format_seconds, make_console
 from bakeoff.pipeline.tracking import RunDescription
-from bakeoff.pipeline.tracking.history import count_looks
+from bakeoff.pipeline.tracking.history import count_looks, list_remarks
+from bakeoff.pipeline.tracking.sqlite_file import name_folder
 from bakeoff.pipeline.tracking.store import Store
 
 STORED_NOW = "This job had finished when its store was lost; its results are stored now, and it did not run again."
@@ -48,14 +49,14 @@ class RunScreen:
         for sentence in sentences:
             self._err.print(f"note: {escape(sentence)}")
 
-    def show_job(self, prepared: PreparedJob) -> None:
+    def show_job(self, prepared: PreparedJob, store: Store | None) -> None:
         """Print the name of the run, its dataset, the effect of preprocessing=auto, and the findings of the audit."""
         experiment = prepared.experiment
         dataset = experiment.dataset
         self._out.print(f"[bold]{escape(prepared.description.name)}[/]\n{escape(dataset.describe())}")
         for line in dataset.describe_columns():
             self._out.print(f"  {escape(line)}")
-        for remark in dataset.remarks:
+        for remark in list_remarks(dataset, store):
             self._err.print(f"[yellow]dataset:[/] {escape(remark)}")
         if experiment.preprocessing_summary:
             self._out.print(f"preprocessing auto: {escape(experiment.preprocessing_summary)}")
@@ -80,7 +81,7 @@ class RunScreen:
         """Print the scores of a run, its figures, and where it is stored."""
         prepared = result.prepared
         self._show_scores(prepared.experiment, result.folds, result.model)
-        self._show_figures(prepared.figure_choice, is_kept=result.run_id is not None)
+        self._show_figures(prepared.figure_choice, result.run_id, store)
         self._show_looks(prepared.description, store)
         self._show_run(result.run_id, store, prepared)
 
@@ -119,12 +120,13 @@ class RunScreen:
         words = list_store_words(setting.get("uri"), setting.get("experiment", DEFAULT_EXPERIMENT))
         self._out.print(f"open  {escape(hide_secrets(shlex.join(['bakeoff', 'ui', *words])))}")
 
-    def _show_figures(self, choice: FigureChoice, is_kept: bool) -> None:
-        """Print the figures of a stored run."""
-        if choice.figures and not is_kept:
+    def _show_figures(self, choice: FigureChoice, run_id: str | None, store: Store | None) -> None:
+        """Print the paths of the figures of a stored run."""
+        if choice.figures and run_id is not None and store is not None:
+            folder = escape(name_folder(store.client.get_run(run_id).info.artifact_uri))
+            for figure in choice.figures:
+                self._out.print(f"figure {folder}/{escape(figure.file)}")
+        elif choice.figures:
             self._err.print(
                 "[yellow]warning:[/] figures are artifacts of a stored run; with tracking=none, none are drawn"
             )
-        elif choice.figures:
-            files = escape(", ".join(figure.file for figure in choice.figures))
-            self._out.print(f"figures: {files}")

@@ -17,6 +17,8 @@ from statistics import fmean
 from typing import Any
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.dataset import Dataset
+from bakeoff.pipeline.stages.dataset.guesses import leave_out_guesses
 from bakeoff.pipeline.tracking.heartbeat import has_lost_process
 from bakeoff.pipeline.tracking.mlflow_tables import (
     READ_RUNS_OF_JOBS,
@@ -177,6 +179,15 @@ def read_durations(store: Store) -> dict[tuple[str, ...], float]:
         for key in ((learner, run.data.params.get("dataset", "")), (learner,)):
             durations.setdefault(key, []).append(seconds)
     return {key: fmean(values) for key, values in durations.items()}
+
+
+def list_remarks(dataset: Dataset, store: Store | None) -> list[str]:
+    """Return the remarks on a dataset; guesses that a key confirms are among them until a run has used the rows."""
+    others = leave_out_guesses(dataset.remarks)
+    if store is None or len(others) == len(dataset.remarks):
+        return list(dataset.remarks)
+    is_known = any(search_runs(store, f"tags.dataset_digest = '{dataset.digest()}'", 1))
+    return others if is_known else list(dataset.remarks)
 
 
 def count_looks(store: Store, dataset_digest: str, splits_digest: str = "", config_hash: str = "") -> int:

@@ -74,6 +74,12 @@ def local_path(address: str) -> Path | None:
     return Path(url2pathname(parts.path)) if is_local else None
 
 
+def name_folder(address: str) -> str:
+    """Return the path of a folder on this machine from the current folder, or another address unchanged."""
+    path = local_path(address)
+    return address if path is None else os.path.relpath(path)
+
+
 def anchor_addresses(file: Path) -> str:
     """Redirect the addresses of a store to the folder of its database, if that was moved or copied.
 

@@ -14,12 +14,13 @@ from __future__ import annotations
 import base64
 import json
 import os
+import socket
 import sys
 import time
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from bakeoff.pipeline.config.requests import ExperimentRequest
@@ -80,11 +81,20 @@ class PagesRequest(ExperimentRequest):
     sweep : str
         The sweep that the views show; by default the last one.
     port : int
-        The port of the pages, by default 5000.
+        The port of the pages, by default 5000; 0 for a free one.
     """
 
     sweep: str = ""
     port: int = 5000
+
+
+def take_port(request: PagesRequest) -> PagesRequest:
+    """Return the request with a free port in place of 0; raise UserError if the given port is not free."""
+    try:
+        with socket.create_server((HOST, request.port)) as opened:
+            return replace(request, port=opened.getsockname()[1])
+    except (OSError, OverflowError) as error:
+        raise UserError(f"port={request.port} cannot be used ({error}); port=0 selects a free one.") from None
 
 
 def open_pages(request: PagesRequest) -> list[str]:

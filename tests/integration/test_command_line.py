@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import csv
 import re
 import shlex
 import subprocess
 import sys
+from io import StringIO
 from pathlib import Path
 
 import pytest
 from command import Bakeoff
 
+from bakeoff.learners import REGISTRY
 from bakeoff.pipeline.cli.arguments import VERBS
+from bakeoff.pipeline.config.options import CONF, GROUPS, read_options
 
 ROOT = Path(__file__).parents[2]
 QUICK = ("learner=majority", "dataset=iris", "tracking=none")
@@ -74,3 +78,104 @@ def test_the_command_that_predicts_names_the_store(bakeoff: Bakeoff) -> None:
     answer = bakeoff("ship", "latest", "as=flowers@champion", store)
     (command,) = re.findall(r"predict with it: (.*)", answer.out)
     assert shlex.split(command) == ["bakeoff", "predict", "flowers@champion", "FILE", store]
+
+
+def test_the_help_fits_a_page_and_counts_the_options(bakeoff: Bakeoff) -> None:
+    shown = bakeoff("--help").out
+    assert len(shown.splitlines()) < 40
+    for group in GROUPS:
+        assert f"{group} {len(read_options(group))}" in " ".join(shown.split())
+    assert "_target_" not in shown
+    assert bakeoff("help").out == bakeoff("learner=knn", "--help").out == shown
+
+
+def test_help_describes_a_verb(bakeoff: Bakeoff) -> None:
+    assert bakeoff("help", "ship").out == bakeoff("ship", "--help").out
+    assert bakeoff("help", "help").out.startswith("bakeoff help [VERB ...]")
+
+
+@pytest.mark.parametrize("words", [("learner", "knn"), ("learner=knn",)], ids=" ".join)
+def test_the_keys_of_an_option_are_listed_with_defaults_and_comments(bakeoff: Bakeoff, words: tuple[str, ...]) -> None:
+    shown = bakeoff("list", *words).out
+    assert re.search(r"^  n_neighbors: 5 +# an integer from 1", shown, re.M)
+    for key in REGISTRY["knn"]().get_params():
+        assert re.search(rf"^  {key}: \S+ +# \S", shown, re.M), key
+
+
+def test_the_keys_that_an_option_includes_are_listed_with_it(bakeoff: Bakeoff) -> None:
+    shown = bakeoff("list", "dataset=file", "tuning", "learner", "ridge").out
+    assert re.search(r"^  separator: null +# ", shown, re.M)
+    assert re.search(r"^  drop: \[\] +# columns to leave out", shown, re.M)
+    assert "tuning=\n  default" in shown
+    assert "learner=ridge\n  # " in shown
+
+
+def test_the_keys_of_an_own_option_are_listed(bakeoff: Bakeoff) -> None:
+    folder = bakeoff.folder / "conf" / "learner"
+    folder.mkdir(parents=True)
+    (folder / "mine.yaml").write_text("# Mine.\n_target_: mine.Mine\ndepth: 3  # from 1\n")
+    assert "  depth: 3  # from 1" in bakeoff("list", "learner=mine").out
+
+
+def test_every_key_of_a_learner_has_a_comment() -> None:
+    silent = [
+        f"{file.stem}: {line}"
+        for file in (CONF / "learner").glob("*.yaml")
+        for line in file.read_text().splitlines()
+        if re.match(r"[a-z]\w*:", line) and "#" not in line
+    ]
+    assert silent == []
+
+
+def test_the_runs_of_a_store_are_listed_the_newest_first(bakeoff: Bakeoff) -> None:
+    assert bakeoff("-m", "learner=majority,naive_bayes", "dataset=iris", "tracking.models=false").status == 0
+    newest = bakeoff.runs()[0]
+    heading, first, _ = bakeoff("list", "runs").out.splitlines()
+    assert heading.split() == ["run", "name", "status", "started", "metric", "score", "sweep"]
+    assert first.split()[:4] == [newest.info.run_id, "naive_bayes", "iris", "FINISHED"]
+    rows = list(csv.DictReader(StringIO(bakeoff("list", "runs", "to=csv").out)))
+    assert [row["run"] for row in rows] == [run.info.run_id for run in bakeoff.runs()]
+    assert float(rows[0]["score"]) == newest.data.metrics["test_accuracy"]
+    assert rows[0]["sweep"] == newest.data.tags["sweep"]
+
+
+COMPLETING = """
+eval "$(bakeoff -sc install=bash)"
+COMP_LINE="bakeoff $1"
+COMP_POINT=${#COMP_LINE}
+COMP_WORDS=(bakeoff "$1")
+COMP_CWORD=1
+hydra_bash_completion
+echo "${COMPREPLY[@]}"
+"""
+
+
+@pytest.mark.slow
+def test_the_shell_completes_words(tmp_path: Path) -> None:
+    path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
+    for word, completed in (("learner=kn", "learner=knn learner=knn_regressor"), ("dataset=wi", "dataset=wine")):
+        command = ["bash", "-c", COMPLETING, "bash", word]
+        answer = subprocess.run(
+            command, cwd=tmp_path, capture_output=True, text=True, env={"PATH": path, "HOME": str(tmp_path)}, check=True
+        )
+        assert answer.stdout.strip() == completed, answer.stderr
+
+
+def test_a_guess_about_a_file_is_reported_by_its_first_run_only(bakeoff: Bakeoff) -> None:
+    rows = "".join(f"{row},5;{'ab'[row % 2]}\n" for row in range(20))
+    (bakeoff.folder / "my.csv").write_text(f"x;y\n{rows}")
+    words = ("dataset=file", "dataset.path=my.csv", "dataset.target=y", "learner=majority")
+    guesses = ("dataset.separator=semicolon confirms it", "dataset.decimal=comma confirms it")
+    first = bakeoff(*words).err
+    assert all(guess in first for guess in guesses)
+    for answer in (
+        bakeoff(*words, "seed=1"),
+        bakeoff("-m", *words, "seed=2,3"),
+        bakeoff("predict", "latest", "my.csv"),
+    ):
+        assert "confirms it" not in answer.err + answer.out
+    assert all(guess in bakeoff("inspect", "my.csv", "target=y").out for guess in guesses)
+    # Other rows are a file that no run has used.
+    (bakeoff.folder / "my.csv").write_text(f"x;y\n{rows}8,5;a\n")
+    changed = bakeoff("-m", *words, "seed=1,2").err
+    assert all(guess in changed for guess in guesses)

@@ -61,6 +61,8 @@ def test_figures_become_artifacts_of_the_run_and_its_numbers_stay(bakeoff_there:
     assert answer.status == 0, answer.err
     # The space of the learner's option is found, although the run was not tuned.
     assert {"confusion_matrix.png", "validation_curve.png", "validation_curve.csv"} <= list_artifacts(bakeoff_there)
+    paths = [line.removeprefix("figure ") for line in answer.out.splitlines()]
+    assert all((bakeoff_there.folder / path).is_file() for path in paths)
     assert bakeoff_there.runs()[0].data.metrics == run.data.metrics
     assert bakeoff_there.runs()[0].info.end_time == run.info.end_time
 
@@ -73,7 +75,9 @@ def test_figures_of_a_finished_run_are_those_that_the_run_would_have_drawn(
         *WORDS, "figures=[calibration,importances]", "tracking.models=false", "tracking.experiment=again"
     )
     assert answer.status == 0, answer.err
-    assert "figures: calibration.png, importances.png" in answer.out
+    paths = [line.removeprefix("figure ") for line in answer.out.splitlines() if line.startswith("figure ")]
+    assert [Path(path).name for path in paths] == ["calibration.png", "importances.png"]
+    assert all((bakeoff_there.folder / path).is_file() for path in paths)
     client = bakeoff_there.client()
     experiment = client.get_experiment_by_name("again")
     (run,) = client.search_runs([experiment.experiment_id])

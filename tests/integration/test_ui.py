@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 
 import mlflow_server
 from command import Bakeoff
@@ -34,7 +35,19 @@ def test_pages_open_although_the_views_cannot_be_written(bakeoff: Bakeoff) -> No
     bakeoff.patch.setattr(os, "execv", lambda _, words: started.extend(words))
     answer = bakeoff("ui", "port=0")
     assert answer.status == 0, answer.err
-    assert started[1:] == ["-m", "mlflow", "ui", "--host", "127.0.0.1", "--port", "0", "--workers", "1"]
+    port = started[-3]
+    assert started[1:] == ["-m", "mlflow", "ui", "--host", "127.0.0.1", "--port", port, "--workers", "1"]
+    assert int(port) > 0
+    assert f"open http://127.0.0.1:{port}/#/experiments" in answer.out
     assert os.environ["MLFLOW_BACKEND_STORE_URI"] == f"sqlite:///{bakeoff.folder}/outputs/mlflow.db"
     assert "/#/experiments/1/runs" in answer.out
     assert "The views could not be written: you may only read" in answer.out
+
+
+def test_a_port_that_is_not_free_is_refused(bakeoff: Bakeoff) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        answer = bakeoff("ui", f"port={port}")
+    assert answer.status == 2
+    assert f"ui: port={port} cannot be used" in answer.err
+    assert "port=0 selects a free one" in answer.err

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any, NamedTuple
@@ -147,11 +147,20 @@ MIN_GROUPED_CELLS = 5
 """With fewer cells than this, three digits after every point are not significant."""
 
 
+CONFIRMATION = "confirms it)."
+"""The end of a sentence about a guess without an alternative, which is reported only once."""
+
+
 class Guess(NamedTuple):
     """Keys of a layout with their values, and a sentence about them."""
 
     keys: dict[str, str]
     sentence: str
+
+
+def leave_out_guesses(notes: Iterable[str]) -> list[str]:
+    """Return notes without the sentences about guesses that have no alternative."""
+    return [note for note in notes if not note.endswith(CONFIRMATION)]
 
 
 def guess_separator(text: Text, name: str) -> Guess:
@@ -191,7 +200,7 @@ def guess_separator(text: Text, name: str) -> Guess:
         best = SEMICOLON if has_one_column and read_sign(text.layout.decimal) == COMMA else COMMA
     word = CANDIDATES[best]
     return Guess(
-        {"separator": best}, f"The separator is assumed to be a {word} (dataset.separator={word} confirms it)."
+        {"separator": best}, f"The separator is assumed to be a {word} (dataset.separator={word} {CONFIRMATION}"
     )
 
 
@@ -277,7 +286,7 @@ def guess_signs(table: pa.Table, source: str, characters: Collection[str] = CHAR
         if sign is not None and names:
             sentences.append(f"The {name_sign(sign)} in {list_columns(names)} is assumed to be {meaning}")
     keys = " ".join(f"dataset.{key}={value}" for key, value in signs.keys.items())
-    return Guess(signs.keys, f"{'. '.join(sentences)} ({keys} confirms it).")
+    return Guess(signs.keys, f"{'. '.join(sentences)} ({keys} {CONFIRMATION}")
 
 
 def list_columns(names: Sequence[str]) -> str:
