@@ -19,8 +19,6 @@ from bakeoff.pipeline.text.wording import join_words
 
 SWEEP_KEYS = ("search", "resume", "workers", "timeout", "on_error", "on_invalid", "dry_run", "max_jobs")
 """Keys that determine how jobs are generated and run together; they are not part of any job."""
-TIMEOUT_KEY = "timeout"
-"""The only key of sweeps that also applies to a single run."""
 SWEEP_WORD = "hydra.mode=MULTIRUN"
 DURATION = re.compile(r"(\d*\.?\d+(?:e[+-]?\d+)?)\s*([smh]?)", re.IGNORECASE)
 UNITS = {"s": ("seconds", 1.0), "m": ("minutes", 60.0), "h": ("hours", 3600.0)}
@@ -164,7 +162,7 @@ def read_invocation(own: Any) -> Invocation:
     """
     choices = {str(group): str(option) for group, option in own.runtime.choices.items()}
     # The time limit does not affect the result, so it is no part of the recorded command.
-    overrides = tuple(word for word in list_words(own.overrides.task) if _find_part(word) != TIMEOUT_KEY)
+    overrides = tuple(word for word in list_words(own.overrides.task) if _find_part(word) != "timeout")
     keys = tuple(word.lstrip("+~").partition("=")[0] for word in overrides)
     for key in keys:
         if key.split(".")[0] in SWEEP_KEYS:

@@ -18,7 +18,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 from bakeoff.pipeline.config.compose_job import PRIVATE_MODE, resolve_config
 from bakeoff.pipeline.config.engine import ConfigFiles, explain_error, set_values
 from bakeoff.pipeline.config.settle import settle_choices, settle_config
-from bakeoff.pipeline.config.words import SWEEP_KEYS, TIMEOUT_KEY, Invocation, read_duration
+from bakeoff.pipeline.config.words import SWEEP_KEYS, Invocation, read_duration
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.sweep.jobs import INVALID, Job, JobOutcome
 from bakeoff.pipeline.text.secrets import describe_error
@@ -90,7 +90,7 @@ class SweepOptions:
         missing = [key for key in SWEEP_KEYS if key not in options]
         if missing:
             raise UserError(f"{missing[0]} cannot be removed, because every sweep needs it; leave ~{missing[0]} out.")
-        options[TIMEOUT_KEY] = read_duration(TIMEOUT_KEY, options[TIMEOUT_KEY])
+        options["timeout"] = read_duration("timeout", options["timeout"])
         search = options.pop("search") or {}
         return cls(
             **options, method=str(search.get("method", "none")), n=search.get("n", 1), seed=search.get("seed", 0)

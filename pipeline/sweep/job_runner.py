@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import sys
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -232,8 +231,6 @@ def limit_time(seconds: float | None) -> Iterator[None]:
     if seconds is None:
         yield
         return
-    if threading.current_thread() is not threading.main_thread():
-        raise UserError("timeout needs the main thread of the program; leave it out, or use bakeoff.sweep.")
 
     def raise_timed_out(number: int, frame: Any) -> None:
         raise TimedOut(f"the job took longer than timeout={seconds:g} seconds")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.pipeline.config.compose_job import ComposedRun, compose_job, job_environment, run_folder
-from bakeoff.pipeline.config.words import SWEEP_WORD, TIMEOUT_KEY, check_overrides, read_duration
+from bakeoff.pipeline.config.words import SWEEP_WORD, check_overrides, read_duration
 from bakeoff.pipeline.errors import StoreError, UserError
 from bakeoff.pipeline.text.secrets import describe_error, format_traceback
 
@@ -147,7 +147,7 @@ def run_experiment(request: RunRequest) -> JobResult | None:
         Ctrl-C or SIGTERM; the run has ended as KILLED.
     """
     composed = compose_job(request.words, request.source)
-    seconds = read_duration(TIMEOUT_KEY, composed.composed.get(TIMEOUT_KEY))
+    seconds = read_duration("timeout", composed.composed.get("timeout"))
     # Imported modules are not garbage, and a single collection that scans them takes a twentieth of a short run.
     gc.freeze()
     from bakeoff.pipeline.sweep.job import execute_job

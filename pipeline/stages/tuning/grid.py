@@ -67,7 +67,7 @@ class NoTuning:
     folds: int = 0
     needs_rows: bool = False
 
-    def count_fits(self, tried: pd.DataFrame | None = None) -> int:
+    def count_fits(self, tried: Any = None) -> int:
         """Return 1: the learner is fitted once for each fold."""
         return 1
 
@@ -236,7 +236,7 @@ class GridTuning:
             warnings.warn(f"left out: {error}", stacklevel=2)
             return float("nan")
 
-    def count_fits(self, tried: pd.DataFrame | None = None) -> int:
+    def count_fits(self, tried: Any = None) -> int:
         """Return the number of fits of the learner per fold: candidates on all inner folds, and the best one.
 
         Parameters
