@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import partial
 from statistics import fmean
@@ -23,6 +23,7 @@ from bakeoff.pipeline.tracking.heartbeat import has_lost_process
 from bakeoff.pipeline.tracking.mlflow_tables import (
     READ_RUNS_OF_JOBS,
     READ_SCORED_JOBS,
+    Keys,
     has_database,
     list_batches,
     read_rows,
@@ -40,13 +41,11 @@ MAX_TIMED_RUNS = 500
 
 def find_finished_runs(store: Store, hashes: Collection[str]) -> dict[str, str]:
     """Return the finished runs of jobs: ``config_hash`` -> run id."""
-    found = find_runs_of_jobs(store, hashes, ["config_hash"], "")
+    found = find_runs_of_jobs(store, hashes, ["config_hash"], [])
     return {job_hash: str(run.info.run_id) for job_hash, run in found.items() if run.info.status == FINISHED}
 
 
-def find_runs_of_jobs(
-    store: Store, hashes: Collection[str], keys: Sequence[str] = (), metrics: str = "%"
-) -> dict[str, Any]:
+def find_runs_of_jobs(store: Store, hashes: Collection[str], keys: Keys = None, metrics: Keys = None) -> dict[str, Any]:
     """Return the newest finished run of each job, or its newest run if none finished: ``config_hash`` -> run.
 
     The parameters are those of `search_runs`. A database is queried for many jobs at a time, which the filter language
@@ -143,7 +142,7 @@ def find_failed_jobs(store: Store, sweep: str | None = None) -> list[FailedJob]:
     query = "status != 'FINISHED' and status != 'RUNNING' and tags.config_hash != '' and tags.overrides != ''"
     if sweep:
         query += f" and tags.sweep = '{sweep}'"
-    for run in search_runs(store, query, keys=FAILURE_TAGS, metrics=""):
+    for run in search_runs(store, query, keys=FAILURE_TAGS, metrics=[]):
         tags = run.data.tags
         if STOPPED_TAG not in tags:
             author = name_author(tags.get("mlflow.user", ""), tags.get("host", ""))
@@ -171,7 +170,7 @@ def _read_overrides(run: Any) -> tuple[str, ...]:
 def read_durations(store: Store) -> dict[tuple[str, ...], float]:
     """Return the mean duration of the newest finished runs in seconds: by (learner, dataset), and by (learner,)."""
     durations: dict[tuple[str, ...], list[float]] = {}
-    for run in search_runs(store, IS_FINISHED, MAX_TIMED_RUNS, ("learner", "dataset"), ""):
+    for run in search_runs(store, IS_FINISHED, MAX_TIMED_RUNS, ("learner", "dataset"), []):
         if run.info.end_time is None:
             continue
         seconds = max(0, run.info.end_time - run.info.start_time) / 1000  # the clock may have been set back

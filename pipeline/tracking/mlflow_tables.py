@@ -55,12 +55,14 @@ READ_INFOS = """
 SELECT run_uuid AS run_id, name AS run_name, status, start_time, end_time, lifecycle_stage, artifact_uri
 FROM runs WHERE run_uuid IN :ids
 """
-READ_TEXTS = "SELECT item.run_uuid, item.key, item.value FROM {} AS item WHERE item.run_uuid IN :ids"
+READ_VALUES = {
+    "tags": "SELECT item.run_uuid, item.key, item.value, 0 FROM tags AS item WHERE item.run_uuid IN :ids",
+    "params": "SELECT item.run_uuid, item.key, item.value, 0 FROM params AS item WHERE item.run_uuid IN :ids",
+    "metrics": """
+        SELECT item.run_uuid, item.key, item.value, item.is_nan
+        FROM latest_metrics AS item WHERE item.run_uuid IN :ids""",
+}
 AMONG_KEYS = " AND item.key IN :keys"
-READ_METRICS = """
-SELECT item.run_uuid, item.key, item.value, item.is_nan
-FROM latest_metrics AS item WHERE item.run_uuid IN :ids AND item.key LIKE :metrics
-"""
 READ_HISTORIES = """
 SELECT item.run_uuid, item.step, item.value, item.is_nan
 FROM metrics AS item WHERE item.run_uuid IN :ids AND item.key = :name ORDER BY item.timestamp
@@ -70,6 +72,8 @@ MAX_IDS_PER_QUERY = 500
 
 Value = tuple[str, int, float]
 """A value of a metric: the id of its run, its step, and the number."""
+Keys = Collection[str] | None
+"""The names of values to read; None for all."""
 
 
 class StoredItem(NamedTuple):
@@ -174,7 +178,7 @@ def find_run_ids(client: MlflowClient, experiment_id: str, query: str) -> list[s
         return list(session.scalars(found.order_by(SqlRun.start_time.desc(), SqlRun.run_uuid)))
 
 
-def read_runs(client: MlflowClient, run_ids: Sequence[str], keys: Sequence[str] = (), metrics: str = "%") -> list[Any]:
+def read_runs(client: MlflowClient, run_ids: Sequence[str], keys: Keys = None, metrics: Keys = None) -> list[Any]:
     """Return existing runs by their ids, in a tenth of the time of MLflow's search, which makes each value an object.
 
     Parameters
@@ -183,10 +187,10 @@ def read_runs(client: MlflowClient, run_ids: Sequence[str], keys: Sequence[str] 
         The client of a database.
     run_ids : sequence of str
         At most `MAX_IDS_PER_QUERY` ids.
-    keys : sequence of str
+    keys : collection of str, optional
         The tags and params to read; by default all.
-    metrics : str
-        The metrics to read, as a pattern of SQL.
+    metrics : collection of str, optional
+        The metrics to read; by default all.
 
     Returns
     -------
@@ -195,16 +199,14 @@ def read_runs(client: MlflowClient, run_ids: Sequence[str], keys: Sequence[str] 
     """
     runs = {}
     for info in read_rows(client, READ_INFOS, ids=list(run_ids)):
-        runs[info.run_id] = SimpleNamespace(
-            info=info, data=SimpleNamespace(tags={}, params={}, metrics={}), outputs=None
-        )
-    for table in ("tags", "params"):
-        query = READ_TEXTS.format(table)
-        own = {"keys": list(keys)} if keys else {}
-        for run_id, key, text in read_rows(client, query + AMONG_KEYS if keys else query, ids=list(runs), **own):
-            getattr(runs[run_id].data, table)[key] = text
-    for run_id, key, value, is_nan in read_rows(client, READ_METRICS, ids=list(runs), metrics=metrics):
-        runs[run_id].data.metrics[key] = math.nan if is_nan else value
+        data = SimpleNamespace(tags={}, params={}, metrics={})
+        runs[info.run_id] = SimpleNamespace(info=info, data=data, outputs=None)
+    for field, query in READ_VALUES.items():
+        needed = metrics if field == "metrics" else keys
+        chosen = {} if needed is None else {"keys": list(needed)}
+        rows = read_rows(client, query + AMONG_KEYS if chosen else query, ids=list(runs), **chosen)
+        for run_id, key, value, is_nan in rows:
+            getattr(runs[run_id].data, field)[key] = math.nan if is_nan else value
     return [runs[run_id] for run_id in run_ids if run_id in runs]
 
 

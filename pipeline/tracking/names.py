@@ -258,12 +258,14 @@ def find_run_id(store: Store, word: str, dataset: str = "", *, must_be_readable:
         There is no such run or model, it was deleted, or the word is ambiguous.
     """
     if word in (LATEST, BEST):
-        max_runs = 1 if word == LATEST else None
-        runs = list(search_runs(store, _select_finished(dataset), max_runs, HEADLINE_KEYS, "test_%"))
+        query = _select_finished(dataset)
+        is_latest = word == LATEST
+        metrics = [] if is_latest else _list_headlines_of_runs(store, query)
+        runs = list(search_runs(store, query, 1 if is_latest else None, HEADLINE_KEYS, metrics))
         if not runs:
             restriction = f" with dataset={dataset}" if dataset else ""
             raise UserError(f"there is no finished run{restriction} in {store.uri} yet.")
-        found = runs[0] if word == LATEST else _find_best(runs)
+        found = runs[0] if is_latest else _find_best(runs)
         return str(found.info.run_id)
     if names_run(word):
         return _find_by_id(store, word, must_be_readable)
@@ -286,9 +288,19 @@ def find_headline(params: Mapping[str, str], metrics: Mapping[str, float]) -> st
         The stored values of the run. The store does not preserve the order of metrics, which is derived from the
         configuration, else from the defaults of the task.
     """
+    return next((name for name in _list_headlines(params) if name in metrics), None)
+
+
+def _list_headlines(params: Mapping[str, str]) -> list[str]:
+    """Return the possible names of a run's headline score, the preferred first."""
     names = [name_entry(entry) for entry in read_metric_entries(params)]
-    names += [tasks[0] for tasks in DEFAULTS.values()]
-    return next((f"test_{name}" for name in names if f"test_{name}" in metrics), None)
+    return [f"test_{name}" for name in (*names, *(tasks[0] for tasks in DEFAULTS.values()))]
+
+
+def _list_headlines_of_runs(store: Store, query: str) -> set[str]:
+    """Return the possible names of the headline scores of the runs that a query selects."""
+    chosen = search_runs(store, f"{query} and params.`evaluation.metrics` != 'null'", None, HEADLINE_KEYS, [])
+    return {name for params in ({}, *(run.data.params for run in chosen)) for name in _list_headlines(params)}
 
 
 def read_metric_entries(params: Mapping[str, str]) -> list[Any]:

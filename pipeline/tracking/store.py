@@ -27,6 +27,7 @@ from bakeoff.pipeline.tracking.mlflow_tables import (
     ARTIFACTS_FOLDER,
     LOCAL_FOLDERS,
     MAX_IDS_PER_QUERY,
+    Keys,
     find_run_ids,
     has_database,
     list_batches,
@@ -302,7 +303,7 @@ def tag_experiment(store: Store, key: str, value: str) -> None:
 
 
 def search_runs(
-    store: Store, query: str = "", max_runs: int | None = None, keys: Sequence[str] = (), metrics: str = "%"
+    store: Store, query: str = "", max_runs: int | None = None, keys: Keys = None, metrics: Keys = None
 ) -> Iterator[Any]:
     """Yield the runs of the experiment that a query selects, the newest first, except those that bakeoff cannot read.
 
@@ -313,10 +314,10 @@ def search_runs(
         A query in MLflow's filter language; empty for all runs.
     max_runs : int, optional
         The maximum number of runs.
-    keys : sequence of str
+    keys : collection of str, optional
         The tags and params that are needed; by default all. Servers send all.
-    metrics : str
-        The metrics that are needed, as a pattern of SQL.
+    metrics : collection of str, optional
+        The metrics that are needed; by default all.
 
     Yields
     ------
@@ -334,12 +335,12 @@ def search_runs(
 def load_runs(
     store: Store,
     run_ids: Collection[str],
-    keys: Sequence[str] = (),
-    metrics: str = "%",
+    keys: Keys = None,
+    metrics: Keys = None,
     page_size: int = 0,
 ) -> Iterator[Any]:
     """Yield the runs with the given ids that bakeoff can read; the other parameters are those of `search_runs`."""
-    needed = [*keys, *FORMS["tag"], *FORMS["param"]] if keys else []
+    needed = None if keys is None else {*keys, *FORMS["tag"], *FORMS["param"]}
     for batch in list_batches(run_ids, page_size):
         if has_database(store.client):
             yield from leave_out_faulty(store.calls.call(read_runs, store.client, batch, needed, metrics))

@@ -278,7 +278,7 @@ def find_runs_of_sweep(store: Store, sweep: str) -> list[str]:
     record = read_latest_sweep(store) if sweep == "latest" else read_sweep_record(store, sweep)
     if record is None or not record.jobs:
         return find_sweep_runs(store, sweep)
-    started = list(search_runs(store, f"tags.sweep = '{record.name}'", keys=["config_hash"], metrics=""))
+    started = list(search_runs(store, f"tags.sweep = '{record.name}'", keys=["config_hash"], metrics=[]))
     return [*find_earlier_runs(store, record, started), *_list_oldest_first(started)]
 
 
@@ -303,7 +303,7 @@ def find_sweep_runs(store: Store, sweep: str) -> list[str]:
             f"sweep={sweep}: no run in {store.uri} belongs to a sweep of this name; `bakeoff ui` lists them."
         )
     name = newest.data.tags["sweep"]
-    return _list_oldest_first(list(search_runs(store, f"tags.sweep = '{name}'", keys=["sweep"], metrics="")))
+    return _list_oldest_first(list(search_runs(store, f"tags.sweep = '{name}'", keys=["sweep"], metrics=[])))
 
 
 def _list_oldest_first(runs: Sequence[Any]) -> list[str]:
