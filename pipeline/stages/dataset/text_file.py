@@ -40,7 +40,8 @@ def read_text(file: Path, layout: FileLayout) -> Source:
     if text.has_quotes:
         notes += _find_swallowed_rows(table, text.layout.character)
     possible = [each for each in CHARACTERS if text.has_quotes or each != text.layout.character]
-    held = [character for character in possible if character.encode() in text.content]
+    is_ascii = text.content.isascii()
+    held = [each for each in possible if each.isascii() >= is_ascii and each.encode() in text.content]
     # The pandas dtype that stores such columns unchanged.
     frame = table.to_pandas(types_mapper={TEXT: pd.StringDtype("pyarrow")}.get)
     return Source(frame, notes=tuple(notes), characters="".join(held))

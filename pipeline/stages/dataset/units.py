@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import NamedTuple
 
@@ -13,13 +14,15 @@ from bakeoff.pipeline.stages.dataset.spelling import MissingRule
 PARENTHESES = "()"
 """The unit of a column without a unit in which parentheses denote negative numbers."""
 SPACE = r"[\s\p{Zs}]*"
-GROUPS = r"[1-9]\d{0,2}(?:[.,'’_\s\p{Zs}]\d{3})+"
+"""Any spaces, as a pattern of pyarrow."""
+GROUPS = r"[1-9]\d{0,2}(?:[.,'’_\s]\d{3})+"
 NUMBER = rf"(?:(?:{GROUPS}|0|[1-9]\d*)(?:[.,]\d+)?|[.,]\d+)(?:[eE][+-]?\d+)?"
 """A number with any signs; one with leading zeros is a code."""
-BEHIND = r"""[\p{L}\p{Sc}%‰°'"′″](?:[\p{L}\p{Sc}%‰°²³./^·* -]{0,18}[\p{L}\p{Sc}%‰°²³.23])?"""
-QUANTITY = (
-    rf"^{SPACE}(?P<open>\(?){SPACE}[+-]?{SPACE}(?P<front>\p{{Sc}}?){SPACE}[+-]?{SPACE}"
-    rf"(?P<number>{NUMBER}){SPACE}(?P<behind>(?:{BEHIND})?){SPACE}\)?{SPACE}$"
+CURRENCY = r"$¢£¤¥฿₠-₿"
+LETTER = rf"[^\W\d_]|[{CURRENCY}%‰°]"
+BEHIND = rf"""(?:{LETTER}|['"′″])(?:(?:{LETTER}|[²³./^·* -]){{0,18}}(?:{LETTER}|[²³.23]))?"""
+QUANTITY = re.compile(
+    rf"\s*(?P<open>\(?)\s*[+-]?\s*(?P<front>[{CURRENCY}]?)\s*[+-]?\s*(?:{NUMBER})\s*(?P<behind>(?:{BEHIND})?)\s*\)?\s*"
 )
 """A number with a currency sign in front, with a sign or words behind it, or without a unit."""
 MIN_SHARE = 0.9
@@ -74,16 +77,15 @@ def count_units(text: pa.Array, rule: MissingRule) -> UnitCounts:
 
 def _count_all(text: pa.Array, rule: MissingRule) -> UnitCounts:
     values, numbers = pc.value_counts(text.drop_null()).flatten()
-    cells = values.to_pylist()
     counts: Counter[str] = Counter()
     examples: dict[str, str] = {}
     n_filled = 0
-    found = pc.extract_regex(values, QUANTITY).to_pylist()
-    for cell, number, parts in zip(cells, numbers.to_pylist(), found, strict=True):
+    for cell, number in zip(values.to_pylist(), numbers.to_pylist(), strict=True):
         if rule.covers_among_numbers(cell):
             continue
         n_filled += number
-        if parts is not None and not (parts["front"] and parts["behind"]):
+        parts = QUANTITY.fullmatch(cell)
+        if parts and not (parts["front"] and parts["behind"]):
             unit = parts["front"] or parts["behind"] or (PARENTHESES if parts["open"] else "")
             counts[unit] += number
             examples.setdefault(unit, cell)
