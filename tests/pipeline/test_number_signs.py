@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset import read_table
 from bakeoff.pipeline.stages.dataset.cells import read_cells
+from bakeoff.pipeline.stages.dataset.guesses import guess_signs
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules
 from bakeoff.pipeline.stages.dataset.numerals import settle_numerals
 
@@ -163,3 +164,13 @@ def test_the_same_numbers_with_points_and_with_commas_are_the_same_dataset(tmp_p
     found = read_table(str(tmp_path / "commas.csv"), "y")
     assert found.digest() == expected.digest()
     assert found.guessed == {"decimal": "comma"}
+
+
+def test_points_between_groups_are_said_without_a_comma() -> None:
+    table = pa.table({"x": pa.array(["1.234.567", "2.345.678"], pa.large_string())})
+    guess = guess_signs(table, "table.csv")
+    assert guess is not None
+    assert guess.sentence == (
+        "The point in column 'x' is assumed to be a thousands separator (dataset.decimal=comma dataset.thousands=point "
+        "confirms it)."
+    )

@@ -99,10 +99,6 @@ class DistinctText:
         """The values of all cells as objects of shape (n,), None where missing."""
         return np.array([*self.values, None], dtype=object)[self.codes]
 
-    def count(self, value: str) -> int:
-        """Return the number of cells with a value."""
-        return int(np.count_nonzero(self.codes == self.values.index(value))) if value in self.values else 0
-
 
 @dataclass(frozen=True)
 class Cells:

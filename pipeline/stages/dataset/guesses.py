@@ -279,7 +279,7 @@ def guess_signs(table: pa.Table, source: str, characters: Collection[str] = CHAR
     _require_one_sign(thousands, source)
     if not decimals and not thousands:
         return _doubt_points(columns) if columns else None
-    signs = NumberSigns(next(iter(decimals), POINT), next(iter(thousands), None))
+    signs = read_signs(next(iter(decimals), None), next(iter(thousands), None))
     sentences = []
     for sign, meaning in ((signs.decimal, "a decimal sign"), (signs.thousands, "a thousands separator")):
         names = [column.name for column in columns if sign in (column.decimal, column.thousands, *column.example)]
@@ -311,8 +311,8 @@ def _examine_signs(name: str, cells: pa.ChunkedArray, characters: Collection[str
         return None
     if not any(pc.any(pc.match_substring(cells, character)).as_py() for character in characters):
         example = _find_group(cells)
-        clear = (COMMA, POINT) if example.count(POINT) > 1 else ()
-        return SignedColumn(name, example, *clear) if example else None
+        thousands_sign = POINT if example.count(POINT) > 1 else None
+        return SignedColumn(name, example, None, thousands_sign) if example else None
     numbers = _select(cells, SIGNED_NUMBER)
     marked = _select(numbers, MARKED)
     if len(marked) == 0 or len(numbers) < MIN_FRACTION * len(_drop_empty(cells)):
