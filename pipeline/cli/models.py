@@ -97,7 +97,8 @@ def explain_model(request: ExplainRequest) -> int:
     from bakeoff.pipeline.explanation.report import print_explanation
     from bakeoff.pipeline.sweep.run_screen import RunScreen
 
-    explanation, page = explain_stored(request, RunScreen().track_folds, print_note)
+    with RunScreen().make_bar() as bar:
+        explanation, page = explain_stored(request, bar.show_work, print_note)
     print_explanation(explanation)
     if page is not None:
         print(f"\npage: {page}")

@@ -68,7 +68,8 @@ def draw_figures(request: FiguresRequest) -> int:
     from bakeoff.pipeline.replay.refit import draw_run
     from bakeoff.pipeline.sweep.run_screen import RunScreen
 
-    drawn = draw_run(request, RunScreen().track_folds, print_note)
+    with RunScreen().make_bar() as bar:
+        drawn = draw_run(request, bar.show_work, print_note)
     for name, reason in drawn.left_out.items():
         print(f"not drawn: {name}: {show_controls(reason)}")
     for file in drawn.files:

@@ -128,6 +128,7 @@ def _predict_inner_folds(
         inner_log = RowLog(log.n)
         target = fit_pipeline(experiment, copy, inner.train, inner_log)
         prune_learner(experiment, copy, target, inner, inner_log)
+        experiment.count_fit()
         for seen in inner_log.seen.values():
             _note_rows(experiment, seen.to_rows(), log)
         if not np.array_equal(copy.classes_, pipeline.classes_):

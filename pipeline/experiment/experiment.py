@@ -6,7 +6,7 @@ The results are fitted models and evaluated folds.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,7 +41,7 @@ def derive_seed(seed: int, axis: str) -> int:
 
 @dataclass(frozen=True)
 class Experiment:
-    """Everything that determines the result of a run.
+    """Everything that determines the result of a run, and a function that is told of its fits.
 
     Attributes
     ----------
@@ -67,6 +67,8 @@ class Experiment:
         The metrics by which training rows are scored.
     max_folds : int
         The largest number of splits.
+    count_fit : callable
+        Called after each fit of the learner; it does not affect the result. `object` ignores the call.
     """
 
     dataset: Dataset
@@ -85,6 +87,7 @@ class Experiment:
     threshold_metric: Metric | None = None
     train_metrics: TrainMetrics = "headline"
     max_folds: int = DEFAULT_MAX_FOLDS
+    count_fit: Callable[[], object] = object
 
     @property
     def headline(self) -> str:
@@ -113,6 +116,11 @@ class Experiment:
         if self.calibration.is_on:
             return self.calibration.folds
         return self.threshold.folds if self.threshold.is_chosen else None
+
+    @property
+    def fits_per_split(self) -> int:
+        """The number of fits of the learner on each split: those of tuning and decisions, and the scored one."""
+        return self.tuning.count_fits() + (self.decision_folds or 0)
 
     @property
     def scored_learner(self) -> Any:
@@ -257,7 +265,3 @@ class FoldResult:
     seen: Mapping[str, RowSet] = field(default_factory=dict)
     unseen: Mapping[str, int] = field(default_factory=dict)
     n_unseen_rows: int = 0
-
-
-ShowProgress = Callable[[Iterator[FoldResult], int, str], Iterator[FoldResult]]
-"""Yields folds unchanged, and displays their progress towards a total under a title."""

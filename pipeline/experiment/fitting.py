@@ -108,6 +108,7 @@ def make_tuning_data(experiment: Experiment, split: Split, number: int = -1) -> 
         prepare=partial(prepare_rows, experiment),
         inner_splits=make_tuning_splits(experiment, split) if has_own_splits else None,
         number=number,
+        count_fit=experiment.count_fit,
     )
 
 

@@ -52,6 +52,8 @@ def evaluate_splits(experiment: Experiment, splits: Sequence[Split], n_jobs: int
         return
     # More BLAS threads than cores would slow each other down.
     with parallel_config("loky", inner_max_num_threads=1):
+        # A count in another process would not reach this one.
+        experiment = replace(experiment, count_fit=object)
         parallel = Parallel(n_jobs=limit_processes(n_jobs, len(splits)), return_as="generator")
         calls = (delayed(evaluate_split)(experiment, number, split) for number, split in enumerate(splits))
         yield from parallel(calls)
@@ -124,6 +126,7 @@ def fit_model(experiment: Experiment, split: Split, number: int = -1) -> FittedM
         stopwatch.lap("tune")
         # Tuning returns an unfitted pipeline: the best candidate is fitted on all training rows.
         target = fit_pipeline(experiment, pipeline, split.train, log)
+        experiment.count_fit()
         stopwatch.lap("fit")
         # Pruning changes the learner in place, so the scores of the whole tree must be computed before.
         scores_before_pruning = _score_before_pruning(experiment, target.invert(pipeline), split, log)

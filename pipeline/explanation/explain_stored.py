@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from bakeoff.pipeline.experiment.experiment import ShowProgress
 from bakeoff.pipeline.explanation.explain_model import Explanation, Subject, explain_model, require_columns
 from bakeoff.pipeline.explanation.report import render_page
 from bakeoff.pipeline.explanation.request import NO_PAGE, ExplainRequest
@@ -23,6 +22,7 @@ from bakeoff.pipeline.stages.dataset.files import require_file
 from bakeoff.pipeline.stages.dataset.guesses import leave_out_guesses
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules
 from bakeoff.pipeline.stages.dataset.numerals import settle_numerals
+from bakeoff.pipeline.sweep.work import ShowWork
 from bakeoff.pipeline.tables.output_file import name_file, replace_file, require_output
 from bakeoff.pipeline.text.wording import count_nouns, expand_home
 from bakeoff.pipeline.tracking.loading import load_model
@@ -34,15 +34,15 @@ SHOWN_LETTERS = 8
 
 
 def explain_stored(
-    request: ExplainRequest, show_progress: ShowProgress, announce: Callable[[str], None]
+    request: ExplainRequest, show_work: ShowWork, announce: Callable[[str], None]
 ) -> tuple[Explanation, Path | None]:
     """Explain a stored model, write the page, and return the explanation and the path of the page.
 
     Parameters
     ----------
     request : ExplainRequest
-    show_progress : ShowProgress
-        Shows progress over the folds of a run that is fitted again.
+    show_work : callable
+        Shows how much of a run that is fitted again is done.
     announce : callable
         Receives a sentence before such a fit, which may take long, and sentences on the model and the file.
 
@@ -69,7 +69,7 @@ def explain_stored(
         subject = _make_file_subject(run, model, request.file, request, announce)
     else:
         announce(f"fitting run {run.stored.run_id} ({run.stored.name}) again")
-        subject = _make_subject(run, model, show_progress)
+        subject = _make_subject(run, model, show_work)
     explanation = explain_model(subject, request.columns)
     if request.output == NO_PAGE:
         return explanation, None
@@ -79,9 +79,9 @@ def explain_stored(
     return explanation, page
 
 
-def _make_subject(run: LoadedRun, shipped: Model | None, show_progress: ShowProgress) -> Subject:
+def _make_subject(run: LoadedRun, shipped: Model | None, show_work: ShowWork) -> Subject:
     """Fit a run again, and return it, or the model registered from it, with the rows of its dataset."""
-    folds, fitted = refit_run(run, show_progress)
+    folds, fitted = refit_run(run, show_work)
     parts, parts_words = list_scored_parts(run.experiment, folds)
     X = run.experiment.dataset.X
     run_id = run.stored.run_id[:SHOWN_LETTERS]

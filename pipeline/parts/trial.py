@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,7 +14,6 @@ from sklearn.base import is_regressor
 
 from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.config.words import Invocation
-from bakeoff.pipeline.experiment import FoldResult
 from bakeoff.pipeline.experiment.builder import PartCache
 from bakeoff.pipeline.parts.project import PartFile
 from bakeoff.pipeline.replay.differences import compare_models, compare_values, measure_repeat, write_scores
@@ -123,7 +122,7 @@ def run_trial(trial: Trial) -> TrialRun:
         Any other error of the part.
     """
     prepared = prepare_trial(trial)
-    result = execute_job(prepared, NoTracker(), _show_nothing)
+    result = execute_job(prepared, NoTracker())
     with TemporaryDirectory(prefix="bakeoff-") as name:
         for figure in prepared.figure_choice.figures:
             figure.save(Path(name), prepared.experiment, result.folds, result.model)
@@ -193,7 +192,3 @@ def make_table(task: str, *, with_gaps: bool) -> pd.DataFrame:
     if with_gaps:
         frame = frame.mask(generator.random(frame.shape) < MISSING_FRACTION)
     return frame.assign(y=target)
-
-
-def _show_nothing(folds: Iterator[FoldResult], total: int, title: str) -> Iterator[FoldResult]:
-    return folds

@@ -23,10 +23,10 @@ from bakeoff.pipeline.config.targets import require_names
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, evaluate_splits, fit_final_model
 from bakeoff.pipeline.experiment.builder import PartCache, build_experiment, leave_out_candidates
-from bakeoff.pipeline.experiment.experiment import ShowProgress
 from bakeoff.pipeline.replay.request import FiguresRequest
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import GridTuning
+from bakeoff.pipeline.sweep.work import Meter, ShowWork
 from bakeoff.pipeline.tables.output_file import replace_whole, require_apart_from_store
 from bakeoff.pipeline.text.wording import name_first
 from bakeoff.pipeline.tracking.names import find_run_id
@@ -108,13 +108,13 @@ def repeat_tuning(experiment: Experiment, run: StoredRun) -> Experiment:
     return replace(experiment, tuning=replace(tuning, tried=tuple(json.loads(run.tags[TRIED_TAG]))))
 
 
-def refit_run(run: LoadedRun, show_progress: ShowProgress) -> tuple[list[FoldResult], FittedModel]:
+def refit_run(run: LoadedRun, show_work: ShowWork) -> tuple[list[FoldResult], FittedModel]:
     """Evaluate all folds of a run again and fit its model.
 
     Parameters
     ----------
     run : LoadedRun
-    show_progress : ShowProgress
+    show_work : callable
 
     Raises
     ------
@@ -122,11 +122,11 @@ def refit_run(run: LoadedRun, show_progress: ShowProgress) -> tuple[list[FoldRes
         A score differs from the stored one.
     """
     n_jobs = run.spec.get("n_jobs", 1)
-    results = evaluate_splits(run.experiment, run.splits.folds, n_jobs=n_jobs)
-    folds = list(show_progress(results, len(run.splits.folds), run.stored.name))
+    meter = Meter(run.experiment, run.splits, show_work)
+    folds = list(meter.count_folds(evaluate_splits(meter.experiment, run.splits.folds, n_jobs=n_jobs)))
     # Scores are compared before the model is fitted, because a run that differs does not need one.
     _require_same_scores(run, folds)
-    return folds, fit_final_model(run.experiment, run.splits, folds[-1])
+    return folds, fit_final_model(meter.experiment, run.splits, folds[-1])
 
 
 def _require_same_rows(stored: StoredRun, experiment: Experiment) -> None:
@@ -177,14 +177,14 @@ class DrawnFigures:
 
 
 def draw_run(
-    request: FiguresRequest, show_progress: ShowProgress, announce: Callable[[str], None] = lambda sentence: None
+    request: FiguresRequest, show_work: ShowWork, announce: Callable[[str], None] = lambda sentence: None
 ) -> DrawnFigures:
     """Draw figures of a run, and add them to its artifacts or write them to a folder.
 
     Parameters
     ----------
     request : FiguresRequest
-    show_progress : ShowProgress
+    show_work : callable
     announce : callable
         Receives a sentence before the fit, which may take long.
 
@@ -210,7 +210,7 @@ def draw_run(
     folds_text = f"{n_folds} folds" if n_folds > 1 else "one split"
     announce(f"fitting run {run_id} ({run.stored.name}, {folds_text}) again")
     with TemporaryDirectory(prefix="bakeoff-") as folder:
-        files = list(_draw_into(Path(folder), run, choice, show_progress))
+        files = list(_draw_into(Path(folder), run, choice, show_work))
         _keep_files(files, request.output, store, run_id)
     place = request.output or name_folder(run.stored.address)
     return DrawnFigures(tuple(f"{place}/{file.name}" for file in files), choice.left_out)
@@ -221,9 +221,9 @@ def _parse_name(word: str) -> Any:
     return load_yaml(word, word) if word.startswith("{") else word
 
 
-def _draw_into(folder: Path, run: LoadedRun, choice: FigureChoice, show_progress: ShowProgress) -> Iterator[Path]:
+def _draw_into(folder: Path, run: LoadedRun, choice: FigureChoice, show_work: ShowWork) -> Iterator[Path]:
     """Fit the run again, draw its figures into a folder, and yield the files."""
-    folds, model = refit_run(run, show_progress)
+    folds, model = refit_run(run, show_work)
     for figure in choice.figures:
         figure.save(folder, run.experiment, folds, model)
     yield from sorted(folder.iterdir())

@@ -94,7 +94,7 @@ def replay_run(store: Store, run_id: str, request: ReplayRequest, resources: Par
     with limit_threads(run.tags):
         changes = find_changes(run.tags, {**list_tags(), **prepared.description.tags})
         try:
-            result = execute_job(prepared, NoTracker(), lambda folds, total, title: folds)
+            result = execute_job(prepared, NoTracker())
         except Exception as error:  # an error is a result, because the stored run has finished
             reason = f"the stored run finished, but it now fails with {type(error).__name__}: {error}"
             return ReplayReport(run_id, run.name, DIFFERENT, reason, changes=changes)

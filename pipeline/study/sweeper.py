@@ -112,6 +112,7 @@ def _run_trials(
         if tracker.store is not None:
             end_orphans(tracker.store)
         display.show(f"study {key.name}: {key.aims}; {search.count_finished()} of {search.n_jobs} trials are finished")
+        display.n_ended = search.count_finished()
         try:
             engine.run_search(search, display, outcomes)
         finally:

@@ -10,20 +10,22 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from rich.progress import Progress
 
 from bakeoff.pipeline.config.requests import DEFAULT_EXPERIMENT, list_store_words
 from bakeoff.pipeline.sweep.jobs import FINISHED, INVALID, REFUSED, SKIPPED, STOPPED, TO_DO, JobOutcome
 from bakeoff.pipeline.sweep.planning import Plan
+from bakeoff.pipeline.sweep.work import Work
+from bakeoff.pipeline.sweep.work_bar import WorkBar
 from bakeoff.pipeline.tables.table import EMPTY, Cell, Row, Table, align_lines, make_table, print_table
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.text.wording import (
     count_nouns,
     escape,
+    format_count,
     format_deviation,
     format_mean,
     format_seconds,
@@ -183,20 +185,41 @@ class SweepDisplay:
         The number of jobs to run.
     quiet : bool
         Whether to print nothing.
+
+    Attributes
+    ----------
+    n_ended : int
+        The number of jobs that have ended.
     """
 
     def __init__(self, total: int, quiet: bool = False) -> None:
         self.out = make_console(quiet=quiet)
-        self._err = make_console(stderr=True, quiet=quiet)
-        self._bar = Progress(console=self._err, disable=quiet or not self._err.is_terminal)
-        self._task = self._bar.add_task("jobs", total=total)
+        self.err = make_console(stderr=True, quiet=quiet)
+        self._total = total
+        self.n_ended = 0
+        self._running: dict[int, Work] = {}
+        self.bar = WorkBar(self.err, total)
+        self._show_progress()
 
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
+    def show_work(self, number: int, work: Work) -> None:
+        """Show how much of a job is done.
 
-    def __exit__(self, *error: object) -> None:
-        self._bar.stop()
+        Parameters
+        ----------
+        number : int
+            The job's number.
+        work : Work
+        """
+        self._running[number] = work
+        self._show_progress()
+
+    def _show_progress(self) -> None:
+        """Show how many jobs have ended, and how much of those that run is done."""
+        works = self._running.values()
+        text = f"{format_count(self.n_ended)} of {count_nouns(self._total, 'job')}"
+        if works:
+            text += f"; running: {Work(*map(sum, zip(*works, strict=True))).text}"
+        self.bar.show(self.n_ended + sum(work.fits / work.n_fits for work in works), text)
 
     def show(self, sentence: str) -> None:
         """Print a sentence to standard output."""
@@ -205,25 +228,27 @@ class SweepDisplay:
     def warn(self, sentences: Sequence[str]) -> None:
         """Print possible mistakes in the command and problems that did not stop the sweep."""
         for sentence in sentences:
-            self._err.print(f"[yellow]warning:[/] {escape(sentence)}")
+            self.err.print(f"[yellow]warning:[/] {escape(sentence)}")
 
     def show_outcome(self, outcome: JobOutcome) -> None:
         """Print the outcome of a job and advance the bar."""
-        self._bar.update(self._task, advance=1)
+        self.n_ended += 1
+        self._running.pop(outcome.number, None)
+        self._show_progress()
         if outcome.kind == FINISHED:
             text = f"{outcome.summary}  {format_seconds(outcome.seconds)}  {outcome.run_id or ''}"
         else:
             first_line = outcome.reason.partition("\n")[0]
             text = f"{outcome.kind}  {first_line}"
         # On a terminal, the bar must print the line itself; otherwise they would overwrite each other.
-        console = self._bar.console if self._err.is_terminal and self.out.is_terminal else self.out
+        console = self.err if self.err.is_terminal and self.out.is_terminal else self.out
         console.print(escape(f"#{outcome.number:<4} {outcome.name:<{NAME_WIDTH}} {text}".rstrip()))
 
     def show_warnings(self, outcomes: Sequence[JobOutcome]) -> None:
         """Print the most frequent learner warnings with the number of jobs; each run stores its own warnings."""
         counts = Counter(warning for outcome in outcomes for warning in outcome.warnings)
         for warning, n_jobs in counts.most_common(MAX_WARNINGS_SHOWN):
-            self._err.print(f"[yellow]warning[/] in {count_nouns(n_jobs, 'job')}: {escape(warning)}")
+            self.err.print(f"[yellow]warning[/] in {count_nouns(n_jobs, 'job')}: {escape(warning)}")
 
     def show_tables(self, tables: Sequence[ResultTable], sweep: str, setting: Mapping[str, Any]) -> None:
         """Print the scores and the commands that compare and open the runs.
@@ -282,11 +307,11 @@ class SweepDisplay:
         """Print the number of jobs, and each reason once, below the jobs that share it."""
         if not outcomes:
             return
-        self._err.print(f"{prefix}{len(outcomes)} {title}")
+        self.err.print(f"{prefix}{len(outcomes)} {title}")
         by_reason: dict[str, list[JobOutcome]] = {}
         for outcome in outcomes:
             by_reason.setdefault(outcome.reason, []).append(outcome)
         for reason, sharing in by_reason.items():
             for outcome in sharing:
-                self._err.print(f"  {outcome.kind:<8} #{outcome.number} {escape(outcome.name)}")
-            self._err.print(f"           {escape(reason)}")
+                self.err.print(f"  {outcome.kind:<8} #{outcome.number} {escape(outcome.name)}")
+            self.err.print(f"           {escape(reason)}")

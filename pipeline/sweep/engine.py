@@ -181,13 +181,13 @@ class SweepEngine:
         """
         command = self.command
         options = command.options
-        plan = make_plan(jobs, self.runner, resume=resume)
+        display = SweepDisplay(0, command.quiet)
+        plan = make_plan(jobs, self.runner, display.err.print, resume=resume)
         store = find_store(plan.jobs, self.runner)
         findings = dict.fromkeys([
             *(sentence for job in plan.identified for sentence in describe_unidentified(job.spec)),
             *(f"{each.name}: {text}" for each in self.runner.resources.datasets for text in list_remarks(each, store)),
         ])  # fmt: skip
-        display = SweepDisplay(0, command.quiet)
         display.warn(tuple(findings))
         report = SweepReport(
             [job.to_outcome(REFUSED, job.reason) for job in plan.with_state(INVALID)],
@@ -251,6 +251,7 @@ class SweepEngine:
         KeyboardInterrupt
             Ctrl-C or SIGTERM; the runs have ended as KILLED.
         """
+        self.runner.show_work = display.show_work
         loop = SweepLoop(self.command.options.on_error == "stop", display, search, outcomes)
         # Workers start before any threads do, because a process with threads cannot be forked safely.
         with self._open_executor(search) as run_jobs:
@@ -310,7 +311,7 @@ class SweepLoop:
         run_jobs : callable
         """
         jobs: Iterable[Job] = self.search.ask(self._record)
-        with self.display:
+        with self.display.bar:
             while not self._is_stopped:
                 started: dict[int, Job] = {}
                 outcomes = run_jobs(self._until_stopped(jobs, started))

@@ -20,9 +20,9 @@ from bakeoff.pipeline.experiment import (
     fit_final_model,
 )
 from bakeoff.pipeline.experiment.builder import PartCache, build_experiment, leave_out_candidates
-from bakeoff.pipeline.experiment.experiment import ShowProgress
 from bakeoff.pipeline.identity.config_hash import hash_config
 from bakeoff.pipeline.stages.splitting import Splits
+from bakeoff.pipeline.sweep.work import Meter, ShowWork, ignore_work
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.tracking import RunDescription, RunStopped, Tracker
 from bakeoff.pipeline.tracking.description import describe_run
@@ -137,7 +137,7 @@ def always_continue(experiment: Experiment, folds: Sequence[FoldResult]) -> bool
 def execute_job(
     prepared: PreparedJob,
     tracker: Tracker,
-    show_progress: ShowProgress,
+    show_work: ShowWork = ignore_work,
     should_continue: ContinueRule = always_continue,
 ) -> JobResult:
     """Evaluate the folds, fit the run's model and store both.
@@ -146,7 +146,8 @@ def execute_job(
     ----------
     prepared : PreparedJob
     tracker : Tracker
-    show_progress : ShowProgress
+    show_work : callable
+        Receives the number of fits and folds that are done, now and then.
     should_continue : callable
         (experiment, folds so far) -> whether to evaluate the next fold; called after each fold.
 
@@ -161,11 +162,12 @@ def execute_job(
     experiment = prepared.experiment
     splits = prepared.splits
     n_folds = len(splits.folds)
-    evaluated = evaluate_splits(experiment, splits.folds, n_jobs=prepared.spec.get("n_jobs", 1))
+    meter = Meter(experiment, splits, show_work)
+    evaluated = evaluate_splits(meter.experiment, splits.folds, n_jobs=prepared.spec.get("n_jobs", 1))
     folds: list[FoldResult] = []
     try:
         with hiding_values(configuration), tracker.start_run(prepared.description, experiment) as run:
-            for fold in show_progress(evaluated, n_folds, prepared.description.name):
+            for fold in meter.count_folds(evaluated):
                 fold = replace(fold, model=_hide_in_warnings(fold.model, configuration))
                 prepared.audit.check_fold(fold)
                 last = fold
@@ -174,7 +176,7 @@ def execute_job(
                 # The rule is called after the last fold as well, because a study records its score.
                 if not should_continue(experiment, folds) and len(folds) < n_folds:
                     raise RunStopped(f"after {len(folds)} of {n_folds} folds")
-            model = _hide_in_warnings(fit_final_model(experiment, splits, last), configuration)
+            model = _hide_in_warnings(fit_final_model(meter.experiment, splits, last), configuration)
             run.finish(model, prepared.figure_choice.figures)
     except RunStopped as stopped:
         return JobResult(prepared, folds, folds[-1].model, run.run_id, str(stopped))

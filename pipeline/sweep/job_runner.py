@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from bakeoff.pipeline.card.report import measure_fold, summarize_folds
@@ -28,8 +29,10 @@ from bakeoff.pipeline.sweep.job import (
     settle_rows,
 )
 from bakeoff.pipeline.sweep.jobs import Job, JobCell, JobOutcome, JobProgress
+from bakeoff.pipeline.sweep.work import Work, ignore_work
 from bakeoff.pipeline.text.secrets import describe_error, format_traceback
 from bakeoff.pipeline.tracking.description import name_configuration, name_run
+from bakeoff.pipeline.tracking.history import measure_size
 from bakeoff.pipeline.tracking.run import get_tracker
 from bakeoff.pipeline.tracking.store import Store
 
@@ -51,6 +54,8 @@ class JobRunner:
         Whether to print the tracebacks of failures.
     should_continue : callable or None
         Takes the progress of a job after each fold and returns whether to evaluate further folds.
+    show_work : callable
+        Takes the number of a job and how much of it is done.
     resources : PartCache
         Datasets and stores that the jobs share.
     tries_own_code : bool
@@ -62,6 +67,7 @@ class JobRunner:
     timeout: float | None = None
     tracebacks: bool = False
     should_continue: Callable[[JobProgress], bool] | None = None
+    show_work: Callable[[int, Work], object] = ignore_work
     resources: PartCache = field(default_factory=PartCache)
     tries_own_code: bool = True
     _claims: dict[str, Claims] = field(default_factory=dict)
@@ -109,8 +115,8 @@ class JobRunner:
             store = self.find_store(job)
             return replace(job, claim_count=0 if store is None else self.claims_of(store).read_count(job.hash))
 
-    def check_job(self, job: Job) -> None:
-        """Check a job before anything runs, and keep its splits for the run if they are small.
+    def check_job(self, job: Job) -> Job:
+        """Check a job before anything runs, keep its splits for the run if they are small, and return it with its size.
 
         Raises
         ------
@@ -125,10 +131,13 @@ class JobRunner:
                 job_hash=job.hash,
                 tries_own_code=self.tries_own_code,
             )
+        description, n_fits = prepared.description, prepared.experiment.fits_per_split
+        job = replace(job, size=measure_size(description.params, description.tags, n_fits))
         n_bytes = prepared.splits.n_bytes
         if n_bytes <= self._free_bytes:
             self._free_bytes -= n_bytes
             self._prepared[job.number] = job, prepared
+        return job
 
     @contextmanager
     def _refusing_errors(self, spec: Mapping[str, Any]) -> Iterator[None]:
@@ -175,7 +184,7 @@ class JobRunner:
             with limit_time(self.timeout):
                 prepared = self._take_prepared(job)
                 tracker = get_tracker(self.resources, job.spec)
-                result = execute_job(prepared, tracker, _show_nothing, self._continue_rule(job))
+                result = execute_job(prepared, tracker, partial(self.show_work, job.number), self._continue_rule(job))
         except UserError as error:
             return job.to_outcome(jobs.REFUSED, str(error))
         except KeyboardInterrupt:
@@ -215,10 +224,6 @@ class JobRunner:
             return should_continue(JobProgress(job.number, len(folds), measure_fold(folds[-1])))
 
         return continue_rule
-
-
-def _show_nothing(folds: Iterator[FoldResult], total: int, title: str) -> Iterator[FoldResult]:
-    return folds
 
 
 class TimedOut(BaseException):

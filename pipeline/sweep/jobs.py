@@ -68,8 +68,10 @@ class Job:
     claim_count : int
         The count of the job's claim when the store was queried for finished runs; see `done_jobs`. No claim has the
         count -1, so such a job is looked up in the store before it runs.
+    size : int
+        The result of `measure_size`; 0 before the job is checked.
     seconds : float or None
-        The expected duration, if the store has finished runs of its learner.
+        The expected duration, if the store has similar finished runs of its learner.
     run_id : str or None
         The finished run of a job that is done.
     """
@@ -84,6 +86,7 @@ class Job:
     dataset: str = ""
     cell: JobCell | None = None
     claim_count: int = -1
+    size: int = 0
     seconds: float | None = None
     run_id: str | None = None
 

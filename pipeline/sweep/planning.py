@@ -11,6 +11,7 @@ from bakeoff.pipeline.identity.config_hash import require_current_code
 from bakeoff.pipeline.sweep.done_jobs import find_done_jobs
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import DONE, INVALID, TO_DO, Job
+from bakeoff.pipeline.sweep.work_bar import Announce, announce_long
 from bakeoff.pipeline.text.wording import count_nouns
 from bakeoff.pipeline.tracking.history import read_durations
 from bakeoff.pipeline.tracking.store import Store
@@ -46,7 +47,7 @@ class Plan:
         return f"{count_nouns(len(self.jobs), 'job')}: {', '.join(shown)}"
 
 
-def make_plan(jobs: Sequence[Job], runner: JobRunner, *, resume: bool) -> Plan:
+def make_plan(jobs: Sequence[Job], runner: JobRunner, announce: Announce, *, resume: bool) -> Plan:
     """Return a plan with the state of each job.
 
     Parameters
@@ -55,6 +56,8 @@ def make_plan(jobs: Sequence[Job], runner: JobRunner, *, resume: bool) -> Plan:
         Composed jobs.
     runner : JobRunner
         Loads datasets and opens the store, so that jobs in this process can reuse them.
+    announce : callable
+        Receives sentences on the progress if there are many jobs.
     resume : bool
         Whether to query the store for finished jobs.
 
@@ -63,13 +66,13 @@ def make_plan(jobs: Sequence[Job], runner: JobRunner, *, resume: bool) -> Plan:
     UserError
         The jobs use several stores.
     """
-    found = [_identify(job, runner) for job in jobs]
+    found = [_identify(job, runner) for job in announce_long(jobs, "identifying", announce)]
     _require_one_store(found)
     done: dict[str, str] = {}
     store = find_store(found, runner)
     if resume and store is not None:
         done = find_done_jobs(store, {job.hash for job in found if job.hash})
-    return Plan(tuple(_check(job, done, runner) for job in found))
+    return Plan(tuple(_check(job, done, runner) for job in announce_long(found, "checking", announce)))
 
 
 def find_store(jobs: Sequence[Job], runner: JobRunner) -> Store | None:
@@ -78,16 +81,14 @@ def find_store(jobs: Sequence[Job], runner: JobRunner) -> Store | None:
 
 
 def add_estimates(plan: Plan, runner: JobRunner) -> Plan:
-    """Return the plan with the expected duration of each job whose learner has finished runs in the store."""
+    """Return the plan with the expected duration of each job whose learner has finished runs of a similar size."""
     store = find_store(plan.jobs, runner)
     if store is None:
         return plan
     durations = read_durations(store)
 
     def estimate(job: Job) -> Job:
-        learner = job.invocation.choices["learner"]
-        of_learner = durations.get((learner,))
-        return replace(job, seconds=durations.get((learner, job.invocation.choices["dataset"]), of_learner))
+        return replace(job, seconds=durations.get((job.invocation.choices["learner"], job.dataset, job.size)))
 
     return Plan(tuple(estimate(job) if job.state == TO_DO else job for job in plan.jobs))
 
@@ -122,10 +123,9 @@ def _check(job: Job, done: dict[str, str], runner: JobRunner) -> Job:
     if run_id is not None:
         return replace(job, state=DONE, reason=f"run {run_id}", run_id=run_id)
     try:
-        runner.check_job(job)
+        return runner.check_job(job)
     except UserError as error:
         return replace(job, state=INVALID, reason=str(error))
-    return job
 
 
 def record_sweep(name: str, plan: Plan, store: Store) -> None:

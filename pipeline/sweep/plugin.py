@@ -25,6 +25,7 @@ from bakeoff.pipeline.sweep.compose import (
     varying_keys,
 )
 from bakeoff.pipeline.sweep.request import SweepRequest
+from bakeoff.pipeline.text.wording import make_console
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.sweep.engine import SweepReport
@@ -103,9 +104,11 @@ def run_hydra_sweep(
         jobs = expand_overrides(command.overrides, command.options, command.composer)
     # Invalid words are refused before the numerical packages are imported.
     from bakeoff.pipeline.sweep.engine import SweepEngine
+    from bakeoff.pipeline.sweep.work_bar import announce_long
 
     varying = varying_keys(jobs)
-    composed = [command.composer.compose_job(number, words, varying) for number, words in enumerate(jobs)]
+    watched = announce_long(jobs, "composing", make_console(stderr=True, quiet=command.quiet).print)
+    composed = [command.composer.compose_job(number, words, varying) for number, words in enumerate(watched)]
     settled = [job.spec for job in composed if job.spec]
     if command.options.method not in SPACE_METHODS:
         reject_unread_space(command.words, settled)

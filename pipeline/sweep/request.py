@@ -164,8 +164,8 @@ def run_experiment(request: RunRequest) -> JobResult | None:
                     return None
                 gc.freeze()
                 screen.show_job(prepared, tracker.store)
-                with limit_time(seconds):
-                    result = execute_job(prepared, tracker, screen.track_folds)
+                with limit_time(seconds), screen.make_bar() as bar:
+                    result = execute_job(prepared, tracker, bar.show_work)
                 screen.show_result(result, tracker.store)
                 return result
     except (UserError, KeyboardInterrupt):

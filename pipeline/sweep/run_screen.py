@@ -1,11 +1,9 @@
-"""The output of a single run: a progress bar over folds, a table of scores, and the command that opens the UI."""
+"""The output of a single run: how much of it is done, a table of scores, and the command that opens the UI."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
-
-from rich.progress import track
+from collections.abc import Iterable, Sequence
 
 from bakeoff.pipeline.card.report import describe_choices, summarize_folds, tabulate_means
 from bakeoff.pipeline.checks import FigureChoice
@@ -14,6 +12,7 @@ from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.identity.config_hash import describe_unidentified
 from bakeoff.pipeline.stages.tuning import GridTuning
 from bakeoff.pipeline.sweep.job import JobResult, PreparedJob
+from bakeoff.pipeline.sweep.work_bar import WorkBar
 from bakeoff.pipeline.tables.table import print_table
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.text.wording import count_nouns, escape, format_seconds, make_console
@@ -38,11 +37,9 @@ class RunScreen:
         self._out = make_console(quiet=quiet)
         self._err = make_console(stderr=True, quiet=quiet)
 
-    def track_folds(self, folds: Iterable[FoldResult], total: int, title: str) -> Iterator[FoldResult]:
-        """Yield the folds and advance a progress bar, which is shown only on a terminal and removed at the end."""
-        if self._err.quiet or not self._err.is_terminal:
-            return iter(folds)
-        return iter(track(folds, escape(title), total, console=self._err, transient=True))
+    def make_bar(self) -> WorkBar:
+        """Return a context manager that shows how much of a run is done."""
+        return WorkBar(self._err)
 
     def show_notes(self, sentences: Iterable[str]) -> None:
         """Print notes on the words of the command or on user-defined code."""
@@ -72,7 +69,7 @@ class RunScreen:
         if not isinstance(tuning, GridTuning) or not tuning.candidates:
             return
         n_models = len(prepared.splits.fitted)
-        n_fits = n_models * (tuning.count_fits() + (experiment.decision_folds or 0))
+        n_fits = n_models * experiment.fits_per_split
         limit = "" if tuning.budget is None else f" in at most {format_seconds(tuning.budget)}"
         candidates = f"{count_nouns(len(tuning.candidates), 'candidate')}{limit}"
         self._out.print(f"tuning: {n_fits} fits for {count_nouns(n_models, 'model')}, each chosen from {candidates}")

@@ -25,6 +25,7 @@ from typing import Any, Self
 from bakeoff.pipeline.sweep.done_jobs import find_lost_job
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import Job, JobOutcome, JobProgress
+from bakeoff.pipeline.sweep.work import Work
 from bakeoff.pipeline.tracking.models import preload_modules
 from bakeoff.pipeline.tracking.run import disconnect_stores
 
@@ -49,7 +50,7 @@ def serve_jobs(
     Parameters
     ----------
     connection : Connection
-        Receives jobs. Sends the progress of a job after each fold, and finally its outcome.
+        Receives jobs. Sends how much of a job is done, and finally its outcome.
     environment : mapping of str to str
         The environment variables of the process of the sweep.
     resume, timeout, tracebacks
@@ -74,7 +75,8 @@ def serve_jobs(
         resume,
         timeout,
         tracebacks,
-        should_continue=partial(_ask_to_continue, connection) if reports_progress else None,
+        should_continue=partial(_send, connection, has_answer=True) if reports_progress else None,
+        show_work=lambda number, work: _send(connection, work),
     )
     try:
         while True:
@@ -83,12 +85,12 @@ def serve_jobs(
         return  # the sweep has ended, or its process is gone; a run in progress has ended as KILLED
 
 
-def _ask_to_continue(connection: Connection, progress: JobProgress) -> bool:
-    """Ask the process of the sweep whether a job should continue; the time limit must not interrupt a message."""
+def _send(connection: Connection, message: JobProgress | Work, *, has_answer: bool = False) -> bool:
+    """Send a message to the process of the sweep and return its answer; the time limit must not interrupt a message."""
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
     try:
-        connection.send(progress)
-        return bool(connection.recv())
+        connection.send(message)
+        return not has_answer or bool(connection.recv())
     except (EOFError, *CONNECTION_ERRORS):  # the process of the sweep is gone
         raise KeyboardInterrupt from None
     finally:
@@ -212,17 +214,19 @@ class Workers:
             worker.deadline = time.monotonic() + self._runner.timeout + GRACE_SECONDS
 
     def _receive(self, position: int) -> JobOutcome | None:
-        """Read one message from a worker and return it if it is an outcome; reply to progress reports."""
+        """Read one message from a worker: return an outcome, reply to a question, and show work."""
         worker = self._workers[position]
         should_continue = self._runner.should_continue
         try:
-            message: JobOutcome | JobProgress = worker.connection.recv()
+            message: JobOutcome | JobProgress | Work = worker.connection.recv()
             if isinstance(message, JobProgress) and should_continue is not None:
                 worker.connection.send(should_continue(message))
         except (EOFError, *CONNECTION_ERRORS):
             worker.process.join()
             return self._replace_worker(position, f"its process ended by {_describe_exit(worker.process.exitcode)}")
-        if isinstance(message, JobProgress):
+        if isinstance(message, Work) and worker.job is not None:
+            self._runner.show_work(worker.job.number, message)
+        if not isinstance(message, JobOutcome):
             return None
         worker.job = None
         return message

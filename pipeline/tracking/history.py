@@ -9,17 +9,18 @@ scores have been seen.
 from __future__ import annotations
 
 import json
+import math
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
-from statistics import fmean
+from statistics import median
 from typing import Any
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.dataset.guesses import leave_out_guesses
-from bakeoff.pipeline.tracking.heartbeat import has_lost_process
+from bakeoff.pipeline.tracking.heartbeat import PROCESS_TAG, has_lost_process
 from bakeoff.pipeline.tracking.mlflow_tables import (
     READ_RUNS_OF_JOBS,
     READ_SCORED_JOBS,
@@ -37,6 +38,9 @@ IS_FINISHED = f"status = '{FINISHED}'"
 FAILURE_TAGS = ("config_hash", "overrides", STOPPED_TAG, "mlflow.user", "host")
 MAX_TIMED_RUNS = 500
 """The number of runs from which durations are estimated."""
+SIZE_KEYS = ("learner", "dataset", PROCESS_TAG, "rows_per_fold", "evaluation.folds", "evaluation.repeats")
+LONG_SECONDS = 30.0
+"""The duration from which the imports of a process are a small part of its first run."""
 
 
 def find_finished_runs(store: Store, hashes: Collection[str]) -> dict[str, str]:
@@ -167,17 +171,38 @@ def _read_overrides(run: Any) -> tuple[str, ...]:
         ) from None
 
 
-def read_durations(store: Store) -> dict[tuple[str, ...], float]:
-    """Return the mean duration of the newest finished runs in seconds: by (learner, dataset), and by (learner,)."""
-    durations: dict[tuple[str, ...], list[float]] = {}
-    for run in search_runs(store, IS_FINISHED, MAX_TIMED_RUNS, ("learner", "dataset"), []):
-        if run.info.end_time is None:
-            continue
-        seconds = max(0, run.info.end_time - run.info.start_time) / 1000  # the clock may have been set back
-        learner = run.data.params.get("learner", "")
-        for key in ((learner, run.data.params.get("dataset", "")), (learner,)):
-            durations.setdefault(key, []).append(seconds)
-    return {key: fmean(values) for key, values in durations.items()}
+def read_durations(store: Store) -> dict[tuple[str, str, int], float]:
+    """Return the median duration of finished runs in seconds: by learner, dataset and the result of `measure_size`.
+
+    The first run of a process, whose duration includes imports, counts only if it is long.
+    """
+    durations: dict[tuple[str, str, int], list[float]] = {}
+    runs = list(search_runs(store, IS_FINISHED, MAX_TIMED_RUNS, SIZE_KEYS, ["fits"]))
+    # The newest run comes first, so the oldest one of each process remains.
+    first_runs = {run.data.tags.get(PROCESS_TAG): run.info.run_id for run in runs}.values()
+    for run in runs:
+        params, tags = run.data.params, run.data.tags
+        seconds = max(0, (run.info.end_time or 0) - run.info.start_time) / 1000  # the clock may have been set back
+        if run.info.run_id not in first_runs or seconds >= LONG_SECONDS:
+            size = measure_size(params, tags, run.data.metrics.get("fits", 1))
+            durations.setdefault((params.get("learner", ""), params.get("dataset", ""), size), []).append(seconds)
+    return {key: median(values) for key, values in durations.items()}
+
+
+def measure_size(params: Mapping[str, str], tags: Mapping[str, str], n_fits: float) -> int:
+    """Return the size of a job as a power of two: the training rows of all fits in all folds.
+
+    Parameters
+    ----------
+    params, tags : mapping of str to str
+        The params and tags of its run.
+    n_fits : float
+        The number of fits in each fold.
+    """
+    n_rows = json.loads(tags.get("rows_per_fold", "{}")).get("train", 0)
+    counts = [params.get(f"evaluation.{key}", "") for key in ("folds", "repeats")]
+    n_folds = math.prod(int(text) for text in counts if text.isdecimal())
+    return round(math.log2(1 + n_rows * n_fits * n_folds))
 
 
 def list_remarks(dataset: Dataset, store: Store | None) -> list[str]:

@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 from command import Answer, Bakeoff
 
+from bakeoff.pipeline.sweep.display import SweepDisplay
 from bakeoff.pipeline.sweep.done_jobs import Claims
+from bakeoff.pipeline.sweep.work import Work
 from bakeoff.pipeline.tracking import history
 from bakeoff.pipeline.tracking.heartbeat import identify_process
 from bakeoff.pipeline.tracking.store import open_store
@@ -150,6 +152,22 @@ def test_a_plan_shows_what_is_done_and_how_long_the_rest_may_take(bakeoff: Bakeo
     assert "6 jobs: 4 to run, 2 already done" in out
     assert "of unknown duration" in out
     assert states(bakeoff) == {"FINISHED": 2}
+
+
+def test_a_plan_estimates_jobs_by_runs_of_the_same_learner_and_size(bakeoff: Bakeoff) -> None:
+    bakeoff(*IRIS, "seed=1,2")
+    alike = bakeoff("plan", *IRIS, "seed=3").out
+    larger = bakeoff("plan", *IRIS, "seed=3", "evaluation=repeated_kfold").out
+    assert "about" in alike
+    assert "about" not in larger
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_sweep_shows_the_fits_and_folds_of_its_jobs(bakeoff: Bakeoff, workers: int) -> None:
+    shown: list[tuple[int, Work]] = []
+    bakeoff.patch.setattr(SweepDisplay, "show_work", lambda display, number, work: shown.append((number, work)))
+    assert bakeoff(*IRIS, "seed=1,2", "evaluation=kfold", f"workers={workers}").status == 0
+    assert {(0, Work(0, 6, 0, 5)), (1, Work(0, 6, 0, 5))} <= set(shown)
 
 
 # The table at the end

@@ -13,6 +13,8 @@ from bakeoff.pipeline.tracking.history import (
     find_failed_jobs,
     find_finished_runs,
     find_runs_of_jobs,
+    measure_size,
+    read_durations,
 )
 from bakeoff.pipeline.tracking.store import Store, open_store
 
@@ -126,3 +128,51 @@ def test_the_search_that_servers_are_asked_with_finds_the_same(scored: Store, mo
 def test_a_configuration_that_is_about_to_be_scored_counts_once(scored: Store) -> None:
     assert count_looks(scored, "wine", "folds", "knn") == 3
     assert count_looks(scored, "wine", "folds", "mlp") == 4
+
+
+# How long jobs take
+
+
+def time_run(store: Store, process: str, seconds: float, *, learner: str = "knn", n_folds: int = 1) -> None:
+    """Store a finished run with 100 training rows and one fit in each fold."""
+    start = 1_000_000 * (1 + len(store.client.search_runs([store.experiment_id])))
+    tags = {"process": process, "rows_per_fold": '{"train": 100.0}'}
+    run_id = store.client.create_run(store.experiment_id, start_time=start, tags=tags).info.run_id
+    store.client.log_metric(run_id, "fits", 1.0)
+    for key, value in (("learner", learner), ("dataset", "iris"), ("evaluation.folds", n_folds)):
+        store.client.log_param(run_id, key, value)
+    store.client.set_terminated(run_id, "FINISHED", start + round(1000 * seconds))
+
+
+def name_kind(learner: str, n_folds: int) -> tuple[str, str, int]:
+    """Return the key of runs stored by `time_run`."""
+    size = measure_size({"evaluation.folds": str(n_folds)}, {"rows_per_fold": '{"train": 100.0}'}, 1)
+    return learner, "iris", size
+
+
+def open_empty(store: Store, name: str) -> Store:
+    """Return an empty experiment of a store."""
+    return Store(store.uri, store.client.create_experiment(name), store.client, store.calls)
+
+
+def test_the_first_run_of_a_process_includes_imports_and_does_not_count(store: Store) -> None:
+    timed = open_empty(store, "a sweep")
+    for process, seconds in (("a sweep", 2.9), ("a sweep", 0.08), ("a sweep", 0.09), ("a single run", 1.8)):
+        time_run(timed, process, seconds)
+    assert read_durations(timed) == {name_kind("knn", 1): pytest.approx(0.085)}
+
+
+def test_the_start_is_a_small_part_of_a_long_run(store: Store) -> None:
+    timed = open_empty(store, "a long run")
+    time_run(timed, "a single run", 600.0)
+    assert read_durations(timed) == {name_kind("knn", 1): 600.0}
+
+
+def test_durations_differ_by_learner_and_size(store: Store) -> None:
+    timed = open_empty(store, "several sizes")
+    for learner, n_folds, seconds in (("svm", 1, 2.0), ("knn", 1, 1.0), ("knn", 10, 8.0), ("svm", 1, 3.0)):
+        time_run(timed, "sweep", seconds, learner=learner, n_folds=n_folds)
+    durations = read_durations(timed)
+    assert durations[name_kind("knn", 1)] == 1.0
+    assert durations[name_kind("knn", 10)] == 8.0
+    assert name_kind("svm", 10) not in durations

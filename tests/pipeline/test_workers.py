@@ -16,6 +16,7 @@ import pytest
 from bakeoff.pipeline.sweep import workers
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.request import THREAD_VARIABLES
+from bakeoff.pipeline.sweep.work import Work
 from bakeoff.pipeline.sweep.workers import can_copy_process
 
 SCRIPT = """
@@ -40,6 +41,16 @@ process.join()
 assert (process.exitcode, disconnected) == (0, [True])
 assert not signal.pthread_sigmask(signal.SIG_BLOCK, [])
 """
+
+
+def test_a_worker_sends_its_work_and_ends_with_the_sweep() -> None:
+    own_end, other_end = multiprocessing.Pipe()
+    workers._send(other_end, Work(1, 6, 0, 5))
+    assert own_end.recv() == Work(1, 6, 0, 5)
+    own_end.close()
+    with pytest.raises(KeyboardInterrupt):
+        workers._send(other_end, Work(2, 6, 0, 5))
+    assert signal.SIGALRM not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
 
 
 def test_a_process_with_a_thread_is_not_copied() -> None:

@@ -209,6 +209,8 @@ class TuningData:
         Positions of the rows to fit on and to score on, for each inner fold; by default the rows are shuffled.
     number : int
         The number of the fold; -1 for the model fitted on all rows.
+    count_fit : callable
+        Called after each candidate has been fitted and scored. `object` ignores the call.
     """
 
     X: pd.DataFrame
@@ -222,6 +224,7 @@ class TuningData:
     prepare: Callable[[Any, np.ndarray, np.ndarray | None], FitRows] = FitRows
     inner_splits: Sequence[tuple[np.ndarray, np.ndarray]] | None = None
     number: int = -1
+    count_fit: Callable[[], object] = object
 
     def select_weights(self, rows: np.ndarray) -> np.ndarray | None:
         """Return the weights of some rows, given by their positions; None without weights."""

@@ -211,6 +211,7 @@ class GridTuning:
                 score = partial(data.score, given.complete(learner), Q, data.y[validation], weights)
                 scores[row, number] = self._score_candidate(row, score, left_out)
                 seconds[row, number] = fit_seconds
+                data.count_fit()
                 yield row
 
         folds = map(score_fold, range(len(inner_splits)))
