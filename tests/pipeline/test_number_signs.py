@@ -174,3 +174,9 @@ def test_points_between_groups_are_said_without_a_comma() -> None:
         "The point in column 'x' is assumed to be a thousands separator (dataset.decimal=comma dataset.thousands=point "
         "confirms it)."
     )
+
+
+def test_points_with_two_meanings_in_two_columns_are_refused() -> None:
+    table = pa.table({"x": pa.array(["1.234.567"], pa.large_string()), "z": pa.array(["1'234.5"], pa.large_string())})
+    with pytest.raises(UserError, match=r"column 'x' holds '1\.234\.567' and column 'z' holds"):
+        guess_signs(table, "table.csv")

@@ -267,7 +267,9 @@ def guess_signs(table: pa.Table, source: str, characters: Collection[str] = CHAR
     """
     examined = [_examine_signs(name, table.column(name), characters, source) for name in table.column_names]
     columns = [column for column in examined if column is not None]
-    decimals = {column.decimal: column for column in columns if column.decimal}
+    # Points between groups of digits imply a decimal comma.
+    implied = [(COMMA, column) for column in columns if column.thousands == POINT]
+    decimals = dict([*implied, *((column.decimal, column) for column in columns if column.decimal)])
     doubtful = [] if decimals else [column for column in columns if COMMA in column.example]
     if doubtful or len(decimals) > 1:
         shown = [f"column {each.name!r} holds {each.example!r}" for each in decimals.values() or doubtful[:1]]
