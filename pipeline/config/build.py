@@ -235,5 +235,6 @@ def _require_methods(part: Any, key: str, target: str, subject: str) -> None:
     """Reject a class or an object that is not of the kind its key requires."""
     needed = METHODS.get(re.sub(r"\[\d+\]$", "", key), ())
     for method in needed:
-        if not hasattr(part, method):
+        # scikit-learn's StackingClassifier has predict only after it was fitted, but its class always does.
+        if not hasattr(part, method) and not hasattr(type(part), method):
             raise UserError(f"{key}._target_={target!r}: {subject} has no {method}; {key} needs {', '.join(needed)}.")

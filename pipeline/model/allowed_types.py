@@ -12,7 +12,7 @@ neighbours, may select another type of part; only the default was reviewed.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from inspect import isclass, isroutine
 from typing import Any
 
@@ -26,10 +26,13 @@ REVIEWED_TYPES = frozenset({
     "scipy.interpolate._bsplines.BSpline",
     "scipy.sparse._csr.csr_matrix",
     "pandas.core.indexes.base.Index",
+    "sklearn._loss.loss.HalfTweedieLoss",
     "sklearn._loss.loss.HalfTweedieLossIdentity",
     "sklearn.calibration._CalibratedClassifier",
     "sklearn.calibration._SigmoidCalibration",
     "sklearn.calibration._TemperatureScaling",
+    "sklearn.cluster._bisect_k_means._BisectingTree",
+    "sklearn.cluster._kmeans._kmeans_single_lloyd",
     "sklearn.compose._column_transformer.make_column_selector",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     "sklearn.feature_selection._univariate_selection.f_classif",
@@ -40,6 +43,7 @@ REVIEWED_TYPES = frozenset({
     "sklearn.gaussian_process.kernels.ExpSineSquared",
     "sklearn.gaussian_process.kernels.Exponentiation",
     "sklearn.gaussian_process.kernels.Matern",
+    "sklearn.gaussian_process.kernels.PairwiseKernel",
     "sklearn.gaussian_process.kernels.Product",
     "sklearn.gaussian_process.kernels.RBF",
     "sklearn.gaussian_process.kernels.RationalQuadratic",
@@ -50,8 +54,6 @@ REVIEWED_TYPES = frozenset({
     "sklearn.metrics._dist_metrics.HammingDistance64",
     "sklearn.metrics._dist_metrics.ManhattanDistance64",
     "sklearn.metrics._dist_metrics.MinkowskiDistance64",
-    "sklearn.metrics._scorer._PassthroughScorer",
-    "sklearn.model_selection._split.KFold",
     "sklearn.multiclass._ConstantPredictor",
     "sklearn.neighbors._ball_tree.BallTree",
     "sklearn.neighbors._kd_tree.KDTree",
@@ -59,8 +61,16 @@ REVIEWED_TYPES = frozenset({
     "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
     "sklearn.tree._tree.Tree",
     "sklearn.utils._bunch.Bunch",
+    "sklearn.utils._metadata_requests.MetadataRequest",
+    "sklearn.utils._metadata_requests.MethodMetadataRequest",
     "sklearn.utils.validation.check_array",
 })  # fmt: skip
+
+REVIEWED_MODULES = (
+    "sklearn.metrics._classification.", "sklearn.metrics._ranking.", "sklearn.metrics._regression.",
+    "sklearn.metrics._scorer.", "sklearn.metrics.cluster._supervised.", "sklearn.model_selection._split.",
+)  # fmt: skip
+"""Modules of scikit-learn whose metrics, scorers and splitters a fitted search contains; all of them only compute."""
 
 OWN_PACKAGE = "bakeoff"
 LIBRARY = "sklearn"
@@ -146,18 +156,25 @@ def is_reviewed(name: str) -> bool:
     """
     if name in REVIEWED_TYPES or name in OWN_FUNCTIONS:
         return True
+    if name.startswith(REVIEWED_MODULES):
+        return _is_defined_in(name, name.rpartition(".")[0])
     return name.startswith(OWN_MODULES) and _is_class_of(name, OWN_PACKAGE)
 
 
 def _is_class_of(name: str, package: str) -> bool:
-    """Return whether a name refers to a class defined in a package, not to something that its module imports."""
+    """Return whether a name refers to a class defined in a package."""
+    return _is_defined_in(name, package, isclass)
+
+
+def _is_defined_in(name: str, home: str, is_kind: Callable[[Any], bool] = callable) -> bool:
+    """Return whether a name refers to an object of a kind, defined in a package or module and not only imported."""
     module, _, attribute = name.rpartition(".")
     try:
         # Modules of bakeoff and scikit-learn do nothing when they are imported.
         found = getattr(importlib.import_module(module), attribute, None)
     except ImportError:
         return False
-    return isclass(found) and package_of(found.__module__) == package
+    return is_kind(found) and f"{getattr(found, '__module__', '')}.".startswith(f"{home}.")
 
 
 def list_own_packages(types: Sequence[str]) -> list[str]:
