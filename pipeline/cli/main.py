@@ -74,12 +74,13 @@ def leave(status: int) -> NoReturn:
     sys.exit(status)
 
 
-def _search_current_folder_last() -> None:
-    """Let modules in the current folder, such as user-defined learners, be found after all installed ones.
+def _search_current_folder() -> None:
+    """Let trusted packages, such as user-defined learners, be found in the current folder, and no other modules.
 
-    An installed command does not search that folder, while ``python -m`` searches it first, so a file with the name of
-    an installed package would replace that package.
+    ``python -m`` puts that folder on the import path.
     """
+    from bakeoff.pipeline.identity.user_modules import UserModuleFinder
+
     try:
         folder = os.getcwd()
     except FileNotFoundError:
@@ -88,7 +89,7 @@ def _search_current_folder_last() -> None:
         ) from None
     if sys.path and sys.path[0] == folder:
         del sys.path[0]
-    sys.path.append(folder)
+    UserModuleFinder(folder).install()
 
 
 def run_words(words: Sequence[str]) -> int:
@@ -104,7 +105,7 @@ def run_words(words: Sequence[str]) -> int:
         return 0
     has_tracebacks = shows_tracebacks()
     try:
-        _search_current_folder_last()
+        _search_current_folder()
         from bakeoff.pipeline.config.words import conceal_passwords
 
         words = conceal_passwords(words)

@@ -25,6 +25,8 @@ from bakeoff.pipeline.config.targets import (
     require_names,
 )
 from bakeoff.pipeline.errors import MissingPackage, UserError, did_you_mean, hiding_values, write_install_command
+from bakeoff.pipeline.identity.source_code import find_source, is_of_user
+from bakeoff.pipeline.identity.user_modules import get_finder
 from bakeoff.pipeline.text.secrets import expand_references
 
 EXTRAS = {"imblearn": "imbalance"}
@@ -166,6 +168,7 @@ def find_target(target: Any, key: str, trust: Sequence[str]) -> Any:
     package = target.split(".")[0]
     if package not in trust:
         _require_installed(package, key_and_value)
+    get_finder().trust(trust)
     module, _, name = target.rpartition(".")
     try:
         home = import_module(module)
@@ -221,9 +224,6 @@ def _require_installed(package: str, key_and_value: str) -> None:
     if package in EXTRAS and find_spec(package) is None:
         command = write_install_command(EXTRAS[package])
         raise MissingPackage(f"{key_and_value} needs {package}, which is not installed: {command}.")
-    # The imports of this module would delay every command.
-    from bakeoff.pipeline.identity.source_code import find_source, is_of_user
-
     if package in KNOWN_PACKAGES and is_of_user(package):
         raise UserError(
             f"{key_and_value} needs the installed package {package}, but {find_source(package)} has the same "

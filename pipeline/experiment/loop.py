@@ -22,6 +22,7 @@ from bakeoff.pipeline.experiment.fitting import (
     prune_learner,
 )
 from bakeoff.pipeline.experiment.stage_log import RowLog, Stopwatch, unique_messages
+from bakeoff.pipeline.identity.user_modules import get_finder
 from bakeoff.pipeline.stages.pruning import NoPruning
 from bakeoff.pipeline.stages.scoring import Predictions, compute_score, compute_scores
 from bakeoff.pipeline.stages.splitting import Split, Splits
@@ -51,7 +52,7 @@ def evaluate_splits(experiment: Experiment, splits: Sequence[Split], n_jobs: int
             yield evaluate_split(experiment, number, split)
         return
     # More BLAS threads than cores would slow each other down.
-    with parallel_config("loky", inner_max_num_threads=1):
+    with parallel_config("loky", inner_max_num_threads=1, initializer=get_finder().install):
         # A count in another process would not reach this one.
         experiment = replace(experiment, count_fit=object)
         parallel = Parallel(n_jobs=limit_processes(n_jobs, len(splits)), return_as="generator")

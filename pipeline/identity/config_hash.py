@@ -35,6 +35,7 @@ from bakeoff.pipeline.identity.source_code import (
     is_of_user,
     list_families,
 )
+from bakeoff.pipeline.identity.user_modules import get_finder
 from bakeoff.pipeline.text.secrets import expand_public_references
 
 DECISIVE_KEYS = (
@@ -74,6 +75,7 @@ def hash_config_code(spec: Mapping[str, Any]) -> str:
     spec : mapping
         The settled configuration.
     """
+    get_finder().trust(spec["trust"])
     targets = _list_targets(spec)
     if _list_of_notebook(targets):
         return secrets.token_hex(8)
@@ -105,6 +107,7 @@ def require_current_code(spec: Mapping[str, Any]) -> None:
     UserError
         Code was changed but not reloaded, so a run would be stored with code that did not run.
     """
+    get_finder().trust(spec["trust"])
     code = follow_imports(find_modules(_list_targets(spec))).values()
     now = [UserModule.read(module.name, module.file) for module in code]
     changed = [(old, new) for old, new in zip(code, now, strict=True) if old.digest != new.digest]

@@ -145,6 +145,12 @@ def _parse_source(source: bytes) -> ast.Module:
     return tree
 
 
+def list_imports(file: Path) -> frozenset[str]:
+    """Return the dotted names that a source file imports absolutely; none if there is no such file."""
+    content = file.read_bytes() if file.is_file() else b""
+    return frozenset(_iter_imports(_parse_source(content), ""))
+
+
 def find_modules(targets: Set[str]) -> frozenset[str]:
     """Return the modules that define classes and functions; those that cannot be imported have none."""
     return frozenset(module for target in targets if (module := find_module(target)) is not None)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import socket
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.identity.user_modules import UserModuleFinder
 from bakeoff.pipeline.sweep.compose import SweepOptions
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import KILLED, REFUSED, Job, JobOutcome
@@ -53,9 +53,7 @@ class SweepOrigin:
         """Use the folder, the import path and the store of the process that sent the jobs."""
         if Path(self.folder).is_dir():
             os.chdir(self.folder)
-        # User-defined learners are modules in that folder.
-        if self.folder not in sys.path:
-            sys.path.append(self.folder)
+        UserModuleFinder(self.folder).install()
         if self.store is not None:
             os.environ[STORE_VARIABLE] = self.store
         os.environ.update(self.secrets)

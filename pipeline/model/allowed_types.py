@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from bakeoff.pipeline.identity.user_modules import get_finder
+
 REVIEWED_TYPES = frozenset({
     "functools.partial",
     "numpy.dtype",
@@ -107,6 +109,7 @@ def trusted_types(dumped: bytes, trust: Sequence[str] = ()) -> list[str]:
     """
     import skops.io
 
+    get_finder().trust(trust)
     types = list(skops.io.get_untrusted_types(data=dumped))  # no object is built
     untrusted = find_untrusted(types, trust)
     never = [name for name in untrusted if package_of(name) in NEVER_TRUSTED]

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shlex
-import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -26,6 +25,7 @@ from bakeoff.pipeline.config.engine import SHIPPED_FILES, ConfigSource
 from bakeoff.pipeline.config.options import GROUPS
 from bakeoff.pipeline.config.trust import add_trust_of_environment
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.identity.user_modules import UserModuleFinder, remove_finders
 from bakeoff.pipeline.stages.dataset.keys import LIST_KEYS
 from bakeoff.pipeline.stages.dataset.typed_table import read_frame
 from bakeoff.pipeline.sweep.compose import override_text
@@ -166,7 +166,7 @@ def own_process_state() -> Iterator[None]:
 
     Environment variables, the module search path and Hydra's objects are always restored. Blocks in other threads wait.
     """
-    with ONE_CALL, _same_environment(), _folder_on_path(), own_hydra_state():
+    with ONE_CALL, _same_environment(), _search_current_folder(), own_hydra_state():
         yield
 
 
@@ -184,19 +184,13 @@ def _same_environment() -> Iterator[None]:
 
 
 @contextmanager
-def _folder_on_path() -> Iterator[None]:
-    """Allow imports from the current folder for user-defined learners, as the command line does."""
-    folder = os.getcwd()
-    is_known = folder in sys.path or "" in sys.path
-    if is_known:
-        yield
-        return
-    sys.path.append(folder)
+def _search_current_folder() -> Iterator[None]:
+    """Let trusted packages be found in the current folder, as the command line does."""
+    UserModuleFinder(os.getcwd()).install()
     try:
         yield
     finally:
-        if folder in sys.path:
-            sys.path.remove(folder)
+        remove_finders()
 
 
 class BakeoffWarning(UserWarning):

@@ -22,6 +22,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Self
 
+from bakeoff.pipeline.identity.user_modules import get_finder
 from bakeoff.pipeline.sweep.done_jobs import find_lost_job
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import Job, JobOutcome, JobProgress
@@ -60,6 +61,7 @@ def serve_jobs(
     inherited : sequence of Connection
         Connections of the process of the sweep that a forked process inherits.
     """
+    get_finder()  # of the folder of the sweep, before a job changes it
     signal.signal(signal.SIGTERM, _interrupt_once)
     signal.signal(signal.SIGINT, _interrupt_once)
     receive_signals()
