@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import os
-from argparse import Namespace
+from argparse import ArgumentError, Namespace
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ def read_flags(words: Sequence[str]) -> Namespace:
     Raises
     ------
     UserError
-        A flag does not exist, or would read a pickle.
+        A flag does not exist, has an invalid value, or would read a pickle.
 
     Examples
     --------
@@ -44,7 +44,11 @@ def read_flags(words: Sequence[str]) -> Namespace:
     from bakeoff.pipeline.config.engine import make_flag_parser
 
     parser = make_flag_parser()
-    arguments, unknown = parser.parse_known_intermixed_args(words)
+    parser.exit_on_error = False
+    try:
+        arguments, unknown = parser.parse_known_intermixed_args(words)
+    except ArgumentError as error:
+        raise UserError(f"{error}.") from None
     if unknown:
         known = parser._option_string_actions
         raise UserError(

@@ -122,6 +122,9 @@ def run_words(words: Sequence[str]) -> int:
     except StoreError as error:
         print(f"failed: {show_controls(describe_error(error))}", file=sys.stderr)
         return EXIT_FAILED
+    except SystemExit as error:
+        print(f"failed: the code that this command ran has called sys.exit({error.code!r})", file=sys.stderr)
+        return EXIT_FAILED
     except Exception as error:
         if has_tracebacks:
             raise

@@ -173,6 +173,8 @@ def find_target(target: Any, key: str, trust: Sequence[str]) -> Any:
     try:
         home = import_module(module)
         found = getattr(home, name, ABSENT)  # experimental features of scikit-learn raise ImportError
+    except SystemExit as error:
+        raise UserError(f"{key_and_value} cannot be imported: the module calls sys.exit({error.code!r})") from error
     except Exception as error:  # user-defined modules may raise any exception
         raise UserError(f"{key_and_value} cannot be imported: {' '.join(str(error).split())}") from error
     if found is ABSENT:

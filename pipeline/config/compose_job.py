@@ -22,7 +22,7 @@ from hydra.core.singleton import Singleton
 from hydra.core.utils import JobRuntime, configure_log, env_override
 from hydra.types import RunMode
 from hydra.version import VersionBase
-from omegaconf import DictConfig, OmegaConf, open_dict, read_write
+from omegaconf import MISSING, DictConfig, OmegaConf, open_dict, read_write
 from omegaconf.basecontainer import BaseContainer
 from omegaconf.errors import OmegaConfBaseException
 from omegaconf.resolvers import oc
@@ -38,7 +38,7 @@ from bakeoff.pipeline.config.words import (
     reject_unread_space,
 )
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.text.secrets import expand_references, find_secrets
+from bakeoff.pipeline.text.secrets import REFERENCE, expand_references, find_secrets
 
 PRIVATE_MODE = 0o600
 """The mode of files that contain a command as it was given."""
@@ -121,7 +121,10 @@ def compose_parts(words: Sequence[str], keys: Iterable[str]) -> dict[str, Any]:
     try:
         with open_engine() as engine:
             composed = engine.compose_config(ROOT_NAME, list(words), RunMode.RUN)
-        return {key: OmegaConf.to_container(composed[key], resolve=True) for key in keys}
+        with open_dict(composed):
+            del composed["hydra"]
+        values = _resolve_values(composed, throw_on_missing=False)
+        return {key: expand_references(values[key]) for key in keys}
     except Exception as error:
         raise explain_error(error) from None
 
@@ -187,6 +190,8 @@ RESOLVED = re.compile(
     r"threshold\.metric|tracking\.experiment|evaluation\.(metrics|costs|train_metrics))([.\[]|$)"
 )
 """Keys whose texts are not secret: those used here, and the names of choices and runs."""
+CELLS = re.compile(r"dataset\.(query|parameters|ordered)([.\[]|$)")
+"""Keys whose texts become cells, which are stored."""
 
 
 def resolve_config(composed: DictConfig) -> dict[str, Any]:
@@ -211,7 +216,7 @@ def resolve_config(composed: DictConfig) -> dict[str, Any]:
     return {str(key): value for key, value in spec.items() if key != DEFAULT_SPACE_KEY}
 
 
-def _resolve_values(composed: DictConfig) -> dict[str, Any]:
+def _resolve_values(composed: DictConfig, *, throw_on_missing: bool = True) -> dict[str, Any]:
     """Return a composed configuration as plain dicts and lists.
 
     Texts contain ``${oc.env:NAME}`` instead of the value of an environment variable; numbers and Booleans, which affect
@@ -225,7 +230,7 @@ def _resolve_values(composed: DictConfig) -> dict[str, Any]:
 
     try:
         OmegaConf.register_new_resolver(RESOLVER, record_variable, replace=True)
-        values: dict[str, Any] = OmegaConf.to_container(composed, resolve=True, throw_on_missing=True)  # type: ignore[assignment]
+        values: Any = OmegaConf.to_container(composed, resolve=True, throw_on_missing=throw_on_missing)
         if read:
             OmegaConf.register_new_resolver(RESOLVER, _keep_reference, replace=True)
             _keep_references(values, composed)
@@ -236,6 +241,11 @@ def _resolve_values(composed: DictConfig) -> dict[str, Any]:
             raise UserError(
                 f"{name_key(path)} contains a password or a signature, which would be stored with the run; write "
                 "${oc.env:NAME} in its place, and export the environment variable NAME."
+            )
+        if isinstance(value, str) and CELLS.match(name_key(path)) and REFERENCE.search(value):
+            raise UserError(
+                f"{name_key(path)}={value!r} would store the value of an environment variable with the cells; write "
+                "the value itself, in a query as :NAME with dataset.parameters={NAME: VALUE}."
             )
     return values
 
@@ -257,7 +267,7 @@ def _keep_references(values: dict[str, Any], composed: DictConfig) -> None:
 def _keep_text(text: str, composed: DictConfig, path: tuple[Any, ...]) -> str:
     """Return a text with references, unless it is used here or is the name of a choice."""
     key = name_key(path)
-    if RESOLVED.match(key):
+    if RESOLVED.match(key) or text == MISSING:
         return text
     try:
         kept = reduce(getitem, path, composed)

@@ -35,6 +35,7 @@ from bakeoff.pipeline.config.options import (
     list_own_names,
     load_yaml,
     read_options,
+    require_own_names,
 )
 from bakeoff.pipeline.config.trust import leave_out_current_folder, require_allowed_files, require_own_classes
 from bakeoff.pipeline.errors import UserError, did_you_mean
@@ -117,7 +118,8 @@ def open_engine(source: ConfigSource = SHIPPED_FILES) -> Iterator[Any]:
     Raises
     ------
     UserError
-        A folder of files does not exist, or Hydra would interpolate the name of the current folder and write elsewhere.
+        A folder of files does not exist, an option in it has the name of a built-in one, or Hydra would interpolate the
+        name of the current folder and write elsewhere.
     """
     from hydra import version
     from hydra._internal.hydra import Hydra
@@ -131,6 +133,8 @@ def open_engine(source: ConfigSource = SHIPPED_FILES) -> Iterator[Any]:
     for folder in filter(None, (source.root_folder, source.folder)):
         if not os.path.isdir(folder):
             raise UserError(f"{folder}: this folder of options does not exist.")
+    if source.folder is not None:
+        require_own_names(Path(source.folder))
     leave_out_current_folder()
     register_schema()
     backup = get_gh_backup()
@@ -284,9 +288,13 @@ class ConfigFiles(CachingConfigRepository):
             `load_yaml` refuses the file.
         """
         if config_path not in self._packed:
-            source = next((source for source in self.get_sources() if source.is_config(config_path)), None)
-            if source is not None and source.scheme() == "file":
-                file = Path(source.path, f"{config_path.removesuffix(SUFFIX)}{SUFFIX}")
+            name = f"{config_path.removesuffix(SUFFIX)}{SUFFIX}"
+            sources = [source for source in self.get_sources() if source.is_config(config_path)]
+            files = {Path(source.path, name).resolve() for source in sources if source.scheme() == "file"}
+            if len(files) > 1:
+                listed = " and ".join(sorted(map(os.path.relpath, files)))
+                raise UserError(f"{listed} have the same name; rename one of them.")
+            for file in files:
                 load_yaml(file.read_text(encoding="utf-8", errors="replace"), os.path.relpath(file))
             self._packed[config_path] = pickle.dumps(self.delegate.load_config(config_path=config_path))
         return pickle.loads(self._packed[config_path])

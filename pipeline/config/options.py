@@ -100,15 +100,15 @@ def require_own_names(folder: Path) -> None:
     Parameters
     ----------
     folder : Path
-        The folder returned by `find_own_folder`.
+        The folder returned by `find_own_folder`, or that of ``--config-dir``.
 
     Raises
     ------
     UserError
     """
-    for file in sorted(folder.rglob(f"*{SUFFIX}")):
-        inner = file.relative_to(folder)
-        if len(inner.parts) > 1 and (CONF / inner).is_file():
+    for shipped in sorted(CONF.rglob(f"*{SUFFIX}")):
+        file = folder / shipped.relative_to(CONF)
+        if file.is_file() and not file.samefile(shipped):
             raise UserError(f"{os.path.relpath(file)} has the name of a built-in option; rename the file.")
 
 

@@ -7,9 +7,11 @@ import importlib
 import json
 import os
 import platform
+import re
 import socket
 import subprocess
 import time
+from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -21,16 +23,17 @@ from bakeoff.pipeline.tracking.heartbeat import identify_process
 VERSIONED_MODULES = {"numpy": "numpy", "scipy": "scipy", "pandas": "pandas", "scikit-learn": "sklearn"}
 """The packages on which a result may depend, and the modules with their versions."""
 GIT_TIMEOUT_SECONDS = 10
-QUIET_GIT = ("--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
-"""Flags that prevent git from running programs named by a repository, except for file filters."""
-FILTERS = r"^filter\..*\.(clean|process)$"
+QUIET_SETTINGS = {"core.fsmonitor": "false", "core.hooksPath": os.devnull}
+"""Settings that prevent git from running a monitor or a hook."""
+FILTER = re.compile(r"filter\..*\.(clean|process|required)", re.DOTALL)
 OWN_SCOPES = ("local", "worktree")
 """The scopes of git configurations that come with a repository."""
+GIVEN_SCOPE = "command"
 
 
 @cache
 def read_git_state() -> tuple[str, bool] | None:
-    """Return the commit of the code, and whether files differ from it; None outside a repository.
+    """Return the commit of the code, and whether files may differ from it; None outside a repository.
 
     This is the repository of the current folder; outside a repository, it is the one that contains this file, if any.
     """
@@ -38,7 +41,8 @@ def read_git_state() -> tuple[str, bool] | None:
     for folder in (Path.cwd(), Path(__file__).parent):
         commit = _run_git(folder, "rev-parse", "HEAD")
         if commit:
-            return commit, bool(_run_git(folder, "status", "--porcelain"))
+            # The state of a submodule's files depends on the filters of its own repository.
+            return commit, _run_git(folder, "status", "--porcelain", "--ignore-submodules=dirty") != ""
     return None
 
 
@@ -126,23 +130,32 @@ def pin_versions(*packages: str) -> tuple[str, ...]:
     return tuple(pinned)
 
 
-def _run_git(folder: Path, *words: str) -> str:
-    """Return the output of a git command; empty if it fails or there is no git.
+def _run_git(folder: Path, *words: str) -> str | None:
+    """Return the output of a git command; None if it fails or there is no git.
 
     The configuration of a repository made by somebody else may name programs, which git would run to determine the
-    state of its files.
+    state of its files, or to fetch files that a partial clone lacks.
     """
-    scoped = _call_git(folder, "config", "--show-scope", "--name-only", "--get-regexp", FILTERS)
-    names = [name for scope, _, name in (line.partition("\t") for line in scoped.splitlines()) if scope in OWN_SCOPES]
-    disabled = [word for name in names for word in ("-c", f"{name}=")]
-    return _call_git(folder, *QUIET_GIT, *disabled, *words)
+    listed = _call_git(folder, QUIET_SETTINGS, "config", "--list", "--show-scope", "--name-only", "-z") or ""
+    scopes, names = listed.split("\0")[::2], listed.split("\0")[1::2]
+    if GIVEN_SCOPE not in scopes:
+        return None  # a version of git before 2.31, which ignores settings in the environment
+    own_names = [name for scope, name in zip(scopes, names, strict=False) if scope in OWN_SCOPES]
+    disabled = dict.fromkeys(filter(FILTER.fullmatch, own_names), "")
+    return _call_git(folder, QUIET_SETTINGS | disabled, "--no-optional-locks", *words)
 
 
-def _call_git(folder: Path, *words: str) -> str:
+def _call_git(folder: Path, settings: Mapping[str, str], *words: str) -> str | None:
+    environment = {**os.environ, "GIT_ALLOW_PROTOCOL": "none"}
     try:
+        # As an argument, a setting would be split at its first equals sign, which the name of a filter may contain.
+        first = int(os.environ.get("GIT_CONFIG_COUNT") or 0)
+        for number, (name, value) in enumerate(settings.items(), first):
+            environment |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
+        environment["GIT_CONFIG_COUNT"] = str(first + len(settings))
         result = subprocess.run(
-            ["git", *words], cwd=folder, capture_output=True, text=True, timeout=GIT_TIMEOUT_SECONDS, check=False
+            ["git", *words], cwd=folder, env=environment, capture_output=True, timeout=GIT_TIMEOUT_SECONDS, check=False
         )
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return result.stdout.strip() if result.returncode == 0 else ""
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        return None
+    return os.fsdecode(result.stdout).strip() if result.returncode == 0 else None

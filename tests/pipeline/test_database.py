@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import sqlite3
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import mlflow_server
 import numpy as np
@@ -16,7 +18,7 @@ import sqlalchemy
 from written_tables import titanic, write_database
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset import load_frame, load_query
+from bakeoff.pipeline.stages.dataset import content, load_frame, load_query
 from bakeoff.pipeline.stages.dataset.database import Query, read_query
 from bakeoff.pipeline.stages.dataset.source import Source
 
@@ -34,7 +36,7 @@ def url(tmp_path: Path) -> str:
     return url
 
 
-def read(url: str, **keys: str) -> Source:
+def read(url: str, **keys: Any) -> Source:
     return read_query(Query(url, **keys))
 
 
@@ -65,13 +67,58 @@ def test_a_column_of_numbers_and_text_is_text_and_bytes_are_left_out(url: str) -
         ("SELECT age, age FROM people", "returns 2 columns named 'age' \\(columns 1, 2\\); rename one with AS"),
         ("SELEC age", "does not answer 'SELEC age': near \"SELEC\": syntax error"),
         ("SELECT x FROM nobody", "no such table: nobody"),
-        ("DELETE FROM people", "attempt to write a readonly database"),
+        ("DELETE FROM people", "a query must be a SELECT that changes nothing"),
+        ("VACUUM INTO 'copy.db'", "a query must be a SELECT that changes nothing"),
+        ("ATTACH 'copy.db' AS copy", "a query must be a SELECT that changes nothing"),
+        ("CREATE TEMP TABLE copy AS SELECT * FROM people", "a query must be a SELECT that changes nothing"),
+        ("PRAGMA user_version", "a query must be a SELECT that changes nothing"),
+        ("UPDATE sqlite_master SET name = 'copy'", "may not be modified"),
+        ("SELECT age FROM people; DELETE FROM people", "one statement at a time"),
+        ("SELECT age FROM people WHERE job = :job", "did not supply a value for binding parameter :job"),
     ],
 )
-def test_wrong_queries_are_refused_and_change_nothing(url: str, query: str, message: str) -> None:
+def test_wrong_queries_are_refused_and_change_nothing(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError, match=message):
         read(url, query=query)
     assert len(read(url, query="SELECT * FROM people").frame) == 3
+    assert [file.name for file in tmp_path.iterdir()] == ["shop.db"]
+
+
+def test_parameters_are_values_of_a_query(url: str) -> None:
+    query = "SELECT age FROM people WHERE job = :job"
+    assert read(url, query=query, parameters={"job": "cook"}).frame["age"].tolist() == [30]
+    assert read(url, query="SELECT value AS x FROM json_each('[1, 2]')").frame["x"].tolist() == [1, 2]
+    with pytest.raises(UserError, match="parameters are of unsupported type"):
+        read(url, query=query, parameters=3)
+
+
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
+
+
+@pytest.mark.parametrize("selected", ["i", "count(*)"])
+def test_a_signal_ends_an_endless_query(url: str, selected: str) -> None:
+    def interrupt(number: int, frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    previous = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            read(url, query=f"{ENDLESS} SELECT {selected} AS y FROM n")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+
+
+def test_more_rows_than_a_file_can_hold_are_refused(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(content, "MIN_EXPANDED_BYTES", 1000)
+    with pytest.raises(
+        UserError, match=r"dataset\.query='WITH .*' returns more than .* 100 times the size of the file"
+    ):
+        read(url, query=f"{ENDLESS} SELECT i AS y FROM n")
 
 
 @pytest.mark.parametrize(
@@ -166,9 +213,16 @@ def test_types_of_postgresql_are_those_of_other_sources(postgres: str) -> None:
 
 @pytest.mark.external
 def test_nothing_that_a_query_writes_is_kept(postgres: str) -> None:
-    with pytest.raises(UserError, match="returns no rows"):
-        read(postgres, query="DELETE FROM kinds")
+    for query in ("DELETE FROM kinds", "WITH gone AS (DELETE FROM kinds RETURNING a) SELECT a FROM gone"):
+        with pytest.raises(UserError, match="does not answer"):
+            read(postgres, query=query)
     assert len(read(postgres, query="SELECT * FROM public.kinds").frame) == 2
+
+
+@pytest.mark.external
+def test_parameters_are_values_of_a_query_of_postgresql(postgres: str) -> None:
+    raw = read(postgres, query="SELECT a, f FROM kinds WHERE a = :a AND f LIKE 'x%%'", parameters={"a": 1})
+    assert raw.frame["a"].tolist() == [1]
 
 
 @pytest.mark.external

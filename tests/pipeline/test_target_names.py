@@ -243,33 +243,97 @@ def test_what_is_no_name_of_a_package_is_refused(given: str) -> None:
         read_trust(given)
 
 
-def test_git_runs_no_program_that_a_repository_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The commit and the state of the files are asked for in whatever folder a command starts."""
+def git(folder: Path, *words: str) -> None:
+    """Run a git command as somebody who has a name."""
+    named = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always")
+    subprocess.run(["git", *named, *words], cwd=folder, check=True)
 
-    def git(*words: str) -> None:
-        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], cwd=tmp_path, check=True)
 
-    (tmp_path / "table.csv").write_text("x,y\n")
-    (tmp_path / ".gitattributes").write_text("*.csv filter=theirs\n")
-    git("init", "-q", ".")
-    git("add", "-A")
-    git("commit", "-q", "-m", "tables")
-    traces = [tmp_path / ".git" / name for name in ("of_filter", "of_monitor", "of_hook")]
-    git("config", "filter.theirs.clean", f"sh -c 'touch {traces[0]}; cat'")
-    git("config", "core.fsmonitor", f"touch {traces[1]}")
-    hook = tmp_path / ".git" / "hooks" / "post-index-change"
-    hook.parent.mkdir(exist_ok=True)
-    hook.write_text(f"#!/bin/sh\ntouch {traces[2]}\n")
-    hook.chmod(0o755)
-    (tmp_path / "table.csv").write_text("x,z\n")
-    monkeypatch.chdir(tmp_path)
+def make_repository(folder: Path, filter_name: str = "theirs") -> Path:
+    """Make a repository with a file that has a filter, and return a path that its programs may create."""
+    folder.mkdir(exist_ok=True)
+    (folder / "table.csv").write_text("x,y\n")
+    (folder / ".gitattributes").write_text(f"*.csv filter={filter_name}\n", errors="surrogateescape")
+    git(folder, "init", "-q", ".")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", "tables")
+    return folder / ".git" / "trace"
+
+
+def is_dirty(folder: Path, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Return whether files of a repository are taken to differ from its commit."""
+    monkeypatch.chdir(folder)
     provenance.read_git_state.cache_clear()
     try:
         state = provenance.read_git_state()
     finally:
         provenance.read_git_state.cache_clear()
-    assert [trace for trace in traces if trace.exists()] == []
     assert state is not None
-    assert state[1]  # files differ from the commit
-    subprocess.run(["git", "status"], cwd=tmp_path, check=True, capture_output=True)
-    assert traces[1].exists()  # it would have run
+    return state[1]
+
+
+def test_git_runs_no_monitor_and_no_hook_of_a_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commit and the state of the files are asked for in whatever folder a command starts."""
+    trace = make_repository(tmp_path)
+    git(tmp_path, "config", "core.fsmonitor", f"touch {trace}")
+    hook = tmp_path / ".git" / "hooks" / "post-index-change"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(f"#!/bin/sh\ntouch {trace}\n")
+    hook.chmod(0o755)
+    (tmp_path / "table.csv").write_text("x,z\n")
+    assert is_dirty(tmp_path, monkeypatch)  # files differ from the commit
+    assert not trace.exists()
+    git(tmp_path, "status")
+    assert trace.exists()  # it would have run
+
+
+@pytest.mark.parametrize("name", ["theirs", "a=b", "a\u2028b", "a\x0cb", "a\udcff", "A.b"])
+@pytest.mark.parametrize("file", ["config", "included"])
+def test_git_runs_no_filter_of_a_repository(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, file: str
+) -> None:
+    trace = make_repository(tmp_path, name)
+    git(tmp_path, "config", "include.path", "included")
+    with open(trace.parent / file, "a", errors="surrogateescape") as config:
+        config.write(f'[filter "{name}"]\n\tclean = "touch {trace}; cat"\n\trequired = true\n')
+    (tmp_path / "table.csv").write_text("x,z\n")
+    assert is_dirty(tmp_path, monkeypatch)
+    assert not trace.exists()
+    git(tmp_path, "status")
+    assert trace.exists()
+
+
+def test_git_runs_no_filter_of_a_submodule(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_repository(tmp_path / "inner")
+    trace = make_repository(tmp_path / "outer")
+    outer, inner = tmp_path / "outer", tmp_path / "outer" / "inner"
+    git(outer, "submodule", "--quiet", "add", str(tmp_path / "inner"), "inner")
+    git(outer, "commit", "-q", "-m", "submodule")
+    git(inner, "config", "filter.theirs.clean", f"touch {trace}; cat")
+    (inner / "table.csv").write_text("x,z\n")
+    assert not is_dirty(outer, monkeypatch)
+    assert not trace.exists()
+    git(outer, "status")
+    assert trace.exists()
+    git(inner, "commit", "-q", "--allow-empty", "-m", "more")
+    assert is_dirty(outer, monkeypatch)  # the commit of the submodule differs
+
+
+def test_git_fetches_nothing_for_a_partial_clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A repository that lacks a file names the program that would fetch it."""
+    trace = make_repository(tmp_path)
+    tree = subprocess.check_output(["git", "rev-parse", "HEAD^{tree}"], cwd=tmp_path, text=True).strip()
+    (tmp_path / ".git" / "objects" / tree[:2] / tree[2:]).unlink()
+    settings = {
+        "core.repositoryFormatVersion": "1",
+        "extensions.partialClone": "origin",
+        "remote.origin.promisor": "true",
+        "remote.origin.url": str(tmp_path),
+        "remote.origin.uploadpack": f"touch {trace}; git-upload-pack",
+    }
+    for name, value in settings.items():
+        git(tmp_path, "config", name, value)
+    assert is_dirty(tmp_path, monkeypatch)  # the state of the files is not known
+    assert not trace.exists()
+    subprocess.run(["git", "status"], cwd=tmp_path, check=False, capture_output=True)
+    assert trace.exists()

@@ -69,7 +69,10 @@ def read_bytes(file: Path) -> bytes:
         if decompress is None:
             return file.read_bytes()
         with decompress(file) as stream:
-            return _read_expanded(stream.read, file)
+            limit = SizeLimit(file, f"dataset.path={str(file)!r} holds", "give the decompressed file")
+            content: bytes = stream.read(limit.most + 1)
+            limit.add(len(content))
+            return content
     except (OSError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError) as error:
         raise UserError(f"dataset.path={str(file)!r} cannot be read: {error}.") from error
 
@@ -164,18 +167,32 @@ def _decode(data: bytes, encoding: str, file: Path) -> str:
 
 
 MAX_EXPANSION = 100
-"""The maximum ratio of the sizes of a text and its compressed file; tables have 3 to 20."""
+"""The maximum ratio of the sizes of cells and their file; tables have 3 to 20."""
 MIN_EXPANDED_BYTES = 256 * 1024 * 1024
-"""A text up to this size is read regardless of the size of its compressed file."""
+"""Cells up to this size are read regardless of the size of their file."""
 
 
-def _read_expanded(read: Callable[[int], bytes], file: Path) -> bytes:
-    """Return the bytes of a compressed file; raise UserError if there are more than a table would have."""
-    most = max(MIN_EXPANDED_BYTES, MAX_EXPANSION * file.stat().st_size)
-    content = read(most + 1)
-    if len(content) > most:
-        raise UserError(
-            f"dataset.path={str(file)!r} holds more than {format_bytes(most)} when it is decompressed, which is more "
-            f"than {MAX_EXPANSION} times its size; give the decompressed file."
-        )
-    return content
+class SizeLimit:
+    """Refuses a file that expands to more bytes than a table would.
+
+    Parameters
+    ----------
+    file : Path
+    beginning, cure : str
+        The beginning and the end of the message.
+    """
+
+    def __init__(self, file: Path, beginning: str, cure: str) -> None:
+        self.most = max(MIN_EXPANDED_BYTES, MAX_EXPANSION * file.stat().st_size)
+        self._texts = beginning, cure
+        self._n_bytes = 0
+
+    def add(self, n_bytes: int) -> None:
+        """Count bytes; raise UserError if they are too many."""
+        self._n_bytes += n_bytes
+        if self._n_bytes > self.most:
+            beginning, cure = self._texts
+            raise UserError(
+                f"{beginning} more than {format_bytes(self.most)}, which is more than {MAX_EXPANSION} times the size "
+                f"of the file; {cure}."
+            )

@@ -5,22 +5,39 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from sys import getsizeof
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from bakeoff.pipeline.errors import UserError, write_install_command
+from bakeoff.pipeline.stages.dataset.content import SizeLimit
 from bakeoff.pipeline.stages.dataset.source import Source, make_source, require_different_names
 from bakeoff.pipeline.text.secrets import is_secret_name
 from bakeoff.pipeline.text.wording import expand_home
 
 if TYPE_CHECKING:
-    from sqlalchemy import Engine
     from sqlalchemy.engine import URL
 
 SQLITE = "sqlite"
+READING_ACTIONS = (
+    sqlite3.SQLITE_SELECT,
+    sqlite3.SQLITE_READ,
+    sqlite3.SQLITE_FUNCTION,
+    sqlite3.SQLITE_RECURSIVE,
+    sqlite3.SQLITE_UPDATE,
+)
+"""What a statement may do. Functions that return tables, such as json_each, ask to update the schema of a file; the
+file itself is opened read-only."""
+STEPS_BETWEEN_LOOKS = 10_000
+"""The number of SQLite's instructions after which it looks whether it has to stop, about 1 ms."""
+ROWS_AT_A_TIME = 10_000
 VARIABLE = re.compile(r"\$([A-Za-z_]\w*)")
 
 
@@ -35,10 +52,13 @@ class Query:
         the environment variable NAME. Plain-text passwords are refused, because configurations are stored.
     query : str
         A SELECT statement.
+    parameters : mapping of str to object
+        The values of the names such as ``:region`` in the query.
     """
 
     url: str
     query: str
+    parameters: Mapping[str, Any] | None = None
 
 
 def read_query(query: Query) -> Source:
@@ -63,14 +83,12 @@ def read_query(query: Query) -> Source:
 
     url = _parse_url(query.url)
     shown = _hide_secrets(url)
-    engine = _create_engine(url, shown)
     statement = query.query
+    fetch = _fetch_from_file if url.get_backend_name() == SQLITE else _fetch_from_server
     try:
-        names, rows = _fetch_rows(engine, statement)
-    except SQLAlchemyError as error:
+        names, rows = fetch(url, shown, query)
+    except (SQLAlchemyError, sqlite3.Error, sqlite3.Warning) as error:
         raise UserError(f"dataset.url={shown!r} does not answer {statement!r}: {_explain(error, url)}") from None
-    finally:
-        engine.dispose()
     if not rows:
         raise UserError(f"dataset.query={statement!r} returns no rows.")
     require_different_names(names, f"dataset.query={statement!r} returns", "rename one with AS")
@@ -138,43 +156,58 @@ def _read_variable(name: str) -> str:
     return value
 
 
-def _create_engine(url: URL, shown: str) -> Engine:
-    from sqlalchemy import create_engine
+def _fetch_from_server(url: URL, shown: str, query: Query) -> tuple[list[str], list[Any]]:
+    """Return the column names and the rows, and discard anything that the statement writes."""
+    from sqlalchemy import create_engine, text
     from sqlalchemy.exc import NoSuchModuleError
+    from sqlalchemy.pool import NullPool
 
-    if url.get_backend_name() == SQLITE:
-        return _open_sqlite(url, shown)
     try:
-        return create_engine(url)
+        engine = create_engine(url, poolclass=NullPool)
     except (ImportError, NoSuchModuleError) as error:
         raise UserError(
             f"dataset.url={shown!r} needs a database driver that is not installed; for PostgreSQL: "
             f"{write_install_command('postgres')}."
         ) from error
+    with engine.connect() as connection:
+        reading = connection.execution_options(yield_per=ROWS_AT_A_TIME, postgresql_readonly=True)
+        if query.parameters:
+            result = reading.execute(text(query.query), query.parameters)
+        else:  # drivers leave signs such as % and : as they are
+            result = reading.execution_options(no_parameters=True).exec_driver_sql(query.query)
+        return (list(result.keys()), list(result)) if result.returns_rows else ([], [])
 
 
-def _open_sqlite(url: URL, shown: str) -> Engine:
-    """Return a read-only engine, because SQLite would create a missing file."""
-    from sqlalchemy import create_engine
-
+def _fetch_from_file(url: URL, shown: str, query: Query) -> tuple[list[str], list[Any]]:
+    """Return the column names and the rows of a SQLite file, in a thread that stops when this one gets a signal."""
     file = expand_home(str(url.database))
     if not file.is_file():
         raise UserError(f"dataset.url={shown!r}: {str(file)!r} is not a file (looked in {Path.cwd()}).")
-    address = f"{file.absolute().as_uri()}?mode=ro"
-    return create_engine("sqlite://", creator=lambda: sqlite3.connect(address, uri=True))
+    stopped = Event()
+    with ThreadPoolExecutor(1) as pool:
+        try:
+            return pool.submit(_read_file, file, query, stopped).result()
+        finally:
+            stopped.set()
 
 
-def _fetch_rows(engine: Engine, statement: str) -> tuple[list[str], list[Any]]:
-    """Return the column names and the rows, and discard anything that the statement writes."""
-    with engine.connect() as connection:
-        # Without parameters, drivers leave signs such as % and : as they are.
-        result = connection.execution_options(no_parameters=True).exec_driver_sql(statement)
-        if not result.returns_rows:
-            return [], []
-        return [str(name) for name in result.keys()], list(result.fetchall())  # noqa: SIM118
+def _read_file(file: Path, query: Query, stopped: Event) -> tuple[list[str], list[Any]]:
+    limit = SizeLimit(file, f"dataset.query={query.query!r} returns", "return fewer rows")
+    rows = []
+    # SQLite would create a missing file, and a statement may attach and write others.
+    with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+        connection.set_authorizer(lambda action, *_: action not in READING_ACTIONS)
+        connection.set_progress_handler(stopped.is_set, STEPS_BETWEEN_LOOKS)
+        cursor = connection.execute(query.query, query.parameters or {})
+        for row in cursor:
+            limit.add(getsizeof(row) + sum(map(getsizeof, row)))
+            rows.append(row)
+        return [name for name, *_ in cursor.description or ()], rows
 
 
 def _explain(error: Exception, url: URL) -> str:
     """Return the first line of a driver's error message, without the password."""
+    if isinstance(error, sqlite3.Error) and "authoriz" in str(error):
+        return "a query must be a SELECT that changes nothing"
     message = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
     return message.replace(str(url.password), "***") if url.password else message
