@@ -12,6 +12,7 @@ import pytest
 from pyarrow import feather, ipc, parquet
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.dataset import content
 from bakeoff.pipeline.stages.dataset.files import read_file
 from bakeoff.pipeline.stages.dataset.keys import FileLayout
 
@@ -105,3 +106,27 @@ def test_keys_of_other_formats_are_refused(tmp_path: Path, layout: str) -> None:
     key, _, value = layout.partition("=")
     with pytest.raises(UserError, match=rf"dataset.{layout} does not apply to .*, which is Parquet; remove"):
         read_file(file, FileLayout(**{key: literal_eval(value)}))
+
+
+REPEATED = pa.DictionaryArray.from_arrays(pa.array([0, 1] * 500, pa.int32()), ["a" * 1000, "b" * 1000])
+EXPANDING = {
+    "repeated text": pa.table({"x": REPEATED.cast(pa.string())}),
+    "dictionary": pa.table({"x": REPEATED}),
+    "compressed text": pa.table({"x": [f"{'a' * 1000}{row}" for row in range(1000)]}),
+    "numbers": pa.table({"x": pa.nulls(1_000_000, pa.int64())}),
+}
+
+
+@pytest.mark.parametrize("format_", ["parquet", "feather"])
+@pytest.mark.parametrize("what", EXPANDING)
+def test_a_file_whose_cells_are_larger_than_a_table_would_be_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format_: str, what: str
+) -> None:
+    file = tmp_path / f"table.{format_}"
+    write_table = parquet.write_table if format_ == "parquet" else feather.write_feather
+    write_table(EXPANDING[what], file, compression="zstd")
+    assert len(read_file(file, LAYOUT).frame) == len(EXPANDING[what])
+    monkeypatch.setattr(content, "MIN_EXPANDED_BYTES", 100_000)
+    monkeypatch.setattr(content, "MAX_EXPANSION", 1)
+    with pytest.raises(UserError, match=r"dataset\.path='.*' holds more than 100.0 kB, .* save the rows as CSV"):
+        read_file(file, LAYOUT)

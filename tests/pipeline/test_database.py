@@ -115,9 +115,7 @@ def test_a_signal_ends_an_endless_query(url: str, selected: str) -> None:
 
 def test_more_rows_than_a_file_can_hold_are_refused(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(content, "MIN_EXPANDED_BYTES", 1000)
-    with pytest.raises(
-        UserError, match=r"dataset\.query='WITH .*' returns more than .* 100 times the size of the file"
-    ):
+    with pytest.raises(UserError, match=r"dataset\.query='WITH .*' holds more than .* 100 times the size of the file"):
         read(url, query=f"{ENDLESS} SELECT i AS y FROM n")
 
 

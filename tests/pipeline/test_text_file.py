@@ -186,7 +186,7 @@ def test_a_file_that_expands_too_much_is_refused(ending: str, tmp_path: Path, mo
     assert len(read_file(file, FileLayout()).frame) == 6000
     monkeypatch.setattr(content, "MIN_EXPANDED_BYTES", 100)
     monkeypatch.setattr(content, "MAX_EXPANSION", 2)
-    with pytest.raises(UserError, match=r"dataset\.path='.*' holds more than .* give the decompressed file"):
+    with pytest.raises(UserError, match=r"dataset\.path='.*' holds more than .* without compression"):
         read_file(file, FileLayout())
 
 

@@ -7,10 +7,11 @@ import gzip
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.keys import FileLayout
@@ -69,10 +70,8 @@ def read_bytes(file: Path) -> bytes:
         if decompress is None:
             return file.read_bytes()
         with decompress(file) as stream:
-            limit = SizeLimit(file, f"dataset.path={str(file)!r} holds", "give the decompressed file")
-            content: bytes = stream.read(limit.most + 1)
-            limit.add(len(content))
-            return content
+            parts: Iterator[bytes] = iter(partial(stream.read, BYTES_AT_A_TIME), b"")
+            return b"".join(limit_sizes(parts, len, file))
     except (OSError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError) as error:
         raise UserError(f"dataset.path={str(file)!r} cannot be read: {error}.") from error
 
@@ -166,33 +165,33 @@ def _decode(data: bytes, encoding: str, file: Path) -> str:
         ) from None
 
 
+Part = TypeVar("Part")
+BYTES_AT_A_TIME = 1024 * 1024
 MAX_EXPANSION = 100
 """The maximum ratio of the sizes of cells and their file; tables have 3 to 20."""
 MIN_EXPANDED_BYTES = 256 * 1024 * 1024
 """Cells up to this size are read regardless of the size of their file."""
 
 
-class SizeLimit:
-    """Refuses a file that expands to more bytes than a table would.
+def limit_sizes(parts: Iterable[Part], measure: Callable[[Part], int], file: Path, what: str = "") -> Iterator[Part]:
+    """Yield the parts of a file; raise UserError once they are larger than those of a table would be.
 
     Parameters
     ----------
+    parts : iterable
+    measure : callable
+        Returns the size of a part in bytes.
     file : Path
-    beginning, cure : str
-        The beginning and the end of the message.
+    what : str
+        The key and the value to name; by default the path.
     """
-
-    def __init__(self, file: Path, beginning: str, cure: str) -> None:
-        self.most = max(MIN_EXPANDED_BYTES, MAX_EXPANSION * file.stat().st_size)
-        self._texts = beginning, cure
-        self._n_bytes = 0
-
-    def add(self, n_bytes: int) -> None:
-        """Count bytes; raise UserError if they are too many."""
-        self._n_bytes += n_bytes
-        if self._n_bytes > self.most:
-            beginning, cure = self._texts
+    most = max(MIN_EXPANDED_BYTES, MAX_EXPANSION * file.stat().st_size)
+    n_bytes = 0
+    for part in parts:
+        n_bytes += measure(part)
+        if n_bytes > most:
             raise UserError(
-                f"{beginning} more than {format_bytes(self.most)}, which is more than {MAX_EXPANSION} times the size "
-                f"of the file; {cure}."
+                f"{what or f'dataset.path={str(file)!r}'} holds more than {format_bytes(most)}, which is more than "
+                f"{MAX_EXPANSION} times the size of the file; save the rows as CSV without compression."
             )
+        yield part

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from bakeoff.pipeline.errors import UserError, write_install_command
-from bakeoff.pipeline.stages.dataset.content import SizeLimit
+from bakeoff.pipeline.stages.dataset.content import limit_sizes
 from bakeoff.pipeline.stages.dataset.source import Source, make_source, require_different_names
 from bakeoff.pipeline.text.secrets import is_secret_name
 from bakeoff.pipeline.text.wording import expand_home
@@ -192,17 +192,17 @@ def _fetch_from_file(url: URL, shown: str, query: Query) -> tuple[list[str], lis
 
 
 def _read_file(file: Path, query: Query, stopped: Event) -> tuple[list[str], list[Any]]:
-    limit = SizeLimit(file, f"dataset.query={query.query!r} returns", "return fewer rows")
-    rows = []
     # SQLite would create a missing file, and a statement may attach and write others.
     with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as connection:
         connection.set_authorizer(lambda action, *_: action not in READING_ACTIONS)
         connection.set_progress_handler(stopped.is_set, STEPS_BETWEEN_LOOKS)
         cursor = connection.execute(query.query, query.parameters or {})
-        for row in cursor:
-            limit.add(getsizeof(row) + sum(map(getsizeof, row)))
-            rows.append(row)
+        rows = list(limit_sizes(cursor, _measure_row, file, f"the result of dataset.query={query.query!r}"))
         return [name for name, *_ in cursor.description or ()], rows
+
+
+def _measure_row(row: tuple[Any, ...]) -> int:
+    return getsizeof(row) + sum(map(getsizeof, row))
 
 
 def _explain(error: Exception, url: URL) -> str:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import re
+from collections import deque
 from collections.abc import Sequence
 from io import BytesIO, StringIO
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from bakeoff.pipeline.errors import UserError, did_you_mean, write_install_command
-from bakeoff.pipeline.stages.dataset.content import read_bytes, read_characters
+from bakeoff.pipeline.stages.dataset.content import limit_sizes, read_bytes, read_characters
 from bakeoff.pipeline.stages.dataset.keys import FileLayout
 from bakeoff.pipeline.stages.dataset.source import Source, arrow_to_column, make_source, require_different_names
 from bakeoff.pipeline.stages.dataset.spelling import spell_cell
@@ -26,6 +29,8 @@ SHEET_KEYS = ("sheet", "header", "skip_rows")
 ERROR = "e"
 """The openpyxl type of cells that contain an error such as #N/A."""
 FORMULA = "f"
+ROWS_OF_BATCH = 100_000
+TEXT_TYPES = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
 MAX_CELLS = 50_000_000
 """The maximum number of cells in a sheet, including empty ones."""
 
@@ -35,15 +40,36 @@ def read_parquet(file: Path, layout: FileLayout) -> Source:
     from pyarrow import parquet
 
     # The path is not passed, because pyarrow would derive columns from it: "year=2020/a.parquet".
-    table = parquet.ParquetFile(pa.BufferReader(read_bytes(file))).read()
-    return _make_arrow_source(table, file.name)
+    content = pa.BufferReader(read_bytes(file))
+    schema = parquet.read_schema(content)
+    # A small file may repeat a long text in many rows; such columns are not expanded before their size is known.
+    reader = parquet.ParquetFile(content, read_dictionary=[each.name for each in schema if each.type in TEXT_TYPES])
+    groups = map(reader.metadata.row_group, range(reader.num_row_groups))
+    deque(limit_sizes(groups, attrgetter("total_byte_size"), file), maxlen=0)
+    batches = limit_sizes(reader.iter_batches(ROWS_OF_BATCH), _measure_batch, file)
+    return _make_arrow_source(pa.Table.from_batches(batches, reader.schema_arrow).cast(schema), file.name)
 
 
 def read_arrow(file: Path, layout: FileLayout) -> Source:
     """Read an Arrow file, also called Feather."""
     from pyarrow import ipc
 
-    return _make_arrow_source(ipc.open_file(read_bytes(file)).read_all(), file.name)
+    reader = ipc.open_file(read_bytes(file))
+    batches = map(reader.get_batch, range(reader.num_record_batches))
+    table = pa.Table.from_batches(limit_sizes(batches, _measure_batch, file), reader.schema)
+    return _make_arrow_source(table, file.name)
+
+
+def _measure_batch(batch: pa.RecordBatch) -> int:
+    return sum(map(_measure_cells, batch.columns))
+
+
+def _measure_cells(cells: pa.Array) -> int:
+    """Return the number of bytes of a column, one per number, with each text counted as often as it occurs."""
+    if not pa.types.is_dictionary(cells.type) or cells.type.value_type not in TEXT_TYPES:
+        return len(cells) if pa.types.is_primitive(cells.type) else int(cells.nbytes)
+    lengths = pc.binary_length(cells.dictionary).take(cells.indices)
+    return pc.sum(lengths).as_py() or 0
 
 
 def read_frame(table: Any, name: str = "frame") -> Source:
@@ -176,8 +202,10 @@ def _open_workbook(file: Path, has_values: bool) -> Any:
             f"dataset.path={str(file)!r} is an Excel workbook, which needs the package openpyxl: "
             f"{write_install_command('excel')}."
         ) from None
+    content = BytesIO(read_bytes(file))
     try:
-        return openpyxl.load_workbook(BytesIO(read_bytes(file)), data_only=has_values)
+        deque(limit_sizes(ZipFile(content).infolist(), attrgetter("file_size"), file), maxlen=0)
+        return openpyxl.load_workbook(content, data_only=has_values)
     except (BadZipFile, KeyError) as error:
         raise ValueError(f"it is not an Excel workbook, or it has a password ({error})") from error
 
