@@ -70,8 +70,9 @@ def read_bytes(file: Path) -> bytes:
         if decompress is None:
             return file.read_bytes()
         with decompress(file) as stream:
-            parts: Iterator[bytes] = iter(partial(stream.read, BYTES_AT_A_TIME), b"")
-            return b"".join(limit_sizes(parts, len, file))
+            read: Iterator[bytes] = iter(partial(stream.read, BYTES_AT_A_TIME), b"")
+            parts: Iterator[bytes] = limit_sizes(read, len, file)
+            return b"".join(parts)
     except (OSError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError) as error:
         raise UserError(f"dataset.path={str(file)!r} cannot be read: {error}.") from error
 
