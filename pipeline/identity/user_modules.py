@@ -18,7 +18,7 @@ from types import ModuleType
 from bakeoff.pipeline.identity.source_code import forget_code, get_package, list_imports
 
 SAFE_PATH_VARIABLE = "PYTHONSAFEPATH"
-"""With it, ``python -m`` and ``python -c`` do not put the current folder on the import path."""
+"""If it is set, new processes of Python, such as workers, do not put the current folder on the import path."""
 
 
 class UserModuleFinder(MetaPathFinder):
@@ -42,8 +42,7 @@ class UserModuleFinder(MetaPathFinder):
         return PathFinder.find_spec(fullname, [self._folder]) if is_known else None
 
     def install(self) -> None:
-        """Make this the only finder of its kind in this process, and let new processes not search the folder either."""
-        os.environ[SAFE_PATH_VARIABLE] = "1"
+        """Make this the only finder of its kind in this process."""
         remove_finders()
         sys.meta_path.append(self)
 

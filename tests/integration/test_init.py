@@ -15,11 +15,11 @@ ROOT = Path(__file__).parents[2]
 
 def make(folder: Path, *targets: str) -> str:
     """Run make in a folder without a network; return its output."""
-    # A make that runs these tests gives its own flags and variables to every make below it.
+    # A make that runs these tests, and the command, give their flags and variables to every process below them.
     inherited = {
         name: value
         for name, value in os.environ.items()
-        if name not in ("MAKEFLAGS", "MAKELEVEL", "ARGS", "PYTHON", "VENV")
+        if name not in ("MAKEFLAGS", "MAKELEVEL", "ARGS", "PYTHON", "VENV", "PYTHONSAFEPATH")
     }
     environment = {**inherited, "PYTHONPATH": str(ROOT), "http_proxy": "http://127.0.0.1:9", "PIP_NO_INDEX": "1"}
     command = ["make", "--no-print-directory", *targets]

@@ -369,7 +369,7 @@ def test_without_optuna_the_error_says_what_to_install(bakeoff: Bakeoff, monkeyp
     monkeypatch.setitem(sys.modules, "optuna", None)
     answer = bakeoff("-m", "hydra/sweeper=optuna", "learner=knn,svm")
     assert answer.status == 2
-    assert "pip install 'optuna" in answer.err
+    assert re.search("pip install .*'optuna", answer.err)
 
 
 # Learners that a pattern names

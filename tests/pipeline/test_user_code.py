@@ -45,7 +45,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def describe_job(**learner: Any) -> dict[str, Any]:
     """Return a configuration with keys of a learner."""
-    return dict.fromkeys(DECISIVE_KEYS) | {"learner": learner}
+    return dict.fromkeys(DECISIVE_KEYS) | {"learner": learner, "trust": []}
 
 
 def _forget() -> None:

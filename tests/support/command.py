@@ -111,7 +111,8 @@ def enter(folder: Path, patch: pytest.MonkeyPatch) -> None:
     """Go to a folder and forget what earlier commands left in this process."""
     patch.chdir(folder)
     _forget_packages(folder)
-    patch.setattr(sys, "path", [*sys.path])  # the command adds its folder
+    patch.setattr(sys, "meta_path", [*sys.meta_path])  # the command adds a finder of its folder
+    patch.setenv("PYTHONSAFEPATH", "")  # the command sets it
     patch.delenv("MLFLOW_TRACKING_URI", raising=False)
     patch.delenv("HYDRA_FULL_ERROR", raising=False)
 
