@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from threading import current_thread, main_thread
 from typing import Any
 
 from bakeoff.pipeline.card.report import measure_fold, summarize_folds
@@ -232,10 +233,18 @@ class TimedOut(BaseException):
 
 @contextmanager
 def limit_time(seconds: float | None) -> Iterator[None]:
-    """Raise TimedOut in this thread after some seconds; None sets no limit."""
+    """Raise TimedOut in this thread after some seconds; None sets no limit.
+
+    Raises
+    ------
+    UserError
+        This is not the main thread, the only one that Python's alarm can interrupt.
+    """
     if seconds is None:
         yield
         return
+    if current_thread() is not main_thread():
+        raise UserError("timeout limits only the main thread of a program; call bakeoff there, or set timeout=null.")
 
     def raise_timed_out(number: int, frame: Any) -> None:
         raise TimedOut(f"the job took longer than timeout={seconds:g} seconds")

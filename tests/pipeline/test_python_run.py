@@ -218,3 +218,10 @@ def test_the_model_of_a_result_is_the_one_that_is_stored(folder: Path) -> None:
     assert again["prediction"].tolist() == tested["predicted"].tolist()
     assert again["probability_yes"].tolist() == tested["probability_yes"].tolist()
     assert result.model.record.describe_rows() in result._repr_html_()
+
+
+def test_a_time_limit_outside_the_main_thread_is_refused_and_nothing_is_stored(folder: Path) -> None:
+    with ThreadPoolExecutor(1) as pool, pytest.raises(UserError, match="timeout limits only the main thread"):
+        pool.submit(bakeoff.run, *WORDS, "timeout=1m").result()
+    with command_in(folder) as command:
+        assert command.runs() == []
