@@ -119,7 +119,8 @@ def _print_stored(group: str, request: ListRequest) -> None:
         print("\n".join(align_lines(table)))
     else:
         place = f"experiment {request.tracking__experiment} of {hide_secrets(store.uri)}"
-        print(f"no {group} in {place}; `bakeoff ship RUN as=NAME@ALIAS` registers a model")
+        cure = "run an experiment first" if group == RUNS else "`bakeoff ship RUN as=NAME@ALIAS` registers one"
+        print(f"no {group} in {place}; {cure}")
 
 
 def _describe_run(run: Any, write: Callable[[float], str]) -> tuple[str, ...]:

@@ -51,9 +51,6 @@ class Terminated(KeyboardInterrupt):
 
 def main() -> NoReturn:
     """Run the command and exit."""
-    from bakeoff.pipeline.identity.user_modules import SAFE_PATH_VARIABLE
-
-    os.environ[SAFE_PATH_VARIABLE] = "1"
     # Imports create many objects but no garbage, and frequent collections would account for a fifth of a short run.
     gc.set_threshold(GC_THRESHOLD_OBJECTS)
     signal.signal(signal.SIGTERM, _raise_terminated)

@@ -26,7 +26,7 @@ from bakeoff.pipeline.comparison.comparison import (
 from bakeoff.pipeline.comparison.dataset_analysis import analyze_dataset, rank_cells
 from bakeoff.pipeline.comparison.overall_analysis import analyze_overall, compare_costs
 from bakeoff.pipeline.comparison.request import CompareRequest
-from bakeoff.pipeline.comparison.run_grid import arrange_runs
+from bakeoff.pipeline.comparison.run_grid import CellKey, RunGrid, arrange_runs
 from bakeoff.pipeline.comparison.selection import BEST_WORDS, ChosenRows, Selection, choose_rows, find_base
 from bakeoff.pipeline.comparison.verdict import write_overall_verdict
 from bakeoff.pipeline.errors import UserError
@@ -61,24 +61,14 @@ def compare_runs(store: Store, selection: Selection, request: CompareRequest, co
     grid = arrange_runs(selection.facts, selection.is_by_id)
     runs = [each.run for each in grid.finished]
     metrics = choose_compared_metrics(request.metrics or (), grid.finished, request.rope)
-    validation = find_validation_metric(metrics[0].name, grid.finished[0])
-    # One query for all runs: separate queries would dominate the time of a comparison.
-    series = read_series(store, runs, [*(metric.name for metric in metrics), validation])
-    cells = make_cells(grid, series, metrics, validation)
+    cells = _read_cells(store, grid, metrics)
     datasets = tuple(describe_dataset(name, grid, cells, store) for name in grid.datasets)
 
     configurations = [Configuration(name, dict(own)["learner"], dict(own)) for name, own in grid.configurations.items()]
     chosen = choose_rows(configurations, cells, request.base, request.choice != "none")
     # Rows are chosen before they are ordered: the best row is the default base, and it must be one that remains.
     rows = _order_rows(_drop_empty_rows(chosen), chosen, datasets, metrics[0])
-    settings = Settings(
-        alpha=request.alpha,
-        base=find_base(request.base, rows),
-        is_base_given=request.base not in BEST_WORDS,
-        power=POWER,
-        all_pairs=request.pairs == "all",
-        marks=request.marks,
-    )
+    settings = _make_settings(request, rows)
     results = tuple(_analyze_metric(metric, datasets, rows, chosen, settings) for metric in metrics)
     row_cells = tuple(chosen.cells[row.name, dataset.name] for row in rows for dataset in datasets)
     notes = [*grid.notes, *chosen.notes, *_write_cell_notes(row_cells, datasets), *_write_budget_notes(runs)]
@@ -98,6 +88,27 @@ def compare_runs(store: Store, selection: Selection, request: CompareRequest, co
         run_ids=tuple(dict.fromkeys(run.run_id for run in runs)),
         store=hide_secrets(store.uri),
         experiment=request.tracking__experiment,
+    )
+
+
+def _read_cells(store: Store, grid: RunGrid, metrics: Sequence[ComparedMetric]) -> dict[CellKey, Cell]:
+    """Read the scores of all folds of the runs of a grid."""
+    runs = [each.run for each in grid.finished]
+    validation = find_validation_metric(metrics[0].name, grid.finished[0])
+    # One query for all runs: separate queries would dominate the time of a comparison.
+    series = read_series(store, runs, [*(metric.name for metric in metrics), validation])
+    return make_cells(grid, series, metrics, validation)
+
+
+def _make_settings(request: CompareRequest, rows: Sequence[Configuration]) -> Settings:
+    """Return the settings of a comparison, whose default base is the first row."""
+    return Settings(
+        alpha=request.alpha,
+        base=find_base(request.base, rows),
+        is_base_given=request.base not in BEST_WORDS,
+        power=POWER,
+        all_pairs=request.pairs == "all",
+        marks=request.marks,
     )
 
 

@@ -42,7 +42,8 @@ class UserModuleFinder(MetaPathFinder):
         return PathFinder.find_spec(fullname, [self._folder]) if is_known else None
 
     def install(self) -> None:
-        """Make this the only finder of its kind in this process."""
+        """Make this the only finder of its kind in this process, and keep the folder off the path of new processes."""
+        os.environ[SAFE_PATH_VARIABLE] = "1"
         remove_finders()
         sys.meta_path.append(self)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.identity.user_modules import SAFE_PATH_VARIABLE, UserModuleFinder
+from bakeoff.pipeline.identity.user_modules import UserModuleFinder
 from bakeoff.pipeline.sweep.compose import SweepOptions
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import KILLED, REFUSED, Job, JobOutcome
@@ -54,7 +54,6 @@ class SweepOrigin:
         if Path(self.folder).is_dir():
             os.chdir(self.folder)
         UserModuleFinder(self.folder).install()
-        os.environ[SAFE_PATH_VARIABLE] = "1"
         if self.store is not None:
             os.environ[STORE_VARIABLE] = self.store
         os.environ.update(self.secrets)

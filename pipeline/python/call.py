@@ -25,7 +25,7 @@ from bakeoff.pipeline.config.engine import SHIPPED_FILES, ConfigSource
 from bakeoff.pipeline.config.options import GROUPS
 from bakeoff.pipeline.config.trust import add_trust_of_environment
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.identity.user_modules import SAFE_PATH_VARIABLE, UserModuleFinder, remove_finders
+from bakeoff.pipeline.identity.user_modules import UserModuleFinder, remove_finders
 from bakeoff.pipeline.stages.dataset.keys import LIST_KEYS
 from bakeoff.pipeline.stages.dataset.typed_table import read_frame
 from bakeoff.pipeline.sweep.compose import override_text
@@ -187,7 +187,6 @@ def _same_environment() -> Iterator[None]:
 def _search_current_folder() -> Iterator[None]:
     """Let trusted packages be found in the current folder, as the command line does."""
     UserModuleFinder(os.getcwd()).install()
-    os.environ[SAFE_PATH_VARIABLE] = "1"
     try:
         yield
     finally:

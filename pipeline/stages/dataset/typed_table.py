@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import deque
 from collections.abc import Sequence
 from io import BytesIO, StringIO
 from operator import attrgetter
@@ -45,7 +44,7 @@ def read_parquet(file: Path, layout: FileLayout) -> Source:
     # A small file may repeat a long text in many rows; such columns are not expanded before their size is known.
     reader = parquet.ParquetFile(content, read_dictionary=[each.name for each in schema if each.type in TEXT_TYPES])
     groups = map(reader.metadata.row_group, range(reader.num_row_groups))
-    deque(limit_sizes(groups, attrgetter("total_byte_size"), file), maxlen=0)
+    list(limit_sizes(groups, attrgetter("total_byte_size"), file))
     batches = limit_sizes(reader.iter_batches(ROWS_OF_BATCH), _measure_batch, file)
     return _make_arrow_source(pa.Table.from_batches(batches, reader.schema_arrow).cast(schema), file.name)
 
@@ -204,7 +203,7 @@ def _open_workbook(file: Path, has_values: bool) -> Any:
         ) from None
     content = BytesIO(read_bytes(file))
     try:
-        deque(limit_sizes(ZipFile(content).infolist(), attrgetter("file_size"), file), maxlen=0)
+        list(limit_sizes(ZipFile(content).infolist(), attrgetter("file_size"), file))
         return openpyxl.load_workbook(content, data_only=has_values)
     except (BadZipFile, KeyError) as error:
         raise ValueError(f"it is not an Excel workbook, or it has a password ({error})") from error
