@@ -45,6 +45,8 @@ JOB = "job"
 """The user attribute for the hash of its job, its parameters and its overrides."""
 RUN = "run"
 """The user attribute for the id of its run and the scores on test rows."""
+SIGNING_SECONDS = 5.0
+"""How long another process may take to record itself in a trial that it has started; usually it takes milliseconds."""
 FINISHED_STATES = (TrialState.COMPLETE, TrialState.PRUNED)
 """The states that count as finished; a trial stopped before its last fold does not have to be repeated."""
 NAN = float("nan")
@@ -191,15 +193,26 @@ class TrialSearch(Search):
 
     def _end_orphans(self) -> None:
         """Mark trials of lost processes as failed; a trial with the same job takes its scores from the store."""
-        for orphan in self.study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
-            if orphan.number not in self.running and self._has_lost_process(orphan):
-                self._fail(Trial(self.study, orphan._trial_id), "its process ended without ending the run")
+        for found in self.study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
+            if found.number in self.running:
+                continue
+            trial = self._wait_for_process(found)
+            if trial.state == TrialState.RUNNING and self._has_lost_process(trial):
+                self._fail(Trial(self.study, trial._trial_id), "its process ended without ending the run")
+
+    def _wait_for_process(self, trial: FrozenTrial) -> FrozenTrial:
+        """Return a trial once it names its process; a process killed just before will never name itself."""
+        deadline = time.monotonic() + SIGNING_SECONDS
+        while PROCESS not in trial.user_attrs and trial.state == TrialState.RUNNING and time.monotonic() < deadline:
+            time.sleep(0.05)
+            trial = self.study.get_trials(deepcopy=False)[trial.number]
+        return trial
 
     def _has_lost_process(self, trial: FrozenTrial) -> bool:
         """Return whether the process of a trial is gone; for another machine, the run of the trial is checked."""
         attributes = trial.user_attrs
-        if PROCESS not in attributes:  # it is about to be written
-            return False
+        if PROCESS not in attributes:
+            return True
         sign = ProcessSign(**attributes[PROCESS])
         if sign.host != socket.gethostname():
             store = self._find_store()

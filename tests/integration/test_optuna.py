@@ -208,6 +208,14 @@ def test_without_a_store_no_trial_of_another_machine_is_taken_for_lost(bakeoff: 
     assert states(bakeoff) == ["COMPLETE", "RUNNING", "COMPLETE"]
 
 
+def test_a_trial_whose_process_was_killed_before_it_named_itself_is_replaced(bakeoff: Bakeoff) -> None:
+    bakeoff.patch.setattr("bakeoff.pipeline.study.trials.SIGNING_SECONDS", 0.1)
+    search(bakeoff, *NEIGHBOURS, n_trials=1)
+    study(bakeoff).ask()
+    search(bakeoff, *NEIGHBOURS, n_trials=2)
+    assert states(bakeoff) == ["COMPLETE", "FAIL", "COMPLETE"]
+
+
 @pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
 def test_wilcoxon_stops_a_trial_that_four_folds_show_to_be_worse_than_the_best() -> None:
     shared = optuna.create_study(direction="maximize", pruner=optuna.pruners.WilcoxonPruner(p_threshold=0.1))
