@@ -133,59 +133,9 @@ def draw_folds(comparison: Comparison, result: MetricResult) -> Picture | None:
     return figure, caption
 
 
-def draw_costs(comparison: Comparison, result: MetricResult) -> Picture | None:
-    """Return scores against fitting and prediction time; None for other metrics and if no times are stored."""
-    from bakeoff.pipeline.figures.comparison import draw_pareto
-
-    points = result.pareto
-    scores = np.array([point.score for point in points])
-    seconds = np.array([point.fit_seconds + point.predict_seconds for point in points])
-    if result is not comparison.results[0] or not (np.isfinite(scores) & (seconds > 0)).any():
-        return None
-    metric = comparison.find_metric(result.metric)
-    figure = draw_pareto(
-        [point.configuration for point in points],
-        scores,
-        seconds,
-        [point.is_efficient for point in points],
-        score_label=f"mean {metric.label}",
-        seconds_label="time to fit and predict one fold",
-        greater_is_better=metric.greater_is_better,
-    )
-    front = "The line joins the Pareto front: no other configuration is as good and faster."
-    return figure, f"{metric.label.capitalize()} against time. {front}"
-
-
-def draw_posterior_bars(comparison: Comparison, result: MetricResult) -> Picture | None:
-    """Return the posteriors relative to the base, or None if there are none."""
-    from bakeoff.pipeline.figures.comparison import draw_posteriors
-
-    base = comparison.settings.base
-    names = [row.name for row in comparison.configurations if row.name != base][:MAX_DRAWN_CONFIGURATIONS]
-    datasets = [dataset for dataset in result.datasets if dataset.base]
-    posteriors = np.full((len(datasets), len(names), 3), math.nan)
-    for row, dataset in enumerate(datasets):
-        for summary in dataset.summaries:
-            if summary.configuration in names:
-                triple = (summary.p_worse, summary.p_equivalent, summary.p_better)
-                posteriors[row, names.index(summary.configuration)] = triple
-    if not np.isfinite(posteriors).any():
-        return None
-    figure = draw_posteriors([dataset.dataset for dataset in datasets], names, posteriors)
-    metric = comparison.find_metric(result.metric)
-    rope = f"{100 * metric.rope:g} % of the mean of the base" if metric.is_rope_relative else f"{metric.rope:g}"
-    caption = (
-        f"The probability that a configuration is worse than {base}, equivalent to it (a difference below {rope}), or "
-        "better, after these folds."
-    )
-    return figure, caption
-
-
 DRAWINGS: dict[str, Callable[[Comparison, MetricResult], Picture | None]] = {
     "critical_difference": draw_ranks,
     "fold_scores": draw_folds,
-    "posteriors": draw_posterior_bars,
-    "score_and_time": draw_costs,
 }
 """Name of a picture -> function that draws it."""
 

@@ -1,4 +1,4 @@
-"""Pictures of comparisons, drawn from arrays: mean ranks, fold scores, posteriors of pairs, and score against time."""
+"""Pictures of comparisons, drawn from arrays: mean ranks and fold scores."""
 
 from __future__ import annotations
 
@@ -9,23 +9,18 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import EngFormatter, MaxNLocator
+from matplotlib.ticker import MaxNLocator
 
 from bakeoff.pipeline.figures.panels import (
     CLASS_COLOURS,
-    CLASS_MARKERS,
     MUTED_COLOUR,
-    NOTE_POINTS,
     TEXT_COLOUR,
-    add_legend,
     add_title,
-    collect_marks,
     in_style,
     make_panels,
-    set_log_scale,
     wrap_name,
 )
-from bakeoff.pipeline.text.wording import format_percent, format_statistic
+from bakeoff.pipeline.text.wording import format_statistic
 
 WIDTH_INCHES = 9.0
 MAX_COLUMNS = 4
@@ -37,14 +32,6 @@ TITLE_LETTERS = 14
 """The length of a line in a title when the maximum number of panels are side by side."""
 MAX_POINTS = 4000
 """With more scores in total, only the means are drawn, because a page with all points would be large."""
-PARTS = {
-    "worse": CLASS_COLOURS[3],
-    "equivalent in practice": "#c9c9c9",
-    "better than the base": CLASS_COLOURS[4],
-}
-MIN_LABELLED_PART = 0.2
-"""The smallest part of a bar that has room for its percentage."""
-PART_POINTS = 7.5
 BAR_LEVEL = 0.6
 """The distance between the bars over two groups, as a fraction of a row."""
 CRITICAL_ROW = -1.8
@@ -159,32 +146,6 @@ def draw_fold_scores(
     return figure
 
 
-@in_style()
-def draw_posteriors(datasets: Sequence[str], configurations: Sequence[str], posteriors: np.ndarray) -> Figure:
-    """Draw a bar of three parts for each configuration, in a panel per dataset.
-
-    Parameters
-    ----------
-    datasets, configurations : sequence of str
-        Names, without the base.
-    posteriors : ndarray of shape (datasets, configurations, 3)
-        The probabilities that the configuration is worse than the base, equivalent to it, and better; NaN if unknown.
-    """
-    figure, panels = _make_rows(datasets, configurations)
-    for axes, bars in zip(panels, np.nan_to_num(posteriors), strict=True):
-        ends = np.cumsum(bars, axis=1)  # (configurations, 3)
-        for part, (meaning, colour) in enumerate(PARTS.items()):
-            widths = bars[:, part]
-            style: Any = {"height": 0.5, "color": colour, "edgecolor": "white", "label": meaning}
-            drawn = axes.barh(range(len(bars)), widths, left=ends[:, part] - widths, **style)
-            texts = [format_percent(width) if width >= MIN_LABELLED_PART else "" for width in widths]
-            axes.bar_label(drawn, texts, label_type="center", fontsize=PART_POINTS)
-        axes.set_xlim(0, 1)
-        axes.set_xticks([0, 0.5, 1], ["", "50 %", ""])
-    add_legend(figure, "", collect_marks(panels))
-    return figure
-
-
 def _make_rows(titles: Sequence[str], rows: Sequence[str]) -> tuple[Figure, list[Axes]]:
     """Return a figure with a panel per title and the same rows at 0, 1, 2, … in each, with names on the left."""
     texts = [wrap_name(row) for row in rows]
@@ -204,52 +165,3 @@ def _make_rows(titles: Sequence[str], rows: Sequence[str]) -> tuple[Figure, list
 def _measure_row(names: Sequence[str]) -> float:
     """Return the height in inches of a row that has room for each of the names."""
     return ROW_GAP_INCHES + LINE_INCHES * (1 + max(name.count("\n") for name in names))
-
-
-@in_style()
-def draw_pareto(
-    names: Sequence[str],
-    scores: np.ndarray,
-    seconds: np.ndarray,
-    is_efficient: Sequence[bool] | np.ndarray,
-    *,
-    score_label: str,
-    seconds_label: str,
-    greater_is_better: bool = True,
-) -> Figure:
-    """Draw scores against seconds on a logarithmic axis, so that better is higher and faster is further left.
-
-    Parameters
-    ----------
-    names : sequence of k str
-    scores, seconds : ndarray of shape (k,)
-        Configurations with NaN are left out.
-    is_efficient : array of shape (k,)
-        Whether a configuration is on the Pareto front: no other configuration is at least as good and as fast, and
-        better or faster.
-    score_label, seconds_label : str
-        The labels of the axes.
-    greater_is_better : bool
-    """
-    known = np.flatnonzero(np.isfinite(scores) & np.isfinite(seconds) & (seconds > 0))
-    order = known[np.argsort(-scores[known] if greater_is_better else scores[known], kind="stable")]
-    texts = [wrap_name(names[position]) for position in order]
-    figure, (axes,) = make_panels(width=WIDTH_INCHES, height=max(4.0, _measure_row([*texts, ""]) * len(texts)))
-    front = [position for position in order[np.argsort(seconds[order])] if is_efficient[position]]
-    axes.plot(seconds[front], scores[front], color=MUTED_COLOUR, drawstyle="steps-post", linewidth=1, zorder=1)
-    marks = []
-    for number, position in enumerate(order):
-        # If there are more configurations than colours, those with the same colour differ in their markers.
-        repetition, code = divmod(number, len(CLASS_COLOURS))
-        marker = CLASS_MARKERS[(code + repetition) % len(CLASS_MARKERS)]
-        style: Any = {"color": CLASS_COLOURS[code], "markersize": 8, "linestyle": ""}
-        marks += axes.plot(seconds[position], scores[position], marker, **style)
-    axes.margins(0.08)
-    axes.set(xlabel=seconds_label, ylabel=score_label)
-    axes.yaxis.set_inverted(not greater_is_better)
-    axes.grid()
-    set_log_scale(axes, EngFormatter("s"))
-    place: Any = {"loc": "outside right upper", "alignment": "left"}
-    # These are texts rather than labels of marks, because Matplotlib omits labels that begin with "_".
-    figure.legend(marks, texts, title="best first", fontsize=NOTE_POINTS, **place)
-    return figure

@@ -178,19 +178,12 @@ def wrap_name(name: str, letters: int = NAME_LETTERS) -> str:
     return fill(name, letters, max_lines=3, placeholder=" …", break_on_hyphens=False)
 
 
-def set_log_scale(axes: Axes, formatter: Any = "{x:g}") -> None:
-    """Make the horizontal axis logarithmic, with plain text labels instead of Matplotlib's formulas.
-
-    Parameters
-    ----------
-    axes : Axes
-        The axes; if they are short, 2 and 5 are labelled between the powers of ten.
-    formatter : str, callable or Formatter
-    """
+def set_log_scale(axes: Axes) -> None:
+    """Make the horizontal axis logarithmic, with plain labels, on short axes also of 2 and 5 times a power of ten."""
     low, high = axes.dataLim.intervalx
     axes.set_xscale("log")
     axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < SHORT_AXIS_RATIO * low else (1.0,)))
-    axes.xaxis.set_major_formatter(formatter)
+    axes.xaxis.set_major_formatter("{x:g}")
     axes.tick_params(axis="x", which="minor", length=2, labelbottom=False)
 
 

@@ -161,8 +161,7 @@ def test_a_comparison_is_kept_beside_the_runs_and_changes_none_of_them(compared:
     assert set(listed) == {run.info.run_id for run in compared.runs()}
     artifacts = {file.path for file in compared.client().list_artifacts(kept.info.run_id)}
     reports = {f"comparison.{end}" for end in ("txt", "csv", "json", "md", "tex", "html")}
-    pictures = {"fold_scores.svg", "posteriors.svg", "score_and_time.svg"}
-    assert artifacts == {*reports, *pictures, "runs.json"}
+    assert artifacts == {*reports, "fold_scores.svg", "runs.json"}
     assert "4 jobs: 0 to run, 4 already done" in compared("-m", *JOBS).out
 
 

@@ -87,8 +87,8 @@ def test_every_mean_deviation_and_mark_stands_in_its_cell(page: Page, comparison
 
 def test_pictures_are_files_of_their_own() -> None:
     files = write_picture_files(make_comparison(DATASETS, CONFIGURATIONS, n_folds=5))
-    assert set(files) == {"critical_difference.svg", "fold_scores.svg", "posteriors.svg", "score_and_time.svg"}
-    assert set(write_picture_files(make_comparison(["iris"], ["knn"]))) == {"fold_scores.svg", "score_and_time.svg"}
+    assert set(files) == {"critical_difference.svg", "fold_scores.svg"}
+    assert set(write_picture_files(make_comparison(["iris"], ["knn"]))) == {"fold_scores.svg"}
 
 
 def test_names_of_users_are_escaped_everywhere() -> None:

@@ -10,14 +10,8 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
-from matplotlib.text import Text
 
-from bakeoff.pipeline.figures.comparison import (
-    draw_critical_difference,
-    draw_fold_scores,
-    draw_pareto,
-    draw_posteriors,
-)
+from bakeoff.pipeline.figures.comparison import draw_critical_difference, draw_fold_scores
 from bakeoff.pipeline.figures.importances import Curve, draw_dependences, draw_importances
 from bakeoff.pipeline.figures.panels import CLASS_COLOURS, render_svg
 
@@ -27,8 +21,8 @@ DEMSAR_RANKS = [3.143, 2.0, 2.893, 1.964]
 
 
 def test_svg_is_well_formed_and_refers_to_its_own_ids_alone() -> None:
-    scores, times = np.array([[0.9, 0.8], [1.0, 0.1]])
-    figure = draw_pareto(["_knn", "svm"], scores, times, [True, False], score_label="accuracy", seconds_label="time")
+    scores = np.array([[0.9, 0.8], [1.0, 0.1]])
+    figure = draw_fold_scores(["iris"], ["_knn", "svm"], [[*scores]], [{0}])
     svg = render_svg(figure, "one", 'a <description> & "more"')
     root = ElementTree.fromstring(svg)
     assert root.get("aria-label") == 'a <description> & "more"'
@@ -79,37 +73,6 @@ def test_dots_are_the_scores_and_diamonds_the_means_of_which_the_best_is_blue() 
     assert np.ravel(sorted(means.values())) == pytest.approx([np.nanmean(low), high.mean()])
     points = np.concatenate([line.get_xdata() for line in lines if line.get_marker() == "o"])
     assert sorted(points) == sorted([*low[:4], *high])
-
-
-def test_parts_of_posterior_bars_are_as_wide_as_their_probabilities() -> None:
-    posteriors = np.array([[[0.1, 0.2, 0.7], [0.5, 0.5, 0.0]], [[np.nan] * 3, [0.25, 0.25, 0.5]]])
-    figure = draw_posteriors(["iris", "wine"], ["knn", "svm"], posteriors)
-    for axes, bars in zip(figure.axes, posteriors, strict=True):
-        patches: list[Any] = list(axes.patches)
-        widths = np.array([patch.get_width() for patch in patches]).reshape(3, 2)
-        assert np.allclose(widths.T, np.nan_to_num(bars))
-    shown: list[Any] = figure.findobj(Text)
-    assert "70 %" in [text.get_text() for text in shown]
-
-
-@pytest.mark.parametrize("greater_is_better", [True, False])
-def test_better_is_up_and_configurations_without_time_are_left_out(greater_is_better: bool) -> None:
-    figure = draw_pareto(
-        ["knn", "svm", "mlp", "lost"],
-        np.array([0.9, 0.8, 0.95, 0.7]),
-        np.array([1.0, 2.0, 3.0, np.nan]),
-        [True, False, True, False],
-        score_label="accuracy",
-        seconds_label="seconds",
-        greater_is_better=greater_is_better,
-    )
-    front, *points = read_lines(figure)
-    assert front == ([1.0, 3.0], [0.9, 0.95])
-    order = ["mlp", "knn", "svm"] if greater_is_better else ["svm", "knn", "mlp"]
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == order
-    assert sorted(points) == [([1.0], [0.9]), ([2.0], [0.8]), ([3.0], [0.95])]
-    low, high = figure.axes[0].get_ylim()
-    assert (low < high) == greater_is_better
 
 
 # Explanations
