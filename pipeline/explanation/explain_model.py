@@ -148,10 +148,10 @@ class Subject:
         Rows with their targets, used for importances; empty if there are none.
     parts_words : str
         A description of these rows, or the reason why there are none.
-    facts : tuple of str
-        Further sentences on the model.
     file_stem : str
         The name of the page's file without its extension.
+    facts : tuple of str
+        Further sentences on the model.
     """
 
     name: str
@@ -162,8 +162,8 @@ class Subject:
     rows_words: str
     parts: Sequence[ScoredPart]
     parts_words: str
+    file_stem: str
     facts: tuple[str, ...] = ()
-    file_stem: str = "model"
 
 
 @dataclass(frozen=True)

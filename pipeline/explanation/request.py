@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 
-from bakeoff.pipeline.config.requests import RefitRequest, RowsRequest
+from bakeoff.pipeline.config.requests import RefitRequest
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.wording import expand_home
 
@@ -14,26 +13,21 @@ PAGE_SUFFIXES = (".html", ".htm")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExplainRequest(RefitRequest, RowsRequest):
+class ExplainRequest(RefitRequest):
     """A model to explain.
 
     Attributes
     ----------
-    file : Path or None
-        Rows on which to explain the model; by default those of its dataset.
     columns : tuple of str
         Columns whose partial dependence is shown; by default the most important ones.
     output : str or None
         The file to which the page is written, or none for no page; by default it is named after the run or model.
     """
 
-    file: Path | None = field(default=None, metadata={"word": "FILE"})
     columns: tuple[str, ...] = ()
     output: str | None = None
 
     def __post_init__(self) -> None:
-        if self.layout and self.file is None:
-            raise UserError(f"{next(iter(self.layout))} applies to files, but no file was given.")
         is_page = self.output in (None, NO_PAGE) or expand_home(str(self.output)).suffix.lower() in PAGE_SUFFIXES
         if not is_page:
             raise UserError(f"output={self.output!r} must end in .html, or be none to write no page.")

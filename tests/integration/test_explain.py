@@ -1,11 +1,10 @@
-"""``bakeoff explain``, for runs and registered models, on the rows of a run and of a file."""
+"""``bakeoff explain``, for runs and registered models."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 from command import Answer, Bakeoff, command_in, enter
 from html_page import Page
@@ -19,7 +18,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with tables, and a store of three runs."""
     made = tmp_path_factory.mktemp("explained")
     wheel_frame("titanic").to_csv(made / "titanic.csv", index=False)
-    wheel_frame("titanic").iloc[:200].drop(columns="survived").to_csv(made / "unlabelled.csv", index=False)
     with command_in(made) as command:
         for words in (
             [*TITANIC, "learner=decision_tree", "learner.max_depth=4"],
@@ -99,16 +97,3 @@ def test_a_registered_model_is_explained_itself_with_the_importances_of_its_run(
     assert f"importances are those of run {run.info.run_id[:8]}" in answer.out
     assert f"{run.data.metrics['test_r2']:.4f} before" in answer.out
     assert "Importance of the columns" in (store.folder / "sugar-1.explanation.html").read_text()
-
-
-def test_the_targets_of_a_file_are_scored(store: Bakeoff) -> None:
-    table = pd.read_csv(store.folder / "titanic.csv").iloc[200:500]
-    table.loc[table.index[0], "survived"] = None
-    table.astype({"survived": "Int64"}).to_csv(store.folder / "labelled.csv", index=False)
-    run_id = find_run(store, "titanic").info.run_id
-    answer = explain(store, run_id, "labelled.csv", "output=none")
-    assert "On the 299 of 300 rows of labelled.csv whose survived is known to the model" in answer.out
-    assert store("predict", run_id, "labelled.csv", "output=labels.csv").status == 0
-    predictions = pd.read_csv(store.folder / "labels.csv")["prediction"]
-    accuracy = (predictions == table["survived"].to_numpy()).iloc[1:].mean()
-    assert f"accuracy {accuracy:.4f} before" in answer.out
