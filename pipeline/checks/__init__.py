@@ -119,7 +119,7 @@ def choose_figures(
             left_out[Path(figure.file).stem] = str(error).removeprefix("figures: ").split(";")[0]
         else:
             figures.append(figure)
-    _require_own_files(figures)
+    _require_files(figures)
     return FigureChoice(tuple(figures), left_out)
 
 
@@ -128,10 +128,13 @@ def _may_be_left_out(figure: Any) -> bool:
     return bool(getattr(figure, "if_applicable", False))
 
 
-def _require_own_files(figures: Sequence[Figure]) -> None:
+def _require_files(figures: Sequence[Figure]) -> None:
+    """Reject figures that would be written outside their folder, or two with the same file."""
     writers: dict[str, str] = {}
     for figure in figures:
         name = type(figure).__name__
+        if Path(figure.file).name != figure.file:
+            raise UserError(f"figures: file={figure.file!r} of {name} must be a plain name, such as roc.png.")
         if figure.file in writers:
             raise UserError(
                 f"figures: {writers[figure.file]} and {name} both write {figure.file}; set a different file for "

@@ -38,7 +38,7 @@ from bakeoff.pipeline.config.words import (
     reject_unread_space,
 )
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.text.secrets import REFERENCE, expand_references, find_secrets
+from bakeoff.pipeline.text.secrets import REFERENCE, expand_references, find_secrets, hide_secrets
 
 PRIVATE_MODE = 0o600
 """The mode of files that contain a command as it was given."""
@@ -268,6 +268,8 @@ def _keep_text(text: str, composed: DictConfig, path: tuple[Any, ...]) -> str:
     """Return a text with references, unless it is used here or is the name of a choice."""
     key = name_key(path)
     if RESOLVED.match(key) or text == MISSING:
+        if hide_secrets(text) != text:
+            raise UserError(f"{key} is stored with the run, but contains the value of a secret; leave it out.")
         return text
     try:
         kept = reduce(getitem, path, composed)

@@ -44,7 +44,7 @@ CLUSTER_NAME = re.compile(r"[\w.,:@+*\[\]-]*")
 """Slurm scripts contain these texts, in which a line break would end the comment and start a command."""
 HYDRA_KEY = re.compile(r"hydra($|[.\[])")
 FREE_SETTING = re.compile(
-    r"hydra\.(mode|sweeper\.(sampler|pruner)([.\[].*)?|sweeper\.(?!params)[A-Za-z]\w*(\[\d+\])*)", re.DOTALL
+    r"hydra\.(mode|sweeper\.(sampler|pruner)([.\[].*)?|sweeper\.(?!params|storage)[A-Za-z]\w*(\[\d+\])*)", re.DOTALL
 )
 """Settings with any value. The names in a sampler or pruner are checked like those of an experiment."""
 OWN_PLUGINS = ("hydra_plugins.bakeoff_", "bakeoff.pipeline.launcher.")

@@ -31,6 +31,7 @@ from bakeoff.pipeline.figures.panels import (
 from bakeoff.pipeline.figures.run_figure import FinishedRun, RunFigure, TabulatedFigure, check_variants
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import GridTuning, find_best_candidate
+from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.text.wording import cut_text
 
 VARIANTS = "without pruning, calibration and threshold"
@@ -155,7 +156,7 @@ def _evaluate_part(experiment: Experiment, fold: FoldResult, rows: np.ndarray) -
             return evaluate_split(experiment, fold.number, replace(fold.split, train=rows)).scores, ""
     except (ValueError, UserError) as error:
         # A few rows may have only one class, or be fewer than the requested neighbours.
-        return {}, str(error).splitlines()[0]
+        return {}, hide_secrets(str(error).splitlines()[0])
 
 
 @final

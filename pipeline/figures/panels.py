@@ -68,6 +68,8 @@ STYLE: Any = {
     "legend.frameon": False,
     # User-defined names may contain a dollar sign, which would otherwise begin a formula.
     "text.parse_math": False,
+    # A file matplotlibrc in the current folder may ask for LaTeX, which would run for each text.
+    "text.usetex": False,
     # Text remains text in SVG, so that it can be searched and the file is several times smaller.
     "svg.fonttype": "none",
 }

@@ -175,6 +175,8 @@ def store_uri(given: str | None) -> str:
         raise UserError(
             f"tracking.uri={uri!r}: MLflow no longer stores runs in folders; name a SQLite file or a server."
         )
+    if uri.lower().startswith("sqlite"):
+        raise UserError(f"tracking.uri={uri!r}: name a SQLite file by its path, or as {SQLITE_PREFIX}PATH.")
     return uri
 
 
@@ -224,6 +226,12 @@ def open_store(given: str | None, experiment: str, create: bool = True) -> Store
     if not create and not store_exists(uri):
         raise UserError(f"tracking.uri: there is no store at {uri}; run an experiment first, or give tracking.uri=URI.")
     file = find_file(uri)
+    place = f"{ARTIFACTS_FOLDER}/{experiment}"
+    if file is not None and os.path.normpath(place) != place:
+        raise UserError(
+            f"tracking.experiment={experiment!r} does not name a folder below {ARTIFACTS_FOLDER}/ of the store; choose "
+            "another name."
+        )
     is_new = file is not None and prepare_file(file)
     from mlflow.exceptions import MlflowException
 

@@ -202,6 +202,7 @@ HYDRA: Mapping[str, tuple[str, str]] = {
         "  sweeper: {objectives: [{_target_: intruder.leave_trace}]}\n",
         "hydra.sweeper.objectives",
     ),
+    "the storage of a study": ("  sweeper: {storage: precious.db}\n", "hydra.sweeper.storage"),
     "an object of a launcher": ("  launcher: {ray: {_recursive_: true}}\n", "hydra.launcher.ray._recursive_"),
     "the name of the job": ("  job: {name: ../../mine}\n", "hydra.job.name"),
     "the folder of Hydra's files": ("  output_subdir: ../../../mine\n", "hydra.output_subdir"),

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from doubles import experiment as make_experiment
 from finished_runs import finish
+from matplotlib import rc_context
 
 from bakeoff.learners import REGISTRY
 from bakeoff.pipeline import figures
@@ -82,6 +83,13 @@ def test_two_figures_that_write_one_file_are_refused() -> None:
     experiment = make_experiment(MOONS, REGISTRY["knn"]())
     with pytest.raises(UserError, match=r"both write roc\.png"):
         choose(experiment, ["roc", "roc"])
+
+
+@pytest.mark.parametrize("file", ["../roc.png", "/tmp/roc.png", "figures/roc.png"])
+def test_a_figure_that_is_written_outside_its_folder_is_refused(file: str) -> None:
+    experiment = make_experiment(MOONS, REGISTRY["knn"]())
+    with pytest.raises(UserError, match=f"file={file!r} of RocCurves must be a plain name"):
+        choose(experiment, [{"roc": {"file": file}}])
 
 
 def test_what_is_asked_for_by_name_is_refused_where_it_does_not_apply() -> None:
@@ -164,3 +172,12 @@ def test_names_with_signs_of_formulas_are_drawn_as_they_are(tmp_path: Path) -> N
         drawn = figures.DecisionRegions().draw(run)
     (legend,) = drawn.legends
     assert [text.get_text() for text in legend.get_texts()] == sorted(classes)
+
+
+def test_no_settings_in_the_current_folder_make_latex_run(tmp_path: Path) -> None:
+    experiment = make_experiment(MOONS, REGISTRY["majority"]())
+    run = finish(experiment)
+    (figure,) = choose(experiment, ["confusion_matrix"]).figures
+    with rc_context({"text.usetex": True, "text.latex.preamble": r"\input{theirs}"}):
+        figure.save(tmp_path, experiment, run.folds, run.model)
+    assert (tmp_path / figure.file).is_file()
