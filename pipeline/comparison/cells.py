@@ -21,6 +21,7 @@ from bakeoff.pipeline.tracking.names import find_headline, is_greater_better, re
 from bakeoff.pipeline.tracking.store import Store
 
 TEST_PREFIX = "test_"
+VALIDATION_PREFIX = "validation_"
 TIME_PREFIX = "time/"
 SERIES_PREFIXES = ("fold/", "pruning_path/")
 
@@ -109,7 +110,7 @@ def _read_definition(metric: str, each: RunFacts) -> str:
 
 def _get_score(metric: str) -> str:
     """Return the name of a score without its part of the data."""
-    return metric.removeprefix(TEST_PREFIX).removeprefix("validation_").removeprefix("train_")
+    return metric.removeprefix(TEST_PREFIX).removeprefix(VALIDATION_PREFIX).removeprefix("train_")
 
 
 def _describe_metric(metric: str, rope: float, example: RunFacts) -> ComparedMetric:
@@ -138,6 +139,14 @@ def _label_metric(score: str) -> str:
     return score.replace("_", " ").replace("/", " ")
 
 
+def find_validation_metric(metric: str, example: RunFacts) -> str:
+    """Return the validation score by which configurations are chosen for a comparison by a metric."""
+    # Times are not measured on validation rows, so the headline metric chooses the configuration instead.
+    headline = find_headline(example.run.params, example.run.metrics) or metric
+    score = metric if metric.startswith(TEST_PREFIX) else headline
+    return f"{VALIDATION_PREFIX}{score.removeprefix(TEST_PREFIX)}"
+
+
 FITS = "fits"
 """The number of learner fits per fold: those of all candidates on the inner folds, and that of the chosen one."""
 FIT_STAGES = ("time/tune", "time/fit", "time/prune")
@@ -147,7 +156,9 @@ Series = Mapping[str, Mapping[str, tuple[float, ...]]]
 """Run id -> metric -> values over folds."""
 
 
-def make_cells(grid: RunGrid, series: Series, metrics: Sequence[ComparedMetric]) -> dict[CellKey, Cell]:
+def make_cells(
+    grid: RunGrid, series: Series, metrics: Sequence[ComparedMetric], validation: str
+) -> dict[CellKey, Cell]:
     """Return the cell of each configuration and dataset.
 
     A cell whose scores are undefined in any fold is empty and has a reason, because a mean over the remaining folds
@@ -159,6 +170,8 @@ def make_cells(grid: RunGrid, series: Series, metrics: Sequence[ComparedMetric])
     series : Series
         The series of the metrics for each run of the grid.
     metrics : sequence of ComparedMetric
+    validation : str
+        The validation score used to choose among configurations.
     """
     scores: dict[CellKey, dict[str, tuple[float, ...]]] = {}
     n_folds = dict.fromkeys(grid.datasets, 0)
@@ -168,11 +181,18 @@ def make_cells(grid: RunGrid, series: Series, metrics: Sequence[ComparedMetric])
         n_folds[key[1]] = max(n_folds[key[1]], *map(len, scores[key].values()))
     cells = {key: Cell(*key, reason=reason) for key, reason in grid.reasons.items()}
     for key, runs in grid.runs.items():
-        cells[key] = _make_cell(key, runs, scores[key], n_folds[key[1]])
+        chosen_by = _read_validation(runs, series, validation, n_folds[key[1]])
+        cells[key] = _make_cell(key, runs, scores[key], chosen_by, n_folds[key[1]])
     return cells
 
 
-def _make_cell(key: CellKey, runs: Sequence[RunFacts], scores: Mapping[str, tuple[float, ...]], n_folds: int) -> Cell:
+def _make_cell(
+    key: CellKey,
+    runs: Sequence[RunFacts],
+    scores: Mapping[str, tuple[float, ...]],
+    validation: tuple[float, ...],
+    n_folds: int,
+) -> Cell:
     reasons = [reason for metric, values in scores.items() if (reason := _find_gap(metric, values, n_folds))]
     rows = [each.rows_per_fold for each in runs]
     return Cell(
@@ -186,12 +206,23 @@ def _make_cell(key: CellKey, runs: Sequence[RunFacts], scores: Mapping[str, tupl
         n_fits=round(n_folds * runs[0].run.metrics.get(FITS, 0)),
         n_train=float(np.mean([row.get("train", math.nan) for row in rows])),
         n_test=float(np.mean([row.get("test", math.nan) for row in rows])),
+        validation=validation,
     )
 
 
 def _join_seeds(runs: Sequence[RunFacts], series: Series, metric: str) -> tuple[float, ...]:
     """Return the values over the folds of the first seed, then the second, and so on."""
     return tuple(value for each in runs for value in series[each.run.run_id].get(metric, ()))
+
+
+def _read_validation(runs: Sequence[RunFacts], series: Series, metric: str, n_folds: int) -> tuple[float, ...]:
+    """Return the validation score of each fold (greater is better), or nothing if a choice has used them."""
+    values = _join_seeds(runs, series, metric)
+    is_usable = all(each.has_free_validation_rows for each in runs) and not _find_gap(metric, values, n_folds)
+    if not is_usable:
+        return ()
+    sign = 1 if is_greater_better(metric, runs[0].run.params) else -1
+    return tuple(sign * value for value in values)
 
 
 def _find_gap(metric: str, values: Sequence[float], n_folds: int) -> str:

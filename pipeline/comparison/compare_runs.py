@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import chain
 
-from bakeoff.pipeline.comparison.cells import choose_compared_metrics, describe_dataset, make_cells
+from bakeoff.pipeline.comparison.cells import (
+    choose_compared_metrics,
+    describe_dataset,
+    find_validation_metric,
+    make_cells,
+)
 from bakeoff.pipeline.comparison.comparison import (
     Cell,
     ComparedDataset,
@@ -29,8 +34,6 @@ from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.text.wording import format_range, join_words
 from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.stored_runs import TRIED_TAG, StoredRun, read_series
-
-Cells = Mapping[CellKey, Cell]
 
 POWER = 0.8
 """The power for which reports estimate the amount of data required."""
@@ -62,12 +65,12 @@ def compare_runs(store: Store, selection: Selection, request: CompareRequest, co
     datasets = tuple(describe_dataset(name, grid, cells, store) for name in grid.datasets)
 
     configurations = [Configuration(name, dict(own)["learner"], dict(own)) for name, own in grid.configurations.items()]
-    chosen = choose_rows(configurations, request.base, request.choice != "none")
+    chosen = choose_rows(configurations, cells, request.base, request.choice != "none")
     # Rows are chosen before they are ordered: the best row is the default base, and it must be one that remains.
-    rows = _order_rows(_drop_empty_rows(chosen, cells), cells, datasets, metrics[0])
+    rows = _order_rows(_drop_empty_rows(chosen), chosen, datasets, metrics[0])
     settings = _make_settings(request, rows)
-    results = tuple(_analyze_metric(metric, datasets, rows, cells, settings) for metric in metrics)
-    row_cells = tuple(cells[row.name, dataset.name] for row in rows for dataset in datasets)
+    results = tuple(_analyze_metric(metric, datasets, rows, chosen, settings) for metric in metrics)
+    row_cells = tuple(chosen.cells[row.name, dataset.name] for row in rows for dataset in datasets)
     notes = [*grid.notes, *chosen.notes, *_write_cell_notes(row_cells, datasets), *_write_budget_notes(runs)]
     return Comparison(
         question=_write_question(rows, datasets, metrics[0]),
@@ -91,9 +94,10 @@ def compare_runs(store: Store, selection: Selection, request: CompareRequest, co
 def _read_cells(store: Store, grid: RunGrid, metrics: Sequence[ComparedMetric]) -> dict[CellKey, Cell]:
     """Read the scores of all folds of the runs of a grid."""
     runs = [each.run for each in grid.finished]
+    validation = find_validation_metric(metrics[0].name, grid.finished[0])
     # One query for all runs: separate queries would dominate the time of a comparison.
-    series = read_series(store, runs, [metric.name for metric in metrics])
-    return make_cells(grid, series, metrics)
+    series = read_series(store, runs, [*(metric.name for metric in metrics), validation])
+    return make_cells(grid, series, metrics, validation)
 
 
 def _make_settings(request: CompareRequest, rows: Sequence[Configuration]) -> Settings:
@@ -108,14 +112,14 @@ def _make_settings(request: CompareRequest, rows: Sequence[Configuration]) -> Se
     )
 
 
-def _drop_empty_rows(chosen: ChosenRows, cells: Cells) -> list[Configuration]:
+def _drop_empty_rows(chosen: ChosenRows) -> list[Configuration]:
     """Return the rows that have scores on some dataset, and note the others; reject fewer than two rows."""
     # A row without any scores would leave no dataset complete.
-    full = {name for (name, _), cell in cells.items() if not cell.reason}
+    full = {name for (name, _), cell in chosen.cells.items() if not cell.reason}
     kept = [row for row in chosen.rows if row.name in full]
     chosen.notes += [f"{row.name} has no scores and is left out." for row in chosen.rows if row.name not in full]
     if len(kept) < 2:
-        empty = [cell for cell in cells.values() if cell.reason]
+        empty = [cell for cell in chosen.cells.values() if cell.reason]
         reasons = [f"{cell.configuration} on {cell.dataset}: {cell.reason}" for cell in empty[:MAX_REASONS]]
         found = "only one configuration has" if kept else "no configuration has"
         raise UserError(
@@ -125,38 +129,38 @@ def _drop_empty_rows(chosen: ChosenRows, cells: Cells) -> list[Configuration]:
 
 
 def _order_rows(
-    rows: Sequence[Configuration], cells: Cells, datasets: Sequence[ComparedDataset], metric: ComparedMetric
+    rows: Sequence[Configuration], chosen: ChosenRows, datasets: Sequence[ComparedDataset], metric: ComparedMetric
 ) -> list[Configuration]:
     """Return the rows by mean rank on the datasets where all have scores, or on all datasets if there are none."""
     names = [row.name for row in rows]
-    ranks = [rank_cells(_list_cells(cells, names, dataset), metric) for dataset in datasets]
+    ranks = [rank_cells(_list_cells(chosen, names, dataset), metric) for dataset in datasets]
     complete = [own for own in ranks if len(own) == len(rows)] or ranks
     own_ranks = {name: [own[name] for own in complete if name in own] for name in names}
     return sorted(rows, key=lambda row: sum(own_ranks[row.name]) / len(own_ranks[row.name]))
 
 
-def _list_cells(cells: Cells, names: Sequence[str], dataset: ComparedDataset) -> list[Cell]:
+def _list_cells(chosen: ChosenRows, names: Sequence[str], dataset: ComparedDataset) -> list[Cell]:
     """Return the cells of a dataset that have scores."""
-    own_cells = [cells[name, dataset.name] for name in names]
-    return [cell for cell in own_cells if not cell.reason]
+    cells = [chosen.cells[name, dataset.name] for name in names]
+    return [cell for cell in cells if not cell.reason]
 
 
 def _analyze_metric(
     metric: ComparedMetric,
     datasets: Sequence[ComparedDataset],
     rows: Sequence[Configuration],
-    cells: Cells,
+    chosen: ChosenRows,
     settings: Settings,
 ) -> MetricResult:
     names = [row.name for row in rows]
     results = tuple(
-        analyze_dataset(dataset, metric, _list_cells(cells, names, dataset), settings) for dataset in datasets
+        analyze_dataset(dataset, metric, _list_cells(chosen, names, dataset), settings) for dataset in datasets
     )
     overall = None
     if len(datasets) > 1:
         overall = analyze_overall(results, names, metric, settings)
         overall = replace(overall, verdict=write_overall_verdict(overall, metric, settings))
-    pareto = compare_costs(results, names, cells, metric, settings.base)
+    pareto = compare_costs(results, names, chosen.cells, metric, settings.base)
     return MetricResult(metric.name, results, overall, pareto)
 
 

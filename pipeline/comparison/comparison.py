@@ -78,11 +78,15 @@ class Configuration:
     learner : str
     params : mapping of str to str
         The stored params, except those of the dataset, seed and evaluation.
+    members : tuple of str
+        Names of the configurations among which this row chooses in each fold by their validation scores; empty for a
+        plain configuration.
     """
 
     name: str
     learner: str
     params: Mapping[str, str] = field(default_factory=dict)
+    members: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -107,6 +111,11 @@ class Cell:
         The number of fits of the learner, including those of tuning; 0 if unknown.
     n_train, n_test : float
         Mean numbers of rows per fold; NaN if they are not stored.
+    validation : tuple of float
+        One score per fold on validation rows that no choice of the run has used (greater is better); empty if a run has
+        no such rows.
+    chosen : mapping of str to int
+        For a row with members: the number of folds in which each was chosen.
     """
 
     configuration: str
@@ -120,6 +129,8 @@ class Cell:
     n_fits: int = 0
     n_train: float = float("nan")
     n_test: float = float("nan")
+    validation: tuple[float, ...] = ()
+    chosen: Mapping[str, int] = field(default_factory=dict)
 
 
 CORRECTED = "corrected"

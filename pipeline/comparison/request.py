@@ -49,7 +49,7 @@ class CompareRequest(ExperimentRequest):
     marks : str
         uncorrected, for the marks of WEKA, which disregard the number of pairs; by default those of the verdict.
     choice : str
-        none, to show the other configurations of a learner beside the tuned one; by default auto.
+        none, so that no row represents several configurations of a learner; by default auto.
     to : str
         The format: terminal, csv, json, markdown, latex or html.
     output : Path or None

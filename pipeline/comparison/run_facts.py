@@ -30,6 +30,10 @@ TARGET_KEY = "_target_"
 RUN_KEY = "run"
 """A key that distinguishes individually named runs of one configuration."""
 REQUIRED_PARAMS = ("dataset", "learner", "evaluation", "seed")
+DECISION_PARTS = ("calibration", "threshold")
+"""Parts that learn from validation rows if they use no inner folds."""
+PRUNING_METHODS_ON_ROWS = ("bottom_up", "best_first")
+"""Pruning methods that use validation rows."""
 SHORT_ID_LETTERS = 8
 
 Params = tuple[tuple[str, str], ...]
@@ -96,6 +100,16 @@ class RunFacts:
         """The mean numbers of ``train``, ``validation`` and ``test`` rows; empty if they are not stored."""
         rows: dict[str, float] = json.loads(self.run.tags.get("rows_per_fold", "{}"))
         return rows
+
+    @property
+    def has_free_validation_rows(self) -> bool:
+        """Whether there are validation rows that no choice of the run has used."""
+        params = self.run.params
+        has_pruned = params.get("pruning", "none") in PRUNING_METHODS_ON_ROWS
+        has_tuned = params.get("tuning", "none") != "none" and params.get("tuning.folds", "0") == "0"
+        # Calibration and a threshold have no params if the run uses neither.
+        has_decided = any(params.get(f"{part}.folds") == "0" for part in DECISION_PARTS)
+        return bool(self.rows_per_fold.get("validation")) and not (has_pruned or has_tuned or has_decided)
 
 
 def describe_run(run: StoredRun) -> RunFacts:

@@ -2,7 +2,8 @@
 
 A learner is never represented by the configuration with the best test scores, because choosing among N configurations
 by the scores to be compared is a choice on the test rows, and favours the learner with the most configurations. A
-learner is therefore represented by its nested-tuned configuration; otherwise each configuration has its own row.
+learner is therefore represented by its nested-tuned configuration, or in each fold by the configuration with the best
+validation score. Otherwise each configuration has its own row.
 
 References
 ----------
@@ -12,10 +13,14 @@ performance evaluation. Journal of Machine Learning Research 11, 2079-2107.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from bakeoff.pipeline.comparison.comparison import Configuration
+import numpy as np
+
+from bakeoff.pipeline.comparison.comparison import Cell, Configuration
 from bakeoff.pipeline.comparison.run_facts import (
     RUN_KEY,
     RunFacts,
@@ -25,8 +30,9 @@ from bakeoff.pipeline.comparison.run_facts import (
     list_ids,
     separate_run,
 )
+from bakeoff.pipeline.comparison.run_grid import CellKey
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.text.wording import count_nouns
+from bakeoff.pipeline.text.wording import count_nouns, join_words
 from bakeoff.pipeline.tracking.history import find_runs_of_jobs
 from bakeoff.pipeline.tracking.names import LATEST, find_run_id
 from bakeoff.pipeline.tracking.store import Store
@@ -152,6 +158,8 @@ def _describe_job(job: RecordedJob, facts: RunFacts | None) -> RunFacts:
 
 BEST_WORDS = ("", "best")
 """The words that choose the best configuration as the base, the default first."""
+CHOSEN_SUFFIX = " (chosen)"
+"""The suffix in the name of a row that represents several configurations of a learner."""
 
 
 def find_base(word: str, rows: Sequence[Configuration]) -> str:
@@ -186,15 +194,20 @@ class ChosenRows:
     Attributes
     ----------
     rows : list of Configuration
+    cells : dict of CellKey to Cell
+        The cells of the rows and of the configurations they represent.
     notes : list of str
-        A sentence for each learner with several configurations.
+        A sentence for each learner with several configurations, and one for each choice made on a dataset.
     """
 
+    cells: dict[CellKey, Cell]
     rows: list[Configuration] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
-def choose_rows(configurations: Sequence[Configuration], base: str, may_choose: bool = True) -> ChosenRows:
+def choose_rows(
+    configurations: Sequence[Configuration], cells: Mapping[CellKey, Cell], base: str, may_choose: bool = True
+) -> ChosenRows:
     """Reduce the configurations of each learner to one row if this is possible without test scores.
 
     With a single learner, there are no learners to compare, so all configurations are rows.
@@ -202,13 +215,14 @@ def choose_rows(configurations: Sequence[Configuration], base: str, may_choose: 
     Parameters
     ----------
     configurations : sequence of Configuration
+    cells : mapping of CellKey to Cell
     base : str
         The base; if it is a configuration, all configurations of its learner remain rows.
     may_choose : bool
         Whether a row may represent several configurations.
     """
     by_learner = group_by(configurations, lambda each: each.learner, lambda each: each)
-    chosen = ChosenRows()
+    chosen = ChosenRows(dict(cells))
     for own in by_learner.values():
         # Runs selected individually are not alternatives to choose among.
         if len(own) == 1 or any(RUN_KEY in each.params for each in own):
@@ -229,11 +243,60 @@ def _add_learner(chosen: ChosenRows, own: Sequence[Configuration], may_choose: b
         chosen.notes.append(
             f"{count}: the tuned one represents the learner, because its choices did not use the test rows."
         )
+    elif may_choose and _have_validation_scores(chosen, own):
+        chosen.notes.append(f"{count}: in each fold, the one with the best validation score represents the learner.")
+        _add_chosen_row(chosen, own)
     else:
         chosen.rows += own
-        cure = " Tuning (tuning=default, tuning=grid) would allow a choice without the test rows."
+        cure = (
+            " Tuning (tuning=default, tuning=grid) or unused validation rows would allow a choice without the "
+            "test rows."
+        )
         chosen.notes.append(
             f"{count}, each in a separate row, and Holm's correction counts them all: the best of the "
             f"{len(own)} was chosen by the scores shown here, so its mean is "
             f"optimistic.{cure if may_choose else ''}"
         )
+
+
+def _have_validation_scores(chosen: ChosenRows, own: Sequence[Configuration]) -> bool:
+    names = {each.name for each in own}
+    return all(cell.validation for (name, _), cell in chosen.cells.items() if name in names and not cell.reason)
+
+
+def _add_chosen_row(chosen: ChosenRows, own: Sequence[Configuration]) -> None:
+    """Add a row that takes each fold from the configuration with the best validation score in that fold."""
+    row = Configuration(f"{own[0].learner}{CHOSEN_SUFFIX}", own[0].learner, members=tuple(each.name for each in own))
+    chosen.rows.append(row)
+    for dataset in dict.fromkeys(dataset for _, dataset in chosen.cells):
+        cell = _combine_cells(row.name, [chosen.cells[name, dataset] for name in row.members])
+        chosen.cells[row.name, dataset] = cell
+        folds = [f"{name} in {count_nouns(n, 'fold')}" for name, n in cell.chosen.items()]
+        if folds:
+            chosen.notes.append(f"Chosen: {row.name} on {dataset}: {join_words(folds)}.")
+
+
+def _combine_cells(name: str, members: Sequence[Cell]) -> Cell:
+    """Return a cell that takes each fold from the member with the best validation score; ties go to the first."""
+    first = members[0]
+    empty = [f"{member.configuration}: {member.reason}" for member in members if member.reason]
+    if empty:
+        return Cell(name, first.dataset, reason="; ".join(empty))
+    best = np.argmax([member.validation for member in members], axis=0)  # (J,)
+    winners = [members[number] for number in best]
+    return Cell(
+        configuration=name,
+        dataset=first.dataset,
+        scores={
+            metric: tuple(winner.scores[metric][fold] for fold, winner in enumerate(winners)) for metric in first.scores
+        },
+        run_ids=tuple(run_id for member in members for run_id in member.run_ids),
+        seeds=first.seeds,
+        # All members had to be fitted to choose among them, but only one of them predicts.
+        fit_seconds=math.fsum(member.fit_seconds for member in members),
+        predict_seconds=float(np.mean([winner.predict_seconds for winner in winners])),
+        n_fits=sum(member.n_fits for member in members),
+        n_train=min(member.n_train for member in members),
+        n_test=first.n_test,
+        chosen=dict(Counter(winner.configuration for winner in winners).most_common()),
+    )

@@ -263,7 +263,44 @@ def test_runs_of_two_tasks_are_refused(store: Store) -> None:
 # Honest choices
 
 
-def test_without_tuning_all_configurations_are_rows_and_holm_counts_them(store: Store) -> None:
+def write_knn_and_svm(store: Store, further: dict[str, Any]) -> None:
+    """Write two configurations of knn, the first better on the first five validation folds, and svm."""
+    for neighbors, better in (("1", slice(0, 5)), ("5", slice(5, 10))):
+        validation = np.full(10, 0.5)
+        validation[better] = 0.6
+        write_run(
+            store,
+            "knn",
+            "iris",
+            scores(0.9 if neighbors == "1" else 0.8, int(neighbors)),
+            further={"validation_accuracy": validation.tolist()},
+            params={"learner.n_neighbors": neighbors, **further.get("params", {})},
+            tags={"rows_per_fold": VALIDATION_ROWS},
+        )
+    write_run(store, "svm", "iris", scores(0.85, 7))
+
+
+def test_in_each_fold_the_best_validation_score_chooses_for_a_learner(store: Store) -> None:
+    write_knn_and_svm(store, {})
+    comparison = compare(store)
+    cell = comparison.find_cell("knn (chosen)", "iris")
+    assert cell.scores["test_accuracy"] == (*scores(0.9, 1)[:5], *scores(0.8, 5)[5:])
+    assert cell.chosen == {"knn n_neighbors=1": 5, "knn n_neighbors=5": 5}
+    assert {row.name for row in comparison.configurations} == {"knn (chosen)", "svm"}
+    assert {row.members for row in comparison.configurations} == {("knn n_neighbors=1", "knn n_neighbors=5"), ()}
+    assert any("Chosen: knn (chosen) on iris: knn n_neighbors=1 in 5 folds" in note for note in comparison.notes)
+    assert cell.n_fits == 20
+    assert cell.fit_seconds == pytest.approx(0.4)
+
+
+def test_validation_rows_that_pruned_the_learner_do_not_choose(store: Store) -> None:
+    write_knn_and_svm(store, {"params": {"pruning": "best_first"}})
+    comparison = compare(store)
+    assert len(comparison.configurations) == 3
+    assert "unused validation rows would allow a choice" in comparison.notes[0]
+
+
+def test_without_tuning_or_validation_scores_all_configurations_are_rows_and_holm_counts_them(store: Store) -> None:
     for neighbors in ("1", "3", "5"):
         write_run(store, "knn", "iris", scores(0.9, int(neighbors)), params={"learner.n_neighbors": neighbors})
     write_run(store, "svm", "iris", scores(0.85, 7))

@@ -177,3 +177,19 @@ def test_what_never_finished_is_left_out_and_this_is_said() -> None:
     failed = make_run("mlp", status="FAILED", tags={"error": "MemoryError"})
     grid = arrange_runs([make_run(), make_run("svm"), failed])
     assert grid.notes == ("Left out, because none of its runs finished: mlp on iris: failed: MemoryError",)
+
+
+@pytest.mark.parametrize(
+    ("params", "is_free"),
+    [
+        ({}, True),
+        ({"pruning": "best_first"}, False),
+        ({"pruning": "cost_complexity"}, True),
+        ({"tuning": "grid", "tuning.folds": "0"}, False),
+        ({"tuning": "grid", "tuning.folds": "5"}, True),
+    ],
+)
+def test_validation_rows_that_were_used_for_a_choice_are_not_free(params: Mapping[str, str], is_free: bool) -> None:
+    rows = {"rows_per_fold": '{"train": 70.0, "validation": 20.0, "test": 10.0}'}
+    assert make_run(params=params, tags=rows).has_free_validation_rows == is_free
+    assert not make_run(params=params).has_free_validation_rows
