@@ -168,6 +168,7 @@ def postgres(open_folder: Path) -> Iterator[str]:
         engine = sqlalchemy.create_engine(url)
         with engine.begin() as connection:
             titanic().to_sql("titanic", connection, index_label="passenger")
+            connection.exec_driver_sql("CREATE SEQUENCE numbers")
             connection.exec_driver_sql(
                 "CREATE TABLE kinds (a integer, b numeric(6,2), c boolean, d date, e timestamptz, f char(3), g real, "
                 "h uuid, i jsonb, j int[])"
@@ -209,9 +210,20 @@ def test_types_of_postgresql_are_those_of_other_sources(postgres: str) -> None:
     assert [part in note for part, note in zip(said, raw.notes, strict=True)] == [True] * 3
 
 
+WRITING = (
+    "DELETE FROM kinds",
+    "WITH gone AS (DELETE FROM kinds RETURNING a) SELECT a FROM gone",
+    "SELECT a FROM kinds; DELETE FROM kinds",
+    "COMMIT; DELETE FROM kinds",
+    "COPY kinds TO PROGRAM 'cat > /dev/null'",
+    "SELECT set_config('transaction_read_only', 'off', true)",
+    "SELECT nextval('numbers')",
+)
+
+
 @pytest.mark.external
 def test_nothing_that_a_query_writes_is_kept(postgres: str) -> None:
-    for query in ("DELETE FROM kinds", "WITH gone AS (DELETE FROM kinds RETURNING a) SELECT a FROM gone"):
+    for query in WRITING:
         with pytest.raises(UserError, match="does not answer"):
             read(postgres, query=query)
     assert len(read(postgres, query="SELECT * FROM public.kinds").frame) == 2

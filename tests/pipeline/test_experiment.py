@@ -15,6 +15,7 @@ from sklearn.ensemble import RandomForestClassifier
 from bakeoff.learners import DecisionTreeClassifier
 from bakeoff.pipeline.experiment import Experiment, FoldResult, evaluate_splits, fit_final_model, fit_model
 from bakeoff.pipeline.experiment.experiment import derive_seed
+from bakeoff.pipeline.experiment.loop import count_most_processes, limit_processes
 from bakeoff.pipeline.stages.dataset import load_bundled
 from bakeoff.pipeline.stages.pruning import Pruning
 from bakeoff.pipeline.stages.splitting import Holdout, KFold, Split
@@ -180,3 +181,9 @@ def test_folds_that_two_processes_share_are_those_of_one_in_the_same_order() -> 
     for alone, shared in zip(one, two, strict=True):
         np.testing.assert_array_equal(alone.predictions.predicted, shared.predictions.predicted)
         np.testing.assert_array_equal(alone.split.test, shared.split.test)
+
+
+def test_processes_are_at_most_as_many_as_tasks_and_eight_per_core() -> None:
+    most = count_most_processes()
+    assert [limit_processes(10**9, n_tasks) for n_tasks in (0, 3, 10**9)] == [1, 3, most]
+    assert limit_processes(-1, 10**9) == -1

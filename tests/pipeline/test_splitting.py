@@ -435,3 +435,11 @@ def test_a_splitter_without_end_is_stopped_at_the_limit() -> None:
 
     with pytest.raises(UserError, match=r"evaluation would fit more than 50 folds, but max_folds=50"):
         Endless().make_splits(LABELS, seed=0, max_folds=50)
+
+
+def test_row_numbers_that_take_too_much_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    splits = LeaveOneOut().make_splits(LABELS, seed=0)
+    n_bytes = sum(fold.n_bytes for fold in splits.folds)
+    monkeypatch.setattr("bakeoff.pipeline.stages.splitting.splitter.MAX_BYTES", n_bytes - 1)
+    with pytest.raises(UserError, match="the row numbers of all folds may use"):
+        LeaveOneOut().make_splits(LABELS, seed=0)
