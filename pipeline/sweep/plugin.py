@@ -25,6 +25,7 @@ from bakeoff.pipeline.sweep.compose import (
     varying_keys,
 )
 from bakeoff.pipeline.sweep.request import SweepRequest
+from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.text.wording import make_console
 
 if TYPE_CHECKING:
@@ -58,6 +59,8 @@ def read_command(
         key = word.partition("=")[0]
         if key in SWEEP_KEYS:
             raise UserError(f"hydra.sweeper.params: {key} applies to the whole sweep; give {word} beside -m.")
+        if hide_secrets(word) != word:
+            raise UserError(f"hydra.sweeper.params: {key} contains the value of a secret; give {key} beside -m.")
     # Values of the configuration may refer to Hydra's settings.
     HydraConfig.instance().set_config(master)
     parser = OverridesParser.create(config_loader=context.config_loader)

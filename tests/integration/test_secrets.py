@@ -128,6 +128,21 @@ def test_a_secret_is_no_name_and_no_choice(own: Bakeoff, monkeypatch: pytest.Mon
     assert find_canary(own.folder, refused) == []
 
 
+@pytest.mark.parametrize("sweeper", ["bakeoff", pytest.param("optuna", marks=pytest.mark.extra("optuna"))])
+def test_a_secret_is_no_value_of_a_sweep_in_a_file(own: Bakeoff, monkeypatch: pytest.MonkeyPatch, sweeper: str) -> None:
+    monkeypatch.setenv("MY_TOKEN", CANARY)
+    (own.folder / "conf" / "experiment").mkdir()
+    params = "hydra: {sweeper: {params: {learner.entry: '${oc.env:MY_TOKEN},none'}}}\n"
+    (own.folder / "conf" / "experiment" / "ours.yaml").write_text(f"# @package _global_\n# Ours.\n{params}")
+    refused = own("-m", f"hydra/sweeper={sweeper}", *OWN, "experiment=ours")
+    assert refused.status == 2, refused.out
+    assert "learner.entry contains the value of a secret; give learner.entry beside -m" in refused.err
+    assert find_canary(own.folder, refused) == []
+    given = own("-m", *OWN, "learner.entry=${oc.env:MY_TOKEN},none")
+    assert given.status == 0, given.err
+    assert find_canary(own.folder, given) == []
+
+
 def test_the_reason_why_a_learning_curve_has_no_score_shows_no_secret(
     own: Bakeoff, monkeypatch: pytest.MonkeyPatch
 ) -> None:
