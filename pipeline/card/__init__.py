@@ -12,7 +12,7 @@ MAX_CARD_LETTERS = 8000
 MAX_ERROR_LETTERS = 1000
 
 
-def write_card(experiment: Experiment, lines: Sequence[str], commands: Sequence[str], ending: str = "") -> str:
+def write_card(experiment: Experiment, lines: Sequence[str], commands: Sequence[str], ending: str) -> str:
     """Return the card as Markdown of at most `MAX_CARD_LETTERS` letters; its first line describes the dataset.
 
     Parameters

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
-from bakeoff.pipeline.model.training_record import count_rows, describe_rows
+from bakeoff.pipeline.model.training_record import SCORE_PREFIXES, count_rows, describe_rows
 from bakeoff.pipeline.stages.dataset.table import COLUMNS_FILE, format_columns
 from bakeoff.pipeline.stages.pruning import PruningPath
 from bakeoff.pipeline.stages.scoring import count_confusions
@@ -21,7 +21,6 @@ from bakeoff.pipeline.tables.table import Table, make_table
 from bakeoff.pipeline.text import wording
 
 PARTS = ("train", "validation", "test")
-SCORE_PREFIXES = ("test_", "validation_", "train_")
 TUNED_PREFIX = "tuned."
 ALL_ROWS = "all rows"
 """Written in tables instead of a fold number for the run's model if it was fitted on all rows."""

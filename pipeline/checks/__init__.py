@@ -8,7 +8,7 @@ the figures are checked last.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -75,8 +75,8 @@ class FigureChoice:
         omitted.
     """
 
-    figures: tuple[Figure, ...] = ()
-    left_out: Mapping[str, str] = field(default_factory=dict)
+    figures: tuple[Figure, ...]
+    left_out: Mapping[str, str]
 
 
 def choose_figures(

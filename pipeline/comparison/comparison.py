@@ -62,9 +62,9 @@ class ComparedDataset:
     digest: str
     evaluation: str
     n_folds: int
-    folds_per_repeat: int = 1
-    splits_digests: tuple[str, ...] = ()
-    n_looks: int = 0
+    folds_per_repeat: int
+    splits_digests: tuple[str, ...]
+    n_looks: int
 
 
 @dataclass(frozen=True)

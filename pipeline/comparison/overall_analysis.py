@@ -50,12 +50,13 @@ def analyze_overall(
     """
     complete = _select_complete(results, names)
     left_out = {result.dataset: _name_absent(result, names) for result in results if result not in complete}
-    ranks = rank_configurations(_tabulate_means(complete, names), metric.greater_is_better)  # (N, k)
+    means = _tabulate_means(complete, names)  # (N, k)
+    ranks = rank_configurations(means, metric.greater_is_better)  # (N, k)
     mean_ranks = ranks.mean(axis=0) if complete else np.full(len(names), math.nan)  # (k,)
     # Names are in the order of the ranks, so the first of each pair is the better one.
     order = np.argsort(mean_ranks, kind="stable")
     ordered = [names[number] for number in order]
-    means = _tabulate_means(complete, ordered)  # (N, k)
+    means = means[:, order]
     friedman, nemenyi = _test_ranks(means, mean_ranks[order], metric, settings)
     return OverallResult(
         datasets=tuple(result.dataset for result in complete),

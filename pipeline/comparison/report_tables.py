@@ -41,21 +41,22 @@ Section = tuple[Table, Sequence[str]]
 """A table, and the sentences that belong to it."""
 
 
-def iterate_sections(comparison: Comparison, *, shows_datasets: bool = False) -> Iterator[Section]:
-    """Yield the tables of all metrics in the order of a report.
+def iterate_sections(comparison: Comparison) -> Iterator[Section]:
+    """Yield the tables of all metrics in the order of a report."""
+    for result in comparison.results:
+        yield from iterate_result(comparison, result)
+
+
+def iterate_result(comparison: Comparison, result: MetricResult, *, shows_datasets: bool = False) -> Iterator[Section]:
+    """Yield the tables for one metric in the order of a report.
 
     Parameters
     ----------
     comparison : Comparison
+    result : MetricResult
     shows_datasets : bool
         Whether to include a table for each of several datasets, as ``pairs=all`` does.
     """
-    for result in comparison.results:
-        yield from iterate_result(comparison, result, shows_datasets=shows_datasets)
-
-
-def iterate_result(comparison: Comparison, result: MetricResult, *, shows_datasets: bool = False) -> Iterator[Section]:
-    """Yield the tables for one metric, as `iterate_sections` does."""
     # The verdict on the first metric is that of the comparison and is not repeated.
     is_first = result is comparison.results[0]
     overall = result.overall

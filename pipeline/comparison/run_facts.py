@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.text.wording import cut_text
 from bakeoff.pipeline.tracking.description import ENVIRONMENT_TAG
 from bakeoff.pipeline.tracking.history import STOPPED_TAG
 from bakeoff.pipeline.tracking.stored_runs import StoredRun
@@ -267,8 +268,7 @@ def _write_param(key: str, value: str) -> str:
     last = key.rpartition(".")[2]
     if last == TARGET_KEY:
         value = value.rpartition(".")[2]
-    short = value if len(value) <= MAX_VALUE_LETTERS else f"{value[: MAX_VALUE_LETTERS - 1]}…"
-    return f"{last}={short}"
+    return f"{last}={cut_text(value, MAX_VALUE_LETTERS)}"
 
 
 def _digest(configuration: Params) -> str:

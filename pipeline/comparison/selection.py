@@ -206,7 +206,7 @@ class ChosenRows:
 
 
 def choose_rows(
-    configurations: Sequence[Configuration], cells: Mapping[CellKey, Cell], base: str, may_choose: bool = True
+    configurations: Sequence[Configuration], cells: Mapping[CellKey, Cell], base: str, may_choose: bool
 ) -> ChosenRows:
     """Reduce the configurations of each learner to one row if this is possible without test scores.
 

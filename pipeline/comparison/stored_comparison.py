@@ -184,7 +184,7 @@ def keep_reports(made: MadeComparison) -> str:
     """
     comparison = made.comparison
     record = ComparisonRecord(
-        name=comparison.question.partition(", and how sure")[0],
+        name=comparison.question,
         params={
             "question": comparison.question,
             "metrics": ", ".join(metric.name for metric in comparison.metrics),

@@ -175,13 +175,10 @@ def find_unseen_values(dataset: Dataset, split: Split) -> tuple[dict[str, int], 
     is_affected = np.zeros(len(split.test), dtype=bool)  # (m,)
     counts: dict[str, int] = {}
     for name in dataset.nominal:
-        column = dataset.X[name].cat
-        is_known = np.zeros(len(column.categories) + 1, dtype=bool)
-        # The code of a missing cell is -1, which is the last position.
-        codes = column.codes.to_numpy()
-        is_known[codes[split.train]] = True
-        is_known[-1] = True
-        is_unseen = ~is_known[codes[split.test]]  # (m,)
+        codes = dataset.X[name].cat.codes.to_numpy()
+        tested = codes[split.test]
+        is_present = tested >= 0  # the code of a missing cell is -1
+        is_unseen = is_present & ~np.isin(tested, codes[split.train])  # (m,)
         if is_unseen.any():
             counts[name] = int(is_unseen.sum())
             is_affected |= is_unseen
@@ -220,19 +217,15 @@ class FittedModel:
 
     pipeline: Pipeline
     split: Split
-    path: PruningPath | None = None
-    candidates: pd.DataFrame | None = None
-    scores_before_pruning: Mapping[str, float] = field(default_factory=dict)
-    n_fits: int = 1
-    seconds: Mapping[str, float] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
-    seen: Mapping[str, RowSet] = field(default_factory=dict)
-    predictor: Any = None
-    threshold: ChosenThreshold | None = None
-
-    def __post_init__(self) -> None:
-        if self.predictor is None:
-            object.__setattr__(self, "predictor", self.pipeline)
+    path: PruningPath | None
+    candidates: pd.DataFrame | None
+    scores_before_pruning: Mapping[str, float]
+    n_fits: int
+    seconds: Mapping[str, float]
+    warnings: tuple[str, ...]
+    seen: Mapping[str, RowSet]
+    predictor: Any
+    threshold: ChosenThreshold | None
 
 
 @dataclass(frozen=True)
@@ -262,6 +255,6 @@ class FoldResult:
     model: FittedModel
     scores: Mapping[str, float]
     predictions: Predictions
-    seen: Mapping[str, RowSet] = field(default_factory=dict)
-    unseen: Mapping[str, int] = field(default_factory=dict)
-    n_unseen_rows: int = 0
+    seen: Mapping[str, RowSet]
+    unseen: Mapping[str, int]
+    n_unseen_rows: int

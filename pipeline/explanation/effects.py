@@ -226,7 +226,7 @@ class Dependence:
     column: str
     points: tuple[Point, ...]
     means: np.ndarray
-    note: str = ""
+    note: str
 
 
 def compute_dependence(outputs: ModelOutputs, X: pd.DataFrame, column: str, seed: int) -> Dependence | None:

@@ -207,7 +207,7 @@ def require_columns(columns: Sequence[str], known: Sequence[str]) -> None:
             raise UserError(f"explain: columns={name!r} is not a column of the model. {did_you_mean(name, known)}")
 
 
-def explain_model(subject: Subject, columns: Sequence[str] = ()) -> Explanation:
+def explain_model(subject: Subject, columns: Sequence[str]) -> Explanation:
     """Explain a model.
 
     Parameters

@@ -49,7 +49,7 @@ class Feature:
     is_scale: bool
     cells: np.ndarray
     numbers: np.ndarray
-    at_missing: Any = None
+    at_missing: Any
 
     @property
     def words(self) -> str:

@@ -188,7 +188,7 @@ def read_estimator(folder: Path, types: Sequence[str]) -> Any:
     return _build(_read_dump(folder), types)
 
 
-def read_reviewed_estimator(folder: Path, trust: Sequence[str] = ()) -> tuple[Any, list[str]]:
+def read_reviewed_estimator(folder: Path, trust: Sequence[str]) -> tuple[Any, list[str]]:
     """Read a fitted estimator, trusting only reviewed types regardless of the model's files.
 
     Parameters

@@ -176,11 +176,8 @@ def _same_environment() -> Iterator[None]:
     try:
         yield
     finally:
-        for name in set(os.environ) - set(before):
-            del os.environ[name]
-        for name, value in before.items():
-            if os.environ.get(name) != value:
-                os.environ[name] = value
+        os.environ.clear()
+        os.environ.update(before)
 
 
 @contextmanager

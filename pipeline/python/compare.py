@@ -80,7 +80,7 @@ class ComparisonResult:
     """
 
     made: MadeComparison
-    run_id: str | None = None
+    run_id: str | None
 
     @property
     def comparison(self) -> Comparison:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
 import pandas as pd
 
 from bakeoff.pipeline.card.report import (
-    SCORE_PREFIXES,
     describe_run_lines,
     format_mean,
     measure_fold,
@@ -200,10 +199,10 @@ class RunResult:
     scores: pd.DataFrame
     predictions: pd.DataFrame
     model: Model
-    notes: tuple[str, ...] = ()
-    config: Mapping[str, Any] = field(default_factory=dict)
-    config_hash: str = ""
-    command: str = ""
+    notes: tuple[str, ...]
+    config: Mapping[str, Any]
+    config_hash: str
+    command: str
 
     @property
     def score(self) -> float:
@@ -234,7 +233,7 @@ def tabulate_scores(experiment: Experiment, folds: Sequence[FoldResult]) -> pd.D
     Scores on training rows are NaN for all metrics except the headline, unless all metrics are requested.
     """
     summary = summarize_folds(experiment, folds)
-    parts = [part for part in PARTS if f"{part}_" in SCORE_PREFIXES and f"{part}_{experiment.headline}" in summary]
+    parts = [part for part in PARTS if f"{part}_{experiment.headline}" in summary]
     rows = {metric: _select_metric(summary, metric, parts) for metric in experiment.metrics}
     table = pd.DataFrame.from_dict(rows, orient="index")
     return table.rename_axis("metric")

@@ -6,7 +6,7 @@ import importlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
@@ -145,10 +145,10 @@ class SweepResult:
 
     name: str
     runs: pd.DataFrame
-    notes: tuple[str, ...] = ()
-    command: str = ""
-    tracking: Mapping[str, Any] = field(default_factory=dict)
-    result_tables: Sequence[ResultTable] = ()
+    notes: tuple[str, ...]
+    command: str
+    tracking: Mapping[str, Any]
+    result_tables: Sequence[ResultTable]
 
     @property
     def tables(self) -> dict[str, pd.DataFrame]:

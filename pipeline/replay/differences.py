@@ -232,7 +232,7 @@ class ReplayReport:
     run_id: str
     name: str
     verdict: str
-    reason: str = ""
+    reason: str
     comparisons: tuple[Comparison, ...] = ()
     changes: tuple[Difference, ...] = ()
     notes: tuple[str, ...] = ()

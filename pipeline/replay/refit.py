@@ -16,13 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from bakeoff.pipeline.card.report import SCORE_PREFIXES, summarize_folds
+from bakeoff.pipeline.card.report import summarize_folds
 from bakeoff.pipeline.checks import FigureChoice, choose_figures
 from bakeoff.pipeline.config.options import ALL, load_yaml, read_option, settle_figures
 from bakeoff.pipeline.config.targets import require_names
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, evaluate_splits, fit_final_model
 from bakeoff.pipeline.experiment.builder import PartCache, build_experiment, leave_out_candidates
+from bakeoff.pipeline.model.training_record import SCORE_PREFIXES
 from bakeoff.pipeline.replay.request import FiguresRequest
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import GridTuning
@@ -72,7 +73,7 @@ def read_finished_run(store: Store, run_id: str) -> StoredRun:
     return stored
 
 
-def load_run(store: Store, run_id: str, trust: Sequence[str], dataset_path: str | None = None) -> LoadedRun:
+def load_run(store: Store, run_id: str, trust: Sequence[str], dataset_path: str | None) -> LoadedRun:
     """Build the experiment of a finished run from its configuration and its dataset.
 
     Parameters
@@ -176,9 +177,7 @@ class DrawnFigures:
     left_out: Mapping[str, str]
 
 
-def draw_run(
-    request: FiguresRequest, show_work: ShowWork, announce: Callable[[str], None] = lambda sentence: None
-) -> DrawnFigures:
+def draw_run(request: FiguresRequest, show_work: ShowWork, announce: Callable[[str], None]) -> DrawnFigures:
     """Draw figures of a run, and add them to its artifacts or write them to a folder.
 
     Parameters

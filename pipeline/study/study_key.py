@@ -50,7 +50,7 @@ class Objective:
 
 
 def choose_objectives(
-    names: Sequence[str] | str | None, task: str, metrics: Sequence[Any] | None, costs: Any = None
+    names: Sequence[str] | str | None, task: str, metrics: Sequence[Any] | None, costs: Any
 ) -> tuple[Objective, ...]:
     """Return the objectives named in ``hydra.sweeper``; accuracies are maximized, errors and times minimized.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bakeoff.pipeline.audit import Audit, AuditVerdict, NoAudit
@@ -55,8 +55,8 @@ class PreparedJob:
     splits: Splits
     figure_choice: FigureChoice
     description: RunDescription
-    audit: Audit | NoAudit = field(default_factory=NoAudit)
-    audit_verdict: AuditVerdict = field(default_factory=AuditVerdict)
+    audit: Audit | NoAudit
+    audit_verdict: AuditVerdict
 
 
 @dataclass(frozen=True)

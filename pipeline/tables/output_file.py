@@ -180,11 +180,7 @@ def _write_parquet(table: pd.DataFrame, path: Path) -> None:
 
 
 def _write_arrow(table: pd.DataFrame, path: Path) -> None:
-    import pyarrow as pa
-
-    converted = pa.Table.from_pandas(table, preserve_index=False)
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, converted.schema) as writer:
-        writer.write_table(converted)
+    table.to_feather(path, compression="uncompressed")
 
 
 def _write_json_lines(table: pd.DataFrame, path: Path) -> None:

@@ -79,7 +79,7 @@ class Table:
     title: str
     columns: tuple[Cell, ...]
     rows: tuple[tuple[Cell, ...], ...]
-    footnote: str = ""
+    footnote: str
 
     def choose_columns(self, positions: Sequence[int]) -> Table:
         """Return a table with only some of the columns."""

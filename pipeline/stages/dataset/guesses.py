@@ -82,7 +82,7 @@ def _write_class(sign: str) -> str:
     return f"[{_list_lookalikes(sign)}]"
 
 
-def read_signs(decimal: str | None = None, thousands: str | None = None, unit: str = "") -> NumberSigns:
+def read_signs(decimal: str | None, thousands: str | None, unit: str = "") -> NumberSigns:
     """Return the signs specified by the keys of a dataset."""
     separator = read_sign(thousands)
     # Points between groups of digits imply a decimal comma.

@@ -33,7 +33,7 @@ from bakeoff.pipeline.stages.dataset.table import (
     Column,
 )
 from bakeoff.pipeline.stages.dataset.units import PARENTHESES, count_units
-from bakeoff.pipeline.text.wording import count_nouns, join_words
+from bakeoff.pipeline.text.wording import count_nouns, cut_text, join_words
 
 MIN_JUDGED_CELLS = 20
 """With fewer cells, distinct ones do not indicate an identifier or free text, nor do equal ones indicate a constant."""
@@ -162,7 +162,7 @@ def is_row_number(values: np.ndarray) -> bool:
 
 def shorten(cell: str) -> str:
     """Return a cell with at most `MAX_SHOWN_LETTERS` letters."""
-    return cell if len(cell) <= MAX_SHOWN_LETTERS else f"{cell[: MAX_SHOWN_LETTERS - 1]}…"
+    return cut_text(cell, MAX_SHOWN_LETTERS)
 
 
 def _name_nominal(cells: Cells, reason: str) -> Kind:
@@ -264,7 +264,7 @@ MAX_INTEGER_CLASSES = 20
 """A target of integers with at most this many distinct values is interpreted as classes."""
 
 
-def find_suspicions(cells: Cells, kind: str, is_chosen: bool = False) -> tuple[str, ...]:
+def find_suspicions(cells: Cells, kind: str, is_chosen: bool) -> tuple[str, ...]:
     """Return suspicions about a column that is a feature or has been left out.
 
     Parameters

@@ -35,7 +35,7 @@ class KindSelector:
     """
 
     kinds: tuple[str, ...]
-    besides: tuple[str, ...] = ()
+    besides: tuple[str, ...]
 
     def __call__(self, X: pd.DataFrame) -> list[Any]:
         """Return the names of the selected columns of X, of shape (n, d), in their order."""

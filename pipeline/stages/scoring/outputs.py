@@ -13,6 +13,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from bakeoff.pipeline.errors import InvalidPredictions
+from bakeoff.pipeline.text.wording import name_first
 
 FOREIGN = -1
 NUMBERS = "biuf"
@@ -65,10 +66,8 @@ def explain_foreign_label(label: Any, classes: np.ndarray) -> str:
     >>> explain_foreign_label(np.str_("maybe"), np.array(["no", "yes"]))
     "'maybe', which is not one of the classes 'no', 'yes'"
     """
-    listed = ", ".join(_quote(each) for each in classes[:MAX_LISTED_CLASSES])
-    n_more = len(classes) - MAX_LISTED_CLASSES
-    more = f" and {n_more} more" if n_more > 0 else ""
-    return f"{_quote(label)}, which is not one of the classes {listed}{more}"
+    listed = name_first(map(_quote, classes), MAX_LISTED_CLASSES)
+    return f"{_quote(label)}, which is not one of the classes {listed}"
 
 
 def _look_up(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:

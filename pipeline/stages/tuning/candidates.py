@@ -81,7 +81,7 @@ class FitRows:
 
     X: Any
     y: np.ndarray
-    weights: np.ndarray | None = None
+    weights: np.ndarray | None
     complete: Callable[[Any], Any] = keep_model
 
 
