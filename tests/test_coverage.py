@@ -1,4 +1,4 @@
-"""The table of what shows what names tests that exist."""
+"""The table of what shows what, and the page on security, name tests that exist."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ import pytest
 
 TESTS = Path(__file__).parent
 TABLE = (TESTS / "COVERAGE.md").read_text()
-NAMED = sorted(set(re.findall(r"\btest_\w+(?:\.py)?\*?", TABLE)))
+SECURITY = (TESTS.parent / "docs" / "security.md").read_text()
+PROMISES = re.findall(
+    r"^(?:- |\| .*\d).*(?:\n  .*)*", SECURITY.partition("\n## What is not promised")[0], flags=re.MULTILINE
+)
+"""The points of the page, and the rows of its table of limits."""
+NAMED = sorted(set(re.findall(r"\btest_\w+(?:\.py)?\*?", TABLE + SECURITY)))
 PLACED = sorted(set(re.findall(r"\b(test_\w+\.py)::(test_\w+)\b(?!\*)", TABLE)))
 
 
@@ -39,3 +44,10 @@ def test_every_worked_number_has_its_row(number: int) -> None:
     rows = [line.split("|")[1] for line in TABLE.splitlines() if line.startswith("|")]
     spans = [range(int(first), int(last) + 1) for row in rows for first, last in re.findall(r"W(\d+)-(\d+)", row)]
     assert any(f"W{number}" in re.findall(r"W\d+", row) for row in rows) or any(number in span for span in spans)
+
+
+@pytest.mark.parametrize("promise", PROMISES)
+def test_each_promise_of_the_page_on_security_names_what_tries_to_break_it(promise: str) -> None:
+    rows = re.findall(r"`(bad_inputs/\w+\.yaml)`", promise)
+    assert rows or re.search(r"`test_\w+`", promise)
+    assert [row for row in rows if not (TESTS / row).is_file()] == []

@@ -175,10 +175,12 @@ def test_titles_are_left_out_and_lines_keep_their_numbers(tmp_path: Path) -> Non
 TABLE = "x,y\n" + "1,a\n2,b\n" * 3000
 
 
-@pytest.mark.parametrize("ending", [".gz", ".zip"])
+@pytest.mark.parametrize("ending", [".csv.gz", ".csv.zip", ".xlsx"])
 def test_a_file_that_expands_too_much_is_refused(ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / f"table.csv{ending}"
-    if ending == ".zip":
+    file = tmp_path / f"table{ending}"
+    if ending == ".xlsx":
+        pd.read_csv(io.StringIO(TABLE)).to_excel(file, index=False)
+    elif ending == ".csv.zip":
         with ZipFile(file, "w", ZIP_DEFLATED) as archive:
             archive.writestr("table.csv", TABLE)
     else:
