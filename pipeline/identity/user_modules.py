@@ -53,12 +53,15 @@ class UserModuleFinder(MetaPathFinder):
         Parameters
         ----------
         packages : iterable of str
-            Dotted names, of which the first part is added if the folder contains it.
+            Dotted names, of which the first part is added if the folder contains it and it is not installed.
         """
         unvisited = set(map(get_package, packages))
         while unvisited:
             name = unvisited.pop()
             if not name or name in self._names or PathFinder.find_spec(name, [self._folder]) is None:
+                continue
+            # A file with the name of an installed package is somebody else's, and so is what it imports.
+            if name in sys.builtin_module_names or PathFinder.find_spec(name) is not None:
                 continue
             self._names.add(name)
             forget_code()

@@ -81,6 +81,12 @@ def test_a_call_of_python_finds_a_learner_and_nothing_else(
     assert run(folder, sys.executable, script).split() == ["1"]
 
 
+def test_trust_in_an_installed_package_lets_no_file_of_its_name_name_others(folder: Path) -> None:
+    for name in ("sklearn", "time"):
+        (folder / f"{name}.py").write_text(f"{INTRUDER}import bottleneck, numexpr\n")
+    run(folder, COMMAND, "dataset=iris", "learner=majority", "tracking=none", "trust=[sklearn,time]")
+
+
 def test_a_workbook_is_read_by_the_installed_package(folder: Path) -> None:
     table = pd.DataFrame({"size": [(7 * i) % 41 / 2 for i in range(40)], "sort": ["a", "b"] * 20})
     table.to_excel(folder / "table.xlsx", index=False)
