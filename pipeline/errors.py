@@ -1,7 +1,5 @@
 """Errors that the user can fix: one or two sentences, printed without a traceback."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterable, Iterator

@@ -4,8 +4,6 @@ Its checks lead to a refusal before the first fit, a warning, or an internal err
 duplicate rows, and `columns` examines columns that reveal the target.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ good measurement may separate classes without error. Small tables, in which a co
 examined, and large tables are sampled.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Iterator

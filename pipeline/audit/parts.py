@@ -1,7 +1,5 @@
 """Rows and groups that are in more than one part of a split."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The card of a run: the description at the top of its MLflow page, in the Markdown that MLflow supports."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from bakeoff.pipeline.experiment import Experiment

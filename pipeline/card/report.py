@@ -1,7 +1,5 @@
 """The report of a run: means over folds, values per fold, sentences on its choices, and tables of individual rows."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -5,8 +5,6 @@ Each check is a function that raises a `UserError` or returns, and its first lin
 the figures are checked last.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -3,8 +3,6 @@
 Each message names the column or parameter, and the option that fixes the problem.
 """
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Checks of weights, balance, target, calibration and threshold."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

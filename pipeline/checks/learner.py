@@ -1,7 +1,5 @@
 """Checks of the learner, its parameters, its pruning, and the candidates and rows of its tuning."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from typing import Any

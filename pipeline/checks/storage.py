@@ -4,8 +4,6 @@ The file of a model may only contain reviewed types, and the types of a model ar
 unknown parts is therefore fitted on a few rows, stored and loaded before the fit on all rows.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The help of the whole command, and the verb ``help``."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Sequence
 

@@ -3,8 +3,6 @@
 A cell contains the scores of a configuration on a dataset, one per fold, and the time they took to compute.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 

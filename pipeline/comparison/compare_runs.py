@@ -1,7 +1,5 @@
 """Analysis of the selected runs by each metric, with the notes that a reader needs."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import replace

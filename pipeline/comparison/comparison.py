@@ -4,8 +4,6 @@ All tables, diagrams, pages and files are made from the same `Comparison`, so th
 are None or NaN, never 0, and have a reason.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

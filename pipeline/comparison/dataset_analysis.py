@@ -1,7 +1,5 @@
 """Analysis of one dataset: means with intervals, marks against the base, and tests of all pairs over the folds."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

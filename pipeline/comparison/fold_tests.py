@@ -25,8 +25,6 @@ classifiers through Bayesian analysis. Journal of Machine Learning Research 18(7
 Cohen, J. (1988). Statistical power analysis for the behavioral sciences, chapter 2.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Analysis over datasets: mean ranks and their tests, win/tie/loss counts, and score against cost."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 

@@ -14,8 +14,6 @@ Iman, R. L. and Davenport, J. M. (1980). Approximations of the critical region o
 in Statistics 9, 571-595.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from itertools import combinations

@@ -1,7 +1,5 @@
 """The tables of a comparison, from which all reports are made."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any

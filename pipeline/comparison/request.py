@@ -1,7 +1,5 @@
 """The request for a comparison."""
 
-from __future__ import annotations
-
 import shlex
 from dataclasses import dataclass, field
 from pathlib import Path

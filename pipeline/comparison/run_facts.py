@@ -1,7 +1,5 @@
 """The facts about a stored run that a comparison needs, and the names of configurations."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import Counter

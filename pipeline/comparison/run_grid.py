@@ -3,8 +3,6 @@
 Runs that cannot be paired are rejected, with a specific message for each reason.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

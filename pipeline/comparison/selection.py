@@ -11,8 +11,6 @@ Cawley, G. C. and Talbot, N. L. C. (2010). On over-fitting in model selection an
 performance evaluation. Journal of Machine Learning Research 11, 2079-2107.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence

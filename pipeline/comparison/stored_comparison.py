@@ -5,8 +5,6 @@ would become the ``latest`` run and a row of the leaderboard, and its duration a
 estimates. Its artifacts are the reports and the list of the compared runs.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress

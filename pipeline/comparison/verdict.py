@@ -4,8 +4,6 @@ The verdict names the best configurations, those that cannot be distinguished fr
 to do so. The gate decides whether a configuration is significantly worse than the base.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

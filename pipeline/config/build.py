@@ -5,8 +5,6 @@ schema of its part: the keys of a learner or a splitter are its parameters. Valu
 like an interpolation stays text.
 """
 
-from __future__ import annotations
-
 import inspect
 import json
 import re

@@ -3,8 +3,6 @@
 Plain values keep references to environment variables, whose values are neither stored nor hashed.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence

@@ -10,8 +10,6 @@ they are lists to which experiments add nodes with arguments. Settling replaces 
 configuration contains only nodes, whose code is a part of the identity of a run.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -6,8 +6,6 @@ underscores. A field with ``metadata={"word": NAME}`` is given without a key, an
 under another key. The descriptions of fields are the help of the command.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 import shlex

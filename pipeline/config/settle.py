@@ -4,8 +4,6 @@ A settled configuration determines a run completely. `build_experiment` reads it
 stores it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any

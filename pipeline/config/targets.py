@@ -7,8 +7,6 @@ scikit-learn, imbalanced-learn or Optuna; after the import, `bakeoff.pipeline.co
 class.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache

@@ -11,8 +11,6 @@ contain settings of Hydra that `_is_allowed` does not list. The words of the com
 restricted.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import math
 import os

@@ -4,8 +4,6 @@ A word that Hydra's grammar rejects is refused during composition. This module d
 are reported immediately.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Build the experiment described by a settled configuration."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping, Sequence

@@ -5,8 +5,6 @@ folds of the training rows, each of which is predicted by a pipeline fitted with
 on probabilities whose calibrators have not seen the row either, so no row is used for two choices.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import partial
 from typing import Any

@@ -3,8 +3,6 @@
 The results are fitted models and evaluated folds.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

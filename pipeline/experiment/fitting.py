@@ -1,7 +1,5 @@
 """Fit the pipeline of preprocessing and learner on training rows, and prune it on validation rows."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The loop over splits: fit, prune and score; preprocessing, tuning and the learner use training rows only."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -5,8 +5,6 @@ column is the decrease of the score on test rows when its cells are permuted. Pa
 some rows when all of them are given the same value in the column.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, final

@@ -3,8 +3,6 @@
 The rules of a tree and the coefficients of a linear model are taken from the learner itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """The explanation of a stored run or model, on the rows of its dataset."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path

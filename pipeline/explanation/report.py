@@ -1,7 +1,5 @@
 """An explanation on a terminal or as a self-contained HTML file, with the same sections and pictures on the page."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The options of an explanation that the user requests."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from bakeoff.pipeline.config.requests import RefitRequest

@@ -5,8 +5,6 @@ scalers, encoders and one-hot encoding. The value of the feature for each cell o
 that thresholds and codes can be translated back. Any other feature keeps the name given by preprocessing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Figures of classification test rows: the confusion matrix, and ROC, precision-recall and calibration curves."""
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Pictures of comparisons, drawn from arrays: mean ranks and fold scores."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 The figures are learning curves, validation curves, and the candidates of tuning.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

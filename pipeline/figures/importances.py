@@ -3,8 +3,6 @@
 Importances are a figure of a run; an explanation of a model contains both.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -4,8 +4,6 @@ The colours are those of Okabe and Ito, which colour-blind readers can distingui
 their markers. Equal figures produce identical SVG, because it contains no date or random id.
 """
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The plane of two columns: the predicted class at each point, and the line between two classes."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The tables of naive Bayes: P(value | class) for every nominal column, and the probabilities for query rows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from textwrap import fill

@@ -1,7 +1,5 @@
 """Figures of a regression: its errors on the test rows, and its predictions over a single column."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, final

@@ -3,8 +3,6 @@
 The data are a finished run and variants of its model with changed parameters.
 """
 
-from __future__ import annotations
-
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence

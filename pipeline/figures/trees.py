@@ -3,8 +3,6 @@
 `draw_tree` returns the positions and labels of the nodes of a tree; node sizes are taken from ``fitted_tree_``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, final

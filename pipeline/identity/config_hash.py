@@ -5,8 +5,6 @@ libraries, the parts of bakeoff's code that affect results, and user-defined cod
 neighbours changes the hashes of its jobs, but of no others.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import secrets

@@ -5,8 +5,6 @@ somebody else that has such a name, at any time and in any process. A finder for
 trusted packages, and the modules of the folder that they import, at any depth. Installed packages come first.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterable, Sequence

@@ -3,8 +3,6 @@
 Columns that a run omits are included.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

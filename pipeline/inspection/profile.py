@@ -4,8 +4,6 @@ The association measures how much a column alone reveals about the target: the f
 lies between the values of the column.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from itertools import pairwise
 

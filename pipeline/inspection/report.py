@@ -1,7 +1,5 @@
 """An inspection on a terminal and as a self-contained HTML file."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The options of an inspection that the user requests."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Jobs on a Ray cluster, whose workers import the code once and stay alive."""
 
-from __future__ import annotations
-
 import os
 import socket
 from collections.abc import Callable, Mapping, Sequence

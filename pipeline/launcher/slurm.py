@@ -1,7 +1,5 @@
 """Jobs on a Slurm cluster, submitted as one array with submitit, or in local processes for a trial run."""
 
-from __future__ import annotations
-
 import math
 import shutil
 import signal

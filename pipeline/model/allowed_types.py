@@ -9,8 +9,6 @@ to determine whether they can be stored. A string parameter of a scikit-learn es
 neighbours, may select another type of part; only the default was reviewed.
 """
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from inspect import isclass, isroutine

@@ -5,8 +5,6 @@ installed are therefore stored beside it, with those of the modules that they im
 MLflow's loaders run this stored code; bakeoff runs the local code, and only compares the two.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import io
 import json

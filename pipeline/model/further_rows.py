@@ -1,7 +1,5 @@
 """Further rows, read like the training file and converted to the form that a model requires."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -4,8 +4,6 @@ MLflow's generic Python function loads such a model from its folder, without a s
 their loader.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Checks of a user-defined part; refusals and errors in its trials become findings."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

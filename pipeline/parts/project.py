@@ -3,8 +3,6 @@
 Each part is tested in a separate job.
 """
 
-from __future__ import annotations
-
 import keyword
 import os
 import re

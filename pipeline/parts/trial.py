@@ -1,7 +1,5 @@
 """Trials of a user-defined part: the default job with this part, run twice on generated tables."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

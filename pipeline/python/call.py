@@ -3,8 +3,6 @@
 The argument ``dataset`` is also converted to words; tables are written to files and then treated like other datasets.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shlex

@@ -1,7 +1,5 @@
 """``bakeoff.inspect``: the inferred kinds of the columns of a table, and suspicions about them."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ Values are compared as the shortest text that restores the same number, so that 
 are omitted, because they are the only results that cannot be repeated.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Mapping, Sequence

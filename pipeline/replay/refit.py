@@ -4,8 +4,6 @@ A run is deterministic, so its folds can be recomputed and do not have to be sto
 from the stored run, it is refused rather than shown under its name.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Replay of stored runs, which are rebuilt, repeated and compared; nothing is stored."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager

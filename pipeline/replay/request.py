@@ -1,7 +1,5 @@
 """The options for repeating stored runs: compare the numbers, or draw figures."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import Path
 

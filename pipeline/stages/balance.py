@@ -5,8 +5,6 @@ proportions of the classes, so scores reflect the original data. The probabiliti
 balanced classes; calibration on the original proportions corrects them.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, final

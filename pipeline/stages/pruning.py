@@ -4,8 +4,6 @@ A learner that can be pruned has ``prune(X, y, method=...)``, which prunes it in
 ``leaves``, ``depth`` and ``score`` at each step, the unpruned tree first.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -5,8 +5,6 @@ applied to each prediction. A learner that estimates a mean then estimates the m
 logarithm, its predictions are geometric means, which are below the mean of a skewed target.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, final
 

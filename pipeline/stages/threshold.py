@@ -3,8 +3,6 @@
 Scores of labels (accuracy, F1, a cost) depend on it; scores of probabilities and rankings do not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, final

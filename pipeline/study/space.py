@@ -1,7 +1,5 @@
 """The search space of a study: the choices for each job, as described by the command line and ``conf/space``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial

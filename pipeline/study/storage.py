@@ -1,7 +1,5 @@
 """The storage of studies: a SQLite file or a PostgreSQL server, created once under a lock."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ an unbiased estimate. A study therefore chooses by scores on validation rows, an
 next to them.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping, Sequence

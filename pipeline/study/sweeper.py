@@ -1,7 +1,5 @@
 """The command of a study, which checks the space, runs the trials as jobs of a sweep, and shows the best."""
 
-from __future__ import annotations
-
 import shlex
 import warnings
 from collections.abc import Mapping, Sequence

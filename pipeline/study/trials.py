@@ -3,8 +3,6 @@
 Several processes can share a study, and each may leave trials unfinished.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 import time

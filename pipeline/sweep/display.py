@@ -4,8 +4,6 @@ A table has a row for each configuration and a column for each dataset; scores a
 done earlier are included with their stored scores.
 """
 
-from __future__ import annotations
-
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The engine of sweeps and studies: it plans all jobs, then runs those that a search chooses, here or elsewhere."""
 
-from __future__ import annotations
-
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """A job, from the checks of its settled configuration to the last stored value."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

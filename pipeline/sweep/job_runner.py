@@ -1,7 +1,5 @@
 """Execution of the jobs of one process, one after another, without side effects between them."""
 
-from __future__ import annotations
-
 import json
 import signal
 import sys

@@ -1,7 +1,5 @@
 """Planning: before the first job runs, every job is checked and the store is queried for finished jobs."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The output of a single run: how much of it is done, a table of scores, and the command that opens the UI."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterable, Sequence
 

@@ -1,7 +1,5 @@
 """The work of a job, counted while it runs: how many of its fits and folds are done."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Work in progress on standard error: a bar on a terminal, and a line a minute elsewhere."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Sequence
 from threading import Event, Thread

@@ -1,7 +1,5 @@
 """Imports shared by all workers, done once by the server process from which they are forked."""
 
-from __future__ import annotations
-
 import bakeoff.pipeline.sweep.workers  # noqa: F401
 from bakeoff.pipeline.tracking.models import preload_modules
 from bakeoff.pipeline.tracking.store import quiet_mlflow

@@ -3,8 +3,6 @@
 Each worker has its own connection to the store. The results do not depend on which process runs a job.
 """
 
-from __future__ import annotations
-
 import gc
 import math
 import multiprocessing

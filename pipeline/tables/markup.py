@@ -1,7 +1,5 @@
 """Tables and text as Markdown, as LaTeX, and in HTML pages."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path

@@ -5,8 +5,6 @@ address, ``$NAME``; this form is stored, hashed and printed. It is replaced by i
 Any text that may contain the value, such as the message of an exception, is passed through `hide_secrets`.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import traceback

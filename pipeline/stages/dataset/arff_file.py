@@ -5,8 +5,6 @@ backslashes in names. Columns are therefore declared to it as text under other n
 cells it checks; numbers and dates are recognised as in any text.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from io import StringIO

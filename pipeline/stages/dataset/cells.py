@@ -1,7 +1,5 @@
 """The cells of one column of a source, in one of three forms: numbers, dates or text."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Read the content of a file: decompress it, decode it, and blank lines that are not part of the table."""
 
-from __future__ import annotations
-
 import codecs
 import gzip
 import re

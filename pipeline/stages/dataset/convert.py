@@ -1,7 +1,5 @@
 """Convert the cells of a source to columns of numbers, categories, dates and text."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

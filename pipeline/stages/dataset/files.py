@@ -1,7 +1,5 @@
 """Read files by the function for their format, and combine several files of the same form into one table."""
 
-from __future__ import annotations
-
 import glob
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress

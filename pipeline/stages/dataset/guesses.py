@@ -4,8 +4,6 @@
 keys and a sentence that a run reports.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The keys of a dataset in YAML: the layout of its file, and the roles and kinds of its columns."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any

@@ -3,8 +3,6 @@
 A suspicion is a sentence that names the key to fix it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple

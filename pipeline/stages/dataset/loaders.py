@@ -1,7 +1,5 @@
 """Convert a source to a dataset: the functions named by ``conf/dataset``, and the choice of roles, kinds and target."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain

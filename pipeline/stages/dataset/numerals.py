@@ -1,7 +1,5 @@
 """How the numbers of a source are spelled: their signs and units, as given, or as recognised in its text columns."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import NamedTuple

@@ -5,8 +5,6 @@ reduced to integers, floats, Booleans, text, categories and dates, so a table ha
 from.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, time

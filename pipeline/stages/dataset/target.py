@@ -1,7 +1,5 @@
 """Columns that are not features: the target, and properties of rows such as groups, weights and times."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

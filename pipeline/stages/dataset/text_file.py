@@ -1,7 +1,5 @@
 """Tables of text: CSV, TSV and files with other separators."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Tables with typed cells, from Parquet, Arrow, JSON, Excel and Python."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

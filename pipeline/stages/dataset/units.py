@@ -1,7 +1,5 @@
 """Units of numbers in text, such as ``m²``, ``%`` and ``€``, and negative numbers in parentheses."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from typing import NamedTuple

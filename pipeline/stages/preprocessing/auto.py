@@ -6,8 +6,6 @@ vector machines receive scaled columns as well. A comparison of learners on the 
 a setting that suits only some of them.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

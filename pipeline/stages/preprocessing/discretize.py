@@ -16,8 +16,6 @@ if several cuts have equal gain, the lowest is chosen.
 Cost: O(n log n) to sort n rows, and O(u c) for each level of cuts between u distinct values of c classes.
 """
 
-from __future__ import annotations
-
 import warnings
 from itertools import pairwise
 from typing import Any, Self

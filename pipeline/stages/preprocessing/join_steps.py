@@ -1,7 +1,5 @@
 """Column kinds, and the steps for each kind or for single columns, joined into one transformer."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

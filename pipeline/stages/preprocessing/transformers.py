@@ -1,7 +1,5 @@
 """Transformers that scikit-learn lacks: for nominal and ordered values, dates, text, and the selection of columns."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from typing import Any, Self

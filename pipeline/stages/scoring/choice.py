@@ -3,8 +3,6 @@
 ``evaluation.costs`` adds a metric: the mean cost per row, given the cost of each mistake.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Literal, get_args

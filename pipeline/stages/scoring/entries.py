@@ -5,8 +5,6 @@ function (y_true, y_pred), and may give the sign and needs of the function and i
 alone means ``{_target_: NAME}``.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from inspect import signature

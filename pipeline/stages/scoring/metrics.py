@@ -3,8 +3,6 @@
 A formula is a function of predictions that returns a float, or NaN where the score is not defined.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Anything else would yield a meaningless number that looks like a score. scikit-l
 some metrics; a label that is not a class would be counted as the class before which it sorts.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

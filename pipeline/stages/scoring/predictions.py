@@ -1,7 +1,5 @@
 """The predictions of a model for some rows, their true values, and the counts of rows of each class."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass, replace
 from functools import cached_property

@@ -7,8 +7,6 @@ A scorer such as ``neg_max_error`` is minus an error, so that greater is better.
 own name, ``max_error``: positive, and lower is better.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

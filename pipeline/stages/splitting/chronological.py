@@ -4,8 +4,6 @@ The unit is a point in time: a distinct value of ``dataset.time``, whose rows st
 in the order of the dataset.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """The input of a splitter, and the splits that it returns."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property

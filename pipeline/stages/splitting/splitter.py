@@ -1,7 +1,5 @@
 """The base of all splitters: argument checks, the validation part, and the split for the run's model."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from abc import ABC, abstractmethod

@@ -1,7 +1,5 @@
 """Splitters that do not depend on time: random, by groups, or by user-defined parts or folds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar

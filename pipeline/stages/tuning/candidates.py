@@ -4,8 +4,6 @@ Points are numbered across all grids as in scikit-learn's ``ParameterGrid``: par
 one varying fastest. It looks points up by arithmetic, so large spaces are never enumerated.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

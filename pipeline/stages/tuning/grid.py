@@ -5,8 +5,6 @@ can fit many values of a parameter together (`PathEstimator`) does so. The candi
 or the first of several equal ones. With a budget, candidates are tried in a random order until the time is over.
 """
 
-from __future__ import annotations
-
 import math
 import time
 import warnings
