@@ -10,10 +10,8 @@ from typing import Any
 
 import yaml
 
-from bakeoff.pipeline.config.build import find_target
-from bakeoff.pipeline.config.options import GROUPS, read_option, settle_figures, settle_metrics
+from bakeoff.pipeline.config import build, options, words
 from bakeoff.pipeline.config.targets import TARGET_KEY, require_names
-from bakeoff.pipeline.config.words import SWEEP_KEYS, read_duration
 from bakeoff.pipeline.errors import UserError
 
 DEFAULT_VALIDATION_FRACTION = 0.2
@@ -79,15 +77,15 @@ def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
     settled = {
         key: dict(value) if isinstance(value, Mapping) else value
         for key, value in spec.items()
-        if key not in ("space", *SWEEP_KEYS)
+        if key not in ("space", *words.SWEEP_KEYS)
     }
     if "figures" in settled:
-        settled["figures"] = settle_figures(settled["figures"], spec.get("space"), trust)
+        settled["figures"] = options.settle_figures(settled["figures"], spec.get("space"), trust)
         require_names(settled["figures"], "figures", trust)
     settled["preprocessing"] = _settle_preprocessing(settled)
     evaluation = settled["evaluation"]
     if evaluation.get("metrics"):
-        evaluation["metrics"] = settle_metrics(evaluation["metrics"])
+        evaluation["metrics"] = options.settle_metrics(evaluation["metrics"])
         require_names(evaluation["metrics"], "evaluation.metrics", trust)
     # Imported before the learner loads scikit-learn and pandas, because skops searches the loaded modules in order for
     # each function of scipy.special; a rejected composition does not reach this import.
@@ -100,7 +98,7 @@ def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
     if "space" in tuning and tuning.get("folds") is None:
         tuning["folds"] = DEFAULT_INNER_FOLDS if prunes_on_rows else 0
     if "space" in tuning:
-        seconds = read_duration("tuning.budget", tuning.pop("budget", None))
+        seconds = words.read_duration("tuning.budget", tuning.pop("budget", None))
         if seconds is not None:
             tuning["budget"] = seconds
     _require_few_candidates(tuning, spec.get("max_candidates", DEFAULT_MAX_CANDIDATES))
@@ -167,7 +165,7 @@ def _settle_preprocessing(spec: Mapping[str, Any]) -> dict[str, Any]:
         node[TARGET_KEY] = MAKE_PREPROCESSING
         has_steps = len(node) > 1
         if not has_steps and spec["dataset"].get(TARGET_KEY) not in MADE_DATASETS:
-            return read_option("preprocessing", "auto")
+            return options.read_option("preprocessing", "auto")
     if node[TARGET_KEY] != MAKE_PREPROCESSING:
         return node
     # These two keys are recorded even if they are empty.
@@ -184,14 +182,14 @@ def _settle_pruning(spec: Mapping[str, Any], trust: Sequence[str]) -> dict[str, 
     prunes_itself = spec["learner"].get("pruning_confidence") is not None
     target = spec["learner"].get(TARGET_KEY)
     is_open = has_rows and not prunes_itself and target is not None
-    if is_open and hasattr(find_target(target, f"learner.{TARGET_KEY}", trust), "prune"):
+    if is_open and hasattr(build.find_target(target, f"learner.{TARGET_KEY}", trust), "prune"):
         return {TARGET_KEY: "bakeoff.pipeline.stages.pruning.Pruning", "method": "best_first", **further}
     return {TARGET_KEY: "bakeoff.pipeline.stages.pruning.NoPruning", **further}
 
 
 def _require_parts(spec: Mapping[str, Any]) -> None:
     """Reject a configuration without a mandatory part."""
-    for part in GROUPS:
+    for part in options.GROUPS:
         if part not in OPTIONAL_GROUPS and not isinstance(spec.get(part), Mapping):
             raise UserError(f"{part} must be set to an option: add {part}=NAME; `bakeoff list {part}` shows them.")
 

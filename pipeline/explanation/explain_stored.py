@@ -9,9 +9,7 @@ import numpy as np
 from bakeoff.pipeline.explanation.explain_model import Explanation, Subject, explain_model, require_columns
 from bakeoff.pipeline.explanation.report import render_page
 from bakeoff.pipeline.explanation.request import NO_PAGE, ExplainRequest
-from bakeoff.pipeline.model.permutation import list_scored_parts
-from bakeoff.pipeline.model.pyfunc import Model
-from bakeoff.pipeline.model.training_record import make_training_record
+from bakeoff.pipeline.model import permutation, pyfunc, training_record
 from bakeoff.pipeline.replay.refit import LoadedRun, load_run, refit_run
 from bakeoff.pipeline.sweep.work import ShowWork
 from bakeoff.pipeline.tables.output_file import name_file, replace_file, require_output
@@ -65,10 +63,10 @@ def explain_stored(
     return explanation, page
 
 
-def _make_subject(run: LoadedRun, shipped: Model | None, show_work: ShowWork) -> Subject:
+def _make_subject(run: LoadedRun, shipped: pyfunc.Model | None, show_work: ShowWork) -> Subject:
     """Fit a run again, and return it, or the model registered from it, with the rows of its dataset."""
     folds, fitted = refit_run(run, show_work)
-    parts, parts_words = list_scored_parts(run.experiment, folds)
+    parts, parts_words = permutation.list_scored_parts(run.experiment, folds)
     X = run.experiment.dataset.X
     run_id = run.stored.run_id[:SHOWN_LETTERS]
     make = partial(Subject, experiment=run.experiment, parts=parts, parts_words=parts_words)
@@ -77,7 +75,7 @@ def _make_subject(run: LoadedRun, shipped: Model | None, show_work: ShowWork) ->
         return make(
             name=f"run {run_id} ({run.stored.name})",
             model=fitted.predictor,
-            record=make_training_record(run.experiment, fitted),
+            record=training_record.make_training_record(run.experiment, fitted),
             rows=rows,
             rows_words=f"the {len(rows):,} rows that the model was fitted on",
             file_stem=run_id,

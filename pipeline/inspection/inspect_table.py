@@ -12,30 +12,15 @@ import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.audit.columns import find_row_order, find_suspect_columns
-from bakeoff.pipeline.config.build import build_object, find_target
-from bakeoff.pipeline.config.compose_job import compose_parts
-from bakeoff.pipeline.config.targets import require_names
+from bakeoff.pipeline.config import build, compose_job, targets, words
 from bakeoff.pipeline.config.trust import add_trust_of_environment
-from bakeoff.pipeline.config.words import check_overrides
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.inspection.profile import ColumnProfile, TableProfile, count_cells, measure_association
 from bakeoff.pipeline.inspection.report import render_page
 from bakeoff.pipeline.inspection.request import NO_PAGE, InspectRequest
-from bakeoff.pipeline.stages.dataset import Column, Dataset
+from bakeoff.pipeline.stages.dataset import Column, Dataset, convert, files, kinds, loaders, numerals
 from bakeoff.pipeline.stages.dataset.cells import Cells, read_cells
-from bakeoff.pipeline.stages.dataset.convert import convert_cells
-from bakeoff.pipeline.stages.dataset.files import list_dataset_files
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules, Roles, name_roles
-from bakeoff.pipeline.stages.dataset.kinds import find_date_format
-from bakeoff.pipeline.stages.dataset.loaders import (
-    COLLECTORS,
-    describe_columns,
-    describe_left_out,
-    explain_missing_targets,
-    make_dataset,
-    suspect_placeholders,
-)
-from bakeoff.pipeline.stages.dataset.numerals import settle_source
 from bakeoff.pipeline.stages.dataset.source import Source
 from bakeoff.pipeline.stages.dataset.table import DATE, IDENTIFIER, NOMINAL, NUMERIC, ORDERED, TARGET, TEXT
 from bakeoff.pipeline.tables.output_file import name_file, replace_file, require_output
@@ -61,10 +46,10 @@ def inspect_named(request: InspectRequest) -> tuple[TableProfile, Path | None]:
         A file, option, key or column does not exist, or the page cannot be written.
     """
     overrides = _write_overrides(request)
-    check_overrides(overrides)
-    composed = compose_parts(add_trust_of_environment(overrides), ["dataset", "trust"])
+    words.check_overrides(overrides)
+    composed = compose_job.compose_parts(add_trust_of_environment(overrides), ["dataset", "trust"])
     if request.output not in (None, NO_PAGE):
-        require_output(str(request.output), list_dataset_files(composed["dataset"]), list_store_paths(None))
+        require_output(str(request.output), files.list_dataset_files(composed["dataset"]), list_store_paths(None))
     profile = _inspect_node(composed["dataset"], composed["trust"])
     if request.output == NO_PAGE:
         return profile, None
@@ -88,16 +73,16 @@ def _write_overrides(request: InspectRequest) -> list[str]:
 
 def _inspect_node(node: Mapping[str, Any], trust: Sequence[str]) -> TableProfile:
     """Inspect the dataset described by a configuration, in which a mandatory value may be missing."""
-    require_names(node, "dataset", trust)
-    function = find_target(str(node.get("_target_")), "dataset._target_", trust)
+    targets.require_names(node, "dataset", trust)
+    function = build.find_target(str(node.get("_target_")), "dataset._target_", trust)
     has_target = node.get("target") != MISSING_VALUE
     missing = [key for key, value in node.items() if value == MISSING_VALUE and key != "target"]
     if missing:
         raise UserError(f"dataset.{missing[0]} must be given: add {missing[0]}=VALUE.")
-    if function not in COLLECTORS:
-        return inspect_dataset(build_object(node, "dataset", list(trust)))
+    if function not in loaders.COLLECTORS:
+        return inspect_dataset(build.build_object(node, "dataset", list(trust)))
     keys = {key: value for key, value in node.items() if not key.startswith("_")}
-    source, roles, rules = COLLECTORS[function](**keys)
+    source, roles, rules = loaders.COLLECTORS[function](**keys)
     # OpenML specifies the target itself.
     return inspect_source(source, roles, rules, roles.target if has_target else None)
 
@@ -120,18 +105,18 @@ def inspect_source(raw: Source, roles: Roles, rules: ColumnRules, target: str | 
         A column does not exist, or does not match its declared kind.
     """
     names = [str(name) for name in raw.frame.columns]
-    raw, rules = settle_source(raw, rules)
+    raw, rules = numerals.settle_source(raw, rules)
     frame = raw.frame.set_axis(names, axis=1).reset_index(drop=True)
     cells = {name: read_cells(frame[name], rules, raw.declared) for name in names}
     if target is None:
         named = name_roles(names, roles, rules, has_target=False)
-        described = suspect_placeholders(describe_columns(frame, named, rules, raw)[1], rules)
+        described = loaders.suspect_placeholders(loaders.describe_columns(frame, named, rules, raw)[1], rules)
         columns = [described[name] for name in names]
         profiles = tuple(_profile(column, _convert(cells[column.name], column), None) for column in columns)
-        notes = (*raw.notes, *describe_left_out(columns))
+        notes = (*raw.notes, *loaders.describe_left_out(columns))
         found = (*find_row_order(raw.name, columns), *_count_copies(frame))
         return TableProfile(raw.name, raw.origin, len(frame), None, None, profiles, notes, found)
-    dataset = make_dataset(raw, replace(roles, drop_missing_target=True), rules)
+    dataset = loaders.make_dataset(raw, replace(roles, drop_missing_target=True), rules)
     kept = cells[dataset.target].distinct.codes >= 0  # (n,)
     profiles = tuple(
         _profile(column, _convert(cells[column.name], column)[kept], dataset) for column in dataset.columns
@@ -139,7 +124,7 @@ def inspect_source(raw: Source, roles: Roles, rules: ColumnRules, target: str | 
     profile = _make_profile(dataset, profiles, frame.loc[kept.tolist()])
     if kept.all() or roles.drop_missing_target:
         return profile
-    missing = explain_missing_targets(int((~kept).sum()), dataset.target, raw.name)
+    missing = loaders.explain_missing_targets(int((~kept).sum()), dataset.target, raw.name)
     return replace(profile, suspicions=(missing, *profile.suspicions))
 
 
@@ -180,15 +165,15 @@ def _make_profile(dataset: Dataset, columns: tuple[ColumnProfile, ...], frame: p
 def _convert(cells: Cells, column: Column) -> pd.Series:
     """Return the cells of a column of any role as numbers, dates or categories."""
     if column.kind == DATE:
-        date_format = column.date_format or find_date_format(cells)
-        return pd.Series(convert_cells(cells, replace(column, date_format=date_format))).reset_index(drop=True)
+        date_format = column.date_format or kinds.find_date_format(cells)
+        return pd.Series(convert.convert_cells(cells, replace(column, date_format=date_format))).reset_index(drop=True)
     is_number = column.kind == NUMERIC or (column.kind == IDENTIFIER and cells.reading.is_complete)
     if is_number:
         return pd.Series(cells.reading.values)
     distinct = cells.distinct
     values = list(column.values) if column.kind == ORDERED else distinct.values
     plain = replace(column, kind=ORDERED if column.kind == ORDERED else NOMINAL, values=tuple(values))
-    return pd.Series(convert_cells(cells, plain))
+    return pd.Series(convert.convert_cells(cells, plain))
 
 
 def _profile(column: Column, cells: pd.Series, dataset: Dataset | None) -> ColumnProfile:

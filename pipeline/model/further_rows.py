@@ -13,14 +13,9 @@ from pandas.api.types import is_bool_dtype, is_numeric_dtype
 from bakeoff.pipeline.config.requests import LAYOUT_KINDS
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.model.training_record import TrainingRecord
-from bakeoff.pipeline.stages.dataset import Column
-from bakeoff.pipeline.stages.dataset.convert import ConvertedTable, convert_like
-from bakeoff.pipeline.stages.dataset.files import find_format, read_file
+from bakeoff.pipeline.stages.dataset import Column, convert, files, numerals, spelling, table
 from bakeoff.pipeline.stages.dataset.keys import SIGN_KEYS, ColumnRules, FileLayout
-from bakeoff.pipeline.stages.dataset.numerals import settle_numerals
 from bakeoff.pipeline.stages.dataset.source import Source
-from bakeoff.pipeline.stages.dataset.spelling import spell_cell
-from bakeoff.pipeline.stages.dataset.table import NUMERIC, TARGET
 
 
 def restore_codes(frame: pd.DataFrame, columns: Sequence[Column]) -> pd.DataFrame:
@@ -40,7 +35,7 @@ def restore_codes(frame: pd.DataFrame, columns: Sequence[Column]) -> pd.DataFram
         counts = Counter(numbers.values())
         code_of = {number: value for value, number in numbers.items() if counts[number] == 1 and number != value}
         if code_of and is_numeric_dtype(cells.dtype) and not is_bool_dtype(cells.dtype):
-            spelled = [None if pd.isna(cell) else spell_cell(cell) for cell in cells]
+            spelled = [None if pd.isna(cell) else spelling.spell_cell(cell) for cell in cells]
             codes = [code_of.get(str(cell), cell) for cell in spelled]
             frame = frame.assign(**{column.name: pd.Series(codes, frame.index, dtype=object)})
     return frame
@@ -77,14 +72,14 @@ def read_rows(file: Path, layout: Mapping[str, Any], record: TrainingRecord) -> 
         The file holds no table, or a key is wrong.
     """
     settled = _make_layout(file, layout, record.dataset_config)
-    source = read_file(file, settled)
+    source = files.read_file(file, settled)
     if settled.has_names:
         return source
     n_columns = source.frame.shape[1]
     everything = [column.name for column in record.columns]
     if n_columns == len(everything):
         return source
-    without_target = [column.name for column in record.columns if column.role != TARGET]
+    without_target = [column.name for column in record.columns if column.role != table.TARGET]
     for names in (without_target, list(record.features)):
         if n_columns == len(names) and record.dataset_config.get("header") is False:
             return replace(source, frame=source.frame.set_axis(names, axis=1))
@@ -109,12 +104,14 @@ def _has_format_of_training(file: Path, dataset: Mapping[str, Any]) -> bool:
     if not isinstance(path, str):
         return False
     try:
-        return find_format(Path(path)) is find_format(file)
+        return files.find_format(Path(path)) is files.find_format(file)
     except UserError:  # the path of a user-defined dataset may be a folder
         return False
 
 
-def convert_rows(record: TrainingRecord, rows: pd.DataFrame, rules: ColumnRules | None = None) -> ConvertedTable:
+def convert_rows(
+    record: TrainingRecord, rows: pd.DataFrame, rules: ColumnRules | None = None
+) -> convert.ConvertedTable:
     """Convert the columns that a model requires to the kinds that they had in training.
 
     Parameters
@@ -136,9 +133,9 @@ def convert_rows(record: TrainingRecord, rows: pd.DataFrame, rules: ColumnRules 
     _require_features(record, given)
     columns = record.feature_columns
     named = restore_codes(rows.set_axis(given, axis=1), columns)
-    numbers = [column.name for column in columns if column.kind == NUMERIC]
-    settled = settle_numerals(named[numbers], rules or make_rules(record, {}), "the rows")
-    return replace(convert_like(named, columns, settled.rules), notes=tuple(settled.notes))
+    numbers = [column.name for column in columns if column.kind == table.NUMERIC]
+    settled = numerals.settle_numerals(named[numbers], rules or make_rules(record, {}), "the rows")
+    return replace(convert.convert_like(named, columns, settled.rules), notes=tuple(settled.notes))
 
 
 def make_rules(record: TrainingRecord, layout: Mapping[str, Any]) -> ColumnRules:

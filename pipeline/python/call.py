@@ -18,10 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bakeoff.pipeline.config.compose_job import own_hydra_state
-from bakeoff.pipeline.config.engine import SHIPPED_FILES, ConfigSource
-from bakeoff.pipeline.config.options import GROUPS
-from bakeoff.pipeline.config.trust import add_trust_of_environment
+from bakeoff.pipeline.config import compose_job, engine, options, trust
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.identity.user_modules import UserModuleFinder, remove_finders
 from bakeoff.pipeline.stages.dataset.keys import LIST_KEYS
@@ -62,7 +59,7 @@ def read_words(words: Sequence[Any], keys: Mapping[str, Any], *, is_sweep: bool 
             raise UserError(
                 f"{cut_text(repr(word), MAX_SHOWN_LETTERS)} is not a string KEY=VALUE, such as 'learner=knn'."
             )
-    return conceal_words(add_trust_of_environment([*words, *make_words(keys, is_sweep)]))[0]
+    return conceal_words(trust.add_trust_of_environment([*words, *make_words(keys, is_sweep)]))[0]
 
 
 def make_words(values: Mapping[str, Any], is_sweep: bool = False) -> list[str]:
@@ -93,7 +90,7 @@ def make_words(values: Mapping[str, Any], is_sweep: bool = False) -> list[str]:
     words: list[str] = []
     for name, value in values.items():
         key = name.replace(NESTING, ".")
-        if key in GROUPS and isinstance(value, Mapping):
+        if key in options.GROUPS and isinstance(value, Mapping):
             nested = {f"{key}.{child}": each for child, each in value.items()}
             words += make_words(nested, is_sweep)
         else:
@@ -115,7 +112,7 @@ def _write_value(key: str, value: Any, is_sweep: bool) -> str:
 
 def _write_one(key: str, value: Any) -> str:
     """Return one value in Hydra's grammar."""
-    if key in GROUPS and isinstance(value, str):
+    if key in options.GROUPS and isinstance(value, str):
         return value
     return override_text(_to_plain(key, value))
 
@@ -143,12 +140,12 @@ def _is_list(value: Any) -> bool:
     return isinstance(value, list | tuple | range | np.ndarray)
 
 
-def find_source(folder: str | os.PathLike[str] | None) -> ConfigSource:
+def find_source(folder: str | os.PathLike[str] | None) -> engine.ConfigSource:
     """Return the configuration files for a call, with a folder of user-defined options."""
-    return SHIPPED_FILES if folder is None else ConfigSource(folder=str(expand_home(folder).absolute()))
+    return engine.SHIPPED_FILES if folder is None else engine.ConfigSource(folder=str(expand_home(folder).absolute()))
 
 
-def write_command(words: Sequence[str], source: ConfigSource, *flags: str) -> str:
+def write_command(words: Sequence[str], source: engine.ConfigSource, *flags: str) -> str:
     """Return the command that is equivalent to a call."""
     folder = () if source.folder is None else (CONFIG_FLAG, source.folder)
     return shlex.join(["bakeoff", *folder, *flags, *words])
@@ -164,7 +161,7 @@ def own_process_state() -> Iterator[None]:
 
     Environment variables, the module search path and Hydra's objects are always restored. Blocks in other threads wait.
     """
-    with ONE_CALL, _same_environment(), _search_current_folder(), own_hydra_state():
+    with ONE_CALL, _same_environment(), _search_current_folder(), compose_job.own_hydra_state():
         yield
 
 

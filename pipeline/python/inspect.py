@@ -6,10 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from bakeoff.pipeline.inspection.inspect_table import inspect_named, inspect_source
+from bakeoff.pipeline.inspection import inspect_table, report, request
 from bakeoff.pipeline.inspection.profile import TableProfile
-from bakeoff.pipeline.inspection.report import render_page
-from bakeoff.pipeline.inspection.request import NO_PAGE, InspectRequest
 from bakeoff.pipeline.python.call import own_process_state, show_html
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules, Roles, build_from_keys
 from bakeoff.pipeline.stages.dataset.typed_table import read_frame
@@ -56,7 +54,7 @@ class Inspection:
     @property
     def html(self) -> str:
         """The page of the inspection, with histograms and without links to the network."""
-        return render_page(self.profile)
+        return report.render_page(self.profile)
 
     def __repr__(self) -> str:
         target = f"target {self.profile.target}" if self.profile.target else NO_TARGET
@@ -99,9 +97,9 @@ def inspect(dataset: Any, target: str | None = None, **keys: Any) -> Inspection:
     """
     if not isinstance(dataset, str | os.PathLike):
         roles, rules = build_from_keys({"target": str(target), **keys}, Roles, ColumnRules)
-        return Inspection(inspect_source(read_frame(dataset), roles, rules, target))
+        return Inspection(inspect_table.inspect_source(read_frame(dataset), roles, rules, target))
     texts = {key: override_text(value) for key, value in {**keys, "target": target}.items() if value is not None}
     named: dict[str, Any] = {"dataset": dataset} if isinstance(dataset, str) else {"files": (os.fspath(dataset),)}
     with own_process_state():
-        profile, _ = inspect_named(InspectRequest(**named, keys=texts, output=NO_PAGE))
+        profile, _ = inspect_table.inspect_named(request.InspectRequest(**named, keys=texts, output=request.NO_PAGE))
     return Inspection(profile)

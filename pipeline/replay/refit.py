@@ -28,10 +28,8 @@ from bakeoff.pipeline.stages.tuning import GridTuning
 from bakeoff.pipeline.sweep.work import Meter, ShowWork
 from bakeoff.pipeline.tables.output_file import replace_whole, require_apart_from_store
 from bakeoff.pipeline.text.wording import name_first
-from bakeoff.pipeline.tracking.names import find_run_id
-from bakeoff.pipeline.tracking.sqlite_file import name_folder
+from bakeoff.pipeline.tracking import names, sqlite_file, stored_config
 from bakeoff.pipeline.tracking.store import Store, list_store_paths, open_store
-from bakeoff.pipeline.tracking.stored_config import restore_config
 from bakeoff.pipeline.tracking.stored_runs import TRIED_TAG, StoredRun, read_stored_runs
 
 SCORE_TOLERANCE = 1e-9
@@ -91,7 +89,7 @@ def load_run(store: Store, run_id: str, trust: Sequence[str], dataset_path: str 
         or has changed.
     """
     stored = read_finished_run(store, run_id)
-    spec = restore_config(store, run_id, trust, dataset_path)
+    spec = stored_config.restore_config(store, run_id, trust, dataset_path)
     require_names({key: value for key, value in spec.items() if key != FIGURES_KEY}, "", trust)
     experiment = repeat_tuning(build_experiment(spec, PartCache()), stored)
     _require_same_rows(stored, experiment)
@@ -197,7 +195,7 @@ def draw_run(request: FiguresRequest, show_work: ShowWork, announce: Callable[[s
     if request.output is not None:
         require_apart_from_store(request.output, list_store_paths(request.tracking__uri))
     store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
-    run_id = find_run_id(store, request.run, request.dataset)
+    run_id = names.find_run_id(store, request.run, request.dataset)
     run = load_run(store, run_id, request.trust, request.dataset__path)
     nodes = settle_figures(wanted, _find_space(run), request.trust)
     choice = choose_figures(nodes, run.experiment, run.splits, request.trust)
@@ -209,7 +207,7 @@ def draw_run(request: FiguresRequest, show_work: ShowWork, announce: Callable[[s
     with TemporaryDirectory(prefix="bakeoff-") as folder:
         files = list(_draw_into(Path(folder), run, choice, show_work))
         _keep_files(files, request.output, store, run_id)
-    place = request.output or name_folder(run.stored.address)
+    place = request.output or sqlite_file.name_folder(run.stored.address)
     return DrawnFigures(tuple(f"{place}/{file.name}" for file in files), choice.left_out)
 
 

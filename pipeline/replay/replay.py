@@ -26,13 +26,8 @@ from bakeoff.pipeline.replay.differences import (
 from bakeoff.pipeline.replay.refit import read_finished_run, repeat_tuning
 from bakeoff.pipeline.replay.request import ReplayRequest
 from bakeoff.pipeline.sweep.job import JobResult, execute_job, prepare_job
-from bakeoff.pipeline.tracking import NoTracker
-from bakeoff.pipeline.tracking.loading import FoundModel, open_model
-from bakeoff.pipeline.tracking.names import find_run_id
-from bakeoff.pipeline.tracking.provenance import find_thread_pools, list_tags
+from bakeoff.pipeline.tracking import NoTracker, loading, names, provenance, stored_config, stored_runs
 from bakeoff.pipeline.tracking.store import Store, open_store
-from bakeoff.pipeline.tracking.stored_config import restore_config
-from bakeoff.pipeline.tracking.stored_runs import TABLES, StoredRun, find_runs_of_sweep, read_tables, read_values
 
 NO_TRACKING = {"_target_": "bakeoff.pipeline.tracking.NoTracker"}
 
@@ -51,9 +46,9 @@ def replay_runs(request: ReplayRequest) -> Iterator[ReplayReport]:
     """
     store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
     if request.sweep:
-        run_ids = find_runs_of_sweep(store, request.sweep)
+        run_ids = stored_runs.find_runs_of_sweep(store, request.sweep)
     else:
-        run_ids = [find_run_id(store, request.run, request.dataset)]
+        run_ids = [names.find_run_id(store, request.run, request.dataset)]
     resources = PartCache()
     for run_id in run_ids:
         try:
@@ -79,7 +74,9 @@ def replay_run(store: Store, run_id: str, request: ReplayRequest, resources: Par
         The run cannot be repeated.
     """
     run = read_finished_run(store, run_id)
-    restored = restore_config(store, run_id, request.trust, request.dataset__path, request.dataset__folder)
+    restored = stored_config.restore_config(
+        store, run_id, request.trust, request.dataset__path, request.dataset__folder
+    )
     spec = settle_config({**restored, "tracking": NO_TRACKING, "figures": []})
     dataset = resources.get_dataset(spec)
     if dataset.digest() != run.tags.get("dataset_digest"):  # other data have other scores
@@ -90,7 +87,7 @@ def replay_run(store: Store, run_id: str, request: ReplayRequest, resources: Par
     prepared = replace(prepared, experiment=repeat_tuning(prepared.experiment, run))
     # The circumstances are recorded inside, because they include the numbers of threads.
     with limit_threads(run.tags):
-        changes = find_changes(run.tags, {**list_tags(), **prepared.description.tags})
+        changes = find_changes(run.tags, {**provenance.list_tags(), **prepared.description.tags})
         try:
             result = execute_job(prepared, NoTracker())
         except Exception as error:  # an error is a result, because the stored run has finished
@@ -113,25 +110,29 @@ def limit_threads(tags: Mapping[str, str]) -> AbstractContextManager[Any]:
         The tags of the run.
     """
     threads: dict[str, int] = json.loads(tags.get("threads", "{}"))
-    return find_thread_pools().limit(limits=threads)
+    return provenance.find_thread_pools().limit(limits=threads)
 
 
 def _compare_run(
-    store: Store, run: StoredRun, result: JobResult, trust: Sequence[str]
+    store: Store, run: stored_runs.StoredRun, result: JobResult, trust: Sequence[str]
 ) -> tuple[list[Comparison], list[str]]:
     """Return the comparisons of scores, tables and models, and notes on what cannot be compared."""
     experiment = result.prepared.experiment
     now = measure_repeat(experiment, result.folds, result.model)
-    tables = read_tables(store, run)
+    tables = stored_runs.read_tables(store, run)
     comparisons = [
-        compare_values("scores", write_scores(read_values(store, run)), write_scores(now)),
+        compare_values("scores", write_scores(stored_runs.read_values(store, run)), write_scores(now)),
         *compare_tables(tables, experiment, result.folds, result.model),
     ]
-    notes = [] if TABLES[0] in tables else [f"{TABLES[0]} is no longer among the artifacts of the run"]
+    notes = (
+        []
+        if stored_runs.TABLES[0] in tables
+        else [f"{stored_runs.TABLES[0]} is no longer among the artifacts of the run"]
+    )
     if not run.model_id:
         return comparisons, [*notes, "the run has stored no model"]
     try:
-        model = open_model(store, FoundModel(run.run_id, run.model_id), trust)
+        model = loading.open_model(store, loading.FoundModel(run.run_id, run.model_id), trust)
     except UserError as error:
         return comparisons, [*notes, str(error)]
     return [*comparisons, compare_models(model.estimator, result.model.predictor, experiment.dataset)], notes

@@ -16,12 +16,9 @@ from bakeoff.pipeline.study.space import SearchSpace, parse_space
 from bakeoff.pipeline.study.storage import open_study
 from bakeoff.pipeline.study.study_key import Objective, StudyKey, StudySettings, make_study_key
 from bakeoff.pipeline.study.trials import JOB, RUN, TrialSearch
-from bakeoff.pipeline.sweep.compose import SweepCommand
+from bakeoff.pipeline.sweep import compose, jobs, planning, plugin
 from bakeoff.pipeline.sweep.display import SweepDisplay
 from bakeoff.pipeline.sweep.engine import SweepEngine, SweepReport
-from bakeoff.pipeline.sweep.jobs import INVALID, TO_DO, Job, JobOutcome
-from bakeoff.pipeline.sweep.planning import Plan
-from bakeoff.pipeline.sweep.plugin import read_command
 from bakeoff.pipeline.sweep.request import SweepRequest
 from bakeoff.pipeline.text.wording import format_score
 from bakeoff.pipeline.tracking.history import end_orphans
@@ -46,14 +43,14 @@ def run_study(settings: StudySettings, request: SweepRequest, context: HydraCont
         The command is invalid, and nothing was run.
     """
     params = [f"{key}={value}" for key, value in settings.params.items()]
-    command = read_command(params, request, context, master)
+    command = plugin.read_command(params, request, context, master)
     options = command.options
     settings.require_trials(options.max_jobs)
     space = parse_space(command.overrides, command.composer, options.method)
     # Invalid options and values are found now rather than after an hour of trials.
     engine = SweepEngine(command)
     report = engine.check(_compose_edges(space, command), resume=False)
-    edge_jobs = report.plan.with_state(TO_DO)
+    edge_jobs = report.plan.with_state(jobs.TO_DO)
     name = command.folder.name
     if not edge_jobs or (report.is_refused and not options.dry_run):
         return SweepReport(report.outcomes, name)
@@ -68,7 +65,7 @@ def run_study(settings: StudySettings, request: SweepRequest, context: HydraCont
     return SweepReport(outcomes, name, skips_invalid=options.skips_invalid)
 
 
-def _compose_edges(space: SearchSpace, command: SweepCommand) -> list[Job]:
+def _compose_edges(space: SearchSpace, command: compose.SweepCommand) -> list[jobs.Job]:
     """Return jobs that cover each option, each value of a list and both ends of each range."""
     return [
         command.composer.compose_job(number, suggestion.overrides, tuple(suggestion.values))
@@ -76,11 +73,11 @@ def _compose_edges(space: SearchSpace, command: SweepCommand) -> list[Job]:
     ]
 
 
-def _show_space(space: SearchSpace, edge_plan: Plan, display: SweepDisplay) -> None:
+def _show_space(space: SearchSpace, edge_plan: planning.Plan, display: SweepDisplay) -> None:
     """Print the search space, and the invalid jobs at its edges."""
     for name, dimension in space.all_dimensions().items():
         display.show(f"  {name}: {', '.join(dimension.value_texts) or dimension.distribution}")
-    invalid = edge_plan.with_state(INVALID)
+    invalid = edge_plan.with_state(jobs.INVALID)
     display.show(f"{len(edge_plan.jobs)} jobs at the edges of this space were checked, {len(invalid)} cannot run")
     for job in invalid:
         display.show(f"  {job.name}: {job.reason}")
@@ -88,14 +85,14 @@ def _show_space(space: SearchSpace, edge_plan: Plan, display: SweepDisplay) -> N
 
 def _run_trials(
     settings: StudySettings, key: StudyKey, space: SearchSpace, engine: SweepEngine, display: SweepDisplay
-) -> list[JobOutcome]:
+) -> list[jobs.JobOutcome]:
     """Run jobs until the study has enough trials, show the best, and return the outcomes of the jobs."""
     command = engine.command
     runner = engine.runner
     # Invalid settings are refused before anything is written.
     sampler = build_sampler(settings.sampler, key)
     pruner = build_pruner(settings.pruner, key, is_local=command.launch is None)
-    outcomes: list[JobOutcome] = []
+    outcomes: list[jobs.JobOutcome] = []
     with open_study(settings.storage, key) as study:
         study.sampler = sampler
         search = TrialSearch(

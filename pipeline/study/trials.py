@@ -18,9 +18,7 @@ from optuna.trial import FrozenTrial, Trial, TrialState
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.study.space import Dimension, SearchSpace, Suggestion
 from bakeoff.pipeline.study.study_key import Objective, StudyKey
-from bakeoff.pipeline.sweep.compose import Composer
-from bakeoff.pipeline.sweep.engine import RecordOutcome, Search
-from bakeoff.pipeline.sweep.job_runner import JobRunner
+from bakeoff.pipeline.sweep import compose, engine, job_runner
 from bakeoff.pipeline.sweep.jobs import (
     FINISHED,
     INVALID,
@@ -31,11 +29,9 @@ from bakeoff.pipeline.sweep.jobs import (
     JobOutcome,
     JobProgress,
 )
+from bakeoff.pipeline.tracking import history, run, stored_runs
 from bakeoff.pipeline.tracking.heartbeat import ProcessSign, identify_process
-from bakeoff.pipeline.tracking.history import read_heartbeat
-from bakeoff.pipeline.tracking.run import get_tracker
 from bakeoff.pipeline.tracking.store import Store
-from bakeoff.pipeline.tracking.stored_runs import read_stored_runs
 
 PROCESS = "process"
 """The user attribute of a trial for the process that requested it."""
@@ -51,7 +47,7 @@ NAN = float("nan")
 
 
 @dataclass
-class TrialSearch(Search):
+class TrialSearch(engine.Search):
     """The jobs of a study, each chosen by Optuna when a process is free to run it.
 
     Attributes
@@ -74,8 +70,8 @@ class TrialSearch(Search):
     space: SearchSpace
     key: StudyKey
     n_jobs: int
-    runner: JobRunner
-    composer: Composer
+    runner: job_runner.JobRunner
+    composer: compose.Composer
     batch_size: int
     running: dict[int, Trial] = field(default_factory=dict, init=False)
     _expected_number: int = field(default=0, init=False)
@@ -87,7 +83,7 @@ class TrialSearch(Search):
         """Return the number of finished trials, which are complete or were stopped before their last fold."""
         return len(self.study.get_trials(deepcopy=False, states=FINISHED_STATES))
 
-    def ask(self, record: RecordOutcome) -> Iterator[Job]:
+    def ask(self, record: engine.RecordOutcome) -> Iterator[Job]:
         """Yield the job of each trial; a refused job is recorded at once."""
         while True:
             self._end_orphans()
@@ -216,17 +212,17 @@ class TrialSearch(Search):
             store = self._find_store()
             if store is None:  # other machines cannot be checked
                 return False
-            heartbeat = read_heartbeat(store, attributes.get(JOB, {}).get("config_hash", ""))
+            heartbeat = history.read_heartbeat(store, attributes.get(JOB, {}).get("config_hash", ""))
             sign = replace(sign, beat=max(sign.beat, heartbeat))
         return sign.is_own or sign.is_gone
 
     def _find_store(self) -> Store | None:
-        return get_tracker(self.runner.resources, self.key.spec).find_store()
+        return run.get_tracker(self.runner.resources, self.key.spec).find_store()
 
     def _read_stored_scores(self, run_id: str | None) -> Mapping[str, float]:
         """Return the scores of an earlier run."""
         store = self._find_store()
-        return {} if store is None or run_id is None else read_stored_runs(store, [run_id])[0].metrics
+        return {} if store is None or run_id is None else stored_runs.read_stored_runs(store, [run_id])[0].metrics
 
 
 def show_objectives(outcome: JobOutcome, objectives: Sequence[Objective]) -> JobOutcome:

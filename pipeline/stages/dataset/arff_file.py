@@ -14,9 +14,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from bakeoff.pipeline.errors import UserError, write_install_command
-from bakeoff.pipeline.stages.dataset.content import read_characters
-from bakeoff.pipeline.stages.dataset.keys import FileLayout
-from bakeoff.pipeline.stages.dataset.source import TEXT_TYPE, Source, require_different_names
+from bakeoff.pipeline.stages.dataset import content, keys, source
 
 QUOTED = r"""'(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*\""""
 VALUE = rf"""(?: {QUOTED} | [^\s,{{}}'"]+ | )"""
@@ -41,7 +39,7 @@ class Attribute(NamedTuple):
     type: str
 
 
-def read_arff(file: Path, layout: FileLayout) -> Source:
+def read_arff(file: Path, layout: keys.FileLayout) -> source.Source:
     """Read an ARFF file; ``?`` without quotation marks is missing, and undeclared nominal values are refused."""
     try:
         import arff
@@ -51,17 +49,17 @@ def read_arff(file: Path, layout: FileLayout) -> Source:
         ) from None
     attributes: list[Attribute] = []
     try:
-        table = arff.load(_rewrite_declarations(read_characters(file, layout), attributes))
+        table = arff.load(_rewrite_declarations(content.read_characters(file, layout), attributes))
     except arff.ArffException as error:
         raise ValueError(str(error)) from error
     names = [attribute.name for attribute in attributes]
-    require_different_names(names, f"{file.name} declares")
+    source.require_different_names(names, f"{file.name} declares")
     declared = {
         attribute.name: tuple(value for value in values if value is not None)
         for attribute, (_, values) in zip(attributes, table["attributes"], strict=True)
         if attribute.type == NOMINAL
     }
-    return Source(pd.DataFrame(table["data"], columns=names, dtype=TEXT_TYPE), declared=declared)
+    return source.Source(pd.DataFrame(table["data"], columns=names, dtype=source.TEXT_TYPE), declared=declared)
 
 
 def _rewrite_declarations(text: str, attributes: list[Attribute]) -> Iterator[str]:

@@ -10,16 +10,10 @@ import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset.catalogue import OpenmlQuery, read_openml
+from bakeoff.pipeline.stages.dataset import catalogue, convert, database, files, kinds, numerals, spelling, typed_table
 from bakeoff.pipeline.stages.dataset.cells import Cells, read_cells
-from bakeoff.pipeline.stages.dataset.convert import convert_columns, describe_cells
-from bakeoff.pipeline.stages.dataset.database import Query, read_query
-from bakeoff.pipeline.stages.dataset.files import read_files
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules, FileLayout, Roles, build_from_keys, name_roles
-from bakeoff.pipeline.stages.dataset.kinds import find_kind, suspect_classes
-from bakeoff.pipeline.stages.dataset.numerals import settle_source
 from bakeoff.pipeline.stages.dataset.source import Source
-from bakeoff.pipeline.stages.dataset.spelling import choose_spelling, format_list_key, make_missing_rule
 from bakeoff.pipeline.stages.dataset.table import (
     CONSTANT,
     DATE,
@@ -44,7 +38,6 @@ from bakeoff.pipeline.stages.dataset.target import (
     to_labels,
     to_targets,
 )
-from bakeoff.pipeline.stages.dataset.typed_table import read_frame
 from bakeoff.pipeline.text.wording import count_nouns, name_first
 
 Collected = tuple[Source, Roles, ColumnRules]
@@ -166,7 +159,7 @@ def load_frame(frame: Any, target: str, name: str = "frame", **keys: Any) -> Dat
     'frame: 2 rows, 1 numeric column, 2 classes of sort (positive: b)'
     """
     roles, rules = build_from_keys({"target": target, **keys}, Roles, ColumnRules)
-    return make_dataset(read_frame(frame, name), roles, rules)
+    return make_dataset(typed_table.read_frame(frame, name), roles, rules)
 
 
 def collect_table(
@@ -174,19 +167,19 @@ def collect_table(
 ) -> Collected:
     """Return the cells of files, with roles and rules; for the arguments see `read_table`."""
     layout, roles, rules = build_from_keys({"target": target, **keys}, FileLayout, Roles, ColumnRules)
-    return read_files(path, test_path, layout), roles, rules
+    return files.read_files(path, test_path, layout), roles, rules
 
 
 def collect_query(target: str, **keys: Any) -> Collected:
     """Return the cells of a database, with roles and rules; for the arguments see `load_query`."""
-    query, roles, rules = build_from_keys({"target": target, **keys}, Query, Roles, ColumnRules)
-    return read_query(query), roles, rules
+    query, roles, rules = build_from_keys({"target": target, **keys}, database.Query, Roles, ColumnRules)
+    return database.read_query(query), roles, rules
 
 
 def collect_openml(target: str | None = None, **keys: Any) -> Collected:
     """Return the cells of a dataset of openml.org, with roles and rules; for the arguments see `load_openml`."""
-    query, roles, rules = build_from_keys({"target": str(target), **keys}, OpenmlQuery, Roles, ColumnRules)
-    source, chosen = read_openml(query, target)
+    query, roles, rules = build_from_keys({"target": str(target), **keys}, catalogue.OpenmlQuery, Roles, ColumnRules)
+    source, chosen = catalogue.read_openml(query, target)
     return source, replace(roles, target=chosen), rules
 
 
@@ -216,7 +209,7 @@ def make_dataset(source: Source, roles: Roles, rules: ColumnRules) -> Dataset:
     names = [str(name) for name in source.frame.columns]
     named = name_roles(names, roles, rules)
     target = named.pop(TARGET)
-    source, rules = settle_source(source, rules)
+    source, rules = numerals.settle_source(source, rules)
     frame = source.frame.set_axis(names, axis=1).reset_index(drop=True)
     target_cells = read_cells(frame[target], rules, source.declared)
     is_kept = ~find_missing(target_cells)  # (n,)
@@ -272,12 +265,12 @@ def describe_columns(
     """
     role_of = dict.fromkeys(rules.lists["drop"], DROPPED) | {name: role for role, name in named.items()}
     features = [name for name in frame.columns if name not in role_of]
-    converted = convert_columns(frame[features], rules, source.declared)
+    converted = convert.convert_columns(frame[features], rules, source.declared)
     described = {column.name: column for column in converted.columns}
     for name, role in role_of.items():
         cells = read_cells(frame[name], rules)
-        kind = find_kind(cells)
-        described[name] = describe_cells(cells, Column(name, kind.name, kind.reason, role=role))
+        kind = kinds.find_kind(cells)
+        described[name] = convert.describe_cells(cells, Column(name, kind.name, kind.reason, role=role))
     return converted.frame, described
 
 
@@ -301,7 +294,7 @@ def describe_left_out(columns: Sequence[Column]) -> tuple[str, ...]:
             continue
         listed = name_first([f"{column.name} ({column.reason})" for column in found], MAX_SHOWN_COLUMNS)
         pronoun = "it" if len(found) == 1 else "them"
-        cure = format_list_key(key, [column.name for column in found[:MAX_SHOWN_COLUMNS]])
+        cure = spelling.format_list_key(key, [column.name for column in found[:MAX_SHOWN_COLUMNS]])
         sentences.append(f"Left out as {noun}: {listed}. {cure} includes {pronoun}.")
     return tuple(sentences)
 
@@ -318,14 +311,14 @@ def suspect_placeholders(columns: Mapping[str, Column], rules: ColumnRules) -> d
     found: dict[str, list[str]] = {}
     for name, column in columns.items():
         if column.kind == NOMINAL and column.role in (FEATURE, TARGET):
-            rule = make_missing_rule(rules.na_values, name)
+            rule = spelling.make_missing_rule(rules.na_values, name)
             found[name] = [value for value in column.values if rule.covers_among_numbers(value)]
     named = [name for name, words in found.items() if words]
     if not named:
         return {**columns}
     words = [*dict.fromkeys(chain(*found.values()))]
     shown = f"{name_first([repr(word) for word in words])} in {name_first(named, MAX_SHOWN_COLUMNS)}"
-    sentence = f"Read as values: {shown}. {format_list_key('na_values', words)} treats such cells as missing."
+    sentence = f"Read as values: {shown}. {spelling.format_list_key('na_values', words)} treats such cells as missing."
     first = columns[named[0]]
     return {**columns, first.name: replace(first, suspicions=(*first.suspicions, sentence))}
 
@@ -365,12 +358,12 @@ def _find_class_order(y: np.ndarray, declared: Sequence[str]) -> tuple[Any, ...]
     """Return the classes in their declared order; None if nothing is declared, or the order is the sorted one."""
     classes = np.unique(y).tolist()
     label_of = {str(label): label for label in classes}
-    order = [label_of[value] for value in map(choose_spelling(declared), declared) if value in label_of]
+    order = [label_of[value] for value in map(spelling.choose_spelling(declared), declared) if value in label_of]
     return tuple(order) if sorted(order) == classes != order else None
 
 
 def _describe_target(cells: Cells, task: str) -> Column:
     is_regression = task == "regression"
     kind = NUMERIC if is_regression else NOMINAL
-    column = describe_cells(cells, Column(cells.name, kind, f"target of {task}", role=TARGET))
-    return column if is_regression else replace(column, suspicions=suspect_classes(cells))
+    column = convert.describe_cells(cells, Column(cells.name, kind, f"target of {task}", role=TARGET))
+    return column if is_regression else replace(column, suspicions=kinds.suspect_classes(cells))

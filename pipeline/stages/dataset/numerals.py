@@ -7,19 +7,10 @@ from typing import NamedTuple
 import pandas as pd
 import pyarrow as pa
 
+from bakeoff.pipeline.stages.dataset import guesses, kinds, spelling
 from bakeoff.pipeline.stages.dataset.cells import read_cells
-from bakeoff.pipeline.stages.dataset.guesses import (
-    CHARACTERS,
-    answer_points,
-    guess_signs,
-    list_columns,
-    read_signs,
-    strip_unit,
-)
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules
-from bakeoff.pipeline.stages.dataset.kinds import fit_kind
 from bakeoff.pipeline.stages.dataset.source import Source
-from bakeoff.pipeline.stages.dataset.spelling import format_mapping_key, make_missing_rule
 from bakeoff.pipeline.stages.dataset.table import NUMERIC, Column
 from bakeoff.pipeline.stages.dataset.units import PARENTHESES, count_units
 
@@ -59,12 +50,12 @@ def settle_source(source: Source, rules: ColumnRules) -> tuple[Source, ColumnRul
         return source, rules
     others = [name for name, kind in rules.declared_kinds.items() if kind != NUMERIC]
     frame = source.frame.drop(columns=[*source.declared])
-    characters = CHARACTERS if source.characters is None else source.characters
+    characters = guesses.CHARACTERS if source.characters is None else source.characters
     settled = settle_numerals(frame, rules, source.name, characters, {*rules.lists["drop"], *others})
     for name in rules.units or ():
         if name in source.frame:
             claim = f"dataset.units gives {name!r} the unit {rules.get_unit(name)!r}"
-            fit_kind(read_cells(source.frame[name], settled.rules), Column(name, NUMERIC, ""), claim)
+            kinds.fit_kind(read_cells(source.frame[name], settled.rules), Column(name, NUMERIC, ""), claim)
     notes = (*source.notes, *settled.notes)
     return replace(source, notes=notes, guessed=settled.guessed, is_settled=True), settled.rules
 
@@ -73,7 +64,7 @@ def settle_numerals(
     frame: pd.DataFrame,
     rules: ColumnRules,
     name: str,
-    characters: str = CHARACTERS,
+    characters: str = guesses.CHARACTERS,
     without_unit: Collection[str] = (),
 ) -> Numerals:
     """Recognise the units and signs of numbers in text columns, where the rules do not give them.
@@ -98,25 +89,25 @@ def settle_numerals(
     texts = {cells.name: cells.text for cells in read if cells.text is not None}
     found = {}
     for column, text in texts.items():
-        unit = count_units(text, make_missing_rule(rules.na_values, column)).common
+        unit = count_units(text, spelling.make_missing_rule(rules.na_values, column)).common
         if unit and column not in {*without_unit, *rules.lists["units"]}:
             found[column] = unit
     units = {**(rules.units or {}), **found}
-    stripped = {column: strip_unit(texts[column], unit) for column, unit in units.items() if column in texts}
+    stripped = {column: guesses.strip_unit(texts[column], unit) for column, unit in units.items() if column in texts}
     table = pa.table({**texts, **stripped})
     notes = [_describe_units(found)] if found else []
     guessed: dict[str, str] = {}
     if rules.decimal is None and rules.thousands is None:
-        guess = guess_signs(table, name, characters)
+        guess = guesses.guess_signs(table, name, characters)
         guessed = guess.keys if guess else {}
         notes += [guess.sentence] if guess else []
-    signs = read_signs(guessed.get("decimal", rules.decimal), guessed.get("thousands", rules.thousands))
-    notes += answer_points(table, signs, name)
+    signs = guesses.read_signs(guessed.get("decimal", rules.decimal), guessed.get("thousands", rules.thousands))
+    notes += guesses.answer_points(table, signs, name)
     return Numerals(replace(rules, units=units, decimal=signs.decimal, thousands=signs.thousands), guessed, notes)
 
 
 def _describe_units(units: Mapping[str, str]) -> str:
     """Return a sentence about recognised units."""
     negative = ", and numbers in parentheses are negative" if PARENTHESES in units.values() else ""
-    key = format_mapping_key("units", units)
-    return f"The units in {list_columns([*units])} are left out of the numbers{negative} ({key} confirms it)."
+    key = spelling.format_mapping_key("units", units)
+    return f"The units in {guesses.list_columns([*units])} are left out of the numbers{negative} ({key} confirms it)."
