@@ -2,9 +2,10 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
+from typing import Any
 
 from bakeoff.pipeline.text.secrets import hide_secrets
 
@@ -12,6 +13,8 @@ STORE_THREAD = "call of the store"
 """The name of the threads in which the store is called; one that lives on when the command ends waits in vain."""
 MIN_SIMILARITY = 0.6
 """The least similarity, from 0 to 1, of a word that `did_you_mean` suggests."""
+TYPO = 0.9
+"""The least similarity of a word that is misspelled."""
 
 
 class UserError(Exception):
@@ -19,6 +22,8 @@ class UserError(Exception):
 
     The message names the key, the value given, the values allowed and the remedy. Secrets in it are hidden.
     """
+
+    is_sentence = True
 
     def __init__(self, message: object = "") -> None:
         super().__init__(hide_secrets(str(message)))
@@ -126,7 +131,50 @@ def did_you_mean(given: str, allowed: Iterable[str]) -> str:
     'Allowed: knn, svm.'
     """
     words = sorted({word for word in allowed if not word.startswith("__")})
-    similar = get_close_matches(given, words, n=1, cutoff=MIN_SIMILARITY)
-    if similar:
-        return f"Did you mean {similar[0]!r}?"
+    parts = _split_word(given)
+    # roc_curve resembles regression_curves, but is another name of roc.
+    related = [word for word in words if _split_word(word) <= parts or parts <= _split_word(word)]
+    for candidates, cutoff in ((words, TYPO), (related, 0.0), (words, MIN_SIMILARITY)):
+        if similar := get_close_matches(given.lower(), candidates, n=1, cutoff=cutoff):
+            return f"Did you mean {similar[0]!r}?"
     return f"Allowed: {', '.join(words) or 'nothing'}."
+
+
+def _split_word(word: str) -> set[str]:
+    """Return the parts of a name, such as roc and curve."""
+    return set(re.split(r"[\W_]+", word.lower()))
+
+
+BOOLEANS: Mapping[str, Any] = {"bool": bool, "bool | None": bool | None}
+"""The annotation of a Boolean -> the type of its values."""
+SINGLE = ("str", "int", "float")
+NULLABLE = re.compile("^$|None|Any|object|Optional")
+"""The annotation of a single value, and of one that may be null; parameters without annotation have an empty one."""
+
+
+def require_kind(key: str, value: Any, annotation: Any) -> None:
+    """Reject a Boolean that is neither true nor false, null in place of a value, and a list in place of a single value.
+
+    Text would be treated as true.
+
+    Parameters
+    ----------
+    key : str
+    value : object
+        A part of the configuration that is not built yet.
+    annotation : object
+        That of the parameter: a class, another type, or text; empty text if there is none.
+
+    Raises
+    ------
+    UserError
+    """
+    shown = "null" if value is None else repr(value)
+    kind = annotation.__name__ if isinstance(annotation, type) else str(annotation)
+    allowed = BOOLEANS.get(kind)
+    if allowed and not isinstance(value, allowed):
+        raise UserError(f"{key}={shown} must be true or false.")
+    if value is None and not NULLABLE.search(kind):
+        raise UserError(f"{key}=null: this key takes a value; give one, or leave the key out.")
+    if isinstance(value, list | Mapping) and kind.removesuffix(" | None") in SINGLE:
+        raise UserError(f"{key}={shown} must be a single value.")

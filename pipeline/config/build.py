@@ -22,7 +22,14 @@ from bakeoff.pipeline.config.targets import (
     require_name,
     require_names,
 )
-from bakeoff.pipeline.errors import MissingPackage, UserError, did_you_mean, hiding_values, write_install_command
+from bakeoff.pipeline.errors import (
+    MissingPackage,
+    UserError,
+    did_you_mean,
+    hiding_values,
+    require_kind,
+    write_install_command,
+)
 from bakeoff.pipeline.identity.source_code import find_source, is_of_user
 from bakeoff.pipeline.identity.user_modules import get_finder
 from bakeoff.pipeline.text.secrets import expand_references
@@ -37,11 +44,6 @@ KIND_MARKS = ("get_params", "get_n_splits", "fit_resample", "sample_independent"
 """Estimators and kernels have the first; splitters, samplers of rows, and Optuna's samplers and pruners have the
 others."""
 ABSENT = object()
-DATASETS = "bakeoff.pipeline.stages.dataset."
-FILE_KEYS = {"header": "bool | None", "strip": "bool", "drop_missing_target": "bool"}
-"""Boolean keys passed on by the functions that read a dataset, and their annotations."""
-BOOLEANS: Mapping[str, Any] = {"bool": bool, "bool | None": bool | None}
-"""The annotation of a Boolean -> the type of its values."""
 
 
 def build_object(node: Mapping[str, Any], key: str, trust: Sequence[str]) -> Any:
@@ -65,7 +67,7 @@ def build_object(node: Mapping[str, Any], key: str, trust: Sequence[str]) -> Any
         invalid.
     """
     if node.get(TARGET_KEY) is None:
-        raise UserError(f"{key} has no _target_: set it to the class or function to call.")
+        raise UserError(f"{key} has no _target_: choose an option with {key}=NAME, or set it to the class or function.")
     with hiding_values(json.dumps(node, default=str)):
         try:
             valued = expand_references(node)
@@ -103,10 +105,9 @@ def _build(node: Any, key: str, trust: Sequence[str]) -> Any:
 
 
 def require_arguments(found: Any, given: Mapping[Any, Any], key: str, target: str) -> None:
-    """Reject keys that are not parameters of a class or function, and Booleans that are neither true nor false.
+    """Reject keys that are not parameters of a class or function, and values that their annotations exclude.
 
-    Any other text would be treated as true. A Boolean parameter is recognised by its annotation or default. Estimators
-    that declare parameter constraints check them themselves.
+    Estimators that declare parameter constraints check them themselves.
 
     Parameters
     ----------
@@ -125,24 +126,19 @@ def require_arguments(found: Any, given: Mapping[Any, Any], key: str, target: st
     except (TypeError, ValueError):
         return  # built-in classes and functions may have no signature
     takes_more = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters.values())
-    annotations = {name: _read_annotation(parameter) for name, parameter in parameters.items()}
-    if target.startswith(DATASETS):
-        annotations = FILE_KEYS | annotations
     checks_itself = hasattr(found, "_parameter_constraints")
     for name, value in given.items():
         if name not in parameters and not takes_more:
             raise UserError(f"{key}.{name} is not a key of {target}. {did_you_mean(str(name), parameters)}")
-        allowed = BOOLEANS.get(annotations.get(name, ""))
-        if allowed and not checks_itself and not isinstance(value, allowed):
-            shown = "null" if value is None else repr(value)
-            raise UserError(f"{key}.{name}={shown} must be true or false.")
+        if name in parameters and not checks_itself:
+            require_kind(f"{key}.{name}", value, _read_annotation(parameters[name]))
 
 
-def _read_annotation(parameter: Parameter) -> str:
-    """Return the annotation of a parameter as text, or else the type of its default."""
-    is_annotated = parameter.annotation is not Parameter.empty
-    annotation = parameter.annotation if is_annotated else type(parameter.default)
-    return annotation.__name__ if isinstance(annotation, type) else str(annotation)
+def _read_annotation(parameter: Parameter) -> Any:
+    """Return the annotation of a parameter; without one, that of a Boolean default."""
+    if parameter.annotation is not Parameter.empty:
+        return parameter.annotation
+    return bool if isinstance(parameter.default, bool) else ""
 
 
 def find_target(target: Any, key: str, trust: Sequence[str]) -> Any:

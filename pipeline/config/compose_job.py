@@ -25,7 +25,15 @@ from omegaconf.basecontainer import BaseContainer
 from omegaconf.errors import OmegaConfBaseException
 from omegaconf.resolvers import oc
 
-from bakeoff.pipeline.config.engine import KEYS, ROOT_NAME, SHIPPED_FILES, ConfigSource, explain_error, open_engine
+from bakeoff.pipeline.config.engine import (
+    KEYS,
+    ROOT_NAME,
+    SHIPPED_FILES,
+    ConfigSource,
+    explain_error,
+    open_engine,
+    suggest_key,
+)
 from bakeoff.pipeline.config.settle import settle_choices, settle_config
 from bakeoff.pipeline.config.targets import TARGET_KEY, name_key, walk
 from bakeoff.pipeline.config.words import (
@@ -35,7 +43,7 @@ from bakeoff.pipeline.config.words import (
     reject_sweep_values,
     reject_unread_space,
 )
-from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.secrets import REFERENCE, expand_references, find_secrets, hide_secrets
 
 PRIVATE_MODE = 0o600
@@ -301,4 +309,4 @@ def check_keys(composed: DictConfig) -> None:
     text = OmegaConf.to_yaml(composed) if unknown else ""
     for key in unknown:
         if not re.search(rf"\$\{{{re.escape(key)}[}}.\[]", text):
-            raise UserError(f"{key} is not a key. {did_you_mean(key, KEYS)}")
+            raise UserError(f"{key} is not a key. {suggest_key(key, composed)}")

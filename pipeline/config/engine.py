@@ -31,9 +31,10 @@ from omegaconf.errors import ConfigAttributeError, ConfigKeyError, MissingMandat
 
 from bakeoff.pipeline.config.options import (
     CONF,
+    GROUPS,
     SUFFIX,
     list_own_names,
-    load_yaml,
+    load_option_file,
     read_options,
     require_own_names,
 )
@@ -285,7 +286,7 @@ class ConfigFiles(CachingConfigRepository):
         Raises
         ------
         UserError
-            `load_yaml` refuses the file.
+            `load_option_file` refuses the file.
         """
         if config_path not in self._packed:
             name = f"{config_path.removesuffix(SUFFIX)}{SUFFIX}"
@@ -295,15 +296,42 @@ class ConfigFiles(CachingConfigRepository):
                 listed = " and ".join(sorted(map(os.path.relpath, files)))
                 raise UserError(f"{listed} have the same name; rename one of them.")
             for file in files:
-                load_yaml(file.read_text(encoding="utf-8", errors="replace"), os.path.relpath(file))
+                load_option_file(file)
             self._packed[config_path] = pickle.dumps(self.delegate.load_config(config_path=config_path))
         return pickle.loads(self._packed[config_path])
 
 
-FURTHER_LINES = re.compile(r"\n(Config search path|See http|\s+full_key:).*", re.DOTALL)
-"""Lines of Hydra's messages about folders, about its documentation, and about the key that the error names."""
-SEVERAL_VALUES = re.compile(r"Ambiguous value for argument '(.*)' 1\.")
+SENTENCES = {
+    r"In '(experiment/.*?)': .*(?:Key 'experiment' not|@experiment\.).*": (
+        r"\1.yaml: an experiment must begin with the line `# @package _global_`, before any other comment, because it "
+        "sets keys of the whole configuration"
+    ),
+    r"In '(.*?)': .*Key '(.*)' not in 'Schema'.*": (
+        r"\1.yaml: \2 is not a key; `bakeoff --cfg job` shows them, nested as in `learner: {n_neighbors: 3}`"
+    ),
+    r"In '(.*?)': \w+ raised while composing config: (.*?)\.? full_key: (\S+).*": r"\1.yaml: \3: \2",
+    r"In '(.*?)': (Could not override .*?)\..*": (
+        r"\1.yaml: defaults: \2; an entry that replaces an option is written `- override /GROUP: NAME`"
+    ),
+    r"(?:Ambiguous value for argument|Sweep parameters) '(.*)' (?:1\.|requires).*": (
+        r"\1 gives one key several values; add -m to sweep over them"
+    ),
+    r"^(?:Multiple values for |force-add .*'\+\+)?([\w/]+)(?: appears more|\. To override|=\w+').*": (
+        r"\1 has an option already; replace it with \1=NAME, without a plus sign, and in the defaults of a file with "
+        r"`- override /\1: NAME`"
+    ),
+    r"Could not (?:override|delete) '(.*?)'\. No match.*": r"\1 is not a group of options; `bakeoff list` shows them",
+    "^maximum recursion depth .*": (
+        "the defaults of an option lead back to the same file; remove that entry from its list `defaults`"
+    ),
+    "field '.*' is not Optional": "null is not allowed",
+    "Cannot merge DictConfig with ListConfig": "it must be a list, such as [a,b]",
+    "(no viable alternative|mismatched input|token recognition).*": "a reference is written ${KEY}",
+    r" (Config search path|See http|full_key:).*|\.$": "",
+}
+"""Patterns of messages of Hydra and OmegaConf -> what is said instead; the last removes what is left out."""
 DATASET_PREFIX = "dataset/"
+TARGET = "target"
 
 
 def explain_error(error: Exception) -> UserError:
@@ -324,27 +352,41 @@ def explain_error(error: Exception) -> UserError:
             return each
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
         return UserError(_explain_missing_option(error))
-    reason = " ".join(FURTHER_LINES.sub("", str(error)).split()).rstrip(".")
+    # Hydra wraps OmegaConf's exceptions, and only the wrapped one contains the key.
+    cause = error.__cause__ if isinstance(error.__cause__, OmegaConfBaseException) else error
+    if isinstance(cause, ConfigKeyError | ConfigAttributeError) and isinstance(cause.parent_node, DictConfig):
+        return UserError(f"{cause.full_key} is not a key. {suggest_key(str(cause.key), cause.parent_node)}")
+    if isinstance(cause, MissingMandatoryValue):
+        return UserError(f"{cause.full_key} must be given: add {cause.full_key}=VALUE.")
+    reason = " ".join(str(cause).split())
+    for theirs, ours in SENTENCES.items():
+        reason = re.sub(theirs, ours, reason)
     if isinstance(error, OverrideParseException):
         # The parser's own messages list grammar tokens; those of Hydra's functions name the error.
         detail = f": {reason}" if "function" in reason else ""
         return UserError(
-            f"{error.override!r} cannot be read{detail}; write KEY=VALUE, and quote text that contains spaces or "
-            "special characters."
+            f"{error.override!r} cannot be read{detail}; write KEY=VALUE, several values with commas and no spaces, as "
+            "in KEY=A,B, and text with spaces or special characters in two pairs of quotation marks, as in "
+            "'KEY=\"TEXT\"'."
         )
-    if ambiguous := SEVERAL_VALUES.match(reason):
-        return UserError(f"{ambiguous[1]} gives one key several values; add -m to sweep over them.")
-    # Hydra wraps OmegaConf's exceptions, and only the wrapped one contains the key.
-    cause = error.__cause__ if isinstance(error.__cause__, OmegaConfBaseException) else error
-    if isinstance(cause, ConfigKeyError | ConfigAttributeError) and isinstance(cause.parent_node, DictConfig):
-        known = [str(name) for name in cause.parent_node if name != "_target_"]
-        return UserError(f"{cause.full_key} is not a key. {did_you_mean(str(cause.key), known)}")
-    if isinstance(cause, MissingMandatoryValue):
-        return UserError(f"{cause.full_key} must be given: add {cause.full_key}=VALUE.")
-    if isinstance(cause, OmegaConfBaseException) and cause.full_key:
-        reason = str(cause).splitlines()[0].rstrip(".")
-        return UserError(f"{cause.full_key}: {reason}.")
-    return UserError(f"{reason}.")
+    key = getattr(cause, "full_key", None)
+    return UserError(f"{key}: {reason}." if key else f"{reason}.")
+
+
+def suggest_key(key: str, part: DictConfig) -> str:
+    """Return a sentence with the keys of this name in the groups of a configuration, else with the nearest key.
+
+    Parameters
+    ----------
+    key : str
+    part : DictConfig
+        A configuration, or a part of it, that lacks the key.
+    """
+    keys: Any = OmegaConf.to_container(part, resolve=False)
+    groups = {group: keys[group] for group in GROUPS if isinstance(keys.get(group), dict)}
+    named = [f"{group}.{name}" for group in groups for name in (key, f"{key}s") if name in groups[group]]
+    known = [str(name) for name in keys if name not in (key, "_target_")]
+    return f"Did you mean {' or '.join(named)}?" if named else did_you_mean(key, known)
 
 
 def _explain_missing_option(error: MissingConfigException) -> str:
@@ -355,4 +397,6 @@ def _explain_missing_option(error: MissingConfigException) -> str:
         return f"dataset={path} is not an option; to read a file, use dataset=file dataset.path={path}."
     group, _, option = given.rpartition("/")
     cure = did_you_mean(option, error.options or [*read_options(group), *list_own_names(group)])
-    return f"{group}={option} is not an option. {cure}"
+    if group == TARGET:
+        cure += f" To predict a column, use dataset.target={option}."
+    return f"{group or '--config-name'}={option} is not an option. {cure}"

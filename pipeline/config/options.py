@@ -79,10 +79,14 @@ def read_option(group: str, name: str) -> dict[str, Any]:
 
 def find_option_files(group: str, name: str) -> list[Path]:
     """Return the file of a shipped or user-defined option, and the files of its group whose keys it includes."""
-    shipped = CONF / group / f"{name}{SUFFIX}"
-    found = [shipped] if shipped.is_file() else [file for file in list_own_files(group) if file.stem == name]
-    bases = [base for file in found for base in INCLUDED.findall(file.read_text(errors="replace"))]
-    return found + [file for base in bases for file in find_option_files(group, base)]
+    found: list[Path] = []
+    names = [name]
+    for each in names:  # the list grows
+        shipped = CONF / group / f"{each}{SUFFIX}"
+        found += [shipped] if shipped.is_file() else [file for file in list_own_files(group) if file.stem == each]
+        bases = INCLUDED.findall(found[-1].read_text(errors="replace")) if found else []
+        names += [base for base in bases if base not in names]
+    return found
 
 
 def find_own_folder() -> Path | None:
@@ -151,11 +155,16 @@ def load_option_file(file: Path) -> dict[str, Any]:
     Raises
     ------
     UserError
-        The file is not valid YAML, or not a mapping; the message contains the line.
+        The file is not text in UTF-8, not valid YAML, or not a mapping; the message contains the line.
     """
-    keys = load_yaml(file.read_text(encoding="utf-8", errors="replace"), os.path.relpath(file)) or {}
+    name = os.path.relpath(file)
+    try:
+        text = file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{name} is not text in UTF-8 ({error}); save it with this encoding.") from None
+    keys = load_yaml(text, name) or {}
     if not isinstance(keys, dict):
-        raise UserError(f"{os.path.relpath(file)} must contain keys with values, such as _target_: mine.MyClass.")
+        raise UserError(f"{name} must contain keys with values, such as _target_: mine.MyClass.")
     return keys
 
 

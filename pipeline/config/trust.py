@@ -30,7 +30,7 @@ TRUST_KEY = "trust"
 TRUST_VARIABLE = "BAKEOFF_TRUST"
 """The environment variable with names of packages, separated by commas."""
 PLUGIN_PACKAGE = "hydra_plugins"
-_PACKAGE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
+_PACKAGE = re.compile(r"(?!(null|true|false)$)[^\W\d]\w*")
 PARAMETER = re.compile(r"hydra\.sweeper\.params\.((\+{1,2}(?!hydra\b))?[^\W\d_][^\s=]*)")
 """A key that a sweep varies; Hydra's keys without a sign are rejected, with the cure, when the sweep is planned."""
 SWEEPS_FOLDER = re.compile(r"outputs/(sweeps/)?(?!(artifacts|sweeps|runs)$)[\w.-]*[\w-]")

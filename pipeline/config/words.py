@@ -23,15 +23,16 @@ UNITS = {"s": ("seconds", 1.0), "m": ("minutes", 60.0), "h": ("hours", 3600.0)}
 """The letter of a unit -> its name and its length in seconds."""
 MAX_SECONDS = 1e9
 NO_NAME = re.compile(
-    rf"\+*({'|'.join(group for group in GROUPS if group != 'experiment')})="
-    r"\s*(\[.*|\{\s*\}|null|true|false|[\d.]+)\s*",
+    rf"\+*({'|'.join(GROUPS)})=((?<!experiment=)\s*\[.*|\s*(\{{\s*\}}|null|true|false|[\d.]+)\s*)",
     re.DOTALL | re.IGNORECASE,
 )
 """A value that is not the name of an option; Hydra would merge the keys of a list of options, or drop the word."""
+CURLY_MARK = re.compile(r"(^|[=\[{,:(\s])[“”„‘’‚«»]")
+"""A typographic quotation mark where a text begins, as word processors and web pages write it."""
 
 
 def check_overrides(words: Iterable[str]) -> None:
-    """Reject words that give a group something other than the name of an option.
+    """Reject words with typographic quotation marks, or that give a group something other than the name of an option.
 
     Parameters
     ----------
@@ -47,6 +48,10 @@ def check_overrides(words: Iterable[str]) -> None:
     >>> check_overrides(["learner=knn", "dataset=iris,wine", "experiment=[a,b]", "space={p: [1, 2, 3]}"])
     """
     for word in words:
+        if mark := CURLY_MARK.search(word):
+            raise UserError(
+                f"{word}: {mark[0][-1]} would be part of the text; write straight quotation marks, ' or \"."
+            )
         if given := NO_NAME.fullmatch(word):
             group = given[1]
             raise UserError(
@@ -94,7 +99,7 @@ def read_duration(key: str, value: Any, unit: str = "s") -> float | None:
     if not 0 < seconds <= MAX_SECONDS:
         raise UserError(
             f"{key}={value} must be a duration above 0 and at most {MAX_SECONDS:g} s: a number of {UNITS[unit][0]}, or "
-            "a number with a unit, such as 90s, 10m or 2h."
+            "a number with a unit, such as 90s, 10m or 2h; null sets no limit."
         )
     return seconds
 

@@ -50,7 +50,7 @@ class PartCache:
 
     def build(self, part: str, node: Mapping[str, Any], trust: Sequence[str]) -> Any:
         """Return the object that a node of the configuration describes; raises UserError as `build_object` does."""
-        key = json.dumps([part, node, list(trust)], sort_keys=True, default=str)
+        key = json.dumps([part, node, list(trust)], default=str)
         if key not in self._built:
             self._built[key] = build_object(node, part, list(trust))
         return self._built[key]

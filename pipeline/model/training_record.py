@@ -278,7 +278,7 @@ def parse_record(text: str) -> TrainingRecord:
         profiles = {name: ColumnProfile(**profile) for name, profile in values.pop("profiles").items()}
         features = tuple(values.pop("features"))
         return TrainingRecord(**values, columns=columns, features=features, profiles=profiles)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise UnreadableRecord(
             f"{TRAINING_FILE} of the model is damaged, or another version of bakeoff wrote it "
             f"({type(error).__name__}: {error})"

@@ -1,5 +1,6 @@
 """The search space of a study: the choices for each job, as described by the command line and ``conf/space``."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -244,7 +245,7 @@ def parse_dimension(override: Override) -> Dimension:
     Raises
     ------
     UserError
-        There are no values, or a logarithmic range is not positive.
+        There are no values, an end of a range is not finite, or a logarithmic range is not positive.
     """
     key = override.get_key_element()
     value: Any = override.value()
@@ -254,8 +255,8 @@ def parse_dimension(override: Override) -> Dimension:
         if isinstance(value, RangeSweep):
             return Dimension(key, key, _make_distribution(value.start, value.stop, value.step, LOG_TAG in value.tags))
         return make_categorical(key, key, list(override.sweep_iterator()), list(override.sweep_string_iterator()))
-    except ValueError as error:
-        raise UserError(f"{override.input_line}: {error}") from error
+    except (ArithmeticError, ValueError) as error:
+        raise UserError(f"{override.input_line}: {str(error).rstrip('.')}.") from error
 
 
 def make_categorical(key: str, name: str, values: Sequence[Any], texts: Sequence[str]) -> Dimension:
@@ -271,6 +272,8 @@ def make_categorical(key: str, name: str, values: Sequence[Any], texts: Sequence
 
 def _make_distribution(low: Any, high: Any, step: Any, is_log: bool) -> Distribution:
     given = [low, high] if step is None else [low, high, step]
+    if not all(map(math.isfinite, given)):
+        raise ValueError("the ends of an interval or range must be finite numbers")
     if all(isinstance(number, int) for number in given):
         return IntDistribution(low, high, log=is_log, step=step or 1)
     return FloatDistribution(float(low), float(high), log=is_log, step=step)

@@ -368,7 +368,13 @@ def _list_words(override: Override, max_jobs: int) -> list[str]:
         return [f"{key}={value}" if value or not override.is_delete() else key]
     if not override.is_discrete_sweep():
         raise UserError(f"{override.input_line}: an interval has infinitely many values; give a list, or range(...).")
-    values = list(itertools.islice(override.sweep_string_iterator(), max_jobs + 1))
+    try:
+        values = list(itertools.islice(override.sweep_string_iterator(), max_jobs + 1))
+    except (ArithmeticError, ValueError):  # of Decimal, range and the types of Hydra
+        raise UserError(
+            f"{override.input_line}: these values cannot be listed; write them out, as in KEY=A,B, or as one range "
+            "with finite ends and a step other than 0."
+        ) from None
     if not values:
         raise UserError(f"{override.input_line} has no values; write at least one.")
     return [f"{key}={value}" for value in values]

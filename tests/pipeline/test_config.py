@@ -125,7 +125,7 @@ def test_build_gives_what_is_described_with_plain_lists() -> None:
 
 
 def test_what_has_no_target_or_holds_one_that_is_not_trusted_is_refused() -> None:
-    with pytest.raises(UserError, match="learner has no _target_: set it to the class or function to call"):
+    with pytest.raises(UserError, match="learner has no _target_: choose an option with learner=NAME"):
         build_object({}, "learner", [])
     node = {"_target_": "bakeoff.learners.MajorityClassifier", "categorical_features": [PRUNABLE]}
     with pytest.raises(UserError, match=r"learner.categorical_features\[0\]._target_='doubles.Recorder' is outside"):

@@ -282,7 +282,9 @@ def test_profiles_count_the_training_rows_alone(mixed: Dataset) -> None:
     assert (record.n_train, record.n_validation, record.n_test) == (4, 1, 2)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"columns": [], "profiles": {}, "features": [], "weather": "fine"}'])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", "[" * 100_000, '{"columns": [], "profiles": {}, "features": [], "weather": "fine"}']
+)
 def test_a_damaged_record_is_refused(text: str) -> None:
     with pytest.raises(UnreadableRecord, match="damaged"):
         parse_record(text)

@@ -171,7 +171,7 @@ def find_files(key: str, path: str | Sequence[str]) -> list[Path]:
     UserError
         There is no such file, no file matches the pattern, or the list is empty.
     """
-    given = [path] if isinstance(path, (str, Path)) else list(path)
+    given = list(path) if isinstance(path, list | tuple) else [path]
     if not given:
         raise UserError(
             f"dataset.{key}=[] names no file; give a path, a pattern such as data/*.csv, or a list of them."
