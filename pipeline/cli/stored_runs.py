@@ -73,7 +73,7 @@ def draw_figures(request: FiguresRequest) -> int:
     for name, reason in drawn.left_out.items():
         print(f"not drawn: {name}: {show_controls(reason)}")
     for file in drawn.files:
-        print(f"figure {file}")
+        print(f"figure {show_controls(file)}")
     return 0
 
 

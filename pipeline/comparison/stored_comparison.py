@@ -93,7 +93,7 @@ def keep_comparison(store: Store, experiment: str, record: ComparisonRecord) -> 
         for key, value in EXPERIMENT_TAGS.items():
             tag_experiment(own, key, value)
         log_metrics(own.client, run_id, RunValues(params=dict(record.params)))
-        with artifact_folder(created.info.artifact_uri, own.client.log_artifacts, run_id) as folder:
+        with artifact_folder(own, created.info.artifact_uri, own.client.log_artifacts, run_id) as folder:
             for name, text in record.files.items():
                 (folder / name).write_text(text)
             (folder / RUNS_FILE).write_text(json.dumps(dict(record.run_names), indent=1))

@@ -7,6 +7,7 @@ from the stored run, it is refused rather than shown under its name.
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,7 +29,7 @@ from bakeoff.pipeline.stages.tuning import GridTuning
 from bakeoff.pipeline.sweep.work import Meter, ShowWork
 from bakeoff.pipeline.tables.output_file import replace_whole, require_apart_from_store
 from bakeoff.pipeline.text.wording import name_first
-from bakeoff.pipeline.tracking import names, sqlite_file, stored_config
+from bakeoff.pipeline.tracking import names, run_content, sqlite_file, stored_config
 from bakeoff.pipeline.tracking.store import Store, list_store_paths, open_store
 from bakeoff.pipeline.tracking.stored_runs import TRIED_TAG, StoredRun, read_stored_runs
 
@@ -206,7 +207,7 @@ def draw_run(request: FiguresRequest, show_work: ShowWork, announce: Callable[[s
     announce(f"fitting run {run_id} ({run.stored.name}, {folds_text}) again")
     with TemporaryDirectory(prefix="bakeoff-") as folder:
         files = list(_draw_into(Path(folder), run, choice, show_work))
-        _keep_files(files, request.output, store, run_id)
+        _keep_files(files, request.output, store, run.stored)
     place = request.output or sqlite_file.name_folder(run.stored.address)
     return DrawnFigures(tuple(f"{place}/{file.name}" for file in files), choice.left_out)
 
@@ -224,17 +225,15 @@ def _draw_into(folder: Path, run: LoadedRun, choice: FigureChoice, show_work: Sh
     yield from sorted(folder.iterdir())
 
 
-def _keep_files(files: Sequence[Path], target: Path | None, store: Store, run_id: str) -> None:
+def _keep_files(files: Sequence[Path], target: Path | None, store: Store, run: StoredRun) -> None:
     """Copy the files to a folder, or add them to the artifacts of the run."""
+    artifacts = run_content.artifact_folder(store, run.address, store.client.log_artifacts, run.run_id)
     try:
-        if target is None:
+        with artifacts if target is None else nullcontext(target) as folder:
+            folder.mkdir(parents=True, exist_ok=True)
             for file in files:
-                store.client.log_artifact(run_id, str(file))
-            return
-        target.mkdir(parents=True, exist_ok=True)
-        for file in files:
-            with replace_whole(target / file.name) as temporary:
-                shutil.copyfile(file, temporary)
+                with replace_whole(folder / file.name) as temporary:
+                    shutil.copyfile(file, temporary)
     except OSError as error:
         reason = error.strerror or error
         raise UserError(f"{target or 'the artifacts'} cannot be written: {reason}") from error

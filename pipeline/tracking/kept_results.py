@@ -155,7 +155,7 @@ def send_kept_result(store: Store, job_hash: str) -> str | None:
     for tag in ERROR_TAGS:
         if tag in run.data.tags:
             store.client.delete_tag(kept.run_id, tag)
-    with artifact_folder(run.info.artifact_uri, store.client.log_artifacts, kept.run_id) as target:
+    with artifact_folder(store, run.info.artifact_uri, store.client.log_artifacts, kept.run_id) as target:
         shutil.copytree(folder / ARTIFACTS, target, dirs_exist_ok=True)
     if (folder / MODEL).is_dir():
         add_run_model(store, kept.run_id, partial(_copy_model, folder / MODEL))

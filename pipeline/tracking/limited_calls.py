@@ -36,7 +36,7 @@ MAX_LOST_CALL_SECONDS = 3.0
 MAX_TRANSFER_SECONDS = 600.0
 """The time limit of a call that sends or receives the files of a folder."""
 PAUSE_SECONDS = 1.0
-TRANSFERS = ("log_artifacts", "log_model_artifacts", "download_artifacts")
+TRANSFERS = ("log_artifacts", "log_model_artifacts")
 """The methods of MLflow's client that send or receive files."""
 DATABASES = ("postgresql", "mysql", "mssql")
 """The beginnings of the addresses of databases on servers."""

@@ -32,8 +32,12 @@ ADDRESS_COLUMNS = (
     ("model_versions", "storage_location"),
 )
 """MLflow's columns with addresses; experiments come first, because they determine the folders of the others."""
+TRACE_ADDRESSES = ("(SELECT value FROM trace_tags WHERE key = 'mlflow.artifactLocation')", "value")
+"""Addresses of traces, which bakeoff does not write and MLflow's pages read."""
 TABLE_WITH_TRIGGERS = "secrets"
 """The only MLflow table with triggers, to which bakeoff does not write."""
+MODELS_FOLDER = "models"
+"""The folder of an experiment with its models."""
 READ_RUNS = "SELECT run_uuid, artifact_uri, lifecycle_stage, run_uuid, name, status FROM runs"
 READ_MODELS = "SELECT model_id, artifact_location, lifecycle_stage, source_run_id, name, '' FROM logged_models"
 READ_SCORED_JOBS = """

@@ -244,7 +244,7 @@ def _add_model(store: Store, experiment_id: str, run_id: str, write: WriteModel,
     address = logged.artifact_location
     record = MLflowModel(artifact_path=address, model_uuid=model_id, run_id=run_id, model_id=model_id)
     try:
-        with artifact_folder(address, client.log_model_artifacts, model_id) as folder:
+        with artifact_folder(store, address, client.log_model_artifacts, model_id) as folder:
             write(folder, record)
         # This ensures that an incomplete model is never loaded.
         client.finalize_logged_model(model_id, LoggedModelStatus.READY)

@@ -25,7 +25,6 @@ from bakeoff.pipeline.tracking.heartbeat import has_lost_process
 from bakeoff.pipeline.tracking.limited_calls import is_server
 from bakeoff.pipeline.tracking.mlflow_tables import (
     DEFAULT_EXPERIMENT,
-    LOCAL_FOLDERS,
     READ_MODELS,
     READ_RUNS,
     StoredItem,
@@ -34,7 +33,7 @@ from bakeoff.pipeline.tracking.mlflow_tables import (
     shrink_file,
 )
 from bakeoff.pipeline.tracking.names import find_run_id, list_versions
-from bakeoff.pipeline.tracking.sqlite_file import find_file, local_path
+from bakeoff.pipeline.tracking.sqlite_file import find_file, resolve_below
 from bakeoff.pipeline.tracking.store import Store, find_fault, open_store, tidy_name
 from bakeoff.pipeline.tracking.stored_runs import find_sweep_runs, search_stored_runs
 
@@ -253,7 +252,7 @@ def find_own_folder(store: Store, address: str, owner: str) -> Path | None:
     Path or None
         The folder with links resolved, so that it can be deleted.
     """
-    folder = _resolve_below(store, address)
+    folder = None if store.folder is None else resolve_below(store.folder, address)
     is_written = folder is not None and folder.parts[-2:] == (owner, FILES_FOLDER)
     return folder if is_written and OWNER_ID.fullmatch(owner) else None
 
@@ -278,17 +277,3 @@ def delete_model(store: Store, model_id: str) -> None:
     folder = find_own_folder(store, location, model_id)
     if folder is not None:
         delete_folder(folder)
-
-
-def _resolve_below(store: Store, address: str) -> Path | None:
-    """Return the path of an address if it is below the artifact folders in the folder of the store."""
-    path = local_path(address)
-    if store.folder is None or path is None:
-        return None
-    try:
-        resolved = path.resolve()
-        root = store.folder.resolve()
-    except (OSError, RuntimeError, ValueError):  # circular links, or not a path
-        return None
-    is_below = any(root / name in resolved.parents for name in LOCAL_FOLDERS)
-    return resolved if is_below else None

@@ -130,7 +130,7 @@ class MLflowRun:
         self._final_tags = {NOTE_TAG: card, **looks, **counts}
         self._write(tags=self._final_tags)
         with _naming_disk_faults():
-            with artifact_folder(self._artifact_uri, self._client.log_artifacts, self._id) as folder:
+            with artifact_folder(self._store, self._artifact_uri, self._client.log_artifacts, self._id) as folder:
                 results.write_artifacts(folder)
             if training is not None:
                 write = partial(save_model, model.predictor, training=training, trust=self._description.trust)

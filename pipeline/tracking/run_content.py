@@ -18,12 +18,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bakeoff.pipeline.card import report
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.model.training_record import TrainingRecord
 from bakeoff.pipeline.stages.dataset import Dataset
+from bakeoff.pipeline.text.wording import show_in_line
 from bakeoff.pipeline.tracking import Figure, RunDescription
 from bakeoff.pipeline.tracking.limited_calls import MAX_TRANSFER_SECONDS
-from bakeoff.pipeline.tracking.sqlite_file import local_path
+from bakeoff.pipeline.tracking.sqlite_file import find_artifacts
 from bakeoff.pipeline.tracking.store import MAX_TAG_LETTERS, Store
 
 if TYPE_CHECKING:
@@ -70,21 +72,28 @@ class RunResults:
 
 
 @contextmanager
-def artifact_folder(uri: str, upload: Callable[[str, str], None], owner_id: str) -> Iterator[Path]:
+def artifact_folder(store: Store, address: str, upload: Callable[[str, str], None], owner_id: str) -> Iterator[Path]:
     """Yield a folder for artifacts: their final folder if it is local, otherwise a temporary folder to upload.
 
     Parameters
     ----------
-    uri : str
+    store : Store
+    address : str
         Where the artifacts are to be stored.
     upload : callable
         The method of MLflow's client that sends the files of a folder there.
     owner_id : str
         The id of the run or model to which they belong.
+
+    Raises
+    ------
+    UserError
+        They would not be in the folder of the store.
     """
-    path = local_path(uri)
+    path = find_artifacts(store.uri, address)
     if path is not None:
         path.mkdir(parents=True, exist_ok=True)
+        _require_no_links(path)
         yield path
         return
     with TemporaryDirectory(prefix="bakeoff-") as folder:
@@ -92,24 +101,37 @@ def artifact_folder(uri: str, upload: Callable[[str, str], None], owner_id: str)
         upload(owner_id, folder)
 
 
-def fetch_folder(store: Store, uri: str, temporary: str) -> Path:
+def fetch_folder(store: Store, address: str, temporary: str) -> Path:
     """Return a local folder with the artifacts at a URI: the original folder if it is local, otherwise a copy.
 
     Parameters
     ----------
     store : Store
-    uri : str
-        The URI that MLflow records for a run or a model.
+    address : str
+        The address that MLflow records for a run or a model.
     temporary : str
         The folder for the copies.
+
+    Raises
+    ------
+    UserError
+        They are not in the folder of the store.
     """
-    path = local_path(uri)
+    path = find_artifacts(store.uri, address)
     if path is not None:
+        _require_no_links(path)
         return path
     from mlflow.artifacts import download_artifacts
 
     receive = partial(download_artifacts, dst_path=temporary, tracking_uri=store.uri)
-    return Path(store.calls.call(receive, uri, seconds=MAX_TRANSFER_SECONDS))
+    return Path(store.calls.call(receive, address, seconds=MAX_TRANSFER_SECONDS))
+
+
+def _require_no_links(folder: Path) -> None:
+    """Reject a folder with links, which bakeoff does not write: they may lead anywhere."""
+    for path in folder.rglob("*"):
+        if path.is_symlink():
+            raise UserError(f"{show_in_line(str(path))} is a link, which bakeoff does not write; delete it.")
 
 
 @dataclass

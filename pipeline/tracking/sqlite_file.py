@@ -3,6 +3,9 @@
 MLflow stores an absolute address with each experiment, run and model, and its tools use nothing else. The artifacts of
 such a store are in the folder of its file. After the store was moved or copied, its addresses lead to the old folder;
 they are corrected in the database when the store is opened, so that MLflow's pages and clients find the files as well.
+
+Whoever wrote the rows of a store chose these addresses. `find_artifacts` is therefore asked before files are read,
+written or deleted, and nothing outside the folder of the store is touched.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ import shlex
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from functools import cache, partial
+from functools import cache
 from multiprocessing import parent_process
 from os.path import exists
 from pathlib import Path
@@ -29,11 +32,10 @@ from bakeoff.pipeline.tracking.mlflow_tables import (
     LOCAL_FOLDERS,
     STORE_TABLES,
     TABLE_WITH_TRIGGERS,
+    TRACE_ADDRESSES,
     create_tables,
     list_expected_tables,
 )
-
-EXPERIMENTS = "experiments"
 
 
 class Move(NamedTuple):
@@ -68,7 +70,7 @@ def local_path(address: str) -> Path | None:
     (PosixPath('/tmp/a b'), PosixPath('/tmp/a b'), None)
     """
     if address.startswith("/"):
-        return Path(address)
+        return Path(url2pathname(address))  # as MLflow does, which is the other reader of addresses
     parts = urlsplit(address)
     is_local = parts.scheme == "file" and parts.netloc in ("", "localhost")
     return Path(url2pathname(parts.path)) if is_local else None
@@ -80,11 +82,60 @@ def name_folder(address: str) -> str:
     return address if path is None else os.path.relpath(path)
 
 
+def resolve_below(folder: Path, address: str) -> Path | None:
+    """Return the path of an address, with links resolved, if it is below the artifact folders of a store; else None.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder of the store.
+    address : str
+        The address in a row of the store.
+    """
+    try:
+        path = local_path(address)
+        resolved = None if path is None else path.resolve()
+        root = folder.resolve()
+    except (OSError, RuntimeError, ValueError):  # circular links, or not a path
+        return None
+    is_below = resolved is not None and any(root / name in resolved.parents for name in LOCAL_FOLDERS)
+    return resolved if is_below else None
+
+
+def find_artifacts(uri: str, address: str) -> Path | None:
+    """Return the path of artifacts on this machine, with links resolved; None if they are on a server.
+
+    Parameters
+    ----------
+    uri : str
+        The URI of the store.
+    address : str
+        The address in a row of the store.
+
+    Raises
+    ------
+    UserError
+        The address is not in the folder of a SQLite store.
+    """
+    file = find_file(uri)
+    if file is None:
+        return local_path(address)
+    path = resolve_below(file.parent, address)
+    if path is None:
+        command = shlex.join(["mlflow", "ui", "--backend-store-uri", uri])
+        raise UserError(
+            f"tracking.uri: {str(file)!r} keeps files at {show_in_line(address)}, but files of a SQLite store are read "
+            f"and written only in the folders {' and '.join(LOCAL_FOLDERS)} beside it. Set tracking.experiment to a "
+            f"new name, move these folders along with the database, or use MLflow itself if you trust it: {command}"
+        )
+    return path
+
+
 def anchor_addresses(file: Path) -> str:
     """Redirect the addresses of a store to the folder of its database, if that was moved or copied.
 
-    An address is changed if its artifacts are in the folder of the store, or do not exist. Artifacts keep their
-    addresses if only the database was moved; new runs write into the folder of the store.
+    An address is changed if its artifacts are in the folder of the store, or do not exist. If only the database was
+    moved, artifacts keep their addresses, which `find_artifacts` then refuses.
 
     Parameters
     ----------
@@ -113,29 +164,20 @@ def anchor_addresses(file: Path) -> str:
 
 def _find_moves(database: sqlite3.Connection, folder: Path) -> Iterator[Move]:
     """Yield the addresses on this machine that should lead into a folder but do not."""
-    is_same = cache(partial(_is_same, folder))
     inside = f"{folder.as_uri()}/"
     for table, column in ADDRESS_COLUMNS:
         query = f"SELECT rowid, {column} FROM {table} WHERE substr({column}, 1, ?) != ?"
         for row, text in database.execute(query, (len(inside), inside)):
             path = local_path(text)
-            splits = [] if path is None else list(_split(path))
             # The folder may have another name, such as that of a symbolic link.
-            if path is None or any(is_same(old) for old, _ in splits):
+            if path is None or resolve_below(folder, text):
                 continue
+            splits = list(_split(path))
             present = [split for split in splits if exists(folder / split[1])]
-            if not present and not _is_kept(table, path, splits):
+            if not present and not exists(path):
                 present = splits
             if present:
                 yield Move(table, column, row, text, *present[0])
-
-
-def _is_kept(table: str, path: Path, splits: list[tuple[Path, Path]]) -> bool:
-    """Return whether artifacts that are not in the folder of the store exist at their old location."""
-    # Artifacts next to another store belong to that store, and this one is a copy without them.
-    # Otherwise, the location was chosen when the experiment was created.
-    is_copy = table == EXPERIMENTS and any(any(old.glob("*.db")) for old, _ in splits)
-    return exists(path) and not is_copy
 
 
 def _split(path: Path) -> Iterator[tuple[Path, Path]]:
@@ -144,11 +186,6 @@ def _split(path: Path) -> Iterator[tuple[Path, Path]]:
     for position in range(len(parts) - 2, 0, -1):
         if parts[position] in LOCAL_FOLDERS:
             yield Path(*parts[:position]), Path(*parts[position:])
-
-
-def _is_same(path: Path, other: Path) -> bool:
-    """Whether two paths lead to the same folder."""
-    return path == other or (exists(other) and path.samefile(other))
 
 
 def _write(database: sqlite3.Connection, moves: list[Move], folder: Path) -> None:
@@ -268,21 +305,21 @@ def require_store(path: Path) -> None:
     ------
     UserError
     """
-    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
-        _require_tables(database, path)
-        _require_local_addresses(database, path)
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
+            _require_tables(database, path)
+            _require_local_addresses(database, path)
+    except sqlite3.OperationalError as error:  # it is locked, or has a journal that must be applied first
+        raise UserError(f"tracking.uri: {str(path)!r} cannot be read: {error}; repeat the command later.") from None
+    except sqlite3.DatabaseError:
+        raise UserError(f"tracking.uri: {str(path)!r} is not a SQLite database; name another file.") from None
 
 
 def _require_tables(database: sqlite3.Connection, path: Path) -> None:
-    """Reject files that are not databases, and tables of other programs or other versions of MLflow."""
+    """Reject tables of other programs and of other versions of MLflow."""
     shown = f"tracking.uri: {str(path)!r}"
-    try:
-        query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
-        tables = [name for (name,) in database.execute(query)]
-    except sqlite3.OperationalError:  # it is locked, and so it is a database
-        return
-    except sqlite3.DatabaseError:
-        raise UserError(f"{shown} is not a SQLite database; name another file.") from None
+    query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
+    tables = [name for (name,) in database.execute(query)]
     if not tables:
         raise UserError(f"{shown} is a SQLite file without tables; delete it, or name another file.")
     if not STORE_TABLES.issubset(tables):
@@ -308,13 +345,14 @@ def _require_local_addresses(database: sqlite3.Connection, path: Path) -> None:
             f"tracking.uri: {str(path)!r} has the {kind} {show_in_line(name)!r}, which MLflow's tables do not have; "
             "name another file."
         )
-    for table, column in ADDRESS_COLUMNS:
-        for (address,) in database.execute(f"SELECT {column} FROM {table} WHERE {column} NOT LIKE 'file:///%'"):
-            if not _is_local(str(address)):
+    for table, column in (*ADDRESS_COLUMNS, TRACE_ADDRESSES):
+        is_unusual = f"{column} NOT LIKE 'file:///%' OR typeof({column}) = 'blob'"
+        for (address,) in database.execute(f"SELECT {column} FROM {table} WHERE {is_unusual}"):
+            if not _is_local(address):
                 raise UserError(
-                    f"tracking.uri: {str(path)!r} keeps artifacts at {show_in_line(strip_secrets(str(address)))} "
-                    f"({table}.{column}), and opening it could send your credentials there; a SQLite store holds "
-                    "addresses on this machine alone. Name that server as tracking.uri=URI, or another file."
+                    f"tracking.uri: {str(path)!r} keeps artifacts at {show_in_line(strip_secrets(str(address)))}, and "
+                    "opening it could send your credentials there; a SQLite store holds addresses on this machine "
+                    "alone. Name that server as tracking.uri=URI, or another file."
                 )
 
 

@@ -27,6 +27,7 @@ from bakeoff.pipeline.tracking.mlflow_tables import (
     ARTIFACTS_FOLDER,
     LOCAL_FOLDERS,
     MAX_IDS_PER_QUERY,
+    MODELS_FOLDER,
     Keys,
     find_run_ids,
     has_database,
@@ -38,6 +39,7 @@ from bakeoff.pipeline.tracking.sqlite_file import (
     SUFFIXES,
     anchor_addresses,
     create_sqlite,
+    find_artifacts,
     find_file,
     sqlite_path,
     sqlite_uri,
@@ -285,9 +287,13 @@ def _open_experiment(client: MlflowClient, uri: str, name: str, create: bool) ->
     if found is None and not create:
         names = [experiment.name for experiment in client.search_experiments()]
         raise UserError(f"tracking.experiment={name!r} is not in {uri}. {did_you_mean(name, names)}")
+    file = find_file(uri)  # servers choose the location themselves
+    location = None if file is None else (file.parent / ARTIFACTS_FOLDER / name).as_uri()
+    if create and location is not None:
+        address = location if found is None else found.artifact_location
+        for place in (address, f"{address}/{MODELS_FOLDER}"):  # either may be a link
+            find_artifacts(uri, place)
     if found is None:
-        file = find_file(uri)  # servers choose the location themselves
-        location = None if file is None else (file.parent / ARTIFACTS_FOLDER / name).as_uri()
         try:
             return str(client.create_experiment(name, artifact_location=location))
         except MlflowException:  # another process has created it in the meantime

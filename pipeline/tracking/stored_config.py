@@ -13,6 +13,7 @@ from bakeoff.pipeline.config.options import load_yaml
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.secrets import expand_references, find_references
 from bakeoff.pipeline.text.wording import expand_home
+from bakeoff.pipeline.tracking.run_content import fetch_folder
 from bakeoff.pipeline.tracking.store import Store
 
 CONFIG_FILE = "config.yaml"
@@ -35,8 +36,8 @@ def read_stored_config(store: Store, run_id: str) -> dict[str, Any]:
 
     with TemporaryDirectory(prefix="bakeoff-") as folder:
         try:
-            file = Path(store.client.download_artifacts(run_id, CONFIG_FILE, folder))
-            text = file.read_text()
+            address = store.client.get_run(run_id).info.artifact_uri
+            text = fetch_folder(store, f"{address}/{CONFIG_FILE}", folder).read_text()
         except (MlflowException, OSError) as error:
             raise UserError(
                 f"run {run_id} has no artifact {CONFIG_FILE}: it was deleted, or the run was not stored by bakeoff."

@@ -12,14 +12,14 @@ import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from functools import partial
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.history import FINISHED, find_finished_runs
 from bakeoff.pipeline.tracking.mlflow_tables import read_histories
-from bakeoff.pipeline.tracking.run_content import fetch_folder
+from bakeoff.pipeline.tracking.run_content import artifact_folder, fetch_folder
 from bakeoff.pipeline.tracking.store import Store, load_runs, search_runs, tag_experiment, tidy_name
 
 FOLDER = "sweeps"
@@ -80,10 +80,9 @@ def write_sweep_record(store: Store, record: SweepRecord) -> None:
     from mlflow.exceptions import MlflowException
 
     try:
-        with TemporaryDirectory(prefix="bakeoff-") as folder:
-            file = Path(folder) / f"{record.name}.json"
-            file.write_text(json.dumps(asdict(record)))
-            store.calls.call(_open_artifacts(store).log_artifact, str(file), FOLDER)
+        address = f"{_locate_artifacts(store)}/{FOLDER}"
+        with artifact_folder(store, address, partial(_send_records, store), store.experiment_id) as folder:
+            (folder / f"{record.name}.json").write_text(json.dumps(asdict(record)))
         tag_experiment(store, LAST_SWEEP_TAG, record.name)
     except (OSError, MlflowException) as error:  # a server reports its failures as the latter
         reason = str(error).splitlines()[0].rstrip(".")
@@ -134,11 +133,12 @@ def _load_record(store: Store, name: str) -> SweepRecord | None:
         return None
 
 
-def _open_artifacts(store: Store) -> Any:
-    """Return MLflow's access to the artifacts of the experiment, on this machine or on a server."""
+def _send_records(store: Store, _: str, folder: str) -> None:
+    """Send lists of jobs to the artifacts of the experiment on a server."""
     from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
 
-    return get_artifact_repository(_locate_artifacts(store), tracking_uri=store.uri)
+    artifacts = get_artifact_repository(_locate_artifacts(store), tracking_uri=store.uri)
+    store.calls.call(artifacts.log_artifacts, folder, FOLDER)
 
 
 def _locate_artifacts(store: Store) -> str:

@@ -22,13 +22,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
+from urllib.parse import urlsplit
 
 from bakeoff.pipeline.config.requests import ExperimentRequest
 from bakeoff.pipeline.errors import StoreError, UserError
 from bakeoff.pipeline.text.secrets import strip_secrets
 from bakeoff.pipeline.tracking.history import IS_FINISHED
 from bakeoff.pipeline.tracking.limited_calls import is_server
+from bakeoff.pipeline.tracking.mlflow_tables import ADDRESS_COLUMNS, read_rows
 from bakeoff.pipeline.tracking.names import find_headline, is_greater_better
+from bakeoff.pipeline.tracking.sqlite_file import find_artifacts
 from bakeoff.pipeline.tracking.store import Store, open_store, search_runs, store_uri, tag_experiment
 from bakeoff.pipeline.tracking.stored_runs import find_runs_of_sweep
 
@@ -110,10 +113,20 @@ def open_pages(request: PagesRequest) -> list[str]:
         There is no such store, experiment or sweep.
     """
     store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
+    _require_own_files(store)
     address = strip_secrets(store.uri).rstrip("/") if is_server(store.uri) else f"http://{HOST}:{request.port}"
     page = f"{address}/#/experiments/{store.experiment_id}/runs"
     reason = write_views(store, request.sweep)
     return [f"open {page}", reason] if reason else [f"open {page}?{LEADERBOARD_QUERY}"]
+
+
+def _require_own_files(store: Store) -> None:
+    """Reject a SQLite store with files elsewhere, which MLflow's pages would show."""
+    for table, column in ADDRESS_COLUMNS if store.folder else ():
+        for (address,) in read_rows(store.client, f"SELECT DISTINCT {column} FROM {table}"):
+            # MLflow looks up other schemes in the store, or below the folder of its server.
+            if "/" in (address or "") and urlsplit(address).scheme in ("", "file"):
+                find_artifacts(store.uri, address)
 
 
 def serve_pages(request: PagesRequest) -> NoReturn:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 from contextlib import closing
@@ -98,19 +99,21 @@ def test_a_copy_is_a_store_of_its_own(made: Path, tmp_path: Path) -> None:
     assert all(address.startswith(f"{copy.as_uri()}/") for address in read_addresses(copy / "outputs" / "mlflow.db"))
 
 
-def test_a_database_that_was_copied_alone_reads_where_the_files_are_and_writes_beside_itself(
-    made: Path, tmp_path: Path
-) -> None:
+def test_a_database_that_was_copied_alone_needs_its_folders(made: Path, tmp_path: Path) -> None:
     (tmp_path / "outputs").mkdir()
     for file in (made / "outputs").glob("mlflow.db*"):
         shutil.copy(file, tmp_path / "outputs")
     before = list_files(made / "outputs")
     with command_in(tmp_path) as bakeoff:
+        for words in (("replay", "latest"), WORDS):
+            answer = bakeoff(*words)
+            assert "move these folders along with the database" in answer.err
+            assert answer.status == 2
+        assert bakeoff(*WORDS, "tracking.experiment=continued").status == 0
+        assert any((tmp_path / "outputs" / "artifacts" / "continued").rglob("model.skops"))
+        shutil.copytree(made / "outputs" / "artifacts", tmp_path / "outputs" / "artifacts", dirs_exist_ok=True)
         predict(bakeoff, "best", "dataset=iris")
         assert bakeoff(*WORDS, "seed=1").status == 0
-        run_id = bakeoff.runs()[0].info.run_id
-        assert (tmp_path / "outputs" / "artifacts" / "bakeoff" / run_id / "artifacts" / "config.yaml").is_file()
-        predict(bakeoff, run_id)
     assert list_files(made / "outputs") == before
 
 
@@ -124,14 +127,21 @@ def test_a_symbolic_link_to_a_store_is_no_move(made: Path, tmp_path: Path) -> No
     assert read_addresses(made / "outputs" / "mlflow.db") == before
 
 
-def test_a_place_that_was_chosen_for_an_experiment_stays(bakeoff: Bakeoff, tmp_path: Path) -> None:
+def test_an_experiment_that_was_made_elsewhere_is_refused_with_its_cure(bakeoff: Bakeoff, tmp_path: Path) -> None:
     chosen = tmp_path / "large disk" / "artifacts" / "bakeoff"
     chosen.mkdir(parents=True)
     store = open_store(None, "other")
     store.client.create_experiment("bakeoff", artifact_location=chosen.as_uri())
-    assert bakeoff(*WORDS).status == 0
-    assert "tracking:" not in predict(bakeoff, "latest").err
-    assert any(chosen.rglob("model.skops"))
+    bakeoff.patch.delattr(os, "execv")  # by which pages would be served
+    for words in (WORDS, ("-m", *WORDS), ("plan", *WORDS), ("ui", "port=0")):
+        answer = bakeoff(*words)
+        assert answer.status == 2
+        assert f"keeps files at {chosen.as_uri()}" in answer.out + answer.err
+        assert "Set tracking.experiment to a new name" in answer.out + answer.err
+    assert bakeoff.runs() == []
+    assert bakeoff(*WORDS, "tracking.experiment=another").status == 0
+    assert predict(bakeoff, "latest", "tracking.experiment=another")
+    assert list(chosen.iterdir()) == []
 
 
 def test_failed_jobs_are_run_again_in_the_store_that_lists_them(

@@ -8,12 +8,16 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
+from mlflow.utils.mlflow_tags import MLFLOW_ARTIFACT_LOCATION
 from written_runs import write_run
 
 from bakeoff.pipeline.tracking.mlflow_tables import (
     ADDRESS_COLUMNS,
+    MODELS_FOLDER,
     STORE_TABLES,
     TABLE_WITH_TRIGGERS,
+    TRACE_ADDRESSES,
     create_tables,
     list_expected_tables,
 )
@@ -42,9 +46,12 @@ def test_a_store_has_the_tables_and_the_schema_that_are_looked_for(database: Pat
         tables = {name for (name,) in opened.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         (mode,) = opened.execute("PRAGMA journal_mode").fetchone()
         triggers = {name for (name,) in opened.execute("SELECT tbl_name FROM sqlite_master WHERE type = 'trigger'")}
+        assert opened.execute(f"SELECT {TRACE_ADDRESSES[1]} FROM {TRACE_ADDRESSES[0]}").fetchall() == []
     assert mode == "wal"
     assert tables >= STORE_TABLES
     assert triggers <= {TABLE_WITH_TRIGGERS}
+    assert SqlAlchemyStore.MODELS_FOLDER_NAME == MODELS_FOLDER
+    assert f"'{MLFLOW_ARTIFACT_LOCATION}'" in TRACE_ADDRESSES[0]
     assert tables >= list_expected_tables()
 
 

@@ -27,8 +27,9 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.done_jobs import Claims
 from bakeoff.pipeline.tracking.mlflow_tables import ADDRESS_COLUMNS
 from bakeoff.pipeline.tracking.sqlite_file import create_sqlite
-from bakeoff.pipeline.tracking.store import FORMS, find_fault, open_store, tidy_name
+from bakeoff.pipeline.tracking.store import FORMS, find_fault, open_store, tag_experiment, tidy_name
 from bakeoff.pipeline.tracking.stored_config import read_stored_config
+from bakeoff.pipeline.tracking.stored_runs import LAST_SWEEP_TAG, read_latest_sweep
 
 MALFORMED = {
     "pid": "12 and a half", "pid ": "-1", "pid  ": str(10**30), "heartbeat": "yesterday", "heartbeat ": "nan",
@@ -56,6 +57,27 @@ VERBS: tuple[tuple[str, ...], ...] = (
     ("rm", "filter=params.learner != ''", "dry_run=true"),
 )
 """Commands that read all runs of a store."""
+OPENING_VERBS: tuple[tuple[str, ...], ...] = (
+    ("dataset=iris",), ("-m", "dataset=iris"), ("plan", "dataset=iris"), ("rerun", "--failed"), ("rm", "latest"),
+    ("gc",), ("list", "models"), ("list", "runs"), ("predict", "flowers", "rows.csv"), ("serve", "flowers", "port=0"),
+    ("replay", "latest"), ("figures", "latest"), ("explain", "latest"), ("ship", "latest", "as=flowers"),
+    ("compare", "filter=params.learner != ''"), ("ui", "port=0"),
+)  # fmt: skip
+"""All verbs that open a store."""
+ELSEWHERE = (
+    "file://{home}", "{home}", "file:{home}", "FILE://{home}", "file://localhost{home}", "file://{home}/%00",
+    "file://{store}/artifacts/../../home", "file://{store}/artifacts/%2e%2e/%2E%2E/home",
+    "{store}/artifacts/%2e%2e/../home", "file://{store}/artifacts", "file://{store}/runs", "file://{store}/ARTIFACTS/a",
+    "file://{store}/artifacts/link", "file://{store}/artifacts/circle/a", "home", "../home", "file:home",
+    "mlflow-artifacts:/1", "models:/flowers/1", "runs:/1/model",
+)  # fmt: skip
+"""Addresses without a server that are not below the artifact folders of a store."""
+ON_SERVERS = (
+    "http://h/a", "HTTPS://h/a", " http://h/a", "ht\ntp://h/a", "//h/a", "file://h/a", "s3://b/a", "gs://b/a",
+    "ftp://h/a", "sftp://h/a", "hdfs://h/a", "hdfs:/a", "dbfs:/a", "wasbs://c@h/a", "abfss://c@h/a", "r2://b@h/a",
+    "mlflow-artifacts://h/a", "models://profile@databricks/m/1", "runs://h/1/a", "uc:/a", "C:\\a", "file://[h",
+    b"http://h/a", b"file:///a",
+)  # fmt: skip
 
 
 def write_other_tables(path: Path) -> None:
@@ -174,29 +196,135 @@ def shipped(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "outputs"
 
 
-@pytest.mark.parametrize("scheme", ["http", "mlflow-artifacts"])
 @pytest.mark.parametrize(("table", "column"), ADDRESS_COLUMNS)
 def test_a_server_that_a_row_names_is_not_asked(
     table: str,
     column: str,
-    scheme: str,
     shipped: Path,
     listener: Any,
     bakeoff: Bakeoff,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_TOKEN", "my-token")
+    monkeypatch.delattr(os, "execv")
     shutil.copytree(shipped, bakeoff.folder / "outputs")
     port = listener.server_address[1]
-    address = f"{scheme}://127.0.0.1:{port}/api/2.0/mlflow-artifacts/artifacts/a"
+    address = f"http://127.0.0.1:{port}/api/2.0/mlflow-artifacts/artifacts/a"
     with closing(sqlite3.connect(bakeoff.folder / "outputs" / "mlflow.db")) as database, database:
         database.execute(f"UPDATE {table} SET {column} = ?", (address,))
     (bakeoff.folder / "rows.csv").write_text("a\n1\n")
-    for words in (("predict", "flowers", "rows.csv"), ("replay", "latest"), ("dataset=iris",), ("gc",)):
+    for words in OPENING_VERBS:
         answer = bakeoff(*words)
-        assert answer.status == 2
-        assert f"keeps artifacts at {address} ({table}.{column})" in answer.err
+        assert answer.status == 2, words
+        assert f"keeps artifacts at {address}" in answer.out + answer.err
     assert listener.headers == []
+
+
+@pytest.mark.parametrize("address", ON_SERVERS)
+@pytest.mark.parametrize("table", ["experiments", "trace_tags"])
+def test_an_address_on_a_server_is_refused(table: str, address: str | bytes, tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    open_store(str(path), "bakeoff")
+    with closing(sqlite3.connect(path)) as database, database:
+        if table == "experiments":
+            database.execute("UPDATE experiments SET artifact_location = ?", (address,))
+        else:
+            database.execute("INSERT INTO trace_tags VALUES ('mlflow.artifactLocation', ?, 'tr-1')", (address,))
+    with pytest.raises(UserError, match="a SQLite store holds addresses on this machine alone"):
+        open_store(str(path), "bakeoff")
+
+
+@pytest.fixture
+def elsewhere(shipped: Path, bakeoff: Bakeoff) -> Path:
+    """Return a folder with a letter, beside a copy of the store that has links into it."""
+    home = bakeoff.folder / "home"
+    home.mkdir()
+    (home / "letter.txt").touch()
+    shutil.copytree(shipped, bakeoff.folder / "outputs")
+    (bakeoff.folder / "outputs" / "artifacts" / "link").symlink_to(home)
+    (bakeoff.folder / "outputs" / "artifacts" / "circle").symlink_to("circle")
+    (bakeoff.folder / "rows.csv").write_text("a\n1\n")
+    open_store(None, "bakeoff")  # its addresses lead here
+    bakeoff.patch.delattr(os, "execv")  # by which pages would be served
+    return home
+
+
+def redirect(folder: Path, table: str, column: str, address: str) -> None:
+    """Write an address into a table."""
+    written = address.format(home=folder / "home", store=folder / "outputs")
+    with closing(sqlite3.connect(folder / "outputs" / "mlflow.db")) as database, database:
+        database.execute(f"UPDATE {table} SET {column} = ?", (written,))
+
+
+@pytest.mark.parametrize("address", ELSEWHERE)
+def test_a_run_is_not_written_elsewhere(address: str, elsewhere: Path, bakeoff: Bakeoff) -> None:
+    redirect(bakeoff.folder, "experiments", "artifact_location", address)
+    before = sorted(bakeoff.folder.rglob("*"))
+    answer = bakeoff("dataset=iris", "learner=majority", "seed=1", "hydra.run.dir=outputs/runs/new")
+    assert answer.status == 2
+    assert "mlflow.db' keeps files at " in answer.err
+    assert "Set tracking.experiment to a new name" in answer.err
+    assert len(bakeoff.runs()) == 1
+    assert [path for path in sorted(bakeoff.folder.rglob("*")) if "runs/new" not in str(path)] == before
+
+
+def test_a_model_is_not_written_through_a_link(elsewhere: Path, bakeoff: Bakeoff) -> None:
+    models = bakeoff.folder / "outputs" / "artifacts" / "bakeoff" / "models"
+    shutil.rmtree(models)
+    models.symlink_to(elsewhere)
+    assert "keeps files at" in bakeoff("dataset=iris", "learner=majority", "seed=1").err
+    assert "keeps files at" in bakeoff("ship", "latest", "as=flowers").err
+    assert [path.name for path in elsewhere.iterdir()] == ["letter.txt"]
+
+
+def test_an_experiment_is_not_created_elsewhere(bakeoff: Bakeoff) -> None:
+    for name in ("../../home", f"{bakeoff.folder}/home", "a/../../../home"):
+        answer = bakeoff("dataset=iris", "learner=majority", f"tracking.experiment={name}")
+        assert answer.status == 2
+        assert "keeps files at" in answer.err
+    assert not (bakeoff.folder / "home").exists()
+
+
+@pytest.mark.parametrize("address", ["file://{home}", "file://{store}/artifacts/../../home", "mlflow-artifacts:/1"])
+def test_files_elsewhere_are_not_read(address: str, elsewhere: Path, bakeoff: Bakeoff) -> None:
+    for path in (bakeoff.folder / "outputs" / "artifacts" / "bakeoff").rglob("artifacts"):
+        shutil.copytree(path, elsewhere, dirs_exist_ok=True)
+    redirect(bakeoff.folder, "runs", "artifact_uri", address)
+    redirect(bakeoff.folder, "logged_models", "artifact_location", address)
+    verbs = ("predict latest rows.csv", "serve latest port=0", "explain latest", "replay latest", "figures latest roc")
+    pages = () if address.startswith("mlflow") else ("ui port=0",)
+    for words in (*verbs, "ship latest as=flowers", "predict flowers rows.csv", *pages):
+        answer = bakeoff(*words.split())
+        assert answer.status == 2, words
+        assert "keeps files at" in answer.out + answer.err, words
+
+
+@pytest.mark.parametrize("name", ["config.yaml", "model.skops"])
+def test_a_link_among_the_files_of_a_run_is_not_followed(name: str, elsewhere: Path, bakeoff: Bakeoff) -> None:
+    for file in (bakeoff.folder / "outputs" / "artifacts").rglob(name):
+        shutil.move(file, elsewhere / name)
+        file.symlink_to(elsewhere / name)
+    words = ("replay", "latest") if name == "config.yaml" else ("predict", "latest", "rows.csv")
+    answer = bakeoff(*words)
+    assert answer.status == 2
+    assert "keeps files at" in answer.err or "is a link" in answer.err
+
+
+def test_a_figure_does_not_replace_what_a_link_leads_to(elsewhere: Path, bakeoff: Bakeoff) -> None:
+    (config,) = (bakeoff.folder / "outputs" / "artifacts").rglob("config.yaml")
+    (config.parent / "confusion_matrix.png").symlink_to(elsewhere / "letter.txt")
+    answer = bakeoff("figures", "latest", "confusion_matrix")
+    assert answer.status == 2
+    assert "confusion_matrix.png is a link, which bakeoff does not write; delete it" in answer.err
+    assert (elsewhere / "letter.txt").read_text() == ""
+
+
+def test_a_list_of_jobs_is_not_read_elsewhere(elsewhere: Path, bakeoff: Bakeoff) -> None:
+    (elsewhere / "jobs.json").write_text('{"jobs": [], "started": 1}')
+    store = open_store(None, "bakeoff")
+    tag_experiment(store, LAST_SWEEP_TAG, "../../../../home/jobs")
+    with pytest.raises(UserError, match="keeps files at"):
+        read_latest_sweep(store)
 
 
 @pytest.mark.parametrize(
