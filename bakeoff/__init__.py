@@ -11,24 +11,27 @@ if TYPE_CHECKING:
     from bakeoff.pipeline.model.pyfunc import Model
     from bakeoff.pipeline.python.call import BakeoffWarning
     from bakeoff.pipeline.python.compare import ComparisonResult, compare
+    from bakeoff.pipeline.python.inspect import Inspection, inspect
     from bakeoff.pipeline.python.models import load, ship
     from bakeoff.pipeline.python.run import RunResult, run
     from bakeoff.pipeline.python.sweep import SweepResult, sweep
 
 __version__ = "0.2.0"
 __all__ = [
-    "BakeoffWarning", "ComparisonResult", "Model", "RunResult", "SweepResult", "UserError", "compare", "load", "run",
-    "ship", "sweep",
+    "BakeoffWarning", "ComparisonResult", "Inspection", "Model", "RunResult", "SweepResult", "UserError", "compare",
+    "inspect", "load", "run", "ship", "sweep",
 ]  # fmt: skip
 
 MODULES: Mapping[str, str] = {
     "BakeoffWarning": "python.call",
     "ComparisonResult": "python.compare",
+    "Inspection": "python.inspect",
     "Model": "model.pyfunc",
     "RunResult": "python.run",
     "SweepResult": "python.sweep",
     "UserError": "errors",
     "compare": "python.compare",
+    "inspect": "python.inspect",
     "load": "python.models",
     "run": "python.run",
     "ship": "python.models",

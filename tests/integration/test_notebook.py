@@ -33,7 +33,9 @@ def test_every_cell_runs_and_shows_its_result(notebook: Any, tmp_path: Path, mon
     )
     client.execute()
     shown = [_read_output(cell) for cell in notebook.cells if cell.cell_type == "code"]
-    _, ran, _, crossed, swept, compared, _, shipped, predicted, checked = shown
+    _, inspected, ran, _, crossed, swept, compared, _, shipped, predicted, checked = shown
+    assert "boat" in inspected
+    assert "reveals the target through its missing cells" in inspected
     assert "decision_tree kfold titanic" in ran
     assert "fitted on" in ran
     assert "predicted" in crossed

@@ -14,6 +14,8 @@ import pandas as pd
 import pytest
 from command import command_in
 
+from bakeoff.pipeline.python.inspect import inspect as inspect_in_notebook
+
 TABLE = "x,z,y\n" + "".join(f"{row % 7},{row % 5}.5,{'ab'[row % 3 == 0]}\n" for row in range(40))
 KEPT = "an earlier file"
 FULL_DISK_BYTES = 4096
@@ -112,6 +114,7 @@ def test_names_run_in_no_page_or_picture(tmp_path: Path) -> None:
             of_store = [] if command[0] in ("-m", "inspect") else [f"tracking.experiment={IMAGE}"]
             answer = bakeoff(*command, *of_store)
             assert answer.status == 0, answer.err
+        (tmp_path / "notebook.html").write_text(inspect_in_notebook(Path(name), target="target")._repr_html_())
     pages = list(tmp_path.glob("*.html"))
     assert {page.name for page in pages} > {"comparison.html", "explanation.html", "inspection.html"}
     with browser.open_page() as opened:

@@ -1,8 +1,9 @@
-"""``bakeoff.ship``: as the command, on results and tables."""
+"""``bakeoff.ship`` and ``bakeoff.inspect``: as the commands, on results and tables."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -44,3 +45,29 @@ def test_a_result_that_is_not_stored_is_refused() -> None:
     unstored = bakeoff.run(learner="majority", dataset="wine", tracking="none")
     with pytest.raises(bakeoff.UserError, match="is not stored"):
         bakeoff.ship(unstored, "mine")
+
+
+def test_an_inspection_is_that_of_the_same_file(folder: Path) -> None:
+    frame = make_frame().assign(id=[f"k{i}" for i in range(60)])
+    frame.to_csv("frame.csv", index=False)
+    by_table = bakeoff.inspect(frame, target="y")
+    by_file = bakeoff.inspect(Path("frame.csv"), target="y")
+    pd.testing.assert_frame_equal(by_table.table, by_file.table)
+    assert by_table.notes == by_file.notes
+    assert by_table.table.loc[["id"], "role"].tolist() == ["left out"]
+    assert by_table.html.lower().startswith("<!doctype html>")
+    assert "Left out as identifiers" in by_table._repr_html_()
+    assert repr(by_table) == "<Inspection of frame: 60 rows, 4 columns, target y>"
+    assert [path.name for path in folder.iterdir()] == ["frame.csv"]
+
+
+@pytest.mark.parametrize(
+    ("dataset", "keys", "said"),
+    [
+        (make_frame(), {"nominals": ["size"]}, "Did you mean 'nominal'"),
+        (Path("none.csv"), {}, "is not a file"),
+    ],
+)
+def test_what_cannot_be_inspected_is_refused(dataset: Any, keys: dict[str, Any], said: str) -> None:
+    with pytest.raises(bakeoff.UserError, match=said):
+        bakeoff.inspect(dataset, **keys)
