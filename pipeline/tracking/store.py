@@ -228,12 +228,6 @@ def open_store(given: str | None, experiment: str, create: bool = True) -> Store
     if not create and not store_exists(uri):
         raise UserError(f"tracking.uri: there is no store at {uri}; run an experiment first, or give tracking.uri=URI.")
     file = find_file(uri)
-    place = f"{ARTIFACTS_FOLDER}/{experiment}"
-    if file is not None and os.path.normpath(place) != place:
-        raise UserError(
-            f"tracking.experiment={experiment!r} does not name a folder below {ARTIFACTS_FOLDER}/ of the store; choose "
-            "another name."
-        )
     is_new = file is not None and prepare_file(file)
     from mlflow.exceptions import MlflowException
 

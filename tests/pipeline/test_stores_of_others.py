@@ -277,6 +277,14 @@ def test_a_model_is_not_written_through_a_link(elsewhere: Path, bakeoff: Bakeoff
     assert [path.name for path in elsewhere.iterdir()] == ["letter.txt"]
 
 
+def test_an_experiment_is_not_created_elsewhere(bakeoff: Bakeoff) -> None:
+    for name in ("..", "../../home", f"{bakeoff.folder}/home", "a/../../../home"):
+        answer = bakeoff("dataset=iris", "learner=majority", f"tracking.experiment={name}")
+        assert answer.status == 2
+        assert "keeps files at" in answer.err
+    assert not (bakeoff.folder / "home").exists()
+
+
 @pytest.mark.parametrize("address", ["file://{home}", "file://{store}/artifacts/../../home", "mlflow-artifacts:/1"])
 def test_files_elsewhere_are_not_read(address: str, elsewhere: Path, bakeoff: Bakeoff) -> None:
     for path in (bakeoff.folder / "outputs" / "artifacts" / "bakeoff").rglob("artifacts"):
