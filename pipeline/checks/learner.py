@@ -9,9 +9,7 @@ from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 
 from bakeoff import learners
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.experiment import Experiment
-from bakeoff.pipeline.experiment.builder import count_smallest_inner_part, get_row_bounded_parameters
-from bakeoff.pipeline.experiment.loop import MAX_PROCESSES_PER_CORE, count_most_processes
+from bakeoff.pipeline.experiment import Experiment, builder, loop
 from bakeoff.pipeline.stages.pruning import MAX_CONFIDENCE, METHODS, NoPruning
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import GridTuning
@@ -82,12 +80,12 @@ def check_parameters(learner: BaseEstimator, key: str) -> None:
 
 def check_processes(estimator: Any, key: str) -> None:
     """Reject an estimator that would itself start very many processes or threads."""
-    n_most = count_most_processes()
+    n_most = loop.count_most_processes()
     for name, value in estimator.get_params(deep=True).items():
         is_count = name.rpartition(NESTING)[2] == PROCESS_PARAMETER and isinstance(value, int)
         if is_count and value > n_most:
             raise UserError(
-                f"{key}.{name.replace(NESTING, '.')}={value} would start more than {MAX_PROCESSES_PER_CORE} "
+                f"{key}.{name.replace(NESTING, '.')}={value} would start more than {loop.MAX_PROCESSES_PER_CORE} "
                 f"processes or threads per core; use at most {n_most}, or -1 for one per core."
             )
 
@@ -176,12 +174,12 @@ def check_inner_folds(experiment: Experiment, splits: Splits) -> None:
 
 def check_row_bounds(experiment: Experiment, splits: Splits) -> None:
     """Require that parameters such as the number of neighbours do not exceed the number of training rows."""
-    bounded = get_row_bounded_parameters(experiment.learner)
+    bounded = builder.get_row_bounded_parameters(experiment.learner)
     if not bounded:
         return
     own_params = experiment.learner.get_params()
     n_rows = splits.min_train_rows
-    n_inner_rows = count_smallest_inner_part(experiment, splits)
+    n_inner_rows = builder.count_smallest_inner_part(experiment, splits)
     candidates = list(_iter_candidates(experiment))
     for name in bounded:
         # Tuning replaces the learner's value only in the candidates that set it.

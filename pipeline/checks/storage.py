@@ -18,10 +18,9 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, fit_model, make_pipeline
 from bakeoff.pipeline.experiment.builder import get_row_bounded_parameters
 from bakeoff.pipeline.model.allowed_types import UntrustedType, describe_types, is_from, is_known, trusted_types
-from bakeoff.pipeline.stages.calibration import NoCalibration
+from bakeoff.pipeline.stages import calibration, threshold
 from bakeoff.pipeline.stages.preprocessing import list_kinds
 from bakeoff.pipeline.stages.splitting import Split, Splits
-from bakeoff.pipeline.stages.threshold import NoThreshold
 from bakeoff.pipeline.stages.tuning import GridTuning, NoTuning
 from bakeoff.pipeline.text.secrets import find_references, is_secret_name
 
@@ -124,8 +123,8 @@ def list_unknown_variants(experiment: Experiment, trust: Sequence[str]) -> dict[
             experiment,
             learner=learner,
             tuning=NoTuning(),
-            calibration=NoCalibration(),
-            threshold=NoThreshold(),
+            calibration=calibration.NoCalibration(),
+            threshold=threshold.NoThreshold(),
         )
     return variants
 

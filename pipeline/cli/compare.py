@@ -9,8 +9,7 @@ from contextlib import redirect_stdout
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bakeoff.pipeline.cli.arguments import MULTIRUN_FLAGS
-from bakeoff.pipeline.cli.run import find_status, run_sweep
+from bakeoff.pipeline.cli import arguments, run
 from bakeoff.pipeline.comparison.request import CompareRequest
 from bakeoff.pipeline.config.requests import list_arguments, read_request
 from bakeoff.pipeline.errors import UserError
@@ -48,8 +47,8 @@ def compare_stored_runs(words: Sequence[str]) -> int:
     if sweep_words is not None:
         # The output of the sweep goes to standard error, because standard output is reserved for the report.
         with redirect_stdout(sys.stderr):
-            report = run_sweep(sweep_words)
-        status = find_status(report)
+            report = run.run_sweep(sweep_words)
+        status = run.find_status(report)
         if report is None or status not in (0, 1):
             return status
         # A sweep with the same jobs as an earlier one continues it under the same name.
@@ -66,7 +65,7 @@ def split_words(words: Sequence[str]) -> tuple[list[str], list[str] | None]:
     UserError
         A word is a key of a sweep that leaves nothing to compare.
     """
-    if not any(word in MULTIRUN_FLAGS for word in words):
+    if not any(word in arguments.MULTIRUN_FLAGS for word in words):
         return list(words), None
     _require_sweep_alone(words)
     own_keys = {argument.word for argument in list_arguments(CompareRequest)} - {*SELECTION_KEYS}

@@ -20,8 +20,7 @@ from bakeoff.pipeline.config.requests import read_request
 from bakeoff.pipeline.config.trust import TRUST_KEY, add_trust_of_environment, is_trust_word, read_trust_of_words
 from bakeoff.pipeline.config.words import check_overrides
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.text.secrets import conceal_words
-from bakeoff.pipeline.text.wording import print_note, show_in_line
+from bakeoff.pipeline.text import secrets, wording
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.config.engine import ConfigSource
@@ -69,7 +68,7 @@ def run_experiments(words: Sequence[str]) -> int:
     except RunFailed as failure:
         if shows_tracebacks():
             print(failure.trace, file=sys.stderr)
-        print_note(f"failed: {failure}")
+        wording.print_note(f"failed: {failure}")
         return 1
     return 0
 
@@ -124,7 +123,7 @@ def rerun_failed_jobs(words: Sequence[str]) -> int:
         print("no failed job remains to be run again")
         return 0
     for note in failed.notes:
-        print(show_in_line(f"note: {note}"), file=sys.stderr)
+        print(wording.show_in_line(f"note: {note}"), file=sys.stderr)
     packages = read_trust_of_words(words)
     trust = [f"{TRUST_KEY}=[{','.join(packages)}]"] if packages else []
     others = [word for word in words if word != FAILED_FLAG and word not in own and not is_trust_word(word)]
@@ -152,7 +151,7 @@ def _run_sweep(experiments: Experiments, jobs: Sequence[Sequence[str]] | None = 
 
     # Jobs share the processors, rather than matrix products. NumPy reads these variables when it is loaded.
     set_single_threads()
-    jobs = None if jobs is None else tuple(tuple(conceal_words(job)[0]) for job in jobs)
+    jobs = None if jobs is None else tuple(tuple(secrets.conceal_words(job)[0]) for job in jobs)
     overrides, source, _ = experiments
     return run_requested_sweep(SweepRequest(overrides, source, jobs, shows_tracebacks()))
 

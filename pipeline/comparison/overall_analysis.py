@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from bakeoff.pipeline.comparison import dataset_analysis, run_grid
 from bakeoff.pipeline.comparison.comparison import (
     BETTER,
     WORSE,
@@ -16,7 +17,6 @@ from bakeoff.pipeline.comparison.comparison import (
     ParetoPoint,
     Settings,
 )
-from bakeoff.pipeline.comparison.dataset_analysis import adjust_p_values
 from bakeoff.pipeline.comparison.rank_tests import (
     MIN_DATASETS,
     MIN_FRIEDMAN_CONFIGURATIONS,
@@ -29,7 +29,6 @@ from bakeoff.pipeline.comparison.rank_tests import (
     list_pairs,
     rank_configurations,
 )
-from bakeoff.pipeline.comparison.run_grid import CellKey
 from bakeoff.pipeline.text.wording import count_nouns, join_words
 
 
@@ -124,7 +123,7 @@ def _compare_pairs(
     numbers = list_pairs(len(names))
     is_tested = len(means) >= MIN_DATASETS
     p_wilcoxon = [compute_wilcoxon_p(means[:, i], means[:, j]) if is_tested else math.nan for i, j in numbers]
-    p_holm = adjust_p_values(p_wilcoxon).tolist()
+    p_holm = dataset_analysis.adjust_p_values(p_wilcoxon).tolist()
     has_ranks = len(names) >= MIN_FRIEDMAN_CONFIGURATIONS
     wins = count_wins(ranks)  # (k, k)
     return tuple(
@@ -155,7 +154,7 @@ def _count_marks(results: Sequence[DatasetResult], name: str) -> tuple[int, int,
 def compare_costs(
     results: Sequence[DatasetResult],
     names: Sequence[str],
-    cells: Mapping[CellKey, Cell],
+    cells: Mapping[run_grid.CellKey, Cell],
     metric: ComparedMetric,
     base: str,
 ) -> tuple[ParetoPoint, ...]:

@@ -26,9 +26,7 @@ from bakeoff.pipeline.comparison.request import CompareRequest
 from bakeoff.pipeline.comparison.selection import Selection
 from bakeoff.pipeline.errors import StoreError
 from bakeoff.pipeline.text.secrets import hide_secrets
-from bakeoff.pipeline.tracking import provenance
-from bakeoff.pipeline.tracking.names import BEST, find_standard_run
-from bakeoff.pipeline.tracking.run_content import RunValues, artifact_folder, cut_tags, log_metrics
+from bakeoff.pipeline.tracking import names, provenance, run_content
 from bakeoff.pipeline.tracking.store import MAX_TAG_LETTERS, Store, open_store, tag_experiment
 from bakeoff.pipeline.tracking.views import KIND_TAGS as EXPERIMENT_TAGS
 
@@ -85,15 +83,16 @@ def keep_comparison(store: Store, experiment: str, record: ComparisonRecord) -> 
     created = own.client.create_run(
         own.experiment_id,
         run_name=record.name,
-        tags=cut_tags({key: hide_secrets(value) for key, value in tags.items()}),
+        tags=run_content.cut_tags({key: hide_secrets(value) for key, value in tags.items()}),
     )
     run_id = str(created.info.run_id)
     try:
         # Otherwise MLflow opens the run in its pages for language models.
         for key, value in EXPERIMENT_TAGS.items():
             tag_experiment(own, key, value)
-        log_metrics(own.client, run_id, RunValues(params=dict(record.params)))
-        with artifact_folder(own, created.info.artifact_uri, own.client.log_artifacts, run_id) as folder:
+        run_content.log_metrics(own.client, run_id, run_content.RunValues(params=dict(record.params)))
+        uri = created.info.artifact_uri
+        with run_content.artifact_folder(own, uri, own.client.log_artifacts, run_id) as folder:
             for name, text in record.files.items():
                 (folder / name).write_text(text)
             (folder / RUNS_FILE).write_text(json.dumps(dict(record.run_names), indent=1))
@@ -206,8 +205,8 @@ def keep_reports(made: MadeComparison) -> str:
 def _find_base_run(store: Store, word: str, selection: Selection) -> str | None:
     """Return the run that ``base`` names, or None if it names a configuration, a learner, or nothing."""
     learners = {each.learner for each in selection.facts}
-    is_configuration = not word or word == BEST or word.split()[0] in learners
-    return None if is_configuration else find_standard_run(store, word)
+    is_configuration = not word or word == names.BEST or word.split()[0] in learners
+    return None if is_configuration else names.find_standard_run(store, word)
 
 
 def _select_runs(store: Store, request: CompareRequest) -> Selection:

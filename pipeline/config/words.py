@@ -12,8 +12,7 @@ from typing import Any
 
 from bakeoff.pipeline.config.options import GROUPS
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.text.secrets import conceal_words
-from bakeoff.pipeline.text.wording import join_words
+from bakeoff.pipeline.text import secrets, wording
 
 SWEEP_KEYS = ("search", "resume", "workers", "timeout", "on_error", "on_invalid", "dry_run", "max_jobs")
 """Keys that determine how jobs are generated and run together; they are not part of any job."""
@@ -111,9 +110,9 @@ def conceal_passwords(words: Sequence[str]) -> list[str]:
     ----------
     words : sequence of str
     """
-    concealed, names = conceal_words(words)
+    concealed, names = secrets.conceal_words(words)
     if names:
-        variables = join_words(names)
+        variables = wording.join_words(names)
         print(
             f"note: the command contains a password, which is not stored; {variables} replaces it: export it to "
             "repeat the commands shown.",

@@ -27,8 +27,7 @@ from bakeoff.pipeline.explanation.effects import (
     measure_importances,
 )
 from bakeoff.pipeline.explanation.rules import Feature, Rule, list_rules, trace_features
-from bakeoff.pipeline.model.permutation import ScoredPart
-from bakeoff.pipeline.model.training_record import TrainingRecord
+from bakeoff.pipeline.model import permutation, training_record
 from bakeoff.pipeline.text.wording import count_nouns
 
 INTERCEPT = "(intercept)"
@@ -154,11 +153,11 @@ class Subject:
 
     name: str
     model: Any
-    record: TrainingRecord
+    record: training_record.TrainingRecord
     experiment: Experiment
     rows: pd.DataFrame
     rows_words: str
-    parts: Sequence[ScoredPart]
+    parts: Sequence[permutation.ScoredPart]
     parts_words: str
     file_stem: str
     facts: tuple[str, ...] = ()

@@ -14,8 +14,7 @@ from bakeoff.pipeline.replay.refit import LoadedRun, load_run, refit_run
 from bakeoff.pipeline.sweep.work import ShowWork
 from bakeoff.pipeline.tables.output_file import name_file, replace_file, require_output
 from bakeoff.pipeline.text.wording import expand_home
-from bakeoff.pipeline.tracking.loading import load_model
-from bakeoff.pipeline.tracking.names import find_run_id, find_version
+from bakeoff.pipeline.tracking import loading, names
 from bakeoff.pipeline.tracking.store import list_store_paths, open_store
 
 SHOWN_LETTERS = 8
@@ -43,13 +42,13 @@ def explain_stored(
     if request.output not in (None, NO_PAGE):
         require_output(str(request.output), store=list_store_paths(request.tracking__uri))
     store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
-    run = load_run(store, find_run_id(store, request.run, request.dataset), request.trust, request.dataset__path)
+    run = load_run(store, names.find_run_id(store, request.run, request.dataset), request.trust, request.dataset__path)
     # Invalid requests are refused before the folds are fitted, which may take long.
     require_columns(request.columns, [str(name) for name in run.experiment.dataset.X.columns])
     model = None
-    if find_version(store, request.run) is not None:
+    if names.find_version(store, request.run) is not None:
         uri, experiment = request.tracking__uri, request.tracking__experiment
-        model = load_model(request.run, uri, experiment, trust=request.trust)
+        model = loading.load_model(request.run, uri, experiment, trust=request.trust)
         for note in model.notes:
             announce(f"explain: {note}")
     announce(f"fitting run {run.stored.run_id} ({run.stored.name}) again")

@@ -29,8 +29,7 @@ from bakeoff.pipeline.figures.panels import (
 from bakeoff.pipeline.figures.run_figure import FinishedRun, RunFigure, TabulatedFigure, check_variants
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import GridTuning, find_best_candidate
-from bakeoff.pipeline.text.secrets import hide_secrets
-from bakeoff.pipeline.text.wording import cut_text
+from bakeoff.pipeline.text import secrets, wording
 
 VARIANTS = "without pruning, calibration and threshold"
 WARNING = "the test score of a value chosen from this curve is optimistic"
@@ -154,7 +153,7 @@ def _evaluate_part(experiment: Experiment, fold: FoldResult, rows: np.ndarray) -
             return evaluate_split(experiment, fold.number, replace(fold.split, train=rows)).scores, ""
     except (ValueError, UserError) as error:
         # A few rows may have only one class, or be fewer than the requested neighbours.
-        return {}, hide_secrets(str(error).splitlines()[0])
+        return {}, secrets.hide_secrets(str(error).splitlines()[0])
 
 
 @final
@@ -254,7 +253,7 @@ def place_values(values: Sequence[Any]) -> list[Any]:
     """
     if all(map(is_number, values)):
         return list(values)
-    return [cut_text(str(value), MAX_VALUE_LETTERS) for value in values]
+    return [wording.cut_text(str(value), MAX_VALUE_LETTERS) for value in values]
 
 
 def scale_values(axes: Axes) -> None:

@@ -24,8 +24,7 @@ from bakeoff.pipeline.identity.user_modules import UserModuleFinder, remove_find
 from bakeoff.pipeline.stages.dataset.keys import LIST_KEYS
 from bakeoff.pipeline.stages.dataset.typed_table import read_frame
 from bakeoff.pipeline.sweep.compose import override_text
-from bakeoff.pipeline.text.secrets import conceal_words
-from bakeoff.pipeline.text.wording import cut_text, expand_home
+from bakeoff.pipeline.text import secrets, wording
 
 NESTING = "__"
 """Replaces a dot in the name of a keyword argument, as in scikit-learn."""
@@ -57,9 +56,9 @@ def read_words(words: Sequence[Any], keys: Mapping[str, Any], *, is_sweep: bool 
     for word in words:
         if not isinstance(word, str) or word.startswith("-") or not ("=" in word or word.startswith("~")):
             raise UserError(
-                f"{cut_text(repr(word), MAX_SHOWN_LETTERS)} is not a string KEY=VALUE, such as 'learner=knn'."
+                f"{wording.cut_text(repr(word), MAX_SHOWN_LETTERS)} is not a string KEY=VALUE, such as 'learner=knn'."
             )
-    return conceal_words(trust.add_trust_of_environment([*words, *make_words(keys, is_sweep)]))[0]
+    return secrets.conceal_words(trust.add_trust_of_environment([*words, *make_words(keys, is_sweep)]))[0]
 
 
 def make_words(values: Mapping[str, Any], is_sweep: bool = False) -> list[str]:
@@ -142,7 +141,9 @@ def _is_list(value: Any) -> bool:
 
 def find_source(folder: str | os.PathLike[str] | None) -> engine.ConfigSource:
     """Return the configuration files for a call, with a folder of user-defined options."""
-    return engine.SHIPPED_FILES if folder is None else engine.ConfigSource(folder=str(expand_home(folder).absolute()))
+    if folder is None:
+        return engine.SHIPPED_FILES
+    return engine.ConfigSource(folder=str(wording.expand_home(folder).absolute()))
 
 
 def write_command(words: Sequence[str], source: engine.ConfigSource, *flags: str) -> str:

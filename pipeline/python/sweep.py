@@ -24,10 +24,8 @@ from bakeoff.pipeline.python.call import (
     write_command,
 )
 from bakeoff.pipeline.python.run import RunResult
-from bakeoff.pipeline.sweep.display import ResultTable
-from bakeoff.pipeline.sweep.engine import SweepReport
+from bakeoff.pipeline.sweep import display, engine, request
 from bakeoff.pipeline.sweep.jobs import FINISHED, REFUSED, SKIPPED, STOPPED, Job, JobOutcome
-from bakeoff.pipeline.sweep.request import THREAD_VARIABLES, SweepRequest, run_requested_sweep, set_single_threads
 from bakeoff.pipeline.tracking.stored_runs import SERIES_PREFIXES
 
 
@@ -81,7 +79,7 @@ def sweep(
     source = find_source(config_dir)
     all_words = (*data_words, *own_words)
     with own_process_state(), _single_threads():
-        report = run_requested_sweep(SweepRequest(all_words, source, quiet=not verbose))
+        report = request.run_requested_sweep(request.SweepRequest(all_words, source, quiet=not verbose))
         if not report.is_dry_run:
             _require_start(report)
         result = make_sweep_result(report, notes, write_command(all_words, source, "-m"))
@@ -90,7 +88,7 @@ def sweep(
     return result
 
 
-def _require_start(report: SweepReport) -> None:
+def _require_start(report: engine.SweepReport) -> None:
     """Raise a single error that lists each reason once, if invalid jobs prevented the start."""
     outcomes = report.outcomes
     if outcomes and all(outcome.kind == REFUSED for outcome in outcomes):
@@ -105,8 +103,8 @@ def _single_threads() -> Iterator[None]:
     NumPy has already been loaded, so the variables set by the command have no effect in this process; they only affect
     workers.
     """
-    is_decided = any(variable in os.environ for variable in THREAD_VARIABLES)
-    set_single_threads()
+    is_decided = any(variable in os.environ for variable in request.THREAD_VARIABLES)
+    request.set_single_threads()
     if is_decided:
         yield
         return
@@ -148,7 +146,7 @@ class SweepResult:
     notes: tuple[str, ...]
     command: str
     tracking: Mapping[str, Any]
-    result_tables: Sequence[ResultTable]
+    result_tables: Sequence[display.ResultTable]
 
     @property
     def tables(self) -> dict[str, pd.DataFrame]:
@@ -211,7 +209,7 @@ class SweepResult:
         return "expected_seconds" in self.runs.columns
 
 
-def make_sweep_result(report: SweepReport, notes: Sequence[str], command: str) -> SweepResult:
+def make_sweep_result(report: engine.SweepReport, notes: Sequence[str], command: str) -> SweepResult:
     """Return the result of a sweep.
 
     Parameters

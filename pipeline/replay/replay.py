@@ -6,8 +6,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
-from bakeoff.pipeline.config.settle import settle_config
-from bakeoff.pipeline.config.words import Invocation
+from bakeoff.pipeline.config import settle, words
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment.builder import PartCache
 from bakeoff.pipeline.replay.differences import (
@@ -77,13 +76,13 @@ def replay_run(store: Store, run_id: str, request: ReplayRequest, resources: Par
     restored = stored_config.restore_config(
         store, run_id, request.trust, request.dataset__path, request.dataset__folder
     )
-    spec = settle_config({**restored, "tracking": NO_TRACKING, "figures": []})
+    spec = settle.settle_config({**restored, "tracking": NO_TRACKING, "figures": []})
     dataset = resources.get_dataset(spec)
     if dataset.digest() != run.tags.get("dataset_digest"):  # other data have other scores
         changes = find_changes(run.tags, {**run.tags, "dataset_digest": dataset.digest()})
         reason = f"the data have changed since ({dataset.source}), so it was not run again"
         return ReplayReport(run_id, run.name, DIFFERENT, reason, changes=changes)
-    prepared = prepare_job(spec, Invocation({}), resources)
+    prepared = prepare_job(spec, words.Invocation({}), resources)
     prepared = replace(prepared, experiment=repeat_tuning(prepared.experiment, run))
     # The circumstances are recorded inside, because they include the numbers of threads.
     with limit_threads(run.tags):

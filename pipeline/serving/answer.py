@@ -3,8 +3,6 @@
 The body of a request contains JSON in MLflow's protocol, or a CSV or Parquet file, which is read as by ``predict``.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Predictions of a stored model for the rows of a file, written to another file."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

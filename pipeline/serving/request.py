@@ -1,7 +1,5 @@
 """Requests that use a stored model: predictions for a file, a server, or a model fitted on all rows."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import Path
 

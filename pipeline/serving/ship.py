@@ -1,7 +1,5 @@
 """Shipping, which fits the procedure of a run on all rows, stores the model, and registers it under a name."""
 
-from __future__ import annotations
-
 import json
 import warnings
 from collections.abc import Callable

@@ -22,8 +22,7 @@ from bakeoff.pipeline.stages.scoring import (
     name_entry,
 )
 from bakeoff.pipeline.study.space import SearchSpace
-from bakeoff.pipeline.sweep.job_runner import JobRunner
-from bakeoff.pipeline.sweep.jobs import Job
+from bakeoff.pipeline.sweep import job_runner, jobs
 
 Direction = Literal["minimize", "maximize"]
 SCORE_PREFIXES = ("validation_", "train_")
@@ -190,7 +189,7 @@ class StudyKey:
 
 
 def make_study_key(
-    space: SearchSpace, edge_jobs: Sequence[Job], runner: JobRunner, names: Sequence[str] | str | None
+    space: SearchSpace, edge_jobs: Sequence[jobs.Job], runner: job_runner.JobRunner, names: Sequence[str] | str | None
 ) -> StudyKey:
     """Return the key of the study that a command describes.
 

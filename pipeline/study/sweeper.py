@@ -21,8 +21,7 @@ from bakeoff.pipeline.sweep.display import SweepDisplay
 from bakeoff.pipeline.sweep.engine import SweepEngine, SweepReport
 from bakeoff.pipeline.sweep.request import SweepRequest
 from bakeoff.pipeline.text.wording import format_score
-from bakeoff.pipeline.tracking.history import end_orphans
-from bakeoff.pipeline.tracking.run import get_tracker
+from bakeoff.pipeline.tracking import history, run
 
 
 def run_study(settings: StudySettings, request: SweepRequest, context: HydraContext, master: DictConfig) -> SweepReport:
@@ -102,10 +101,10 @@ def _run_trials(
             study.pruner = pruner
             runner.should_continue = search.should_continue
         # A store that cannot be written is rejected before the first trial.
-        tracker = get_tracker(runner.resources, key.spec)
+        tracker = run.get_tracker(runner.resources, key.spec)
         tracker.open_store()
         if tracker.store is not None:
-            end_orphans(tracker.store)
+            history.end_orphans(tracker.store)
         display.show(f"study {key.name}: {key.aims}; {search.count_finished()} of {search.n_jobs} trials are finished")
         display.n_ended = search.count_finished()
         try:

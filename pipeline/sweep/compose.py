@@ -15,14 +15,12 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, Quote, QuotedString
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
+from bakeoff.pipeline.config import engine, settle
 from bakeoff.pipeline.config.compose_job import PRIVATE_MODE, resolve_config
-from bakeoff.pipeline.config.engine import ConfigFiles, explain_error, set_values
-from bakeoff.pipeline.config.settle import settle_choices, settle_config
 from bakeoff.pipeline.config.words import SWEEP_KEYS, Invocation, read_duration
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.sweep.jobs import INVALID, Job, JobOutcome
-from bakeoff.pipeline.text.secrets import describe_error
-from bakeoff.pipeline.text.wording import MISSING_VALUE, escape_text
+from bakeoff.pipeline.text import secrets, wording
 
 JobWords = tuple[str, ...]
 """The overrides of a job."""
@@ -172,7 +170,7 @@ class Composer:
 
     def __post_init__(self) -> None:
         # Hydra would otherwise read the same files again for every job.
-        self.loader.repository = ConfigFiles(self.loader.repository)
+        self.loader.repository = engine.ConfigFiles(self.loader.repository)
         self._sweep_name = Path(str(self.master.hydra.sweep.dir)).name
         self._parser = OverridesParser.create()
 
@@ -197,9 +195,9 @@ class Composer:
             values = [self._parse(word)[0] for word in value_words]
             packed, choices = self._compose_groups(group_words)
             composed: DictConfig = pickle.loads(packed)  # a copy, three times as fast as deepcopy
-            set_values(composed, values)
+            engine.set_values(composed, values)
         except Exception as error:
-            raise explain_error(error) from None
+            raise engine.explain_error(error) from None
         return resolve_config(composed), choices
 
     def compose_job(self, number: int, words: Sequence[str], varying: tuple[str, ...], study: str | None = None) -> Job:
@@ -221,10 +219,10 @@ class Composer:
         given = Invocation({}, varying, self._sweep_name, number, overrides, study)
         try:
             spec, choices = self.compose(overrides)
-            settled = settle_config(spec)
-            return Job(number, name, replace(given, choices=settle_choices(settled, choices)), settled)
+            settled = settle.settle_config(spec)
+            return Job(number, name, replace(given, choices=settle.settle_choices(settled, choices)), settled)
         except Exception as error:  # one job must not prevent the composition of the others
-            return Job(number, name, given, state=INVALID, reason=describe_error(error))
+            return Job(number, name, given, state=INVALID, reason=secrets.describe_error(error))
 
     def chooses_option(self, word: str) -> bool:
         """Whether an override chooses an option of a group, which determines which files are read."""
@@ -268,8 +266,8 @@ def override_text(value: Any) -> str:
 def _quote_text(value: Any) -> Any:
     if not isinstance(value, str):
         return value
-    if value == MISSING_VALUE:
-        value = escape_text(value)
+    if value == wording.MISSING_VALUE:
+        value = wording.escape_text(value)
     is_plain = value.isidentifier() and value.lower() not in YAML_WORDS
     return value if is_plain else QuotedString(value, Quote.single)
 

@@ -27,15 +27,12 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from bakeoff.pipeline.config.requests import ExperimentRequest
-from bakeoff.pipeline.config.trust import is_trust_word
+from bakeoff.pipeline.config import requests, trust
 from bakeoff.pipeline.errors import StoreError, UserError
 from bakeoff.pipeline.sweep.compose import override_text
 from bakeoff.pipeline.sweep.jobs import BUSY, FINISHED, KILLED, SKIPPED, Job, JobOutcome
-from bakeoff.pipeline.tracking import Tracker, history
+from bakeoff.pipeline.tracking import Tracker, history, provenance, sqlite_file
 from bakeoff.pipeline.tracking.history import name_author
-from bakeoff.pipeline.tracking.provenance import describe_machine, find_user
-from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX, sqlite_path
 from bakeoff.pipeline.tracking.store import Store, open_store
 
 BUSY_REASON = "another process is running it"
@@ -132,7 +129,9 @@ class Claims:
         UserError
             The path is not a regular file.
         """
-        return cls(_open_file(f"{sqlite_path(uri)}.claims") if uri.startswith(SQLITE_PREFIX) else None)
+        return cls(
+            _open_file(f"{sqlite_file.sqlite_path(uri)}.claims") if uri.startswith(sqlite_file.SQLITE_PREFIX) else None
+        )
 
     def read_count(self, job_hash: str) -> int:
         """Return the count of a job's claim, which changes whenever the claim is taken or released."""
@@ -186,7 +185,7 @@ def _open_file(path: str) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RerunRequest(ExperimentRequest):
+class RerunRequest(requests.ExperimentRequest):
     """Jobs to run again.
 
     Attributes
@@ -231,12 +230,12 @@ def find_failed_jobs(request: RerunRequest) -> FailedJobs:
     """
     store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
     history.end_orphans(store)
-    here = name_author(find_user(), describe_machine()["host"])
+    here = name_author(provenance.find_user(), provenance.describe_machine()["host"])
     # The store that a job refers to may have been moved here.
     place = {"tracking.uri": request.tracking__uri, "tracking.experiment": request.tracking__experiment}
     found = FailedJobs([], [])
     for job in history.find_failed_jobs(store, request.sweep):
-        words = [word for word in job.overrides if not is_trust_word(word) and _root_of(word) != "hydra"]
+        words = [word for word in job.overrides if not trust.is_trust_word(word) and _root_of(word) != "hydra"]
         if job.author != here:
             found.notes.append(f"a job of {job.author} runs again: bakeoff {shlex.join(words)}")
         kept = [word for word in words if word.lstrip("+").partition("=")[0] not in place]

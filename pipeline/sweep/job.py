@@ -7,8 +7,7 @@ from typing import Any
 from bakeoff.pipeline.audit import Audit, AuditVerdict, NoAudit
 from bakeoff.pipeline.checks import FigureChoice, check_experiment, check_splits, choose_figures
 from bakeoff.pipeline.checks.storage import check_models, uses_own_code
-from bakeoff.pipeline.config.settle import settle_decision_rows, to_yaml
-from bakeoff.pipeline.config.words import Invocation
+from bakeoff.pipeline.config import settle, words
 from bakeoff.pipeline.errors import hiding_values
 from bakeoff.pipeline.experiment import (
     Experiment,
@@ -81,7 +80,7 @@ class JobResult:
 
 def prepare_job(
     spec: Mapping[str, Any],
-    invocation: Invocation,
+    invocation: words.Invocation,
     resources: PartCache,
     *,
     job_hash: str | None = None,
@@ -104,7 +103,7 @@ def prepare_job(
     ------
     UserError
     """
-    with hiding_values(to_yaml(spec)):
+    with hiding_values(settle.to_yaml(spec)):
         spec = settle_rows(spec, resources)
         experiment = build_experiment(spec, resources)
         check_experiment(experiment)
@@ -124,7 +123,7 @@ def prepare_job(
 
 def settle_rows(spec: Mapping[str, Any], resources: PartCache) -> dict[str, Any]:
     """Return a settled configuration with the choices that depend on whether the dataset names validation rows."""
-    return settle_decision_rows(spec, has_free_rows=resources.get_dataset(spec).names_validation_rows)
+    return settle.settle_decision_rows(spec, has_free_rows=resources.get_dataset(spec).names_validation_rows)
 
 
 def always_continue(experiment: Experiment, folds: Sequence[FoldResult]) -> bool:

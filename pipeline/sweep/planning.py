@@ -11,13 +11,8 @@ from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import DONE, INVALID, TO_DO, Job
 from bakeoff.pipeline.sweep.work_bar import Announce, announce_long
 from bakeoff.pipeline.text.wording import count_nouns
-from bakeoff.pipeline.tracking.history import read_durations
+from bakeoff.pipeline.tracking import history, stored_runs
 from bakeoff.pipeline.tracking.store import Store
-from bakeoff.pipeline.tracking.stored_runs import (
-    RecordedJob,
-    SweepRecord,
-    write_sweep_record,
-)
 
 STATE_WORDS = {TO_DO: "to run", DONE: "already done", INVALID: "invalid"}
 
@@ -83,7 +78,7 @@ def add_estimates(plan: Plan, runner: JobRunner) -> Plan:
     store = find_store(plan.jobs, runner)
     if store is None:
         return plan
-    durations = read_durations(store)
+    durations = history.read_durations(store)
 
     def estimate(job: Job) -> Job:
         return replace(job, seconds=durations.get((job.invocation.choices["learner"], job.dataset, job.size)))
@@ -137,14 +132,14 @@ def record_sweep(name: str, plan: Plan, store: Store) -> None:
     store : Store
     """
     recorded = {job.hash or job.number: _to_record(job) for job in plan.jobs}
-    write_sweep_record(store, SweepRecord(name, tuple(recorded.values())))
+    stored_runs.write_sweep_record(store, stored_runs.SweepRecord(name, tuple(recorded.values())))
 
 
-def _to_record(job: Job) -> RecordedJob:
+def _to_record(job: Job) -> stored_runs.RecordedJob:
     words = dict(word.lstrip("+").split("=", 1) for word in job.invocation.overrides if "=" in word)
     choices = job.invocation.choices or words
     # Runs store the name of the dataset, which may differ from the name of its option.
-    return RecordedJob(
+    return stored_runs.RecordedJob(
         hash=job.hash,
         name=job.name,
         learner=choices.get("learner", ""),

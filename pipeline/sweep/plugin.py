@@ -25,8 +25,7 @@ from bakeoff.pipeline.sweep.compose import (
     varying_keys,
 )
 from bakeoff.pipeline.sweep.request import SweepRequest
-from bakeoff.pipeline.text.secrets import hide_secrets
-from bakeoff.pipeline.text.wording import make_console
+from bakeoff.pipeline.text import secrets, wording
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.sweep.engine import SweepReport
@@ -59,7 +58,7 @@ def read_command(
         key = word.partition("=")[0]
         if key in SWEEP_KEYS:
             raise UserError(f"hydra.sweeper.params: {key} applies to the whole sweep; give {word} beside -m.")
-        if hide_secrets(word) != word:
+        if secrets.hide_secrets(word) != word:
             raise UserError(f"hydra.sweeper.params: {key} contains the value of a secret; give {key} beside -m.")
     # Values of the configuration may refer to Hydra's settings.
     HydraConfig.instance().set_config(master)
@@ -110,7 +109,7 @@ def run_hydra_sweep(
     from bakeoff.pipeline.sweep.work_bar import announce_long
 
     varying = varying_keys(jobs)
-    watched = announce_long(jobs, "composing", make_console(stderr=True, quiet=command.quiet).print)
+    watched = announce_long(jobs, "composing", wording.make_console(stderr=True, quiet=command.quiet).print)
     composed = [command.composer.compose_job(number, words, varying) for number, words in enumerate(watched)]
     settled = [job.spec for job in composed if job.spec]
     if command.options.method not in SPACE_METHODS:

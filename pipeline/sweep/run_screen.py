@@ -14,9 +14,7 @@ from bakeoff.pipeline.sweep.work_bar import WorkBar
 from bakeoff.pipeline.tables.table import print_table
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.text.wording import count_nouns, escape, format_seconds, make_console
-from bakeoff.pipeline.tracking import RunDescription
-from bakeoff.pipeline.tracking.history import count_looks, list_remarks
-from bakeoff.pipeline.tracking.sqlite_file import name_folder
+from bakeoff.pipeline.tracking import RunDescription, history, sqlite_file
 from bakeoff.pipeline.tracking.store import Store
 
 STORED_NOW = "This job had finished when its store was lost; its results are stored now, and it did not run again."
@@ -51,7 +49,7 @@ class RunScreen:
         self._out.print(f"[bold]{escape(prepared.description.name)}[/]\n{escape(dataset.describe())}")
         for line in dataset.describe_columns():
             self._out.print(f"  {escape(line)}")
-        for remark in list_remarks(dataset, store):
+        for remark in history.list_remarks(dataset, store):
             self._err.print(f"[yellow]dataset:[/] {escape(remark)}")
         if experiment.preprocessing_summary:
             self._out.print(f"preprocessing auto: {escape(experiment.preprocessing_summary)}")
@@ -97,7 +95,7 @@ class RunScreen:
         if store is None or store.folder is None:
             return
         tags = description.tags
-        looks = count_looks(store, tags["dataset_digest"], tags["splits_digest"], tags["config_hash"])
+        looks = history.count_looks(store, tags["dataset_digest"], tags["splits_digest"], tags["config_hash"])
         if looks > 1:
             self._out.print(f"looks: {looks} configurations have been scored on these test rows, including this one")
 
@@ -118,7 +116,7 @@ class RunScreen:
     def _show_figures(self, choice: FigureChoice, run_id: str | None, store: Store | None) -> None:
         """Print the paths of the figures of a stored run."""
         if choice.figures and run_id is not None and store is not None:
-            folder = escape(name_folder(store.client.get_run(run_id).info.artifact_uri))
+            folder = escape(sqlite_file.name_folder(store.client.get_run(run_id).info.artifact_uri))
             for figure in choice.figures:
                 self._out.print(f"figure {folder}/{escape(figure.file)}")
         elif choice.figures:

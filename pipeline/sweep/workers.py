@@ -25,8 +25,7 @@ from bakeoff.pipeline.sweep.done_jobs import find_lost_job
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import Job, JobOutcome, JobProgress
 from bakeoff.pipeline.sweep.work import Work
-from bakeoff.pipeline.tracking.models import preload_modules
-from bakeoff.pipeline.tracking.run import disconnect_stores
+from bakeoff.pipeline.tracking import models, run
 
 GRACE_SECONDS = 30.0
 """The time after its limit at which a job is considered unresponsive and its process is killed."""
@@ -197,7 +196,7 @@ class Workers:
         settings = (runner.resume, runner.timeout, runner.tracebacks, runner.should_continue is not None)
         arguments = (worker_end, dict(os.environ), *settings)
         inherited = (own_end, *(worker.connection for worker in self._workers))
-        process = start_process(serve_jobs, arguments, inherited, partial(disconnect_stores, runner.resources))
+        process = start_process(serve_jobs, arguments, inherited, partial(run.disconnect_stores, runner.resources))
         # If this end stayed open here, the death of the worker would not close the connection.
         worker_end.close()
         return Worker(process, own_end)
@@ -303,7 +302,7 @@ def start_process(
     """
     if can_copy_process():
         context: Any = multiprocessing.get_context("fork")
-        preload_modules()
+        models.preload_modules()
         disconnect()
         arguments = (*arguments, inherited)
     else:

@@ -1,7 +1,5 @@
 """The description of a run before it starts: its name, and the params and tags by which runs are compared."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence

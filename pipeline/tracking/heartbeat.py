@@ -5,8 +5,6 @@ counts as dead if its last heartbeat is older than `MAX_SILENT_SECONDS`. If the 
 live run is marked as ended in the store, but still stores its results when it finishes.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 import threading

@@ -6,8 +6,6 @@ repeating a run reveals nothing new. Runs deleted in MLflow also count as long a
 scores have been seen.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import time

@@ -1,7 +1,5 @@
 """Load the model that a word names."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

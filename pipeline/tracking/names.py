@@ -3,8 +3,6 @@
 The registry contains the names, versions and aliases of models, in the database of the store.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """The provenance of a run: user, machine, versions of packages, and state of the code."""
 
-from __future__ import annotations
-
 import getpass
 import importlib
 import json

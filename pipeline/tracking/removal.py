@@ -8,8 +8,6 @@ The addresses of files come from the rows of a store, which somebody else may ha
 deleted, `find_own_folder` therefore checks their address.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import sqlite3

@@ -4,8 +4,6 @@ A tracker is built from the configuration, and shared by jobs with equal setting
 it leaks from one failing job into the next.
 """
 
-from __future__ import annotations
-
 import json
 import shlex
 import shutil

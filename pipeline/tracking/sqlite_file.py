@@ -8,8 +8,6 @@ Whoever wrote the rows of a store chose these addresses. `find_artifacts` is the
 written or deleted, and nothing outside the folder of the store is touched.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 import sqlite3

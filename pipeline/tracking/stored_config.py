@@ -1,7 +1,5 @@
 """The stored configuration of a run and the location of its rows, from which its experiment can be rebuilt."""
 
-from __future__ import annotations
-
 import glob
 import json
 from collections.abc import Mapping, Sequence

@@ -6,8 +6,6 @@ run. Each sweep therefore writes the list of its jobs as a small file below the 
 and a tag of the experiment is limited to 20,000 characters and is read whenever the experiment is opened.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterable, Mapping, Sequence

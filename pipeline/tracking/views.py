@@ -9,8 +9,6 @@ is MLflow's own: ``ExperimentPageUIState`` and ``savedViewEnvelope`` in the sour
 seen to read the views in a browser; 3.15 is the first with a menu of views, and a test checks the installed version.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import os
