@@ -157,8 +157,8 @@ def test_own_options_are_listed_with_a_mark(listing: Bakeoff) -> None:
         ("metric/f1.yaml", "_target_: own_parts.profit\n", ["evaluation.metrics=[f1]"], "the name of another metric"),
         ("metric/profit.yaml", "_target_: own_parts.profit\n", ["evaluation.metrics=[profi]"], "you mean 'profit'?"),
         ("figure/x.yaml", "_target_: own_figures.A\n", ["figures=[by_folt]"], "Did you mean 'by_fold'?"),
-        ("metric/profit.yaml", "_target_: own_parts.profit\n", ["metric=profit"], "Could not override 'metric'"),
-        ("figure/x.yaml", "_target_: own_figures.A\n", ["figure=x"], "Could not override 'figure'"),
+        ("metric/profit.yaml", "_target_: own_parts.profit\n", ["metric=profit"], "metric is not a group of options"),
+        ("figure/x.yaml", "_target_: own_figures.A\n", ["figure=x"], "figure is not a group of options"),
     ],
 )
 def test_files_of_metrics_and_figures_that_cannot_be_used_are_refused(

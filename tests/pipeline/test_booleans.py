@@ -11,10 +11,10 @@ import yaml
 from bakeoff.pipeline.config.build import build_object, find_target, require_arguments
 from bakeoff.pipeline.config.options import CONF
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset import read_table
+from bakeoff.pipeline.stages.dataset.keys import FileLayout, build_from_keys
 
-READ_BY_OTHERS = {"resume", "dry_run", "drop_missing_target"}
-"""Keys of sweeps, and a key of a part of files whose functions name it."""
+READ_BY_OTHERS = {"resume", "dry_run", "drop_missing_target", "header", "strip"}
+"""Keys of sweeps, and those that build_from_keys reads for the functions that load a dataset."""
 
 
 def list_booleans(node: Any, target: str = "") -> Iterator[tuple[str, str]]:
@@ -57,5 +57,7 @@ def test_other_values_are_refused_with_what_is_allowed(value: object) -> None:
 
 
 def test_null_is_left_to_parameters_that_take_it() -> None:
-    table = {"header": None, "strip": True}
-    require_arguments(read_table, table, "dataset", "bakeoff.pipeline.stages.dataset.read_table")
+    assert build_from_keys({"header": None, "strip": True}, FileLayout)[0].header is None
+    for key in ("header", "strip"):
+        with pytest.raises(UserError, match=rf"^dataset.{key}='no' must be true or false\."):
+            build_from_keys({key: "no"}, FileLayout)
