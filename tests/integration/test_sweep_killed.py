@@ -63,9 +63,9 @@ def test_a_signal_ends_the_running_jobs_of_workers_killed(bakeoff: Bakeoff, star
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """Return a folder on a disk of one megabyte."""
-    folder = tmp_path / "small"
-    folder.mkdir()
+    """Return the folder of the artifacts, on a disk of one megabyte."""
+    folder = tmp_path / "outputs" / "artifacts"
+    folder.mkdir(parents=True)
     mounted = os.getuid() == 0 and shutil.which("mount") and subprocess.run(
         ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)], capture_output=True, check=False
     ).returncode == 0  # fmt: skip
@@ -80,8 +80,6 @@ def test_a_full_disk_fails_the_job_with_that_reason_and_the_sweep_continues_late
 ) -> None:
     command = ("-m", "dataset=iris", "learner=majority", "seed=0,1")
     assert bakeoff("dataset=wine", "learner=majority", "tracking.models=false").status == 0  # makes the store
-    shutil.rmtree(bakeoff.folder / "outputs" / "artifacts")
-    (bakeoff.folder / "outputs" / "artifacts").symlink_to(small_disk)
     filler = small_disk / "filler"
     with pytest.raises(OSError, match="No space"):
         filler.write_bytes(b"0" * 2**21)
@@ -90,7 +88,7 @@ def test_a_full_disk_fails_the_job_with_that_reason_and_the_sweep_continues_late
     assert "the list of jobs cannot be written to the artifacts of tracking.uri=sqlite:" in refused.err
     assert "No space left on device; make space" in refused.err
     # There is space for the list of jobs, and not for the files of a run.
-    os.truncate(filler, 2**20 - 2**14)
+    os.truncate(filler, filler.stat().st_size - 2**14)
     answer = bakeoff(*command)
     assert answer.status == 1
     assert "No space left on device" in answer.err
