@@ -30,11 +30,13 @@ def restore_codes(frame: pd.DataFrame, columns: Sequence[Column]) -> pd.DataFram
         The columns as described in training.
     """
     for column in columns:
-        cells = frame[column.name]
         numbers = {value: str(int(value)) for value in column.values if value.isdecimal()}
         counts = Counter(numbers.values())
         code_of = {number: value for value, number in numbers.items() if counts[number] == 1 and number != value}
-        if code_of and is_numeric_dtype(cells.dtype) and not is_bool_dtype(cells.dtype):
+        if not code_of:
+            continue
+        cells = frame[column.name]
+        if is_numeric_dtype(cells.dtype) and not is_bool_dtype(cells.dtype):
             spelled = [None if pd.isna(cell) else spelling.spell_cell(cell) for cell in cells]
             codes = [code_of.get(str(cell), cell) for cell in spelled]
             frame = frame.assign(**{column.name: pd.Series(codes, frame.index, dtype=object)})
@@ -133,8 +135,12 @@ def convert_rows(
     _require_features(record, given)
     columns = record.feature_columns
     named = restore_codes(rows.set_axis(given, axis=1), columns)
-    numbers = [column.name for column in columns if column.kind == table.NUMERIC]
-    settled = numerals.settle_numerals(named[numbers], rules or make_rules(record, {}), "the rows")
+    numbers = {column.name for column in columns if column.kind == table.NUMERIC}
+    texts = [name for name in named.select_dtypes(["object", "string"]) if name in numbers]
+    known_rules = rules or make_rules(record, {})
+    if not texts:
+        return convert.convert_like(named, columns, known_rules)
+    settled = numerals.settle_numerals(named[texts], known_rules, "the rows")
     return replace(convert.convert_like(named, columns, settled.rules), notes=tuple(settled.notes))
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import yaml
 from sklearn.base import is_classifier
+from sklearn.pipeline import Pipeline
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.model.estimator_file import read_estimator
@@ -46,15 +47,25 @@ def predict_table(estimator: Any, X: pd.DataFrame) -> pd.DataFrame:
     UserError
         The learner does not accept a value, or returns an invalid prediction, such as a label that is not a class.
     """
+    names = list_outputs(estimator)
     try:
-        table = pd.DataFrame({PREDICTION: _predict(estimator, X)})
-        if hasattr(estimator, "predict_proba"):
-            probabilities = predict_probabilities(estimator, X)  # (m, c)
-            for label, column in zip(estimator.classes_, probabilities.T, strict=True):
-                table[f"{PROBABILITY_PREFIX}{label}"] = column
+        learner, transformed = _transform_rows(estimator, X)
+        columns = [_predict(learner, transformed)]
+        if len(names) > 1:
+            columns += [*predict_probabilities(learner, transformed).T]  # c times (m,)
     except ValueError as error:
         raise UserError(str(error)) from error
-    return table
+    return pd.DataFrame(dict(zip(names, columns, strict=True)))
+
+
+def _transform_rows(estimator: Any, X: pd.DataFrame) -> tuple[Any, Any]:
+    """Return the last step of a pipeline and the rows that it receives, so that they are transformed only once."""
+    if type(estimator) is not Pipeline:
+        return estimator, X
+    for _, transformer in estimator.steps[:-1]:
+        if transformer not in (None, "passthrough"):
+            X = transformer.transform(X)
+    return estimator[-1], X
 
 
 def _predict(estimator: Any, X: pd.DataFrame) -> np.ndarray:

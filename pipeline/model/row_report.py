@@ -269,7 +269,9 @@ def compare_rows(record: TrainingRecord, rows: ConvertedTable) -> list[Differenc
             *_find_missing(name, profile, further.n_missing, len(cells)),
             *_find_outside(name, profile, cells),
         ]
-        drift = measure_drift(*count_bins(profile, cells), has_tenths=profile.is_number)
+        drift = None
+        if len(cells) >= MIN_TESTED_ROWS:
+            drift = measure_drift(*count_bins(profile, cells), has_tenths=profile.is_number)
         if drift is not None:
             drifts[name] = drift
     adjusted = adjust_by_holm(np.array([drift.p_value for drift in drifts.values()]))

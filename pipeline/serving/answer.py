@@ -4,28 +4,41 @@ The body of a request contains JSON in MLflow's protocol, or a CSV or Parquet fi
 """
 
 import json
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from io import StringIO
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, final
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.model.further_rows import convert_rows, hiding_groups, make_rules, read_rows
 from bakeoff.pipeline.model.pyfunc import Model, predict_table
 from bakeoff.pipeline.model.row_report import collect_data, compare_rows, describe_unknown_columns
 from bakeoff.pipeline.model.training_record import TrainingRecord
+from bakeoff.pipeline.stages.dataset.keys import SEPARATOR_WORDS, FileLayout
+from bakeoff.pipeline.stages.dataset.source import NOT_OF_ONE_TYPE
 from bakeoff.pipeline.tables.output_file import format_json, make_records, write_csv
+from bakeoff.pipeline.text.wording import cut_text, name_first
 
 BAD_REQUEST = 400
+TIMED_OUT = 408
 TOO_LARGE = 413
 UNSUPPORTED_TYPE = 415
 UNPROCESSABLE = 422
+BUSY = 503
 JSON_TYPE = "application/json"
 CSV_TYPE = "text/csv"
+MAX_NAME_LETTERS = 60
+MAX_FURTHER_SEPARATORS = 1000
+"""The maximum number of separators in a line of text beyond those between columns, because cells may contain them."""
 SUFFIXES = {CSV_TYPE: ".csv", "application/vnd.apache.parquet": ".parquet"}
 """Content type -> file extension of this type."""
 
@@ -37,7 +50,7 @@ class RequestError(Exception):
     Parameters
     ----------
     status : int
-        400 for an unreadable body, 422 for rows that the model rejects, 413 and 415 as HTTP defines them.
+        400 for an unreadable body, 422 for rows that the model rejects, 408, 413, 415 and 503 as HTTP defines them.
     message : str
         The reason, in a sentence.
     """
@@ -47,12 +60,12 @@ class RequestError(Exception):
         self.status = status
 
 
-def read_request(body: bytes, content_type: str, record: TrainingRecord) -> pd.DataFrame:
+def read_request(body: bytes | bytearray, content_type: str, record: TrainingRecord) -> pd.DataFrame:
     """Read the rows of a request, with cells as strings from CSV or as Python objects from JSON.
 
     Parameters
     ----------
-    body : bytes
+    body : bytes or bytearray
     content_type : str
         The header of this name; empty if it is missing.
     record : TrainingRecord
@@ -65,24 +78,61 @@ def read_request(body: bytes, content_type: str, record: TrainingRecord) -> pd.D
     """
     kind = content_type.partition(";")[0].strip().lower()
     if kind == JSON_TYPE:
-        return _read_json(body)
+        return _read_json(body, record)
     if kind not in SUFFIXES:
         raise RequestError(
             UNSUPPORTED_TYPE, f"the header Content-Type is {kind!r}. Allowed: {', '.join([JSON_TYPE, *SUFFIXES])}."
         )
+    _require_narrow(body, kind, record)
     with TemporaryDirectory(prefix="bakeoff-") as folder:
         file = Path(folder, f"body{SUFFIXES[kind]}")
         file.write_bytes(body)
         try:
             with hiding_groups():
-                return read_rows(file, {}, record).frame
+                frame = read_rows(file, {}, record).frame
         except UserError as error:
             raise RequestError(BAD_REQUEST, str(error).replace(str(file), file.name)) from None
+    _require_known(frame.columns, record)
+    return frame
 
 
-def _read_json(body: bytes) -> pd.DataFrame:
+def _require_narrow(body: bytes | bytearray, kind: str, record: TrainingRecord) -> None:
+    """Reject a file with many unknown columns by its first lines or its schema, before its cells are read."""
+    if kind == CSV_TYPE:
+        layout = FileLayout(separator=record.dataset_config.get("separator"))
+        separators = {*SEPARATOR_WORDS.values(), layout.character}
+        n_lines = 2 + record.dataset_config.get("skip_rows", 0)
+        lines = re.split(rb"[\r\n]+", body, maxsplit=n_lines)[:n_lines]
+        n_columns = max(line.count(separator.encode()) for line in lines for separator in separators)
+        if n_columns > len(record.columns) + MAX_FURTHER_SEPARATORS:
+            raise RequestError(
+                UNPROCESSABLE, f"the rows have {n_columns:,} columns; those of training had {len(record.columns)}."
+            )
+    else:
+        from pyarrow import parquet
+
+        with suppress(pa.ArrowInvalid):
+            _require_known(parquet.read_schema(pa.BufferReader(body)).names, record)
+
+
+def _require_known(names: Iterable[Any], record: TrainingRecord) -> None:
+    """Reject columns that the source of the training rows did not have."""
+    known = {record.target, *record.features, *(column.name for column in record.columns)}
+    unknown = [cut_text(name, MAX_NAME_LETTERS) for name in dict.fromkeys(map(str, names)) if name not in known]
+    if unknown:
+        raise RequestError(
+            UNPROCESSABLE,
+            f"the rows have columns that are absent from training: {name_first(unknown)}; leave them out or correct "
+            f"their names. {did_you_mean(unknown[0], record.features)}",
+        )
+
+
+def _read_json(body: bytes | bytearray, record: TrainingRecord) -> pd.DataFrame:
     try:
-        given = json.loads(body)
+        given = json.loads(body.decode("utf-8-sig"))
+        if re.search(rb"\\u[dD]", body):
+            # JSON can escape half of a surrogate pair, which is not text.
+            json.dumps(given, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
         raise RequestError(BAD_REQUEST, f"the body is not JSON: {error}.") from None
     if not isinstance(given, dict) or len(given) != 1:
@@ -91,34 +141,52 @@ def _read_json(body: bytes) -> pd.DataFrame:
     if layout not in LAYOUTS:
         raise RequestError(BAD_REQUEST, f"{layout} is not a key of the body. {did_you_mean(layout, LAYOUTS)}")
     try:
-        return LAYOUTS[layout](content)
+        names, columns = LAYOUTS[layout](content)
+        _require_known(names, record)
+        frame = pd.DataFrame({place: _make_column(cells) for place, cells in enumerate(columns)})
+        return frame.set_axis([*names], axis=1)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise RequestError(
             BAD_REQUEST, f"{layout} does not hold rows ({type(error).__name__}: {error}); docs/models.md has examples."
         ) from None
 
 
-def _read_split(content: Any) -> pd.DataFrame:
-    return pd.DataFrame(content["data"], columns=content["columns"], dtype=object)
+def _make_column(cells: Sequence[Any]) -> np.ndarray:
+    """Return numbers as a column of numbers, and all other cells as they are."""
+    with suppress(*NOT_OF_ONE_TYPE):
+        array = pa.array(cells, from_pandas=True)
+        is_whole = pa.types.is_integer(array.type) and not array.null_count
+        if pa.types.is_floating(array.type) or is_whole:
+            return np.array(array)
+    return np.fromiter(cells, dtype=object, count=len(cells))
 
 
-def _read_records(content: Any) -> pd.DataFrame:
+Columns = tuple[Collection[Any], Iterable[Sequence[Any]]]
+"""The names of columns, and the cells of each, which are only collected if the names are known."""
+
+
+def _split_rows(content: Any) -> Columns:
+    names, rows = content["columns"], content["data"]
+    if not all(isinstance(row, list) for row in rows):
+        raise TypeError("a row is not a list")
+    return names, zip(*rows, strict=True) if rows else ([] for _ in names)
+
+
+def _split_records(content: Any) -> Columns:
     """Return a row for each object; a cell that an object lacks is missing."""
-    names = list(dict.fromkeys(name for row in content for name in row.keys()))  # noqa: SIM118
-    return pd.DataFrame([[row.get(name) for name in names] for row in content], columns=names, dtype=object)
+    names = dict.fromkeys(chain.from_iterable(content))
+    return names, ([row.get(name) for row in content] for name in names)
 
 
-def _read_columns(content: Any) -> pd.DataFrame:
-    if isinstance(content, list):
-        return _read_records(content)
-    return pd.DataFrame({name: list(cells) for name, cells in content.items()}, dtype=object)
+def _split_columns(content: Any) -> Columns:
+    return _split_records(content) if isinstance(content, list) else (content, content.values())
 
 
-LAYOUTS: Mapping[str, Callable[[Any], pd.DataFrame]] = {
-    "dataframe_split": _read_split,
-    "dataframe_records": _read_records,
-    "instances": _read_records,
-    "inputs": _read_columns,
+LAYOUTS: Mapping[str, Callable[[Any], Columns]] = {
+    "dataframe_split": _split_rows,
+    "dataframe_records": _split_records,
+    "instances": _split_records,
+    "inputs": _split_columns,
 }
 """The keys of MLflow's protocol."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 import socket
+from collections.abc import Sequence
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,10 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.model.pyfunc import Model
 from bakeoff.pipeline.serving.answer import (
     BAD_REQUEST,
+    BUSY,
     CSV_TYPE,
     JSON_TYPE,
+    TIMED_OUT,
     TOO_LARGE,
     UNPROCESSABLE,
     UNSUPPORTED_TYPE,
@@ -23,6 +26,7 @@ from bakeoff.pipeline.serving.answer import (
     format_notes,
     read_request,
 )
+from bakeoff.pipeline.serving.limits import Bodies, make_connection_class
 from bakeoff.pipeline.serving.request import ServeRequest
 from bakeoff.pipeline.tables.output_file import format_json
 from bakeoff.pipeline.tracking.loading import load_model
@@ -34,26 +38,40 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
 NOTES_HEADER = "X-Bakeoff-Notes"
-MAX_BODY_BYTES = 256 * 1024 * 1024
-"""The maximum size of a request; larger tables are files for `bakeoff predict`."""
 CODE_OF_STATUS = {
     BAD_REQUEST: "BAD_REQUEST",
     TOO_LARGE: "REQUEST_TOO_LARGE",
     UNSUPPORTED_TYPE: "UNSUPPORTED_MEDIA_TYPE",
+    TIMED_OUT: "REQUEST_TIMEOUT",
+    BUSY: "TEMPORARILY_UNAVAILABLE",
     UNPROCESSABLE: "INVALID_PARAMETER_VALUE",
 }
 """The key used in MLflow's errors, which its clients read."""
 BACKLOG_CONNECTIONS = 128
+HEADER_SECONDS = 10
+"""The number of seconds after which a connection without a complete header is closed."""
 GRACE_SECONDS = 1
 """The number of seconds that requests may take to finish after Ctrl-C."""
 
 
-def make_app(model: Model) -> Starlette:
-    """Return the application that serves a model; predictions are computed in threads."""
+def make_app(model: Model, hosts: Sequence[str]) -> Starlette:
+    """Return the application that serves a model; predictions are computed in threads.
+
+    Parameters
+    ----------
+    model : Model
+    hosts : sequence of str
+        The allowed values of the header Host; ``*`` allows all.
+    """
     from starlette.applications import Starlette
     from starlette.concurrency import run_in_threadpool
+    from starlette.middleware import Middleware
+    from starlette.middleware.trustedhost import TrustedHostMiddleware
+    from starlette.requests import ClientDisconnect
     from starlette.responses import Response
     from starlette.routing import Route
+
+    bodies = Bodies()
 
     async def answer_ping(request: Request) -> Response:
         return Response("\n", media_type=JSON_TYPE)
@@ -62,11 +80,14 @@ def make_app(model: Model) -> Starlette:
         return Response(version("mlflow"), media_type=JSON_TYPE)
 
     async def answer_prediction(request: Request) -> Response:
-        body = await read_body(request)
         content_type = request.headers.get("content-type", "")
         accepted = request.headers.get("accept", "").strip().lower()
         wanted = CSV_TYPE if accepted.startswith(CSV_TYPE) else JSON_TYPE
-        return await run_in_threadpool(predict_body, model, body, content_type, wanted)
+        async with bodies.receive(request) as body:
+            return await run_in_threadpool(predict_body, model, body, content_type, wanted)
+
+    async def answer_nobody(request: Request, error: Exception) -> Response:
+        return Response(status_code=BAD_REQUEST)
 
     return Starlette(
         routes=[
@@ -75,17 +96,18 @@ def make_app(model: Model) -> Starlette:
             Route("/version", answer_version, methods=["GET"]),
             Route("/invocations", answer_prediction, methods=["POST"]),
         ],
-        exception_handlers={RequestError: answer_refusal},
+        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)],
+        exception_handlers={RequestError: answer_refusal, ClientDisconnect: answer_nobody},
     )
 
 
-def predict_body(model: Model, body: bytes, content_type: str, wanted: str) -> Response:
+def predict_body(model: Model, body: bytes | bytearray, content_type: str, wanted: str) -> Response:
     """Return the response to the body of a request.
 
     Parameters
     ----------
     model : Model
-    body : bytes
+    body : bytes or bytearray
     content_type : str
         The content type of the body.
     wanted : {"application/json", "text/csv"}
@@ -119,24 +141,15 @@ def describe_refusal(error: UserError) -> str:
     return f"{cause}." if cures else cause
 
 
-async def read_body(request: Request) -> bytes:
-    """Return the body of a request; raise RequestError if it is longer than `MAX_BODY_BYTES`."""
-    body = bytearray()
-    async for piece in request.stream():
-        body += piece
-        if len(body) > MAX_BODY_BYTES:
-            megabytes = MAX_BODY_BYTES // (1024 * 1024)
-            raise RequestError(TOO_LARGE, f"the body is larger than {megabytes} MB; use bakeoff predict for files.")
-    return bytes(body)
-
-
 def answer_refusal(request: Request, error: Exception) -> Response:
     """Respond to an invalid request with its status and a sentence."""
     from starlette.responses import Response
 
     assert isinstance(error, RequestError)
     text = format_json({"error_code": CODE_OF_STATUS[error.status], "message": str(error)})
-    return Response(text, error.status, media_type=JSON_TYPE)
+    # The rest of a late body is not awaited.
+    headers = {"Connection": "close"} if error.status == TIMED_OUT else {}
+    return Response(text, error.status, headers, media_type=JSON_TYPE)
 
 
 def open_model(request: ServeRequest) -> tuple[Model, socket.socket]:
@@ -180,12 +193,15 @@ def open_socket(host: str, port: int) -> socket.socket:
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=BACKLOG_CONNECTIONS)
+        opened = socket.create_server((host, port), family=family, backlog=BACKLOG_CONNECTIONS)
     except (OSError, UnicodeError) as error:
         raise UserError(
             f"port={port} of host={host} cannot be used ({error}); give another one, such as port={port + 1}, port=0 "
             "for a free one, or an address of this machine."
         ) from None
+    # asyncio sets this only if the socket states its protocol; otherwise, a response waits 40 ms for the client.
+    opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return opened
 
 
 def is_loopback(opened: socket.socket) -> bool:
@@ -199,6 +215,18 @@ def name_address(opened: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
+def list_hosts(opened: socket.socket) -> list[str]:
+    """Return the allowed values of the header Host.
+
+    If only this machine can reach the socket, these are its names, because the page of a domain that is resolved to
+    this machine could otherwise send requests from its browser (DNS rebinding).
+    """
+    if not is_loopback(opened):
+        return ["*"]
+    host = opened.getsockname()[0]
+    return ["localhost", f"[{host}]" if ":" in host else host]
+
+
 def run_server(model: Model, opened: socket.socket) -> None:
     """Answer requests until the process receives SIGINT or SIGTERM, whose handlers are then called.
 
@@ -209,15 +237,17 @@ def run_server(model: Model, opened: socket.socket) -> None:
         The socket returned by `open_socket`; it is closed at the end.
     """
     with opened:
-        make_server(model).run(sockets=[opened])
+        make_server(model, opened).run(sockets=[opened])
 
 
-def make_server(model: Model) -> uvicorn.Server:
-    """Return a server for a model."""
+def make_server(model: Model, opened: socket.socket) -> uvicorn.Server:
+    """Return a server for a model on a socket."""
     import uvicorn
 
     settings = uvicorn.Config(
-        make_app(model),
+        make_app(model, list_hosts(opened)),
+        http=make_connection_class(),
+        timeout_keep_alive=HEADER_SECONDS,
         lifespan="off",
         ws="none",
         access_log=False,

@@ -140,7 +140,7 @@ def make_records(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
     [{'a': 1, 'b': 0.1}, {'a': 2, 'b': None}]
     """
     names = [str(name) for name in table.columns]
-    columns = [[_make_json_cell(cell) for cell in table[name]] for name in table.columns]
+    columns = [_make_json_cells(table[name]) for name in table.columns]
     for cells in zip(*columns, strict=True):
         yield dict(zip(names, cells, strict=True))
 
@@ -154,6 +154,15 @@ def format_json(value: Any) -> str:
     '{"é": 0.30000000000000004}'
     """
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def _make_json_cells(column: pd.Series[Any]) -> list[Any]:
+    import numpy as np
+
+    is_number = isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf"
+    if is_number and np.isfinite(column.to_numpy()).all():
+        return column.tolist()
+    return [_make_json_cell(cell) for cell in column]
 
 
 def _make_json_cell(cell: Any) -> Any:

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import csv
 import json
+import resource
 import signal
 import socket
+import struct
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 from command import Bakeoff, command_in
+from pyarrow import parquet
 from serving import Reply, ask, serving, wait_for_answer
 from warm_process import OUTPUT, Start
 
 from bakeoff.pipeline.model.pyfunc import Model, predict_table
 from bakeoff.pipeline.serving import answer as answers
+from bakeoff.pipeline.serving import limits
 from bakeoff.pipeline.serving import server as app
 from bakeoff.pipeline.tables.output_file import format_json, make_records
 from bakeoff.pipeline.tracking.loading import load_model
@@ -30,6 +37,10 @@ N_ROWS = 60
 JSON = "application/json"
 CSV = "text/csv"
 STOP_SECONDS = 10
+DEADLINE_SECONDS = 60
+N_LARGE = 300_000
+MAX_KEPT_BYTES = 80_000_000
+"""Without a return of memory, 130 MB remain."""
 
 
 @pytest.fixture(scope="module")
@@ -142,9 +153,9 @@ REFUSED: dict[str, tuple[str, str | bytes, int, str]] = {
     "no object": (JSON, "[1]", 400, "the body must be an object with one of dataframe_split"),
     "two layouts": (JSON, '{"inputs": {}, "instances": []}', 400, "the body must be an object with one of"),
     "a misspelled layout": (JSON, '{"dataframe_record": []}', 400, "Did you mean 'dataframe_records'?"),
-    "a short row": (JSON, '{"dataframe_split": {"columns": ["a", "b"], "data": [[1]]}}', 400, "does not hold rows"),
+    "a short row": (JSON, '{"dataframe_split": {"columns": ["sex", "age"], "data": [[1]]}}', 400, "does not hold rows"),
     "a cell in place of a row": (JSON, '{"instances": [3]}', 400, "instances does not hold rows"),
-    "columns of two lengths": (JSON, '{"inputs": {"a": [1], "b": []}}', 400, "inputs does not hold rows"),
+    "columns of two lengths": (JSON, '{"inputs": {"sex": [1], "age": []}}', 400, "inputs does not hold rows"),
     "deep JSON": (JSON, "[" * 100_000, 400, "the body is not JSON"),
     "no rows": (JSON, '{"dataframe_records": []}', 422, "there are no rows to predict."),
     "no rows in CSV": (CSV, "pclass,sex\n", 400, "path='body.csv' has column names but no rows."),
@@ -152,8 +163,19 @@ REFUSED: dict[str, tuple[str, str | bytes, int, str]] = {
     "an open quotation": (CSV, 'pclass,sex\n"1,male\n', 400, "body.csv"),
     "another type": ("text/plain", "1", 415, "the header Content-Type is 'text/plain'. Allowed: application/json"),
     "no Parquet": ("application/vnd.apache.parquet", "1", 400, "path='body.parquet' cannot be read as a table"),
-    "a lacking column": (CSV, "pclass,sex,age,sibsp,parch,Fare,embarked\n1,male,2,0,0,7,S\n", 422,
-                         "the rows have no column 'fare', which the model needs. Did you mean 'Fare'?"),
+    "half a surrogate pair": (JSON, r'{"instances": [{"sex": "\ud800"}]}', 400, "the body is not JSON: 'utf-8' codec"),
+    "half a pair in a name": (JSON, r'{"instances": [{"\uD800": 1}]}', 400, "surrogates not allowed"),
+    "half a pair in bytes": (JSON, b'{"instances": [{"sex": "\xed\xa0\x80"}]}', 400, "the body is not JSON: 'utf-8'"),
+    "half a pair in CSV": (CSV, b"sex\n\xed\xa0\x80\n", 400, "line 2 of body.csv is not UTF-8"),
+    "a string for a row": (JSON, '{"dataframe_split": {"columns": ["sex", "age"], "data": ["ab"]}}', 400,
+                           "dataframe_split does not hold rows (TypeError: a row is not a list)"),
+    "a lacking column": (CSV, "pclass,sex,age,sibsp,parch,embarked\n1,male,2,0,0,S\n", 422,
+                         "the rows have no column 'fare', which the model needs."),
+    "an unknown column": (JSON, '{"instances": [{"Fare": 7, "sex": "male"}]}', 422,
+                          "the rows have columns that are absent from training: Fare; leave them out or correct their "
+                          "names. Did you mean 'fare'?"),
+    "an unknown column in CSV": (CSV, "pclass,sex,age,sibsp,parch,Fare,embarked\n1,male,2,0,0,7,S\n", 422,
+                                 "absent from training: Fare; leave them out or correct their names. Did you mean"),
     "text for a number": (JSON, json.dumps({"instances": [ROW | {"age": "old"}]}), 422,
                           "'age' was numeric in training, but 'old' in row 1 is not a number."),
     "a list for a cell": (JSON, json.dumps({"instances": [ROW | {"age": [2]}]}), 422, "'age'"),
@@ -191,10 +213,188 @@ def test_further_columns_and_another_order_do_not_matter(address: str) -> None:
 
 
 def test_a_body_that_is_too_large_is_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app, "MAX_BODY_BYTES", 1024 * 1024)
-    reply = ask(address, "/invocations", b"x" * (1024 * 1024 + 1), content_type=CSV)
+    monkeypatch.setattr(limits, "MAX_BODY_BYTES", 1_000_000)
+    reply = ask(address, "/invocations", b"x" * 1_000_001, content_type=CSV)
     assert (reply.status, reply.json["error_code"]) == (413, "REQUEST_TOO_LARGE")
     assert reply.json["message"] == "the body is larger than 1 MB; use bakeoff predict for files."
+
+
+N_WIDE = 200_000
+WIDE = [f"c{number}" for number in range(N_WIDE)]
+
+
+def write_wide_parquet() -> bytes:
+    body = BytesIO()
+    parquet.write_table(pa.table({name: [1] for name in WIDE[:2000]}), body)
+    return body.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body"),
+    [
+        (JSON, format_json({"instances": [dict.fromkeys(WIDE, 1)]}).encode()),
+        (JSON, format_json({"inputs": {name: [1] for name in WIDE}}).encode()),
+        (JSON, format_json({"dataframe_split": {"columns": WIDE, "data": [[1] * N_WIDE]}}).encode()),
+        (CSV, f"{','.join(WIDE)}\n{','.join('1' * N_WIDE)}\n".encode()),
+        (CSV, f"\n\n{','.join(WIDE)}\n".encode()),
+        ("application/vnd.apache.parquet", write_wide_parquet()),
+    ],
+    ids=["records", "columns", "split", "CSV", "CSV below blank lines", "Parquet"],
+)
+def test_unknown_columns_are_refused_before_a_frame_is_made(
+    address: str, content_type: str, body: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*arguments: Any, **keywords: Any) -> None:
+        raise AssertionError("a frame is made")
+
+    monkeypatch.setattr(pd, "DataFrame", fail)
+    monkeypatch.setattr(answers, "read_rows", fail)
+    reply = ask(address, "/invocations", body, content_type=content_type)
+    assert reply.status == 422, reply.text
+    assert reply.json["message"].startswith("the rows have")
+    assert len(reply.text) < 1000
+
+
+def test_cells_may_hold_separators(folder: Path, address: str) -> None:
+    name = f'"Braund, {", ".join(["Mr."] * 500)}"'
+    body = f"name,{','.join(ROW)}\n{name},{','.join(map(str, ROW.values()))}\n"
+    reply = ask(address, "/invocations", body, content_type=CSV)
+    assert reply.json["predictions"] == post_records(address, **ROW).json["predictions"]
+
+
+def connect(address: str) -> socket.socket:
+    host, port = address.removeprefix("http://").split(":")
+    return socket.create_connection((host, int(port)), timeout=DEADLINE_SECONDS)
+
+
+def head_of(n_bytes: int) -> bytes:
+    """Return the header of a request with a body of a given size."""
+    lines = ["POST /invocations HTTP/1.1", "Host: localhost", f"Content-Type: {CSV}", f"Content-Length: {n_bytes}"]
+    return "\r\n".join([*lines, "", ""]).encode()
+
+
+def receive_all(client: socket.socket, trickle: bytes = b"") -> bytes:
+    """Return what a server sends until it closes the connection; send some bytes after each timeout of the client."""
+    received = b""
+    with suppress(ConnectionError):
+        while True:
+            try:
+                piece = client.recv(65536)
+            except TimeoutError:
+                client.sendall(trickle)
+                continue
+            if not piece:
+                break
+            received += piece
+    return received
+
+
+def test_bodies_are_limited_in_sum(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "MAX_BODY_BYTES", 1_000_000)
+    with connect(address) as other:
+        other.sendall(head_of(800_000) + b"x" * 700_000)
+        # The server may not have received all of the other body at first.
+        replies = iter(lambda: ask(address, "/invocations", b"x" * 400_000, content_type=CSV), None)
+        reply = next(reply for reply in replies if reply.status == 503)
+        assert reply.json == {
+            "error_code": "TEMPORARILY_UNAVAILABLE",
+            "message": "the bodies of all current requests exceed 1 MB; send the request again later.",
+        }
+    replies = iter(lambda: ask(address, "/invocations", b"x" * 400_000, content_type=CSV), None)
+    assert next(reply.status for reply in replies if reply.status != 503) == 400
+
+
+@pytest.mark.parametrize("beginning", [b"", b"GET /ping HTTP/1.1\r\nHost: local", head_of(9)[:-2]])
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_client_that_does_not_complete_its_header_is_disconnected(
+    model: Model, beginning: bytes, is_first: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(app, "HEADER_SECONDS", 0.3)
+    with serving(model) as address, connect(address) as client:
+        client.sendall(b"" if is_first else b"GET /ping HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        client.sendall(beginning)
+        client.settimeout(0.05)
+        received = receive_all(client, trickle=b"x" if beginning else b"")
+    assert received.startswith(b"" if is_first else b"HTTP/1.1 200")
+    assert received.count(b"HTTP/1.1") == (0 if is_first else 1)
+
+
+def test_a_client_that_does_not_complete_its_body_is_disconnected(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "BODY_SECONDS", 0.3)
+    with connect(address) as client:
+        client.sendall(head_of(100) + b"pclass,sex")
+        head, _, body = receive_all(client).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 408")
+    assert json.loads(body) == {
+        "error_code": "REQUEST_TIMEOUT",
+        "message": "the body did not arrive within 0.3 seconds.",
+    }
+
+
+def test_a_foreign_host_is_refused_on_loopback(address: str) -> None:
+    body = json.dumps({"instances": [ROW]})
+    port = address.rpartition(":")[2]
+    for host in ("localhost", "127.0.0.1", f"LOCALHOST:{port}"):
+        assert ask(address, "/invocations", body, content_type=JSON, host=host).status == 200
+    for host in ("example.org", f"example.org:{port}", "127.0.0.1.example.org", "localhost.example.org", ""):
+        assert ask(address, "/invocations", body, content_type=JSON, host=host).status == 400
+
+
+@pytest.mark.parametrize(("host", "hosts"), [("::1", ["localhost", "[::1]"]), ("0.0.0.0", ["*"])])
+def test_the_allowed_hosts_are_names_of_the_socket(host: str, hosts: list[str]) -> None:
+    with app.open_socket(host, 0) as opened:
+        assert app.list_hosts(opened) == hosts
+
+
+def test_a_response_is_sent_at_once() -> None:
+    with app.open_socket("127.0.0.1", 0) as opened, socket.create_connection(opened.getsockname()):
+        accepted, _ = opened.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+@pytest.mark.external
+def test_the_memory_of_a_large_body_is_given_back(folder: Path, start: Start) -> None:
+    rows = [ROW | {"age": number % 80} for number in range(N_LARGE)]
+    log = folder / OUTPUT
+    log.unlink(missing_ok=True)
+    command = start(folder, ["serve", "latest", "port=0"])
+    address = wait_for_answer(log, lambda: command.poll() is None)
+    # The first request imports modules.
+    for sent in (rows[:100], rows):
+        before = measure_memory(command.pid)
+        body = json.dumps({"instances": sent})
+        assert ask(address, "/invocations", body, content_type=JSON, accept=CSV).status == 200
+    end = time.monotonic() + DEADLINE_SECONDS
+    while measure_memory(command.pid) > before + MAX_KEPT_BYTES:
+        assert time.monotonic() < end, f"{measure_memory(command.pid):,} bytes, {before:,} before"
+        time.sleep(0.1)
+
+
+def measure_memory(pid: int) -> int:
+    """Return the resident memory of a process in bytes."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * resource.getpagesize()
+
+
+@pytest.mark.external
+def test_clients_that_hang_up_leave_no_traceback(folder: Path, start: Start) -> None:
+    log = folder / OUTPUT
+    log.unlink(missing_ok=True)
+    command = start(folder, ["serve", "latest", "port=0"])
+    address = wait_for_answer(log, lambda: command.poll() is None)
+    whole = (folder / "rows.csv").read_bytes()
+    for sent in (b"POST /inv", head_of(100), head_of(100) + b"pclass", head_of(len(whole)) + whole):
+        for linger in (0, 1):
+            with connect(address) as client:
+                client.sendall(sent)
+                # With this option, the connection is reset instead of closed.
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", linger, 0))
+    assert post_records(address, **ROW).status == 200
+    command.send_signal(signal.SIGTERM)
+    assert command.wait(STOP_SECONDS) == 143
+    assert "Traceback" not in log.read_text()
 
 
 def test_the_server_goes_on_after_an_unexpected_error(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -277,7 +477,7 @@ def test_the_command_says_what_it_serves_and_ends_at_once(folder: Path, start: S
     host, port = local.removeprefix("http://").split(":")
     # A client that keeps its connection does not keep the server.
     with socket.create_connection((host, int(port))) as idle:
-        idle.sendall(b"GET /ping HTTP/1.1\r\nHost: x\r\n\r\n")
+        idle.sendall(b"GET /ping HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert idle.recv(100).startswith(b"HTTP/1.1 200")
         command.send_signal(number)
         assert command.wait(STOP_SECONDS) == status

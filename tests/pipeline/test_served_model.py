@@ -13,13 +13,15 @@ import pytest
 from doubles import experiment
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LinearRegression
-from sklearn.preprocessing import StandardScaler
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from bakeoff.learners import DecisionTreeClassifier
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import fit_model
 from bakeoff.pipeline.model.further_rows import convert_rows
-from bakeoff.pipeline.model.pyfunc import Model, PythonFunction
+from bakeoff.pipeline.model.pyfunc import Model, PythonFunction, predict_table
 from bakeoff.pipeline.model.row_report import Difference, collect_data, compare_rows, describe_unknown_columns
 from bakeoff.pipeline.model.training_record import (
     TrainingRecord,
@@ -125,6 +127,24 @@ def test_a_regression_predicts_numbers_without_probabilities() -> None:
 @pytest.mark.parametrize("data", [TABLE, TABLE.to_dict("list"), TABLE.to_dict("records"), TABLE.to_numpy()])
 def test_the_function_of_mlflow_takes_what_its_server_passes(model: Model, data: Any) -> None:
     pd.testing.assert_frame_equal(PythonFunction(model).predict(data), model.predict(TABLE))
+
+
+def test_rows_are_transformed_once() -> None:
+    class Counting(FunctionTransformer):
+        n_calls = 0
+
+        def transform(self, X: Any) -> Any:
+            Counting.n_calls += 1
+            return super().transform(X)
+
+    X = pd.DataFrame({"size": [1.0, 2.0, 3.0, 4.0]})
+    pipeline = Pipeline([("none", "passthrough"), ("counting", Counting()), ("learner", GaussianNB())])
+    pipeline.fit(X, ["a", "a", "b", "b"])
+    Counting.n_calls = 0
+    table = predict_table(pipeline, X)
+    assert Counting.n_calls == 1
+    assert table["prediction"].tolist() == pipeline.predict(X).tolist()
+    np.testing.assert_array_equal(table.iloc[:, 1:], pipeline.predict_proba(X))
 
 
 def make_record(columns: Mapping[str, Any], fitted: slice = slice(None), **rules: Any) -> TrainingRecord:

@@ -68,7 +68,7 @@ def serving(model: Model) -> Iterator[str]:
     """Serve a model in a thread of this process; yields its address."""
     opened = open_socket("127.0.0.1", 0)
     address = name_address(opened)
-    server = make_server(model)
+    server = make_server(model, opened)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [opened]}, daemon=True)
     thread.start()
     try:

@@ -183,11 +183,13 @@ def read_cells(column: pd.Series, rules: ColumnRules, declared: Mapping[str, tup
     forms = _choose_form(unified)
     if declared and name in declared:
         forms.setdefault("declared", tuple(map(choose_spelling(declared[name]), declared[name])))
+    rule = make_missing_rule(rules.na_values, name)
+    if forms.get("declared"):
+        # A value that the source declares is not a missing cell, even if it is spelled like one.
+        rule = rule.without_values(forms["declared"])
     signs = read_signs(rules.decimal, rules.thousands, rules.get_unit(name))
     if "text" in forms and "declared" not in forms and signs != NumberSigns():
         forms["text"] = signs.spell(forms["text"])
-    # A value that the source declares is not a missing cell, even if it is spelled like one.
-    rule = make_missing_rule(rules.na_values, name).without_values(forms.get("declared") or ())
     return Cells(name, rule, **forms, unit=signs.unit)
 
 

@@ -116,7 +116,8 @@ def _choose_role(cells: Cells, found: kinds.Kind, useless: kinds.Kind | None, is
 
 def describe_cells(cells: Cells, column: Column) -> Column:
     """Return a column with the facts about its cells."""
-    n_missing, n_distinct = _count_cells(cells, column.kind)
+    n_missing = _count_missing(cells, column.kind)
+    n_distinct = pd.Series(cells.reading.values).nunique() if column.kind == NUMERIC else len(cells.distinct.values)
     values = column.values
     if column.kind in KINDS_WITH_VALUES and not values:
         values = _order_values(cells)
@@ -140,13 +141,8 @@ def _follows_rows(cells: Cells, column: Column) -> bool:
     )
 
 
-def _count_cells(cells: Cells, kind: str) -> tuple[int, int]:
-    """Return the number of missing cells, and of different values."""
-    if kind == NUMERIC:
-        values = cells.reading.values  # (n,)
-        n_missing = int(np.count_nonzero(np.isnan(values)))
-        return n_missing, pd.Series(values).nunique()
-    return cells.distinct.n_missing, len(cells.distinct.values)
+def _count_missing(cells: Cells, kind: str) -> int:
+    return int(np.count_nonzero(np.isnan(cells.reading.values))) if kind == NUMERIC else cells.distinct.n_missing
 
 
 def _order_values(cells: Cells) -> tuple[str, ...]:
@@ -211,7 +207,9 @@ def convert_like(frame: pd.DataFrame, columns: Sequence[Column], rules: keys.Col
         cells = read_cells(frame[column.name], rules, declared)
         known = _fit_column(cells, column)
         converted[column.name] = convert_cells(cells, known)
-        found.append(describe_cells(cells, replace(known, role=FEATURE)))
+        suspicions = kinds.find_suspicions(cells, NUMERIC, is_chosen=True) if known.kind == NUMERIC else ()
+        n_missing = _count_missing(cells, known.kind)
+        found.append(replace(known, role=FEATURE, n_missing=n_missing, suspicions=suspicions))
     return ConvertedTable(pd.DataFrame(converted, index=pd.RangeIndex(len(frame))), tuple(found))
 
 

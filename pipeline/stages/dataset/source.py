@@ -5,6 +5,7 @@ reduced to integers, floats, Booleans, text, categories and dates, so a table ha
 from.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, time
@@ -113,7 +114,7 @@ def make_source(frame: pd.DataFrame, name: str = "", origin: str = "", notes: It
 
 def require_different_names(names: Sequence[str], what: str, cure: str = "rename one of them") -> None:
     """Reject columns with the same name; `what` is the beginning of the message, such as ``table.csv has``."""
-    repeated = sorted({name for name in names if names.count(name) > 1})
+    repeated = sorted(name for name, count in Counter(names).items() if count > 1)
     if repeated:
         numbers = [str(number) for number, name in enumerate(names, start=1) if name == repeated[0]]
         listed = ", ".join(numbers)
@@ -135,6 +136,8 @@ def unify_column(column: pd.Series) -> Unified:
     if isinstance(column.dtype, pd.DatetimeTZDtype):
         remark = "" if str(column.dtype.tz) == "UTC" else "times of other zones are read as times of UTC"
         return column.dt.tz_convert(None), remark
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf":
+        return column, ""
     try:
         cells = pa.chunked_array(pa.array(column, from_pandas=True))
     except NOT_OF_ONE_TYPE:
