@@ -33,7 +33,7 @@ from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.text.wording import count_nouns, join_words
 from bakeoff.pipeline.tracking.history import find_runs_of_jobs
 from bakeoff.pipeline.tracking.names import LATEST, find_run_id
-from bakeoff.pipeline.tracking.store import Store
+from bakeoff.pipeline.tracking.store import Store, write_condition
 from bakeoff.pipeline.tracking.stored_runs import (
     RecordedJob,
     read_latest_sweep,
@@ -86,7 +86,7 @@ def select_sweep(store: Store, word: str) -> Selection:
         hint = "Start one with -m." if word == LATEST else "`bakeoff ui` lists the runs with their sweeps."
         raise UserError(f"compare: sweep={word} does not exist in {store.uri}. {hint}")
     if not record.jobs:
-        runs = search_stored_runs(store, f"tags.sweep = '{record.name}'")
+        runs = search_stored_runs(store, write_condition("tags.sweep", record.name))
         description = f"{count_nouns(len(runs), 'run')} with the tag sweep={record.name}"
         return Selection(tuple(map(describe_run, runs)), description)
     stored = find_runs_of_jobs(store, [job.hash for job in record.jobs if job.hash])

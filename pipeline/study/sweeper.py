@@ -60,7 +60,6 @@ def run_study(settings: StudySettings, request: SweepRequest, context: HydraCont
         _show_space(space, report.plan, display)
         return SweepReport(report.outcomes, name, is_dry_run=True, skips_invalid=options.skips_invalid)
     outcomes = _run_trials(settings, key, space, engine, display)
-    command.write_record()
     return SweepReport(outcomes, name, skips_invalid=options.skips_invalid)
 
 

@@ -306,16 +306,24 @@ class SweepCommand:
     tracebacks: bool
     quiet: bool
 
-    def write_record(self) -> None:
-        """Write the configuration of the sweep into its folder, unless nothing ran and the folder does not exist."""
-        if not self.folder.is_dir():
-            return
+    def open_folder(self) -> None:
+        """Create the folder of the sweep, and write the configuration of the sweep into it.
+
+        Raises
+        ------
+        UserError
+            The folder cannot be written.
+        """
         # The sweep itself was composed without the overrides of its jobs; the record contains the whole command.
         with read_write(self.master.hydra), open_dict(self.master):
             self.master.hydra.overrides.task = list(self.words)
         file = self.folder / "multirun.yaml"
-        file.touch(mode=PRIVATE_MODE)
-        OmegaConf.save(self.master, file)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            file.touch(mode=PRIVATE_MODE)
+            OmegaConf.save(self.master, file)
+        except OSError as error:
+            raise UserError(f"hydra.sweep.dir={str(self.folder)!r} cannot be written: {error.strerror}.") from None
 
 
 def expand_overrides(overrides: Sequence[Override], options: SweepOptions, composer: Composer) -> list[JobWords]:

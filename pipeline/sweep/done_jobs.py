@@ -34,6 +34,7 @@ from bakeoff.pipeline.sweep.jobs import BUSY, FINISHED, KILLED, SKIPPED, Job, Jo
 from bakeoff.pipeline.tracking import Tracker, history, provenance, sqlite_file
 from bakeoff.pipeline.tracking.history import name_author
 from bakeoff.pipeline.tracking.store import Store, open_store
+from bakeoff.pipeline.tracking.stored_runs import find_sweep_name
 
 BUSY_REASON = "another process is running it"
 STORED_NOW = "it had already finished, and its results are stored now"
@@ -156,15 +157,22 @@ class Claims:
         try:
             found = self.read_count(job_hash)
             running = found + 1 if found % 2 == 0 else found + 2  # always odd
-            os.pwrite(self.file, struct.pack(COUNT_FORMAT, running), offset)
+            _write_count(self.file, running, offset)
             yield found
-            os.pwrite(self.file, struct.pack(COUNT_FORMAT, running + 1), offset)
+            _write_count(self.file, running + 1, offset)
         finally:
             fcntl.lockf(self.file, fcntl.LOCK_UN, SLOT_BYTES, offset)
 
 
 def _slot_offset(job_hash: str) -> int:
     return int(job_hash, 16) % N_SLOTS * SLOT_BYTES
+
+
+def _write_count(file: int, count: int, offset: int) -> None:
+    try:
+        os.pwrite(file, struct.pack(COUNT_FORMAT, count), offset)
+    except OSError as error:  # the disk may be full
+        raise StoreError(f"jobs cannot be claimed in the file beside the store: {error.strerror}.") from error
 
 
 def _open_file(path: str) -> int:
@@ -191,7 +199,7 @@ class RerunRequest(requests.ExperimentRequest):
     Attributes
     ----------
     sweep : str or None
-        The name of a sweep; by default, jobs of all sweeps.
+        The name of a sweep, or ``latest``; by default, jobs of all sweeps.
     """
 
     sweep: str | None = None
@@ -226,7 +234,7 @@ def find_failed_jobs(request: RerunRequest) -> FailedJobs:
     Raises
     ------
     UserError
-        There is no store.
+        There is no store, or no such sweep.
     """
     store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
     history.end_orphans(store)
@@ -234,7 +242,8 @@ def find_failed_jobs(request: RerunRequest) -> FailedJobs:
     # The store that a job refers to may have been moved here.
     place = {"tracking.uri": request.tracking__uri, "tracking.experiment": request.tracking__experiment}
     found = FailedJobs([], [])
-    for job in history.find_failed_jobs(store, request.sweep):
+    sweep = find_sweep_name(store, request.sweep) if request.sweep else None
+    for job in history.find_failed_jobs(store, sweep):
         words = [word for word in job.overrides if not trust.is_trust_word(word) and _root_of(word) != "hydra"]
         if job.author != here:
             found.notes.append(f"a job of {job.author} runs again: bakeoff {shlex.join(words)}")

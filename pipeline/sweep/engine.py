@@ -253,7 +253,7 @@ class SweepEngine:
         loop = SweepLoop(self.command.options.on_error == "stop", display, search, outcomes)
         # Workers start before any threads do, because a process with threads cannot be forked safely.
         with self._open_executor(search) as run_jobs:
-            self.command.folder.mkdir(parents=True, exist_ok=True)
+            self.command.open_folder()
             start()
             try:
                 loop.run_all(run_jobs)

@@ -102,18 +102,6 @@ class JobRunner:
         cell = _locate_result(spec, invocation, dataset.name, digest)
         return replace(job, spec=spec, name=name, hash=job_hash, dataset=dataset.name, cell=cell)
 
-    def count_claims(self, job: Job) -> Job:
-        """Return the job with the count of its claim: if it changes later, the store is queried again.
-
-        Raises
-        ------
-        UserError
-            The store cannot be read.
-        """
-        with self._refusing_errors(job.spec):
-            store = self.find_store(job)
-            return replace(job, claim_count=0 if store is None else self.claims_of(store).read_count(job.hash))
-
     def check_job(self, job: Job) -> Job:
         """Check a job before anything runs, keep its splits for the run if they are small, and return it with its size.
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.identity.config_hash import require_current_code
-from bakeoff.pipeline.sweep.done_jobs import find_done_jobs
+from bakeoff.pipeline.sweep.done_jobs import Claims, find_done_jobs
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import DONE, INVALID, TO_DO, Job
 from bakeoff.pipeline.sweep.work_bar import Announce, announce_long
@@ -57,12 +57,14 @@ def make_plan(jobs: Sequence[Job], runner: JobRunner, announce: Announce, *, res
     Raises
     ------
     UserError
-        The jobs use several stores.
+        The jobs use several stores, or their store cannot be used.
     """
     found = [_identify(job, runner) for job in announce_long(jobs, "identifying", announce)]
     _require_one_store(found)
     done: dict[str, str] = {}
     store = find_store(found, runner)
+    claims = None if store is None else runner.claims_of(store)
+    found = [_count_claims(job, claims) for job in found]
     if resume and store is not None:
         done = find_done_jobs(store, {job.hash for job in found if job.hash})
     return Plan(tuple(_check(job, done, runner) for job in announce_long(found, "checking", announce)))
@@ -92,9 +94,16 @@ def _identify(job: Job, runner: JobRunner) -> Job:
         return job
     try:
         require_current_code(job.spec)
-        return runner.count_claims(runner.identify_job(job))
+        return runner.identify_job(job)
     except UserError as error:
         return replace(job, state=INVALID, reason=str(error))
+
+
+def _count_claims(job: Job, claims: Claims | None) -> Job:
+    """Return a job with the count of its claim: if it changes later, the store is queried again."""
+    if not job.hash:
+        return job
+    return replace(job, claim_count=0 if claims is None else claims.read_count(job.hash))
 
 
 def _require_one_store(jobs: Sequence[Job]) -> None:

@@ -114,6 +114,4 @@ def run_hydra_sweep(
     settled = [job.spec for job in composed if job.spec]
     if command.options.method not in SPACE_METHODS:
         reject_unread_space(command.words, settled)
-    report = SweepEngine(command).run(composed)
-    command.write_record()
-    return report
+    return SweepEngine(command).run(composed)

@@ -27,7 +27,7 @@ from bakeoff.pipeline.tracking.mlflow_tables import (
     list_batches,
     read_rows,
 )
-from bakeoff.pipeline.tracking.store import Store, iterate_pages, load_runs, search_runs
+from bakeoff.pipeline.tracking.store import Store, iterate_pages, load_runs, search_runs, write_condition
 
 STOPPED_TAG = "stopped"
 """The tag of a run that a study stopped before its last fold; its value contains the fold."""
@@ -143,7 +143,7 @@ def find_failed_jobs(store: Store, sweep: str | None = None) -> list[FailedJob]:
     unfinished: dict[str, FailedJob] = {}
     query = "status != 'FINISHED' and status != 'RUNNING' and tags.config_hash != '' and tags.overrides != ''"
     if sweep:
-        query += f" and tags.sweep = '{sweep}'"
+        query += f" and {write_condition('tags.sweep', sweep)}"
     for run in search_runs(store, query, keys=FAILURE_TAGS, metrics=[]):
         tags = run.data.tags
         if STOPPED_TAG not in tags:

@@ -1,15 +1,16 @@
 """Calls of a store with a time limit, because MLflow's client would retry some for minutes or forever.
 
 A call runs in a separate thread, since waiting for a slow server or a locked database cannot be interrupted. Failed
-calls to a store that has answered before are repeated until the limit. The store then counts as lost, and each further
-call has a short limit and a single attempt, until one succeeds. Some errors of MLflow's client mean that a store cannot
-be used; all others are responses of a working store.
+calls to a store that has answered before are repeated for a minute, in which a server may be started again. The store
+then counts as lost, and each further call has a short limit and a single attempt, until one succeeds. Some errors of
+MLflow's client mean that a store cannot be used; all others are responses of a working store.
 """
 
 from __future__ import annotations
 
 import contextvars
 import sqlite3
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -30,7 +31,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_CALL_SECONDS = 22.0
-"""The time limit of a call with its repetitions: 2 seconds more than SQLite waits for a lock under MLflow."""
+"""The time limit of a call: 2 seconds more than SQLite waits for a lock under MLflow."""
+MAX_OUTAGE_SECONDS = 60.0
+"""The time for which failed calls are repeated; MLflow's server takes 5 to 20 seconds to start."""
 MAX_LOST_CALL_SECONDS = 3.0
 """The time limit of a call to a store that was lost before."""
 MAX_TRANSFER_SECONDS = 600.0
@@ -38,8 +41,8 @@ MAX_TRANSFER_SECONDS = 600.0
 PAUSE_SECONDS = 1.0
 TRANSFERS = ("log_artifacts", "log_model_artifacts")
 """The methods of MLflow's client that send or receive files."""
-DATABASES = ("postgresql", "mysql", "mssql")
-"""The beginnings of the addresses of databases on servers."""
+DATABASE_SERVER = "postgresql"
+"""The beginning of the addresses of databases on servers."""
 BODY_WORDS = "Response body:"
 """The text of MLflow's client if the response is not from an MLflow server."""
 TEMPORARY_CODES = ("TEMPORARILY_UNAVAILABLE", "INTERNAL_ERROR", "REQUEST_LIMIT_EXCEEDED")
@@ -73,7 +76,7 @@ class LimitedCalls:
         """Return MLflow's client of the store, whose calls are limited."""
         from mlflow import MlflowClient
 
-        if self._uri.startswith(DATABASES):
+        if self._uri.startswith(DATABASE_SERVER):
             # MLflow would try to connect for minutes while holding a lock.
             self.call(_try_connection, self._uri)
         # Without an explicit registry, a client would use that of MLflow's global settings.
@@ -94,7 +97,7 @@ class LimitedCalls:
         *arguments, **options
             Arguments of the function.
         seconds : float, optional
-            The limit if the store is not lost; by default `MAX_CALL_SECONDS`.
+            The limit of each attempt if the store is not lost; by default `MAX_CALL_SECONDS`.
 
         Raises
         ------
@@ -123,16 +126,21 @@ class LimitedCalls:
         return answer
 
     def _repeat(self, function: Callable[[], T], seconds: float) -> T:
-        """Call a function until it succeeds or its time is up, and report the first reason for failure."""
-        end = time.monotonic() + seconds
+        """Call a function until it succeeds or the store is given up, and report the first reason for failure."""
+        end = time.monotonic() + MAX_OUTAGE_SECONDS
         first: FaultyStore | None = None
         while True:
             try:
-                return attempt(function, end - time.monotonic())
+                return attempt(function, seconds)
             except FaultyStore as error:
-                first = first or error
-                if self.is_lost or not self._has_answered or end - time.monotonic() <= PAUSE_SECONDS:
-                    raise first from None
+                if self.is_lost or not self._has_answered or time.monotonic() > end:
+                    raise first or error from None
+                if first is None:
+                    first = error
+                    print(
+                        f"tracking: the store fails: {error}; trying for {MAX_OUTAGE_SECONDS:g} seconds",
+                        file=sys.stderr,
+                    )
             time.sleep(PAUSE_SECONDS)
 
     def _require_file(self) -> None:

@@ -145,10 +145,14 @@ def shrink_file(path: Path) -> None:
 def create_tables(path: Path, uri: str, folder: Path) -> None:
     """Create the database of a store in a SQLite file, which will be moved into a folder."""
     from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
+    from sqlalchemy.exc import DBAPIError
 
     # MLflow inserts the folder of its default experiment into an SQL statement in Python notation; in a URI, the name
     # of a folder has no quotation mark that would end it.
-    SqlAlchemyStore(uri, (folder / ARTIFACTS_FOLDER).as_uri()).engine.dispose()
+    try:
+        SqlAlchemyStore(uri, (folder / ARTIFACTS_FOLDER).as_uri()).engine.dispose()
+    except DBAPIError as error:
+        raise error.orig or error from None
     with closing(sqlite3.connect(path)) as database:
         # With write-ahead logging, processes that write simultaneously wait for each other.
         database.execute("PRAGMA journal_mode=WAL")

@@ -15,7 +15,7 @@ from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.scoring import DEFAULTS, name_entry
 from bakeoff.pipeline.stages.scoring import is_greater_better as is_score_greater_better
 from bakeoff.pipeline.tracking.history import IS_FINISHED
-from bakeoff.pipeline.tracking.store import Store, find_fault, iterate_pages, search_runs
+from bakeoff.pipeline.tracking.store import Store, find_fault, iterate_pages, search_runs, write_condition
 
 HEADLINE_KEYS = ("dataset", "dataset_digest", "evaluation.metrics")
 """The tags and params by which the best run is chosen."""
@@ -156,9 +156,7 @@ def list_versions(store: Store, name: str = "") -> list[RegisteredVersion]:
     name : str
         The name of the model; empty for the versions of all models, by name.
     """
-    if "'" in name:  # MLflow's filter language cannot escape it, and no model of bakeoff has such a name
-        return []
-    query = f"name = '{name}'" if name else ""
+    query = write_condition("name", name) if name else ""
     pages = iterate_pages(partial(store.client.search_model_versions, filter_string=query))
     # Versions that a search returns lack their aliases.
     models = iterate_pages(partial(store.client.search_registered_models, filter_string=query))
@@ -394,14 +392,9 @@ def _find_best(runs: Sequence[Any]) -> Any:
 
 
 def _select_finished(dataset: str) -> str:
-    # MLflow's filter language has no escape for a quotation mark.
-    if "'" in dataset:
-        raise UserError(
-            f"dataset={dataset!r}: a name with a quotation mark cannot be searched for; give the id of a run."
-        )
     # Runs of other programs in the same experiment lack this tag.
     query = f"{IS_FINISHED} and tags.dataset_digest != ''"
-    return f"{query} and params.dataset = '{dataset}'" if dataset else query
+    return f"{query} and {write_condition('params.dataset', dataset)}" if dataset else query
 
 
 def _require_one_dataset(runs: Sequence[Any]) -> None:

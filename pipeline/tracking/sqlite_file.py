@@ -267,15 +267,19 @@ def create_sqlite(path: Path) -> bool:
         path.parent.mkdir(parents=True, exist_ok=True)
         # Checked again under the lock: another process may have created the file while this one waited.
         if not path.exists():
-            with filelock.FileLock(f"{path}.lock"):
+            # The folder comes first, because a lock would wait for ever where no file can be created, as in /proc.
+            draft_folder = TemporaryDirectory(dir=path.parent, prefix=".creating-")
+            with draft_folder as folder, filelock.FileLock(f"{path}.lock"):
                 if not path.exists():
-                    with TemporaryDirectory(dir=path.parent, prefix=".creating-") as folder:
-                        draft = Path(folder) / path.name
-                        create_tables(draft, sqlite_uri(draft), path.parent)
-                        os.replace(draft, path)
+                    draft = Path(folder) / path.name
+                    create_tables(draft, sqlite_uri(draft), path.parent)
+                    os.replace(draft, path)
                     return True
-    except OSError as error:
-        raise UserError(f"tracking.uri: {str(path)!r} cannot be created: {error}") from error
+    except (OSError, sqlite3.Error) as error:
+        raise UserError(
+            f"tracking.uri: {str(path)!r} cannot be created: {error}; make space, or name a file in a folder that you "
+            "can write."
+        ) from error
     if not path.is_file():
         raise UserError(f"tracking.uri: {str(path)!r} is not a regular file; name another one.")
     # SQLite also writes its log into the folder.

@@ -22,7 +22,7 @@ from bakeoff.pipeline.errors import StoreError, UserError, did_you_mean, write_i
 from bakeoff.pipeline.stages.dataset.table import GUESSED_TAG
 from bakeoff.pipeline.text.secrets import expand_address, find_secrets, hide_secrets
 from bakeoff.pipeline.text.wording import count_nouns, expand_home
-from bakeoff.pipeline.tracking.limited_calls import LimitedCalls
+from bakeoff.pipeline.tracking.limited_calls import DATABASE_SERVER, LimitedCalls, is_server
 from bakeoff.pipeline.tracking.mlflow_tables import (
     ARTIFACTS_FOLDER,
     LOCAL_FOLDERS,
@@ -147,7 +147,7 @@ def store_uri(given: str | None) -> str:
     Raises
     ------
     UserError
-        A variable is not set. It is a folder or begins with ``file:``; MLflow no longer keeps runs in folders.
+        A variable is not set, or it is a folder or another kind of store.
 
     Examples
     --------
@@ -168,24 +168,39 @@ def store_uri(given: str | None) -> str:
         path = expand_home(sqlite_path(uri)).absolute()
         if ".." in path.parts:  # it would be invalid once the folder before them no longer exists
             path = path.resolve()
-        if path.is_dir():
+        if os.path.isdir(path):  # False in a folder that may not be entered
             raise UserError(
                 f"tracking.uri={uri!r} is a folder; name a SQLite file in it, such as {path / 'mlflow.db'}."
             )
         return sqlite_uri(path)
-    if uri.startswith("file:"):
+    if not is_server(uri) and not uri.startswith(DATABASE_SERVER):
         raise UserError(
-            f"tracking.uri={uri!r}: MLflow no longer stores runs in folders; name a SQLite file or a server."
+            f"tracking.uri={uri!r}: runs are stored in a SQLite file, by an MLflow server (http://HOST:PORT) or in "
+            "PostgreSQL (postgresql://…); name one of these."
         )
     if uri.lower().startswith("sqlite"):
         raise UserError(f"tracking.uri={uri!r}: name a SQLite file by its path, or as {SQLITE_PREFIX}PATH.")
     return uri
 
 
+def write_condition(field: str, value: str) -> str:
+    r"""Return the query for runs with a value, such as a name that may contain a quotation mark.
+
+    Examples
+    --------
+    >>> write_condition("tags.sweep", "it's")
+    'tags.sweep = "it\'s"'
+    """
+    mark = '"' if "'" in value else "'"
+    if mark in value:
+        raise UserError(f"{value!r} contains both quotation marks, for which MLflow cannot search; choose runs by id.")
+    return f"{field} = {mark}{value}{mark}"
+
+
 def store_exists(uri: str) -> bool:
     """Whether there is a store at a URI from `store_uri`; a server is assumed to exist."""
     file = find_file(uri)
-    return file is None or file.is_file()
+    return file is None or os.path.isfile(file)
 
 
 def list_store_paths(given: str | None) -> list[Path]:
@@ -230,6 +245,7 @@ def open_store(given: str | None, experiment: str, create: bool = True) -> Store
     file = find_file(uri)
     is_new = file is not None and prepare_file(file)
     from mlflow.exceptions import MlflowException
+    from sqlalchemy.exc import SQLAlchemyError
 
     shown = f"tracking.uri={hide_secrets(uri)!r}"
     try:
@@ -240,10 +256,9 @@ def open_store(given: str | None, experiment: str, create: bool = True) -> Store
         raise UserError(f"{error} Alternatively, set tracking=none to store no runs.") from error
     except ImportError as error:
         raise UserError(
-            f"{shown} needs a database driver that is not installed: {error.name}; for PostgreSQL: "
-            f"{write_install_command('postgres')}."
+            f"{shown} needs a package that is not installed: {error.name}; {write_install_command('postgres')}."
         ) from error
-    except (MlflowException, OSError) as error:
+    except (MlflowException, OSError, ValueError, SQLAlchemyError) as error:
         raise UserError(f"{shown} cannot be used: {str(error).splitlines()[0]}") from error
 
 

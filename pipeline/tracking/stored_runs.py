@@ -18,7 +18,7 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.history import FINISHED, find_finished_runs
 from bakeoff.pipeline.tracking.mlflow_tables import read_histories
 from bakeoff.pipeline.tracking.run_content import artifact_folder, fetch_folder
-from bakeoff.pipeline.tracking.store import Store, load_runs, search_runs, tag_experiment, tidy_name
+from bakeoff.pipeline.tracking.store import Store, load_runs, search_runs, tag_experiment, tidy_name, write_condition
 
 FOLDER = "sweeps"
 LAST_SWEEP_TAG = "bakeoff.last_sweep"
@@ -96,7 +96,7 @@ def read_sweep_record(store: Store, name: str) -> SweepRecord | None:
     if recorded is not None:
         return recorded
     # This is a study, or a sweep of a version that wrote no lists; its runs have the tag.
-    found = next(search_runs(store, f"tags.sweep = '{name}'", 1), None) if "'" not in name else None
+    found = next(search_runs(store, write_condition("tags.sweep", name), 1), None)
     return None if found is None else SweepRecord(name, (), found.info.start_time / MILLISECONDS_PER_SECOND)
 
 
@@ -276,12 +276,18 @@ def find_runs_of_sweep(store: Store, sweep: str) -> list[str]:
     record = read_latest_sweep(store) if sweep == "latest" else read_sweep_record(store, sweep)
     if record is None or not record.jobs:
         return find_sweep_runs(store, sweep)
-    started = list(search_runs(store, f"tags.sweep = '{record.name}'", keys=["config_hash"], metrics=[]))
+    started = list(search_runs(store, write_condition("tags.sweep", record.name), keys=["config_hash"], metrics=[]))
     return [*find_earlier_runs(store, record, started), *_list_oldest_first(started)]
 
 
 def find_sweep_runs(store: Store, sweep: str) -> list[str]:
-    """Return the ids of the runs of a sweep, in the order in which they started.
+    """Return the ids of the runs of a sweep, in the order in which they started; see `find_sweep_name`."""
+    query = write_condition("tags.sweep", find_sweep_name(store, sweep))
+    return _list_oldest_first(list(search_runs(store, query, keys=["sweep"], metrics=[])))
+
+
+def find_sweep_name(store: Store, sweep: str) -> str:
+    """Return the name of a sweep that has runs.
 
     Parameters
     ----------
@@ -294,14 +300,13 @@ def find_sweep_runs(store: Store, sweep: str) -> list[str]:
     UserError
         No run has that sweep name.
     """
-    query = "tags.sweep != ''" if sweep == "latest" else f"tags.sweep = '{sweep}'"
-    newest = None if "'" in sweep else next(search_runs(store, query, 1), None)
+    query = "tags.sweep != ''" if sweep == "latest" else write_condition("tags.sweep", sweep)
+    newest = next(search_runs(store, query, 1), None)
     if newest is None:
         raise UserError(
             f"sweep={sweep}: no run in {store.uri} belongs to a sweep of this name; `bakeoff ui` lists them."
         )
-    name = newest.data.tags["sweep"]
-    return _list_oldest_first(list(search_runs(store, f"tags.sweep = '{name}'", keys=["sweep"], metrics=[])))
+    return str(newest.data.tags["sweep"])
 
 
 def _list_oldest_first(runs: Sequence[Any]) -> list[str]:

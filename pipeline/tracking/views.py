@@ -30,7 +30,7 @@ from bakeoff.pipeline.tracking.limited_calls import is_server
 from bakeoff.pipeline.tracking.mlflow_tables import ADDRESS_COLUMNS, read_rows
 from bakeoff.pipeline.tracking.names import find_headline, is_greater_better
 from bakeoff.pipeline.tracking.sqlite_file import find_artifacts
-from bakeoff.pipeline.tracking.store import Store, open_store, search_runs, store_uri, tag_experiment
+from bakeoff.pipeline.tracking.store import Store, open_store, search_runs, store_uri, tag_experiment, write_condition
 from bakeoff.pipeline.tracking.stored_runs import find_runs_of_sweep
 
 HOST = "127.0.0.1"
@@ -208,7 +208,7 @@ def _select_sweep(store: Store, sweep: str) -> str:
     # "or". The length of a tag limits the number of ids.
     if len(ids) <= MAX_LOADED_RUNS:
         return f"attributes.run_id IN ({', '.join(map(repr, ids))})"
-    return f"tags.sweep = '{store.client.get_run(ids[-1]).data.tags['sweep']}'"
+    return write_condition("tags.sweep", store.client.get_run(ids[-1]).data.tags["sweep"])
 
 
 def _find_headlines(runs: Sequence[Any]) -> dict[str, bool]:

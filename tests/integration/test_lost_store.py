@@ -14,7 +14,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
+import mlflow_server
 import pytest
 from command import Answer, Bakeoff
 from faulty_server import (
@@ -30,6 +32,8 @@ from faulty_server import (
     mlflow_application,
     running,
 )
+from killing import wait_for
+from warm_process import OUTPUT, Start
 
 from bakeoff.pipeline import experiment
 from bakeoff.pipeline.card import report
@@ -40,6 +44,8 @@ from bakeoff.pipeline.tracking.store import Store, open_store
 JOB = ("dataset=iris", "learner=majority")
 FIRST_RESULTS = "runs/log-batch"
 """The first request after the fit; before it, a single run is created with its dataset, and dead runs are ended."""
+AWAY_SECONDS = 13
+"""Until a killed server is started again; it answers some 7 seconds later."""
 HANG_SECONDS = 120
 """A command that takes longer hangs, on any machine."""
 
@@ -63,6 +69,7 @@ def faulty(application: Any, bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch) 
 def short_limits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Give up soon, and keep results in a folder of each test."""
     monkeypatch.setattr(limited_calls, "MAX_CALL_SECONDS", 1.5)
+    monkeypatch.setattr(limited_calls, "MAX_OUTAGE_SECONDS", 1.5)
     monkeypatch.setattr(limited_calls, "MAX_LOST_CALL_SECONDS", 0.3)
     monkeypatch.setattr(limited_calls, "PAUSE_SECONDS", 0.1)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -189,7 +196,7 @@ def test_a_fault_of_a_moment_is_survived(bakeoff: Bakeoff, faulty: FaultyServer,
 def test_a_server_that_is_started_again_is_survived(
     bakeoff: Bakeoff, faulty: FaultyServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limited_calls, "MAX_CALL_SECONDS", 20)
+    monkeypatch.setattr(limited_calls, "MAX_OUTAGE_SECONDS", 20)
 
     def restart(path: str) -> Fault:
         if "log-batch" not in path:
@@ -201,6 +208,30 @@ def test_a_server_that_is_started_again_is_survived(
     faulty.choose_fault = restart
     answer = bakeoff(*JOB)
     assert answer.status == 0, answer.err
+    assert f"; trying for {limited_calls.MAX_OUTAGE_SECONDS} seconds" in answer.err
+
+
+@pytest.mark.slow
+def test_a_sweep_survives_a_server_that_is_killed_and_away_for_20_seconds(tmp_path: Path, start: Start) -> None:
+    server = mlflow_server.start(tmp_path / "server", "sqlite")
+    try:
+        words = ("-m", *JOB, "seed=range(0,30)", "tracking.models=false", f"tracking.uri={server.uri}")
+        sweep = start(tmp_path, words)
+        wait_for(tmp_path / OUTPUT)
+        while "#3 " not in (tmp_path / OUTPUT).read_text():
+            assert sweep.poll() is None, (tmp_path / OUTPUT).read_text()
+            time.sleep(0.05)
+        os.killpg(server.pid, signal.SIGKILL)
+        time.sleep(AWAY_SECONDS)
+        server = mlflow_server.start(tmp_path / "server", "sqlite", port=urlsplit(server.uri).port)
+        status = sweep.wait(HANG_SECONDS)
+        printed = (tmp_path / OUTPUT).read_text()
+        assert status == 0, printed
+        assert "trying for 60 seconds" in printed
+        finished = [run for run in list_runs(server.uri) if run.info.status == "FINISHED"]
+        assert len({run.data.tags["config_hash"] for run in finished}) == len(finished) == 30
+    finally:
+        server.stop()
 
 
 @pytest.mark.parametrize(

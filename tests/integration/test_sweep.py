@@ -263,6 +263,7 @@ def test_rerun_runs_just_what_failed(bakeoff: Bakeoff) -> None:
     assert bakeoff("rerun", "--failed", TRUST[2]).status == 0
     assert states(bakeoff) == {"FAILED": 2, "FINISHED": 2}
     assert "no failed job remains" in bakeoff("rerun", "--failed").out
+    assert "no failed job remains" in bakeoff("rerun", "--failed", "sweep=latest").out
     assert bakeoff("rerun").status == 2
 
 

@@ -100,6 +100,28 @@ def test_a_full_disk_fails_the_job_with_that_reason_and_the_sweep_continues_late
     assert len(finished) == 3
 
 
+def test_a_disk_that_is_too_small_for_a_store_is_refused_in_a_sentence(bakeoff: Bakeoff, small_disk: Path) -> None:
+    (small_disk / "filler").write_bytes(b"0" * 2**19)
+    for words in ((), ("-m", "seed=0,1")):
+        answer = bakeoff(*words, "dataset=iris", "learner=majority", f"tracking.uri={small_disk}/mlflow.db")
+        assert answer.status == 2
+        assert answer.err.startswith("refused: tracking.uri: ")
+        assert "cannot be created: database or disk is full; make space" in answer.err
+        assert len(answer.err.splitlines()) == 1
+
+
+def test_a_full_disk_below_the_folder_of_a_sweep_is_refused_before_a_job_runs(
+    bakeoff: Bakeoff, small_disk: Path
+) -> None:
+    with pytest.raises(OSError, match="No space"):
+        (small_disk / "filler").write_bytes(b"0" * 2**21)
+    answer = bakeoff("-m", "dataset=iris", "learner=majority", "seed=0,1", f"hydra.sweep.dir={small_disk}/sweep")
+    assert answer.status == 2
+    assert "hydra.sweep.dir=" in answer.err
+    assert "cannot be written: No space left on device" in answer.err
+    assert not bakeoff.runs()
+
+
 @pytest.mark.slow
 def test_eight_processes_that_start_together_without_a_store_lose_nothing(bakeoff: Bakeoff, start: Start) -> None:
     words = ("-m", "dataset=iris", "learner=majority", "tracking.models=false")

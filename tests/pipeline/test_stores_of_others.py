@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from written_runs import write_run
 
 from bakeoff.pipeline.audit import describe_audit
-from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.errors import StoreError, UserError
 from bakeoff.pipeline.sweep.done_jobs import Claims
 from bakeoff.pipeline.tracking.mlflow_tables import ADDRESS_COLUMNS
 from bakeoff.pipeline.tracking.sqlite_file import create_sqlite
@@ -406,6 +406,12 @@ def test_claims_follow_no_link(tmp_path: Path) -> None:
         Claims.open_for_store(uri)
     assert victim.read_text() == "precious"
     assert not (tmp_path / "new").exists()
+
+
+def test_a_claim_on_a_full_disk_is_a_lost_store() -> None:
+    claims = Claims(os.open("/dev/full", os.O_RDWR))
+    with pytest.raises(StoreError, match="No space left on device"), claims.hold("00"):
+        pass
 
 
 def test_a_lock_follows_no_link(tmp_path: Path) -> None:
