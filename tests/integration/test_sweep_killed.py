@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import subprocess_sweep
 from command import Bakeoff
 from killing import until_done, wait_for
 from warm_process import OUTPUT, Start
@@ -100,14 +101,15 @@ def test_a_full_disk_fails_the_job_with_that_reason_and_the_sweep_continues_late
     assert len(finished) == 3
 
 
-def test_a_disk_that_is_too_small_for_a_store_is_refused_in_a_sentence(bakeoff: Bakeoff, small_disk: Path) -> None:
+def test_a_disk_that_is_too_small_for_a_store_is_refused_in_a_sentence(tmp_path: Path, small_disk: Path) -> None:
     (small_disk / "filler").write_bytes(b"0" * 2**19)
-    for words in ((), ("-m", "seed=0,1")):
-        answer = bakeoff(*words, "dataset=iris", "learner=majority", f"tracking.uri={small_disk}/mlflow.db")
-        assert answer.status == 2
-        assert answer.err.startswith("refused: tracking.uri: ")
-        assert "cannot be created: database or disk is full; make space" in answer.err
-        assert len(answer.err.splitlines()) == 1
+    for words in (("seed=0",), ("-m", "seed=0,1")):
+        store = f"tracking.uri={small_disk}/mlflow.db"
+        answer = subprocess_sweep.bakeoff(tmp_path, *words, "dataset=iris", "learner=majority", store)
+        assert answer.returncode == 2
+        assert answer.stderr.startswith("refused: tracking.uri: ")
+        assert "cannot be created: database or disk is full; make space" in answer.stderr
+        assert len(answer.stderr.splitlines()) == 1
 
 
 def test_a_full_disk_below_the_folder_of_a_sweep_is_refused_before_a_job_runs(
