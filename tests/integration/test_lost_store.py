@@ -222,6 +222,8 @@ def test_a_sweep_survives_a_server_that_is_killed_and_away_for_20_seconds(tmp_pa
             assert sweep.poll() is None, (tmp_path / OUTPUT).read_text()
             time.sleep(0.05)
         os.killpg(server.pid, signal.SIGKILL)
+        assert server.process is not None
+        server.process.wait()
         time.sleep(AWAY_SECONDS)
         server = mlflow_server.start(tmp_path / "server", "sqlite", port=urlsplit(server.uri).port)
         status = sweep.wait(HANG_SECONDS)
