@@ -175,11 +175,9 @@ def store_uri(given: str | None) -> str:
         return sqlite_uri(path)
     if not is_server(uri) and not uri.startswith(DATABASE_SERVER):
         raise UserError(
-            f"tracking.uri={uri!r}: runs are stored in a SQLite file, by an MLflow server (http://HOST:PORT) or in "
-            "PostgreSQL (postgresql://…); name one of these."
+            f"tracking.uri={uri!r}: runs are stored in a SQLite file (PATH or {SQLITE_PREFIX}PATH), by an MLflow "
+            "server (http://HOST:PORT) or in PostgreSQL (postgresql://…); name one of these."
         )
-    if uri.lower().startswith("sqlite"):
-        raise UserError(f"tracking.uri={uri!r}: name a SQLite file by its path, or as {SQLITE_PREFIX}PATH.")
     return uri
 
 
