@@ -9,7 +9,6 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any
 
 from bakeoff.pipeline.config.words import UNITS, read_duration
@@ -32,6 +31,7 @@ DURATION_UNITS = {"timeout_min": "m", "signal_delay_s": "s"}
 """submitit parameters that may be given with another unit than their own."""
 LIVE_STATES = ("PENDING", "RUNNING", "CONFIGURING", "COMPLETING", "SUSPENDED", "REQUEUED", "RESIZING", "SIGNALING")
 """The states of Slurm jobs that have not ended."""
+PRIVATE_FOLDER_MODE = 0o700
 RESULT_POLL_SECONDS = 0.5
 SLURM_POLL_SECONDS = 15.0
 """The time between two queries to Slurm, which many users share."""
@@ -98,14 +98,12 @@ def _make_executor(cluster: str, parameters: Mapping[str, Any]) -> Any:
 
     given = {key: value for key, value in parameters.items() if value is not None}
     folder = Path(given.pop("submitit_folder")).absolute()
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    # submitit writes the jobs there with the passwords of the command, which other machines need, and reads results as
-    # pickles: a folder that was there before may contain those of somebody else, or of a process with the same number.
-    private = mkdtemp(dir=folder.parent)
+    # submitit writes the jobs there with the passwords of the command, which other machines need.
+    folder.parent.mkdir(mode=PRIVATE_FOLDER_MODE, parents=True, exist_ok=True)
     options = {}
     if "max_num_timeout" in given:
         options[f"{cluster}_max_num_timeout"] = given.pop("max_num_timeout")
-    executor = submitit.AutoExecutor(Path(private, folder.name), cluster=cluster, **options)
+    executor = submitit.AutoExecutor(folder, cluster=cluster, **options)
     job_parameters = {}
     for key, value in given.items():
         name = key if key in SUBMITIT_PARAMETERS else f"{cluster}_{key}"

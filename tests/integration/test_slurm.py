@@ -13,8 +13,6 @@ import slurm_cluster
 import subprocess_sweep
 from mlflow_server import Server
 
-from bakeoff.pipeline.launcher import slurm
-
 pytestmark = pytest.mark.extra("slurm")
 real = pytest.mark.skipif(bool(slurm_cluster.missing()), reason=slurm_cluster.missing())
 QUICK = """
@@ -68,14 +66,6 @@ def test_processes_of_submitit_on_this_machine(tmp_path: Path) -> None:
     assert answer.returncode == 1
     assert "left no result" in answer.stderr
     assert set(subprocess_sweep.scores(f"sqlite:///{tmp_path}/outputs/mlflow.db")) == {"majority iris", "knn iris"}
-
-
-def test_jobs_and_results_are_in_a_new_folder_of_their_own(tmp_path: Path) -> None:
-    """Results are pickles, which are read from a folder that the number of a process or job names."""
-    parameters = {"submitit_folder": str(tmp_path / ".submitit" / "%j")}
-    folders = [slurm._make_executor("local", parameters).folder for _ in range(2)]
-    assert len({folder.parent for folder in folders}) == 2
-    assert [folder.parent.stat().st_mode & 0o777 for folder in folders] == [0o700, 0o700]
 
 
 def quickly(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
