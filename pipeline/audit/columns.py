@@ -8,10 +8,10 @@ examined, and large tables are sampled.
 import math
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from sklearn.metrics.cluster import contingency_matrix
 
 from bakeoff.pipeline.audit.parts import find_divided_values
 from bakeoff.pipeline.stages.dataset import Column, Dataset
@@ -38,8 +38,8 @@ MAX_CHANCE = 1e-5
 MIN_SIDE_ROWS = 10
 
 
-def find_telling_classes(X: pd.DataFrame, y: np.ndarray) -> dict[str, str]:
-    """Return the columns that separate the classes, each with the reason.
+def find_telling_classes(X: pd.DataFrame, y: np.ndarray) -> list[str]:
+    """Return the columns that separate the classes.
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ def find_telling_classes(X: pd.DataFrame, y: np.ndarray) -> dict[str, str]:
     """
     n_minority = len(y) - int(np.bincount(y).max())
     if n_minority < MIN_MINORITY_ROWS:
-        return {}
-    reasons = {}
+        return []
+    found = []
     for name, column in X.items():
         counts = _cross_tabulate(column, y)  # (v, c)
         if isinstance(column.dtype, pd.CategoricalDtype):
@@ -59,12 +59,12 @@ def find_telling_classes(X: pd.DataFrame, y: np.ndarray) -> dict[str, str]:
         else:
             separates = _count_errors_of_ranges(counts) <= MAX_ERROR_FRACTION * n_minority
         if separates:
-            reasons[str(name)] = SEPARATES
-    return reasons
+            found.append(str(name))
+    return found
 
 
-def find_telling_numbers(X: pd.DataFrame, y: np.ndarray) -> dict[str, str]:
-    """Return the columns that have the same ranks as y or whose values determine y, with the reason.
+def find_telling_numbers(X: pd.DataFrame, y: np.ndarray) -> list[str]:
+    """Return the columns that have the same ranks as y or whose values determine y.
 
     Parameters
     ----------
@@ -73,13 +73,13 @@ def find_telling_numbers(X: pd.DataFrame, y: np.ndarray) -> dict[str, str]:
     y : ndarray of shape (m,)
     """
     if len(y) < MIN_REGRESSION_ROWS:
-        return {}
+        return []
     # Ranks on some of the rows leave only a few columns to be examined individually.
     some = slice(None, None, max(1, len(y) // FILTER_ROWS))
     full = X.select_dtypes("number").dropna(axis=1).iloc[some]
     correlations = full.rank().corrwith(pd.Series(y, index=X.index).iloc[some].rank())
     skipped = set(correlations.index[correlations.abs() < MIN_ROUGH_CORRELATION])
-    return {str(name): EXPLAINS for name, column in X.items() if name not in skipped and _explains(column, y)}
+    return [str(name) for name, column in X.items() if name not in skipped and _explains(column, y)]
 
 
 def find_telling_presence(X: pd.DataFrame, y: np.ndarray, target_name: str) -> Iterator[tuple[str, str]]:
@@ -121,11 +121,7 @@ def _cross_tabulate(column: pd.Series, y: np.ndarray) -> np.ndarray:
     if isinstance(column.dtype, pd.CategoricalDtype):
         # The code of a missing cell, -1, becomes the last one.
         values = column.cat.codes.to_numpy(dtype=np.int64) % (len(column.cat.categories) + 1)
-    codes = np.unique(values, return_inverse=True)[1]  # (m,)
-    n_values = int(codes.max()) + 1
-    n_classes = int(y.max()) + 1
-    cells = codes.astype(np.int64) * n_classes + y
-    return np.bincount(cells, minlength=n_values * n_classes).reshape(n_values, n_classes)
+    return np.asarray(contingency_matrix(values, y))
 
 
 def _count_errors_of_ranges(counts: np.ndarray) -> float:
@@ -214,22 +210,8 @@ MAX_NUMBERS_CHANCE = 1e-6
 """Largest probability that this many measured integers within such a range would all be different."""
 
 
-@dataclass(frozen=True)
-class Finding:
-    """A suspicion about a column, or about several columns with the same information.
-
-    Attributes
-    ----------
-    columns : tuple of str
-    clause : str
-        What is suspicious; the clause continues a sentence that begins with the names of the columns.
-    remedy : str
-        A clause with the key that resolves the problem.
-    """
-
-    columns: tuple[str, ...]
-    clause: str
-    remedy: str
+Finding = tuple[tuple[str, ...], str, str]
+"""The names of columns; a clause on what is suspicious about them; and a clause with the key that resolves it."""
 
 
 def find_suspect_columns(dataset: Dataset) -> Iterator[str]:
@@ -239,10 +221,9 @@ def find_suspect_columns(dataset: Dataset) -> Iterator[str]:
     ----------
     dataset : Dataset
     """
-    for finding in find_columns(dataset):
-        names = ", ".join(map(repr, finding.columns))
-        noun = "column" if len(finding.columns) == 1 else "columns"
-        yield f"dataset={dataset.name}: {noun} {names} {finding.clause}; {finding.remedy}."
+    for columns, clause, remedy in find_columns(dataset):
+        noun = "column" if len(columns) == 1 else "columns"
+        yield f"dataset={dataset.name}: {noun} {', '.join(map(repr, columns))} {clause}; {remedy}."
 
 
 def find_row_order(name: str, columns: Iterable[Column]) -> Iterator[str]:
@@ -273,25 +254,25 @@ def find_columns(dataset: Dataset) -> Iterator[Finding]:
     X = table.iloc[rows]  # (m, d)
     y = dataset.y[rows]  # (m,)
     if dataset.is_classification:
-        reasons = find_telling_classes(X, np.unique(y, return_inverse=True)[1])
+        telling, reason = find_telling_classes(X, np.unique(y, return_inverse=True)[1]), SEPARATES
     else:
-        reasons = find_telling_numbers(X, y)
-    for name, reason in reasons.items():
+        telling, reason = find_telling_numbers(X, y), EXPLAINS
+    for name in telling:
         remedy = f"if it is known only after the target, leave it out with dataset.drop=[{name}]"
-        yield Finding((name,), f"reveals the target on its own ({reason})", remedy)
-    named = set(reasons)
-    for name, clause in find_telling_presence(table.drop(columns=list(reasons)), dataset.y, dataset.target):
+        yield (name,), f"reveals the target on its own ({reason})", remedy
+    named = set(telling)
+    for name, clause in find_telling_presence(table.drop(columns=telling), dataset.y, dataset.target):
         named.add(name)
         remedy = f"if cells are filled in after the target is known, leave the column out with dataset.drop=[{name}]"
-        yield Finding((name,), f"reveals the target through its missing cells: {clause}", remedy)
+        yield (name,), f"reveals the target through its missing cells: {clause}", remedy
     # A column that numbers all rows is declared by the dataset itself.
     named |= {column.name for column in dataset.columns if ROW_NUMBERS in " ".join(column.suspicions)}
     for name, clause in find_row_numbers(table):
         if name not in named:
-            yield Finding((name,), clause, f"if they are, leave the column out with dataset.drop=[{name}]")
+            yield (name,), clause, f"if they are, leave the column out with dataset.drop=[{name}]"
     for names_of_group, clause in find_same_columns(X):
         others = ",".join(names_of_group[1:])
-        yield Finding(names_of_group, clause, f"dataset.drop=[{others}] keeps one of them")
+        yield names_of_group, clause, f"dataset.drop=[{others}] keeps one of them"
 
 
 def find_identifiers(dataset: Dataset, splits: Splits) -> Iterator[str]:

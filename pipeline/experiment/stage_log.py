@@ -38,43 +38,43 @@ class RowSet:
     ----------
     n : int
         The number of rows of the dataset.
-    bits : bytes
-        One bit for each row of the dataset.
+    bits : int
+        One bit for each row of the dataset, padded to whole bytes; that of the first row is the highest.
     """
 
     n: int
-    bits: bytes
+    bits: int
 
     @classmethod
     def of(cls, rows: np.ndarray, n: int) -> RowSet:
         """Return the set of row numbers (m,) of a dataset with n rows."""
         is_member = np.zeros(n, dtype=bool)  # (n,)
         is_member[rows] = True
-        return cls(n, np.packbits(is_member).tobytes())
+        return cls(n, int.from_bytes(np.packbits(is_member).tobytes()))
 
     def __len__(self) -> int:
         """Return the number of rows in the set."""
-        return int.from_bytes(self.bits, "big").bit_count()
+        return self.bits.bit_count()
 
     def __or__(self, other: RowSet) -> RowSet:
         """Return the rows in either set."""
-        return RowSet(self.n, np.packbits(self.to_mask() | other.to_mask()).tobytes())
+        return RowSet(self.n, self.bits | other.bits)
 
     def __and__(self, other: RowSet) -> RowSet:
         """Return the rows in both sets."""
-        return RowSet(self.n, np.packbits(self.to_mask() & other.to_mask()).tobytes())
+        return RowSet(self.n, self.bits & other.bits)
 
-    def to_mask(self) -> np.ndarray:
-        """Return whether each row is in the set: shape (n,)."""
-        return np.unpackbits(np.frombuffer(self.bits, dtype=np.uint8), count=self.n).astype(bool)
+    def to_bytes(self) -> bytes:
+        """Return the bits."""
+        return self.bits.to_bytes(-(-self.n // 8))
 
     def to_rows(self) -> np.ndarray:
         """Return the row numbers in ascending order."""
-        return np.flatnonzero(self.to_mask())
+        return np.flatnonzero(np.unpackbits(np.frombuffer(self.to_bytes(), dtype=np.uint8)))
 
     def digest(self) -> str:
         """Return a fingerprint of the set: 16 hexadecimal digits."""
-        fingerprint = hashlib.blake2b(f"{self.n}\0".encode() + self.bits, digest_size=DIGEST_BYTES)
+        fingerprint = hashlib.blake2b(f"{self.n}\0".encode() + self.to_bytes(), digest_size=DIGEST_BYTES)
         return fingerprint.hexdigest()
 
 

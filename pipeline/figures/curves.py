@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, FoldResult, evaluate_split
@@ -22,9 +23,7 @@ from bakeoff.pipeline.figures.panels import (
     add_legend,
     add_title,
     collect_marks,
-    draw_band,
     make_panels,
-    set_log_scale,
 )
 from bakeoff.pipeline.figures.run_figure import FinishedRun, RunFigure, TabulatedFigure, check_variants
 from bakeoff.pipeline.stages.splitting import Splits
@@ -36,6 +35,8 @@ WARNING = "the test score of a value chosen from this curve is optimistic"
 DEFAULT_SIZES = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 MIN_LOG_RATIO = 20.0
 """Positive numbers are drawn on a logarithmic axis if the largest is at least this many times the smallest."""
+SHORT_AXIS_RATIO = 100.0
+BAND_ALPHA = 0.15
 MAX_VALUE_LETTERS = 14
 """Longer values, such as lists, are truncated."""
 PARTS = {"train": ("training rows", CLASS_COLOURS[1], "s"), "test": ("test rows", CLASS_COLOURS[0], "o")}
@@ -59,9 +60,14 @@ class ScoreCurves(TabulatedFigure):
         """
         figure, (axes,) = make_panels(width=7.2, height=3.9)
         for part, (label, colour, marker) in PARTS.items():
-            # NaN if a fold has no score.
-            folds = table[part].to_numpy(dtype=float).reshape(len(places), len(run.folds))  # (v, folds)
-            draw_band(axes, places, folds, label, colour, marker)
+            scores = table[part].to_numpy(dtype=float).reshape(len(places), len(run.folds))  # (v, folds)
+            folds = pd.DataFrame(scores, pd.Index(places))  # NaN, if a fold has no score, is ignored
+            if pd.api.types.is_numeric_dtype(folds.index):
+                folds = folds.sort_index(kind="stable")
+            mean, deviation = folds.mean(axis=1), folds.std(axis=1)  # ddof=1, as stored with a run
+            axes.plot(mean.index, mean, color=colour, marker=marker, markersize=4.5, linewidth=1.8, label=label)
+            band: Any = {"color": colour, "alpha": BAND_ALPHA, "linewidth": 0}
+            axes.fill_between(mean.index, mean - deviation, mean + deviation, **band)
         axes.set_ylabel(self.get_label(run.experiment.headline))
         axes.grid(axis="y")
         axes.legend(loc="best")
@@ -257,10 +263,15 @@ def place_values(values: Sequence[Any]) -> list[Any]:
 
 
 def scale_values(axes: Axes) -> None:
-    """Make the horizontal axis logarithmic if its values are numbers of different magnitudes."""
+    """Make the horizontal axis logarithmic, with plain labels, if its values are numbers of different magnitudes."""
     low, high = axes.dataLim.intervalx
-    if low > 0 and high >= MIN_LOG_RATIO * low:
-        set_log_scale(axes)
+    if low <= 0 or high < MIN_LOG_RATIO * low:
+        return
+    axes.set_xscale("log")
+    # Short axes also have labels at 2 and 5 times a power of ten.
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < SHORT_AXIS_RATIO * low else (1.0,)))
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.tick_params(axis="x", which="minor", length=2, labelbottom=False)
 
 
 MAX_PANELS_IN_A_ROW = 3

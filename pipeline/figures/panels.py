@@ -14,13 +14,11 @@ from textwrap import fill
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from cycler import cycler
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
-from matplotlib.ticker import LogLocator
 
 from bakeoff.pipeline.text.wording import cut_text
 
@@ -40,11 +38,9 @@ LETTERS_PER_INCH = 12.0
 TITLE_LETTERS_PER_INCH = 8.0
 HANDLE_LETTERS = 8
 """The width of a legend mark, in letters."""
-BAND_ALPHA = 0.15
 BAR_INCHES = 0.24
 NAME_LETTERS = 28
 """Longer names of classes, columns and values are truncated or broken into lines."""
-SHORT_AXIS_RATIO = 100.0
 
 STYLE: Any = {
     "font.family": "sans-serif",
@@ -178,36 +174,6 @@ def wrap_name(name: str, letters: int = NAME_LETTERS) -> str:
     return fill(name, letters, max_lines=3, placeholder=" …", break_on_hyphens=False)
 
 
-def set_log_scale(axes: Axes) -> None:
-    """Make the horizontal axis logarithmic, with plain labels, on short axes also of 2 and 5 times a power of ten."""
-    low, high = axes.dataLim.intervalx
-    axes.set_xscale("log")
-    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < SHORT_AXIS_RATIO * low else (1.0,)))
-    axes.xaxis.set_major_formatter("{x:g}")
-    axes.tick_params(axis="x", which="minor", length=2, labelbottom=False)
-
-
-def draw_band(axes: Axes, places: Sequence[Any], scores: np.ndarray, label: str, colour: str, marker: str) -> None:
-    """Draw the mean over folds as a line, and its standard deviation (ddof=1, as stored with a run) as a band.
-
-    Parameters
-    ----------
-    axes : Axes
-    places : sequence of v float or str
-        The places; numbers are sorted.
-    scores : ndarray of shape (v, folds)
-        The scores; NaN if a fold has no score.
-    label, colour, marker : str
-        The label, colour and marker of the line.
-    """
-    folds = pd.DataFrame(scores, pd.Index(places))  # NaN is ignored
-    if pd.api.types.is_numeric_dtype(folds.index):
-        folds = folds.sort_index(kind="stable")
-    mean, deviation = folds.mean(axis=1), folds.std(axis=1)
-    axes.plot(mean.index, mean, color=colour, marker=marker, markersize=4.5, linewidth=1.8, label=label)
-    axes.fill_between(mean.index, mean - deviation, mean + deviation, color=colour, alpha=BAND_ALPHA, linewidth=0)
-
-
 def draw_bars(
     axes: Axes,
     names: Sequence[str],
@@ -251,6 +217,8 @@ PAGE_COLOURS = {
     "#0072b2": "accent",
 }
 """Figure colour -> the page style variable that replaces it, because readers choose a light or a dark page."""
+STYLE_SHEET = re.compile(r'<svg(.*?)<style type="text/css">\*\{(.*?)\}</style>', flags=re.DOTALL)
+"""The style sheet of a picture, which would apply to the whole page."""
 LEFT_OUT = re.compile(r'<!--.*?-->\s*|<metadata>.*?</metadata>\s*| id="[\w.]+_\d{1,5}"', flags=re.DOTALL)
 """Comments, and group ids, which nothing refers to and which other pictures on the page also use."""
 
@@ -272,20 +240,11 @@ def render_svg(figure: Figure, name: str, description: str) -> str:
     text = file.getvalue().decode()
     # An XML declaration and a document type are allowed in a file, but not inside a page.
     element = LEFT_OUT.sub("", text[text.index("<svg") :])
-    element = _move_style(element)
+    element = STYLE_SHEET.sub(r'<svg style="\2"\1', element)
     for colour, variable in PAGE_COLOURS.items():
         element = element.replace(f": {colour}", f": var(--{variable}, {colour})")
     label = escape(description, quote=True)
     return element.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
-
-
-def _move_style(element: str) -> str:
-    """Replace the style sheet of an element, which would apply to the whole page, by an inline style."""
-    sheet = re.compile(r'<style type="text/css">\*\{(.*?)\}</style>')
-    found = sheet.search(element)
-    if found is None:
-        return element
-    return sheet.sub("", element).replace("<svg", f'<svg style="{found.group(1)}"', 1)
 
 
 def fix_colours(element: str) -> str:

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 import pandas as pd
+from sklearn.metrics.cluster import contingency_matrix
 
 from bakeoff.pipeline.stages.dataset import Column
 
@@ -251,8 +252,6 @@ def _sum_squares(groups: np.ndarray, y: np.ndarray) -> float:
     if y.dtype.kind == "f":
         means = np.bincount(groups, weights=y) / sizes  # (g,)
         return float(((y - means[groups]) ** 2).sum())
-    classes, labels = pd.factorize(y)
-    cells = groups.astype(np.int64) * len(labels) + classes
-    counts = np.bincount(cells, minlength=len(sizes) * len(labels)).reshape(len(sizes), len(labels))  # (g, c)
+    counts = contingency_matrix(groups, pd.factorize(y)[0])  # (g, c)
     # Half the sum over indicators: one minus the squared fractions of the classes.
     return float((sizes - (counts**2).sum(axis=1) / sizes).sum())

@@ -159,7 +159,8 @@ def dataset(y: np.ndarray = LABELS, **columns: Any) -> Dataset:
 
 def test_a_column_is_named_for_the_strongest_sign_alone() -> None:
     (finding,) = find_columns(dataset(np.sort(LABELS), number=np.arange(float(N))))
-    assert (finding.columns, "reveals the target on its own" in finding.clause) == (("number",), True)
+    columns, clause, _ = finding
+    assert (columns, "reveals the target on its own" in clause) == (("number",), True)
 
 
 def test_dates_and_text_that_the_user_took_in_are_examined_too() -> None:
@@ -188,7 +189,7 @@ def test_boat_and_body_of_titanic_are_found_by_where_they_have_cells(tmp_path: P
     assert "column 'body' reveals the target through its missing cells: all 121 rows" in body
     # The names play no part.
     frame = wheel_frame("titanic").rename(columns={"boat": "c1", "body": "c2"})
-    found = [finding.columns for finding in find_columns(load_frame(frame, "survived"))]
+    found = [columns for columns, _, _ in find_columns(load_frame(frame, "survived"))]
     assert found == [("c1",), ("c2",)]
     assert list(find_suspect_columns(wheel_dataset(tmp_path, "titanic", drop=["boat", "body"]))) == []
 
