@@ -152,6 +152,17 @@ NULLABLE = re.compile("^$|None|Any|object|Optional")
 """The annotation of a single value, and of one that may be null; parameters without annotation have an empty one."""
 
 
+def is_whole(value: Any, least: int) -> bool:
+    """Return whether a value is an integer of at least `least`; Booleans, which are integers in Python, are not."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def require_folds(key: str, folds: Any, verb: str) -> None:
+    """Raise UserError unless there are at least 2 inner folds, or 0, which means that the validation part is used."""
+    if not is_whole(folds, 0) or folds == 1:
+        raise UserError(f"{key}={folds!r} must be 0 ({verb} on the validation part) or an integer of at least 2.")
+
+
 def require_kind(key: str, value: Any, annotation: Any) -> None:
     """Reject a Boolean that is neither true nor false, null in place of a value, and a list in place of a single value.
 

@@ -107,9 +107,8 @@ class Audit:
         UserError
             A row would be both fitted on and tested, or a finding must be refused.
         """
-        dataset = experiment.dataset
         # This check has no key: a score on fitted rows is wrong, while other findings may be harmless.
-        shared = find_shared_rows(dataset, splits)
+        shared = find_shared_rows(splits)
         if shared:
             raise UserError(f"{shared} Correct the splitter; audit=none accepts it.")
         warnings: list[str] = []

@@ -53,11 +53,11 @@ def find_telling_classes(X: pd.DataFrame, y: np.ndarray) -> list[str]:
         return []
     found = []
     for name, column in X.items():
-        counts = _cross_tabulate(column, y)  # (v, c)
         if isinstance(column.dtype, pd.CategoricalDtype):
-            separates = _separates_by_value(counts)
+            separates = _separates_by_value(contingency_matrix(column.cat.codes, y))
         else:
-            separates = _count_errors_of_ranges(counts) <= MAX_ERROR_FRACTION * n_minority
+            # The values are in order, and a missing cell is the last one.
+            separates = _count_errors_of_ranges(contingency_matrix(column, y)) <= MAX_ERROR_FRACTION * n_minority
         if separates:
             found.append(str(name))
     return found
@@ -115,17 +115,8 @@ def find_telling_presence(X: pd.DataFrame, y: np.ndarray, target_name: str) -> I
             )
 
 
-def _cross_tabulate(column: pd.Series, y: np.ndarray) -> np.ndarray:
-    """Count the rows of each value (v), in order, and class (c) in shape (v, c); a missing cell is the last value."""
-    values = column.to_numpy()
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        # The code of a missing cell, -1, becomes the last one.
-        values = column.cat.codes.to_numpy(dtype=np.int64) % (len(column.cat.categories) + 1)
-    return np.asarray(contingency_matrix(values, y))
-
-
 def _count_errors_of_ranges(counts: np.ndarray) -> float:
-    """Return the errors of a rule that predicts one class for each of c ranges of the values.
+    """Return the errors, in counts (v, c), of a rule that predicts one class for each of c ranges of the values.
 
     Each value is assigned the class of most of its rows; every two changes of this class beyond the necessary c - 1
     count as one error.
@@ -136,7 +127,7 @@ def _count_errors_of_ranges(counts: np.ndarray) -> float:
 
 
 def _separates_by_value(counts: np.ndarray) -> bool:
-    """Return whether the values of a nominal column determine the class of the rows that share them."""
+    """Return whether, in counts (v, c), the values of a nominal column determine the class of rows that share them."""
     shared = counts[counts.sum(axis=1) > 1]
     n_rows = int(shared.sum())
     # Values that occur once, such as names, determine the class of their own row only.

@@ -13,13 +13,10 @@ def list_fitted_rows(split: Split) -> np.ndarray:
     return np.concatenate([split.train, split.validation])
 
 
-def find_shared_rows(dataset: Dataset, splits: Splits) -> str:
+def find_shared_rows(splits: Splits) -> str:
     """Return a sentence on rows that a fold both fits or chooses on and tests; empty if there are none."""
-    n = len(dataset.y)
     for number, split in enumerate(splits.folds):
-        is_fitted = np.zeros(n, dtype=bool)  # (n,)
-        is_fitted[list_fitted_rows(split)] = True
-        n_shared = int(is_fitted[split.test].sum())
+        n_shared = int(np.isin(split.test, list_fitted_rows(split)).sum())
         if n_shared:
             return (
                 f"evaluation: fold {number} would use {n_shared} of its {len(split.test)} test rows as training "
@@ -87,11 +84,9 @@ def count_copies(dataset: Dataset, splits: Splits) -> Iterator[str]:
     is_copy = np.zeros(len(codes), dtype=bool)  # (n,)
     is_tested = np.zeros(len(codes), dtype=bool)  # (n,)
     for split in splits.folds:
-        is_known = np.zeros(codes.max() + 1, dtype=bool)  # by code
-        is_known[codes[list_fitted_rows(split)]] = True
         is_tested[split.test] = True
         candidates = split.test[is_repeated[split.test]]
-        has_known_copy = is_known[codes[candidates]]
+        has_known_copy = np.isin(codes[candidates], codes[list_fitted_rows(split)])
         is_copy[candidates[has_known_copy]] = True
     n_copies = int(is_copy.sum())
     if n_copies:

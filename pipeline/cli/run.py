@@ -118,16 +118,16 @@ def rerun_failed_jobs(words: Sequence[str]) -> int:
             "rerun: specify which jobs to run again; usage: bakeoff rerun --failed [sweep=NAME] [KEY=VALUE ...]"
         )
     own = [word for word in words if "=" in word and word.partition("=")[0].lstrip("+") in RERUN_KEYS]
-    failed = find_failed_jobs(read_request("rerun", RerunRequest, [word.lstrip("+") for word in own]))
-    if not failed.overrides:
+    failed, notes = find_failed_jobs(read_request("rerun", RerunRequest, [word.lstrip("+") for word in own]))
+    if not failed:
         print("no failed job remains to be run again")
         return 0
-    for note in failed.notes:
+    for note in notes:
         print(wording.show_in_line(f"note: {note}"), file=sys.stderr)
     packages = read_trust_of_words(words)
     trust = [f"{TRUST_KEY}=[{','.join(packages)}]"] if packages else []
     others = [word for word in words if word != FAILED_FLAG and word not in own and not is_trust_word(word)]
-    return find_status(run_sweep([*others, *trust], [(*trust, *job) for job in failed.overrides]))
+    return find_status(run_sweep([*others, *trust], [(*trust, *job) for job in failed]))
 
 
 def _read_experiments(words: Sequence[str]) -> Experiments | None:

@@ -67,7 +67,7 @@ def check_variants(experiment: Experiment, splits: Splits, variants: Iterable[Pa
 def make_variant(pipeline: Pipeline, parameters: Parameters) -> Pipeline:
     """Return an unfitted copy of a pipeline with changed parameters; ``preprocessing`` may be None."""
     given = dict(parameters)
-    if "preprocessing" in given and given["preprocessing"] is None:
+    if given.get("preprocessing", "") is None:
         given["preprocessing"] = "passthrough"
     changed = clone(pipeline).set_params(**given)
     # A learner among the parameters belongs to the figure, so only a copy of it may be fitted.
@@ -283,11 +283,13 @@ class RunFigure(ABC):
     def save(self, folder: Path, experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> None:
         """Draw the figure into a PNG file in the folder."""
         with in_style():
-            self._write(self.draw(FinishedRun(experiment, folds, model)), folder)
+            figure = self._draw_for(folder, FinishedRun(experiment, folds, model))
+            # Without Matplotlib's version, equal runs produce equal bytes.
+            figure.savefig(folder / self.file, dpi=DOTS_PER_INCH, metadata={"Software": None})
 
-    def _write(self, figure: Figure, folder: Path) -> None:
-        """Write a figure as PNG without Matplotlib's version, so that equal runs produce equal bytes."""
-        figure.savefig(folder / self.file, dpi=DOTS_PER_INCH, metadata={"Software": None})
+    def _draw_for(self, folder: Path, run: FinishedRun) -> Figure:
+        """Draw the figure, and write into a folder what belongs to it."""
+        return self.draw(run)
 
     def get_label(self, name: str) -> str:
         """Return the text for a column, the target or a score; a long name without a label is truncated."""
@@ -315,10 +317,7 @@ class TabulatedFigure(RunFigure):
         """Measure and draw."""
         return self.draw_table(run, self.measure(run))
 
-    def save(self, folder: Path, experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> None:
-        """Write the table and its picture."""
-        run = FinishedRun(experiment, folds, model)
+    def _draw_for(self, folder: Path, run: FinishedRun) -> Figure:
         table = self.measure(run)
         write_csv(table, (folder / self.file).with_suffix(".csv"))
-        with in_style():
-            self._write(self.draw_table(run, table), folder)
+        return self.draw_table(run, table)

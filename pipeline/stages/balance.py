@@ -86,9 +86,21 @@ class ClassWeights(Balance):
         return BalancedRows(rows.X, rows.y, weights * factors[codes], rows.index)
 
 
+@dataclass(frozen=True)
+class Sampling(Balance):
+    """Abstract: change the numbers of rows until the ratio of the rarest class to others is at least the given one."""
+
+    ratio: float = 1.0
+
+    def __post_init__(self) -> None:
+        is_number = isinstance(self.ratio, int | float) and not isinstance(self.ratio, bool)
+        if not is_number or not 0 < self.ratio <= 1:
+            raise UserError(f"balance.ratio={self.ratio!r} must be a number above 0 and at most 1; 1 is full balance.")
+
+
 @final
 @dataclass(frozen=True)
-class Oversampling(Balance):
+class Oversampling(Sampling):
     """Keep all rows and add rows of rare classes, drawn with replacement.
 
     Parameters
@@ -97,12 +109,7 @@ class Oversampling(Balance):
         The minimum number of rows of each class, as a fraction of the most frequent class; above 0, at most 1.
     """
 
-    ratio: float = 1.0
-
     name = "oversample"
-
-    def __post_init__(self) -> None:
-        _require_ratio(self.ratio)
 
     def balance(self, rows: BalancedRows, seed: int) -> BalancedRows:
         """Return all rows, followed by those that were drawn."""
@@ -116,7 +123,7 @@ class Oversampling(Balance):
 
 @final
 @dataclass(frozen=True)
-class Undersampling(Balance):
+class Undersampling(Sampling):
     """Leave out randomly drawn rows of frequent classes.
 
     Parameters
@@ -125,12 +132,7 @@ class Undersampling(Balance):
         The minimum size of the rarest class, as a fraction of each other class; above 0, at most 1.
     """
 
-    ratio: float = 1.0
-
     name = "undersample"
-
-    def __post_init__(self) -> None:
-        _require_ratio(self.ratio)
 
     def balance(self, rows: BalancedRows, seed: int) -> BalancedRows:
         """Return the rows that are kept, in their order."""
@@ -171,12 +173,6 @@ class Resampling(Balance):
             sampler.set_params(random_state=seed)
         X, y = sampler.fit_resample(rows.X, rows.y)
         return BalancedRows(X, np.asarray(y), None, rows.index)
-
-
-def _require_ratio(ratio: float) -> None:
-    is_number = isinstance(ratio, int | float) and not isinstance(ratio, bool)
-    if not is_number or not 0 < ratio <= 1:
-        raise UserError(f"balance.ratio={ratio!r} must be a number above 0 and at most 1; 1 is full balance.")
 
 
 def _list_members(y: np.ndarray) -> list[np.ndarray]:

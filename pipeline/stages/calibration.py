@@ -7,7 +7,7 @@ models fitted on inner folds of the training rows, each predicting the fold that
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -17,7 +17,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.metaestimators import available_if
 
-from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.errors import UserError, did_you_mean, require_folds
 
 METHODS = {"platt": "sigmoid", "isotonic": "isotonic", "temperature": "temperature"}
 """The names of the methods here and in scikit-learn."""
@@ -98,12 +98,7 @@ class Calibration:
     def __post_init__(self) -> None:
         if self.method not in METHODS:
             raise UserError(f"calibration.method={self.method!r} is not a method. {did_you_mean(self.method, METHODS)}")
-        is_count = isinstance(self.folds, int) and not isinstance(self.folds, bool)
-        if not is_count or self.folds < 0 or self.folds == 1:
-            raise UserError(
-                f"calibration.folds={self.folds!r} must be 0 (calibrate on the validation part) or an integer of at "
-                "least 2."
-            )
+        require_folds("calibration.folds", self.folds, "calibrate")
 
     def add_methods(self, learner: Any) -> Any:
         """Return an unfitted estimator with the methods that the calibrated learner will have."""
@@ -147,11 +142,11 @@ class Calibration:
         for fitted_on, held_out in folds.split(outputs.truth, outputs.truth):
             calibrated = self._fit(outputs, fitted_on)
             probabilities[held_out] = calibrated.predict_proba(held_out[:, np.newaxis])
-        return Outputs(probabilities, PROBABILITY, outputs.classes, outputs.truth, outputs.weights)
+        return replace(outputs, scores=probabilities, method=PROBABILITY)
 
     def _fit(self, outputs: Outputs, rows: np.ndarray) -> CalibratedClassifierCV:
         """Return calibrators fitted on some of the rows; their input is the position of a row."""
-        recorded = FrozenEstimator(RecordedOutputs(outputs.scores, outputs.method, outputs.classes).fit())
+        recorded = FrozenEstimator(RecordedOutputs(outputs).fit())
         everything = np.arange(len(rows))
         # scikit-learn requires folds even if the model is not refitted, so one fold contains all rows.
         calibrated = CalibratedClassifierCV(recorded, method=METHODS[self.method], cv=[(everything, everything)])
@@ -162,38 +157,29 @@ class Calibration:
             return calibrated.fit(rows[:, np.newaxis], outputs.truth[rows], sample_weight=weights)
 
 
-def _has(method: str) -> Any:
-    """Return a predicate that checks whether recorded outputs come from a method."""
-    return lambda recorded: recorded.method == method
-
-
 class RecordedOutputs(ClassifierMixin, BaseEstimator):
     """A classifier with known outputs for m rows, whose inputs are the positions of the rows.
 
     Parameters
     ----------
-    scores : ndarray of shape (m,) or (m, c)
-    method : {"decision_function", "predict_proba"}
-        The only prediction method that is available.
-    classes : ndarray of shape (c,)
+    outputs : Outputs
+        Their method is the only one that is available.
     """
 
-    def __init__(self, scores: np.ndarray, method: str, classes: np.ndarray) -> None:
-        self.scores = scores
-        self.method = method
-        self.classes = classes
+    def __init__(self, outputs: Outputs) -> None:
+        self.outputs = outputs
 
     def fit(self, X: Any = None, y: Any = None) -> RecordedOutputs:
         """Set the classes; the arguments are not used."""
-        self.classes_ = self.classes
+        self.classes_ = self.outputs.classes
         return self
 
-    @available_if(_has(DECISION))
+    @available_if(lambda recorded: recorded.outputs.method == DECISION)
     def decision_function(self, X: np.ndarray) -> np.ndarray:
         """Return the decision values of rows, given by their positions (k, 1)."""
         return self._look_up(X)
 
-    @available_if(_has(PROBABILITY))
+    @available_if(lambda recorded: recorded.outputs.method == PROBABILITY)
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Return the probabilities of rows, given by their positions (k, 1)."""
         return self._look_up(X)
@@ -202,9 +188,9 @@ class RecordedOutputs(ClassifierMixin, BaseEstimator):
         """Return the class with the highest score for rows, given by their positions (k, 1)."""
         scores = self._look_up(X)
         codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)  # (k,)
-        predicted: np.ndarray = self.classes[codes]
+        predicted: np.ndarray = self.classes_[codes]
         return predicted
 
     def _look_up(self, X: np.ndarray) -> np.ndarray:
-        rows: np.ndarray = self.scores[np.asarray(X).ravel()]
+        rows: np.ndarray = self.outputs.scores[np.asarray(X).ravel()]
         return rows

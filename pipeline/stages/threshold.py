@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import FixedThresholdClassifier
 
-from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.errors import UserError, require_folds
 
 MAX_CANDIDATES = 200
 """If there are more distinct scores than this, only thresholds at their quantiles are tried."""
@@ -104,8 +104,7 @@ class GivenThreshold:
     metric = None
 
     def __post_init__(self) -> None:
-        is_number = isinstance(self.value, int | float) and not isinstance(self.value, bool)
-        if not is_number or not 0 < self.value < 1:
+        if not isinstance(self.value, float) or not 0 < self.value < 1:
             raise UserError(f"threshold.value={self.value!r} must be a probability above 0 and below 1.")
 
 
@@ -133,11 +132,7 @@ class TunedThreshold:
     is_chosen = True
 
     def __post_init__(self) -> None:
-        is_count = isinstance(self.folds, int) and not isinstance(self.folds, bool)
-        if not is_count or self.folds < 0 or self.folds == 1:
-            raise UserError(
-                f"threshold.folds={self.folds!r} must be 0 (choose on the validation part) or an integer of at least 2."
-            )
+        require_folds("threshold.folds", self.folds, "choose")
 
     def choose(self, rows: BinaryScores) -> ChosenThreshold:
         """Return the best threshold; ties are broken by the distance to the default threshold of the learner.

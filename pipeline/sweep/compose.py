@@ -18,7 +18,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 from bakeoff.pipeline.config import engine, settle
 from bakeoff.pipeline.config.compose_job import PRIVATE_MODE, resolve_config
 from bakeoff.pipeline.config.words import SWEEP_KEYS, Invocation, read_duration
-from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.errors import UserError, did_you_mean, is_whole
 from bakeoff.pipeline.sweep.jobs import INVALID, Job, JobOutcome
 from bakeoff.pipeline.text import secrets, wording
 
@@ -98,8 +98,8 @@ class SweepOptions:
         numbers = (
             ("max_jobs", self.max_jobs, self.max_jobs >= 1, "a positive number of jobs"),
             ("workers", self.workers, self.workers >= 1, "a positive integer"),
-            ("search.n", self.n, _is_whole(self.n, least=1), "a positive integer"),
-            ("search.seed", self.seed, _is_whole(self.seed, least=0), "an integer of at least 0"),
+            ("search.n", self.n, is_whole(self.n, 1), "a positive integer"),
+            ("search.seed", self.seed, is_whole(self.seed, 0), "an integer of at least 0"),
         )
         for key, value, is_valid, need in numbers:
             if not is_valid:
@@ -122,11 +122,6 @@ class SweepOptions:
     def needs_workers(self) -> bool:
         """Whether jobs run in separate processes, which can be killed when a time limit expires."""
         return self.workers > 1 or self.timeout is not None
-
-
-def _is_whole(value: Any, least: int) -> bool:
-    """Whether a value is a whole number; Booleans, which are integers in Python, do not count."""
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
 def require_single_values(overrides: Sequence[Override]) -> None:

@@ -23,7 +23,7 @@ import re
 import shlex
 import stat
 import struct
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -205,24 +205,10 @@ class RerunRequest(requests.ExperimentRequest):
     sweep: str | None = None
 
 
-@dataclass(frozen=True)
-class FailedJobs:
-    """Jobs that failed and have never finished.
+def find_failed_jobs(request: RerunRequest) -> tuple[list[list[str]], list[str]]:
+    """Return the overrides of each job that failed and has never finished, and notes.
 
-    Attributes
-    ----------
-    overrides : list of sequence of str
-        The overrides of each job.
-    notes : list of str
-        A sentence for each job stored by another user or machine, because it runs with the rights of this user.
-    """
-
-    overrides: list[Sequence[str]]
-    notes: list[str]
-
-
-def find_failed_jobs(request: RerunRequest) -> FailedJobs:
-    """Return the jobs that failed and have never finished.
+    A note is a sentence on a job stored by another user or machine, because it runs with the rights of this user.
 
     Anyone who can write to the store can add a job to it. Trust settings of a job and its words for Hydra are therefore
     dropped: a command trusts only the packages that it names itself.
@@ -241,15 +227,16 @@ def find_failed_jobs(request: RerunRequest) -> FailedJobs:
     here = name_author(provenance.find_user(), provenance.describe_machine()["host"])
     # The store that a job refers to may have been moved here.
     place = {"tracking.uri": request.tracking__uri, "tracking.experiment": request.tracking__experiment}
-    found = FailedJobs([], [])
+    overrides = []
+    notes = []
     sweep = find_sweep_name(store, request.sweep) if request.sweep else None
     for job in history.find_failed_jobs(store, sweep):
         words = [word for word in job.overrides if not trust.is_trust_word(word) and _root_of(word) != "hydra"]
         if job.author != here:
-            found.notes.append(f"a job of {job.author} runs again: bakeoff {shlex.join(words)}")
+            notes.append(f"a job of {job.author} runs again: bakeoff {shlex.join(words)}")
         kept = [word for word in words if word.lstrip("+").partition("=")[0] not in place]
-        found.overrides.append([*kept, *(f"{key}={override_text(value)}" for key, value in place.items())])
-    return found
+        overrides.append([*kept, *(f"{key}={override_text(value)}" for key, value in place.items())])
+    return overrides, notes
 
 
 def _root_of(word: str) -> str:

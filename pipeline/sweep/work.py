@@ -45,8 +45,6 @@ class Meter:
     splits : Splits
     show : callable
         Receives the reports.
-    clock : callable
-        Returns the current time in seconds.
 
     Attributes
     ----------
@@ -54,15 +52,12 @@ class Meter:
         The experiment whose fits are counted.
     """
 
-    def __init__(
-        self, experiment: Experiment, splits: Splits, show: ShowWork, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, experiment: Experiment, splits: Splits, show: ShowWork) -> None:
         self.experiment = replace(experiment, count_fit=self._count_fit)
         self._per_split = experiment.fits_per_split
         self._work = Work(0, self._per_split * len(splits.fitted), 0, len(splits.folds))
         self._show = show
-        self._clock = clock
-        self._reported = clock()
+        self._reported = time.monotonic()
         show(self._work)
 
     def count_folds(self, folds: Iterable[FoldResult]) -> Iterator[FoldResult]:
@@ -78,7 +73,7 @@ class Meter:
     def _report(self, **done: int) -> None:
         """Change the counts, and report them if the last report was long ago."""
         self._work = self._work._replace(**done)
-        now = self._clock()
+        now = time.monotonic()
         if now - self._reported >= REPORT_SECONDS:
             self._reported = now
             self._show(self._work)

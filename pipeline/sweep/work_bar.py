@@ -27,13 +27,10 @@ class WorkBar:
     console : Console
     total : int
         The number of jobs.
-    seconds : float
-        The time between two lines.
     """
 
-    def __init__(self, console: Console, total: int = 1, seconds: float = LINE_SECONDS) -> None:
+    def __init__(self, console: Console, total: int = 1) -> None:
         self._console = console
-        self._seconds = seconds
         columns = (*Progress.get_default_columns(), TimeElapsedColumn())
         self._bar = Progress(
             *columns, console=console, transient=True, disable=console.quiet or not console.is_terminal
@@ -61,14 +58,12 @@ class WorkBar:
         self.show(work.fits / work.n_fits, work.text)
 
     def _print_lines(self) -> None:
-        while not self._is_stopped.wait(self._seconds):
+        while not self._is_stopped.wait(LINE_SECONDS):
             (task,) = self._bar.tasks
             self._console.print(f"{task.description}, {format_seconds(task.elapsed or 0, 2)}")
 
 
-def announce_long(
-    items: Sequence[Any], verb: str, announce: Announce, clock: Callable[[], float] = time.monotonic
-) -> Iterator[Any]:
+def announce_long(items: Sequence[Any], verb: str, announce: Announce) -> Iterator[Any]:
     """Yield an item for each job; announce after some seconds, and then once a minute, how many are done.
 
     Parameters
@@ -78,12 +73,10 @@ def announce_long(
         What happens to the jobs, such as ``checking``.
     announce : callable
         Receives the sentences.
-    clock : callable
-        Returns the current time in seconds.
     """
-    due = clock() + SILENT_SECONDS
+    due = time.monotonic() + SILENT_SECONDS
     for n_done, item in enumerate(items):
-        if clock() >= due:
-            due = clock() + LINE_SECONDS
+        if time.monotonic() >= due:
+            due = time.monotonic() + LINE_SECONDS
             announce(f"{verb} {count_nouns(len(items), 'job')}: {n_done} done")
         yield item

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from io import StringIO
-from itertools import count
 from threading import Event
 
 import pytest
@@ -14,10 +13,11 @@ from bakeoff.pipeline.experiment import evaluate_splits, fit_final_model
 from bakeoff.pipeline.stages.splitting import KFold
 from bakeoff.pipeline.stages.threshold import TunedThreshold
 from bakeoff.pipeline.stages.tuning import GridTuning
+from bakeoff.pipeline.sweep import work, work_bar
 from bakeoff.pipeline.sweep.display import SweepDisplay
 from bakeoff.pipeline.sweep.jobs import FINISHED, JobOutcome
 from bakeoff.pipeline.sweep.work import Meter, Work
-from bakeoff.pipeline.sweep.work_bar import LINE_SECONDS, SILENT_SECONDS, WorkBar, announce_long
+from bakeoff.pipeline.sweep.work_bar import WorkBar, announce_long
 from bakeoff.pipeline.text.wording import make_console
 
 TUNED = experiment(tuning=GridTuning({"mark": [1, 2]}, folds=3), splitter=KFold(folds=2))
@@ -40,49 +40,60 @@ class Lines(StringIO):
         return n
 
 
+@pytest.fixture
+def reports_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a meter report each change."""
+    monkeypatch.setattr(work, "REPORT_SECONDS", 0)
+
+
+@pytest.mark.usefixtures("reports_all")
 def test_candidates_folds_and_the_model_of_all_rows_are_counted() -> None:
     shown: list[Work] = []
-    meter = Meter(TUNED, SPLITS, shown.append, clock=count().__next__)
+    meter = Meter(TUNED, SPLITS, shown.append)
     folds = list(meter.count_folds(evaluate_splits(meter.experiment, SPLITS.folds)))
     fit_final_model(meter.experiment, SPLITS, folds[-1])
     assert shown[0] == Work(0, N_FITS, 0, 2)
-    assert [work.fits for work in shown if work.folds == 0] == [0, 1, 2, 3, 4, 5, 6, 7]
+    assert [each.fits for each in shown if each.folds == 0] == [0, 1, 2, 3, 4, 5, 6, 7]
     assert shown[-1] == Work(N_FITS, N_FITS, 2, 2)
     assert shown[-1].text == "21 of 21 fits, 2 of 2 folds"
     assert folds[0].model.n_fits == 7
 
 
+@pytest.mark.usefixtures("reports_all")
 def test_the_inner_fits_of_a_threshold_are_counted() -> None:
     shown: list[Work] = []
     chosen = experiment(learner=GaussianNB(), threshold=TunedThreshold(folds=4))
     splits = chosen.make_splits()
-    meter = Meter(chosen, splits, shown.append, clock=count().__next__)
+    meter = Meter(chosen, splits, shown.append)
     list(evaluate_splits(meter.experiment, splits.folds))
     assert shown[-1] == Work(5, 5, 0, 1)
 
 
+@pytest.mark.usefixtures("reports_all")
 def test_fits_in_other_processes_are_counted_with_their_fold() -> None:
     shown: list[Work] = []
     folds = list(evaluate_splits(TUNED, SPLITS.folds))
-    list(Meter(TUNED, SPLITS, shown.append, clock=count().__next__).count_folds(folds))
+    list(Meter(TUNED, SPLITS, shown.append).count_folds(folds))
     assert shown == [Work(0, N_FITS, 0, 2), Work(7, N_FITS, 1, 2), Work(14, N_FITS, 2, 2)]
 
 
-def test_a_short_job_reports_once() -> None:
+def test_a_short_job_reports_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(work, "REPORT_SECONDS", 60)
     shown: list[Work] = []
-    meter = Meter(TUNED, SPLITS, shown.append, clock=lambda: 0.0)
+    meter = Meter(TUNED, SPLITS, shown.append)
     list(meter.count_folds(evaluate_splits(meter.experiment, SPLITS.folds)))
     assert shown == [Work(0, N_FITS, 0, 2)]
 
 
-def test_lines_without_a_terminal_say_what_is_done_of_how_many() -> None:
+def test_lines_without_a_terminal_say_what_is_done_of_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert work_bar.LINE_SECONDS == 60  # one line a minute
+    monkeypatch.setattr(work_bar, "LINE_SECONDS", 0.001)
     lines = Lines()
-    bar = WorkBar(make_console(file=lines), seconds=0.001)
+    bar = WorkBar(make_console(file=lines))
     bar.show_work(Work(203, 606, 2, 5))
     with bar:
         assert lines.written.wait(60)
     assert lines.getvalue().startswith("203 of 606 fits, 2 of 5 folds, ")
-    assert LINE_SECONDS == 60  # one line a minute
 
 
 @pytest.mark.parametrize(("is_terminal", "is_quiet"), [(False, False), (True, False), (False, True), (True, True)])
@@ -111,15 +122,18 @@ def test_a_sweep_shows_its_jobs_and_the_work_of_those_that_run(monkeypatch: pyte
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"),
+    ("silent", "between", "said"),
     [
-        (0.0, []),
-        (SILENT_SECONDS / 2, ["checking 4 jobs: 1 done"]),
-        (LINE_SECONDS, [f"checking 4 jobs: {n} done" for n in range(4)]),
+        (60, 60, []),
+        (0, 60, ["checking 4 jobs: 0 done"]),
+        (0, 0, [f"checking 4 jobs: {n} done" for n in range(4)]),
     ],
 )
-def test_a_long_check_says_how_far_it_is(seconds: float, said: list[str]) -> None:
+def test_a_long_check_says_how_far_it_is(
+    monkeypatch: pytest.MonkeyPatch, silent: float, between: float, said: list[str]
+) -> None:
+    monkeypatch.setattr(work_bar, "SILENT_SECONDS", silent)
+    monkeypatch.setattr(work_bar, "LINE_SECONDS", between)
     announced: list[str] = []
-    clock = (seconds * number for number in count())
-    assert list(announce_long("abcd", "checking", announced.append, clock.__next__)) == list("abcd")
+    assert list(announce_long("abcd", "checking", announced.append)) == list("abcd")
     assert announced == said

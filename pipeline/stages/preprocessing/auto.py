@@ -20,7 +20,7 @@ from sklearn.utils import get_tags
 from bakeoff.pipeline.stages.preprocessing.discretize import AsIntervals
 from bakeoff.pipeline.stages.preprocessing.join_steps import (
     DATE,
-    KINDS,
+    KIND_OF_KEY,
     NOMINAL,
     NUMERIC,
     ORDERED,
@@ -220,16 +220,9 @@ class AutoPreprocessing:
         if needs.max_values is not None and most_values <= needs.max_values:
             needs = replace(needs, max_values=None)
         steps = {} if needs.takes_kernel else self._list_steps(needs, fills)
-        used = {kind: steps.get(kind, []) for kind in KINDS if kind in kinds}
-        transformers = {kind: [step.transformer for step in used.get(kind, [])] for kind in KINDS}
-        chosen = make_preprocessing(
-            numeric=transformers[NUMERIC],
-            nominal=transformers[NOMINAL],
-            ordered=transformers[ORDERED],
-            dates=transformers[DATE],
-            text=transformers[TEXT],
-        )
-        return ChosenPreprocessing(chosen, _summarize(used))
+        used = {kind: steps.get(kind, []) for kind in KIND_OF_KEY.values() if kind in kinds}
+        transformers = {key: [step.transformer for step in used.get(kind, [])] for key, kind in KIND_OF_KEY.items()}
+        return ChosenPreprocessing(make_preprocessing(**transformers), _summarize(used))
 
     def _list_steps(self, needs: LearnerInput, fills: bool) -> dict[str, list[Step]]:
         """Return the steps for each kind of column; `fills` determines whether missing cells are filled."""
@@ -242,7 +235,11 @@ class AutoPreprocessing:
             # A code absent from the training rows would be an error, and an order may declare such values.
             ORDERED: nominal if needs.needs_codes else positions,
             DATE: [Step("parts of the date", DateParts()), *numeric],
-            TEXT: [self._make_text_step(), *(numeric if needs.needs_codes else [])],
+            # scikit-learn's English stop words are not used, because they would imply a language.
+            TEXT: [
+                Step(f"tf-idf of {self.max_terms} terms", EncodeText(TfidfVectorizer(max_features=self.max_terms))),
+                *(numeric if needs.needs_codes else []),
+            ],
         }
 
     def _list_nominal_steps(self, needs: LearnerInput, fills: bool) -> list[Step]:
@@ -263,11 +260,6 @@ class AutoPreprocessing:
         if fills:
             steps += [_fill_most_frequent(), Step("values", AsNominal())]
         return steps
-
-    def _make_text_step(self) -> Step:
-        # scikit-learn's English stop words are not used, because they would imply a language.
-        vectorizer = TfidfVectorizer(max_features=self.max_terms)
-        return Step(f"tf-idf of {self.max_terms} terms", EncodeText(vectorizer))
 
 
 def _list_numeric_steps(needs: LearnerInput, fills: bool) -> list[Step]:

@@ -17,7 +17,8 @@ NOMINAL = "nominal"
 ORDERED = "ordered"
 DATE = "date"
 TEXT = "text"
-KINDS = (NUMERIC, NOMINAL, ORDERED, DATE, TEXT)
+KIND_OF_KEY = {"numeric": NUMERIC, "nominal": NOMINAL, "ordered": ORDERED, "dates": DATE, "text": TEXT}
+"""Key of the steps for the columns of one kind -> this kind."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class KindSelector:
     Parameters
     ----------
     kinds : tuple of str
-        The kinds to select, from `KINDS`.
+        The kinds to select, from `KIND_OF_KEY`.
     besides : tuple of str
         The names of columns that are never selected.
     """
@@ -144,13 +145,9 @@ def make_preprocessing(
         _require_transformers(steps, f"preprocessing.{key}")
     named = _read_column_steps(columns)
     besides = tuple(name for names in named for name in names)
-    kinds = {
-        "numeric": (NUMERIC,),
-        "nominal": (NOMINAL, ORDERED) if ordered is None else (NOMINAL,),
-        "ordered": (ORDERED,),
-        "dates": (DATE,),
-        "text": (TEXT,),
-    }
+    kinds: dict[str, tuple[str, ...]] = {key: (kind,) for key, kind in KIND_OF_KEY.items()}
+    if ordered is None:
+        kinds["nominal"] = (NOMINAL, ORDERED)
     parts: list[tuple[str, Pipeline, Any]] = [
         (key, make_pipeline(*steps), KindSelector(kinds[key], besides))
         for key, steps in steps_of.items()

@@ -32,16 +32,13 @@ def choose_train_metrics(given: Any) -> TrainMetrics:
     UserError
         The value is neither headline nor all.
     """
-    if given is None:
-        return "headline"
-    for allowed in get_args(TrainMetrics):
-        if given == allowed:
-            known: TrainMetrics = allowed
-            return known
-    raise UserError(
-        f"evaluation.{TRAIN_METRICS_KEY}={given!r} must be headline, which scores training rows by the first metric, "
-        "or all, which scores them by all metrics."
-    )
+    chosen: TrainMetrics = "headline" if given is None else given
+    if chosen not in get_args(TrainMetrics):
+        raise UserError(
+            f"evaluation.{TRAIN_METRICS_KEY}={given!r} must be headline, which scores training rows by the first "
+            "metric, or all, which scores them by all metrics."
+        )
+    return chosen
 
 
 COSTS_KEY = "evaluation.costs"

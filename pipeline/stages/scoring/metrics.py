@@ -22,7 +22,7 @@ from bakeoff.pipeline.stages.scoring.predictions import (
 )
 
 
-def compute_roc_area(is_positive: np.ndarray, ranking: np.ndarray, weights: np.ndarray | None) -> float:
+def compute_roc_area(is_positive: np.ndarray, ranking: np.ndarray, sample_weight: np.ndarray | None) -> float:
     """Return the area under the ROC curve of positive and negative rows, by the trapezoidal rule.
 
     Parameters
@@ -30,7 +30,7 @@ def compute_roc_area(is_positive: np.ndarray, ranking: np.ndarray, weights: np.n
     is_positive : ndarray of bool of shape (m,)
     ranking : ndarray of shape (m,)
         Greater for rows that are more likely to be positive.
-    weights : ndarray of shape (m,) or None
+    sample_weight : ndarray of shape (m,) or None
         The weights of the rows, above 0.
 
     References
@@ -42,7 +42,7 @@ def compute_roc_area(is_positive: np.ndarray, ranking: np.ndarray, weights: np.n
     positive = is_positive[order].astype(np.float64)  # (m,)
     # A point of the curve represents all rows with the same rank.
     last_of_rank = np.append(np.flatnonzero(np.diff(ranking)), len(ranking) - 1)
-    row_weights = np.ones(len(order)) if weights is None else weights[order]  # (m,)
+    row_weights = np.ones(len(order)) if sample_weight is None else sample_weight[order]  # (m,)
     hits = np.cumsum(positive * row_weights)[last_of_rank]
     false_alarms = np.cumsum((1 - positive) * row_weights)[last_of_rank]
     if len(hits) > 2:
@@ -104,20 +104,6 @@ def compute_roc_auc(predictions: Predictions) -> float:
     return _average_areas(compute_roc_area, predictions, classes[-1:] if len(classes) == 2 else classes)
 
 
-def compute_mcc(predictions: Predictions) -> float:
-    """Return the correlation of true and predicted classes; 0 if only one class is predicted, NaN if only one occurs.
-
-    References
-    ----------
-    Gorodkin, J. (2004). Comparing two K-category assignments by a K-category correlation coefficient. Computational
-    Biology and Chemistry 28, 367-374.
-    """
-    # scikit-learn returns 0 here, so that the mean over folds of one row each would be 0 for any model.
-    if not _has_two_classes(predictions):
-        return float("nan")
-    return _compare_values(metrics.matthews_corrcoef, predictions)
-
-
 def compute_kappa(predictions: Predictions) -> float:
     """Return the agreement of true and predicted classes beyond chance; NaN if all rows have the same class.
 
@@ -126,9 +112,7 @@ def compute_kappa(predictions: Predictions) -> float:
     Cohen, J. (1960). A coefficient of agreement for nominal scales. Educational and Psychological Measurement 20,
     37-46.
     """
-    if not _has_two_classes(predictions):
-        return float("nan")
-    return _compare_values(metrics.cohen_kappa_score, predictions, labels=predictions.classes)
+    return _compare_varied(metrics.cohen_kappa_score, predictions, labels=predictions.classes)
 
 
 def compute_average_precision(predictions: Predictions) -> float:
@@ -142,7 +126,7 @@ def compute_average_precision(predictions: Predictions) -> float:
     counted = classes[-1:] if len(classes) == 2 else classes
     if predictions.positive is not None:
         counted = np.array([predictions.positive])
-    return _average_areas(_compute_precision_area, predictions, counted)
+    return _average_areas(metrics.average_precision_score, predictions, counted)
 
 
 def compute_brier(predictions: Predictions) -> float:
@@ -162,13 +146,6 @@ def compute_brier(predictions: Predictions) -> float:
     return float(score)
 
 
-def compute_r2(predictions: Predictions) -> float:
-    """Return the fraction of the variance explained; NaN if the targets do not vary."""
-    if len(np.unique(predictions.truth)) < 2:
-        return float("nan")
-    return _compare_values(metrics.r2_score, predictions)
-
-
 def compute_mape(predictions: Predictions) -> float:
     """Return the mean of the absolute errors as fractions of the targets; NaN if a target is 0."""
     if (predictions.truth == 0).any():
@@ -186,8 +163,12 @@ def _compare_values(formula: Callable[..., Any], predictions: Predictions, **opt
     return float(formula(predictions.truth, predictions.predicted, sample_weight=predictions.weights, **options))
 
 
-def _compute_precision_area(is_positive: np.ndarray, ranking: np.ndarray, weights: np.ndarray | None) -> float:
-    return float(metrics.average_precision_score(is_positive, ranking, sample_weight=weights))
+def _compare_varied(formula: Callable[..., Any], predictions: Predictions, **options: Any) -> float:
+    """Return such a score, or NaN if all rows have the same target, with which guessing is always correct."""
+    # scikit-learn returns 0 here, so that the mean over folds of one row each would be 0 for any model.
+    if len(np.unique(predictions.truth)) < 2:
+        return float("nan")
+    return _compare_values(formula, predictions, **options)
 
 
 def _average_areas(compute_area: Callable[..., float], predictions: Predictions, counted: np.ndarray) -> float:
@@ -202,13 +183,9 @@ def _average_areas(compute_area: Callable[..., float], predictions: Predictions,
         ranking = np.column_stack([-decision, decision])
     if not np.isin(counted, predictions.truth).all():
         return float("nan")
-    areas = [compute_area(predictions.truth == code, ranking[:, code], predictions.weights) for code in counted]
+    weights = predictions.weights
+    areas = [compute_area(predictions.truth == code, ranking[:, code], sample_weight=weights) for code in counted]
     return float(np.mean(areas))
-
-
-def _has_two_classes(predictions: Predictions) -> bool:
-    """Return whether rows of at least two classes occur; with only one, guessing is always correct."""
-    return len(np.unique(predictions.truth)) > 1
 
 
 RESPONSES = ("predict_proba", "decision_function")
@@ -252,7 +229,12 @@ CLASSIFICATION: Mapping[str, Metric] = {
         partial(compute_class_score, 1), sentence="Recall of the positive class, or the mean over classes."
     ),
     "f1": Metric(partial(compute_class_score, 2), sentence="F1 of the positive class, or the mean over classes."),
-    "mcc": Metric(compute_mcc, sentence="Matthews's correlation of true and predicted classes, from -1 to 1."),
+    # Gorodkin, J. (2004). Comparing two K-category assignments by a K-category correlation coefficient. Computational
+    # Biology and Chemistry 28, 367-374. It is 0 if only one class is predicted.
+    "mcc": Metric(
+        partial(_compare_varied, metrics.matthews_corrcoef),
+        sentence="Matthews's correlation of true and predicted classes, from -1 to 1.",
+    ),
     "kappa": Metric(compute_kappa, sentence="Cohen's kappa: agreement beyond chance, at most 1."),
     "log_loss": Metric(
         compute_log_loss,
@@ -282,7 +264,7 @@ def _make_error_metric(formula: Callable[[Predictions], float], sentence: str) -
 
 
 REGRESSION: Mapping[str, Metric] = {
-    "r2": Metric(compute_r2, sentence="Fraction of the variance explained, at most 1."),
+    "r2": Metric(partial(_compare_varied, metrics.r2_score), sentence="Fraction of the variance explained, at most 1."),
     "rmse": _make_error_metric(
         partial(_compare_values, metrics.root_mean_squared_error), "Root of the mean squared error."
     ),

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn import model_selection
@@ -62,13 +62,16 @@ class KFold(Splitter):
     folds: int = count(5, at_least=2)
     repeats: int = count(1, at_least=1)
 
+    plain: ClassVar[Any] = model_selection.KFold
+    stratified: ClassVar[Any] = model_selection.StratifiedKFold
+
     def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield ``folds`` × ``repeats`` splits."""
         strata = self.make_strata(data)
-        k_fold = model_selection.KFold if strata is None else model_selection.StratifiedKFold
+        k_fold = self.plain if strata is None else self.stratified
         for repeat in range(self.repeats):
             splitter = k_fold(self.folds, shuffle=True, random_state=seed + repeat)
-            yield from splitter.split(data.y, strata)
+            yield from splitter.split(data.y, strata, data.groups)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,16 +135,13 @@ class GroupKFold(KFold):
     """k-fold cross-validation in which the rows of a group stay in one fold."""
 
     keeps_groups: ClassVar[bool] = True
+    plain: ClassVar[Any] = model_selection.GroupKFold
+    stratified: ClassVar[Any] = model_selection.StratifiedGroupKFold
 
     def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield ``folds`` × ``repeats`` splits."""
-        groups = _require_column(data.groups, "group_kfold", "groups")
-        require_groups(groups, self.folds)
-        strata = self.make_strata(data)
-        k_fold = model_selection.GroupKFold if strata is None else model_selection.StratifiedGroupKFold
-        for repeat in range(self.repeats):
-            splitter = k_fold(self.folds, shuffle=True, random_state=seed + repeat)
-            yield from splitter.split(data.y, strata, groups)
+        require_groups(_require_column(data.groups, "group_kfold", "groups"), self.folds)
+        yield from super().iter_outer_splits(data, seed)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import KFold, ParameterGrid, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
-from bakeoff.pipeline.errors import InvalidPredictions, UserError
+from bakeoff.pipeline.errors import InvalidPredictions, UserError, is_whole, require_folds
 from bakeoff.pipeline.stages.tuning.candidates import (
     Grid,
     TuningData,
@@ -111,13 +111,10 @@ class GridTuning:
     tried: Sequence[int] = ()
 
     def __post_init__(self) -> None:
-        if not _is_count(self.folds) or self.folds == 1:
-            raise UserError(
-                f"tuning.folds={self.folds!r} must be 0 (score on the validation part) or an integer of at least 2."
-            )
-        if self.n is not None and (not _is_count(self.n) or self.n == 0):
+        require_folds("tuning.folds", self.folds, "score")
+        if self.n is not None and not is_whole(self.n, 1):
             raise UserError(f"tuning.n={self.n!r} must be a positive number of candidates, or null for all.")
-        if not _is_count(self.seed):
+        if not is_whole(self.seed, 0):
             raise UserError(f"tuning.seed={self.seed!r} must be an integer of at least 0.")
         for grid in self.grids:
             for name, values in grid.items():
@@ -274,10 +271,6 @@ class GridTuning:
         k_fold = StratifiedKFold if can_stratify else KFold
         splitter = k_fold(self.folds, shuffle=True, random_state=data.seed)
         return list(splitter.split(train, y))
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def list_candidate_learners(learner: Any, tuning: NoTuning | GridTuning) -> list[Any]:
