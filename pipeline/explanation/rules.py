@@ -217,10 +217,7 @@ def _describe_path(path: Sequence[Branch], features: Sequence[Feature]) -> tuple
         feature = features[branch.feature]
         of_name.setdefault(feature.name, []).append((feature, branch))
     conditions = [
-        _describe_interval(asked[0][0], [branch for _, branch in asked])
-        if asked[0][0].is_scale
-        else _describe_values(asked)
-        for asked in of_name.values()
+        _describe_interval(asked) if asked[0][0].is_scale else _describe_values(asked) for asked in of_name.values()
     ]
     return tuple(condition for condition in conditions if condition)
 
@@ -242,14 +239,15 @@ def _describe_values(asked: Sequence[tuple[Feature, Branch]]) -> str:
     return f"{first.name} {'=' if is_short else '≠'} {join_words(inside if is_short else outside, 'or')}"
 
 
-def _describe_interval(feature: Feature, branches: Sequence[Branch]) -> str:
+def _describe_interval(asked: Sequence[tuple[Feature, Branch]]) -> str:
     """Return the numbers of a column that satisfy all conditions on it, and whether missing cells do."""
+    feature = asked[0][0]
     name = feature.name
     has_missing = feature.at_missing is not None
-    takes_missing = has_missing and all(branch.takes(feature.at_missing) for branch in branches)
+    takes_missing = has_missing and all(branch.takes(feature.at_missing) for _, branch in asked)
     lower = (-np.inf, "")
     upper = (np.inf, "")
-    for branch in branches:
+    for _, branch in asked:
         threshold = branch.threshold
         assert threshold is not None
         # A threshold of infinity separates missing cells from all others.

@@ -37,6 +37,8 @@ from bakeoff.pipeline.tracking.store import Store, open_store
 from bakeoff.pipeline.tracking.stored_runs import find_sweep_name
 
 BUSY_REASON = "another process is running it"
+HYDRA_WORD = re.compile(r"[+~]*hydra([=.@/]|$)")
+"""An override of Hydra itself."""
 STORED_NOW = "it had already finished, and its results are stored now"
 
 
@@ -156,7 +158,7 @@ class Claims:
             return
         try:
             found = self.read_count(job_hash)
-            running = found + 1 if found % 2 == 0 else found + 2  # always odd
+            running = (found + 1) | 1  # the next odd number
             _write_count(self.file, running, offset)
             yield found
             _write_count(self.file, running + 1, offset)
@@ -231,13 +233,9 @@ def find_failed_jobs(request: RerunRequest) -> tuple[list[list[str]], list[str]]
     notes = []
     sweep = find_sweep_name(store, request.sweep) if request.sweep else None
     for job in history.find_failed_jobs(store, sweep):
-        words = [word for word in job.overrides if not trust.is_trust_word(word) and _root_of(word) != "hydra"]
+        words = [word for word in job.overrides if not trust.is_trust_word(word) and not HYDRA_WORD.match(word)]
         if job.author != here:
             notes.append(f"a job of {job.author} runs again: bakeoff {shlex.join(words)}")
         kept = [word for word in words if word.lstrip("+").partition("=")[0] not in place]
         overrides.append([*kept, *(f"{key}={override_text(value)}" for key, value in place.items())])
     return overrides, notes
-
-
-def _root_of(word: str) -> str:
-    return re.split(r"[=.@/]", word.lstrip("+~"))[0]

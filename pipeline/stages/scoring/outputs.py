@@ -104,7 +104,7 @@ def predict_values(model: Any, X: Any, classes: np.ndarray | None, part: str = "
     """
     predicted = np.asarray(model.predict(X))
     learner = name_learner(model)
-    n_rows = _count_rows(X)
+    n_rows = X.shape[0]
     if predicted.shape == (n_rows, 1):
         predicted = predicted.ravel()
     _require_shape(f"{learner}.predict", predicted, (n_rows,), part)
@@ -132,7 +132,7 @@ def predict_probabilities(model: Any, X: Any, part: str = "") -> np.ndarray:
     probabilities = np.asarray(model.predict_proba(X))  # (m, c)
     learner = name_learner(model)
     method = f"{learner}.predict_proba"
-    n_rows = _count_rows(X)
+    n_rows = X.shape[0]
     _require_shape(method, probabilities, (n_rows, len(get_classes(model))), part)
     if probabilities.dtype.kind == "f" and _are_probabilities(probabilities):
         return probabilities
@@ -167,7 +167,7 @@ def compute_decision(model: Any, X: Any, part: str = "") -> np.ndarray:
     """
     decision = np.asarray(model.decision_function(X))
     method = f"{name_learner(model)}.decision_function"
-    n_rows = _count_rows(X)
+    n_rows = X.shape[0]
     has_columns = decision.ndim == 2 and len(get_classes(model)) > 2
     _require_shape(method, decision, (n_rows, decision.shape[1]) if has_columns else (n_rows,), part)
     _require_finite(method, decision, part)
@@ -206,11 +206,9 @@ def name_learner(model: Any) -> str:
     >>> name_learner(Pipeline([("learner", DummyClassifier())]))
     'DummyClassifier'
     """
-    while True:
-        inner = _find_inner(model)
-        if inner is None:
-            return type(model).__name__
+    while (inner := _find_inner(model)) is not None:
         model = inner
+    return type(model).__name__
 
 
 def _find_inner(model: Any) -> Any:
@@ -252,7 +250,3 @@ def _count_of(is_wrong: np.ndarray, n_rows: int, part: str) -> str:
 
 def _space(part: str) -> str:
     return f" {part}" if part else ""
-
-
-def _count_rows(X: Any) -> int:
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)

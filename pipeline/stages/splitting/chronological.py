@@ -38,6 +38,8 @@ class Chronological(Splitter):
     max_train_size: int | None = count(None, at_least=1)
 
     keeps_order: ClassVar[bool] = True
+    is_fraction_of_all: ClassVar[bool] = False
+    """Whether ``validation`` is a fraction of all rows rather than of those up to the test part."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -68,7 +70,8 @@ class Chronological(Splitter):
     def _set_validation_aside(self, rest: np.ndarray, data: SplitInput, seed: int) -> tuple[np.ndarray, np.ndarray]:
         if self.validation == 0:
             return rest, NO_ROWS
-        n_validation = round(self.validation * self._count_reference_rows(data, rest))
+        n_rows = len(data.y) if self.is_fraction_of_all else len(rest)
+        n_validation = round(self.validation * n_rows)
         times = data.time_codes[rest]  # (rest,), ascending
         first_time = times[max(0, len(rest) - n_validation)] if n_validation else np.inf
         # A training row must not lie in the gap before the validation part, nor share a time with it.
@@ -79,11 +82,6 @@ class Chronological(Splitter):
                 "for validation; choose others."
             )
         return train, rest[times >= first_time]
-
-    def _count_reference_rows(self, data: SplitInput, rest: np.ndarray) -> int:
-        """Return the number of rows to which the fraction ``validation`` refers: those up to the test part."""
-        # Later rows are not yet known.
-        return len(rest)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,6 +124,8 @@ class TimeHoldout(Chronological):
     test: float = fraction(0.2, allow_zero=False)
     validation: float = fraction(0.2, allow_zero=True)
 
+    is_fraction_of_all: ClassVar[bool] = True
+
     def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the only split."""
         n = len(data.y)
@@ -139,9 +139,6 @@ class TimeHoldout(Chronological):
             )
         first = 0 if self.max_train_size is None else max(0, last - self.max_train_size)
         yield list_rows_between(data, first, last), list_rows_between(data, first_time, count_times(data))
-
-    def _count_reference_rows(self, data: SplitInput, rest: np.ndarray) -> int:
-        return len(data.y)
 
 
 def count_times(data: SplitInput) -> int:
