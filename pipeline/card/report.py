@@ -19,6 +19,7 @@ from bakeoff.pipeline.tables.table import Table, make_table
 from bakeoff.pipeline.text import wording
 
 PARTS = ("train", "validation", "test")
+SIZES = ("leaves", "depth")
 TUNED_PREFIX = "tuned."
 ALL_ROWS = "all rows"
 """Written in tables instead of a fold number for the run's model if it was fitted on all rows."""
@@ -225,18 +226,14 @@ def describe_choices(
     means : mapping of str to float
         The means returned by `summarize_folds`.
     """
-    lines = [] if model.path is None else [_describe_pruned(means)]
+    lines = []
+    if model.path is not None:
+        sizes = [f"{size} {means[f'pruning/{size}_before']:g} → {means[f'pruning/{size}_after']:g}" for size in SIZES]
+        lines.append(f"pruned: {', '.join(sizes)}")
     if tried := count_tried(experiment, folds, model):
         lines.append(f"tuning.budget: {wording.format_range(tried)} candidates tried for each model")
     lines += [*describe_tuning(folds, model), *describe_run_lines(experiment, folds, model)]
     return [*lines, f"model: {describe_rows(**count_rows(experiment, model))}"]
-
-
-def _describe_pruned(means: Mapping[str, float]) -> str:
-    """Return the mean sizes before and after pruning."""
-    sizes = ("leaves", "depth")
-    changes = [f"{size} {means[f'pruning/{size}_before']:g} → {means[f'pruning/{size}_after']:g}" for size in sizes]
-    return f"pruned: {', '.join(changes)}"
 
 
 def describe_run_lines(experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> list[str]:

@@ -200,7 +200,7 @@ def measure_association(column: pd.Series, y: np.ndarray) -> float:
     if (y == y[0]).all():
         return float("nan")
     groups = _pool_single_rows(group_rows(column))  # (n,)
-    total = _sum_squares(np.zeros(len(y), dtype=np.int64), y)
+    total = _sum_squares(np.zeros_like(groups), y)
     n_groups = int(groups.max()) + 1
     degrees = len(y) - n_groups
     if degrees == 0:

@@ -1,7 +1,7 @@
 """The output of a single run: how much of it is done, a table of scores, and the command that opens the UI."""
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from bakeoff.pipeline.card.report import describe_choices, summarize_folds, tabulate_means
 from bakeoff.pipeline.checks import FigureChoice
@@ -37,11 +37,6 @@ class RunScreen:
         """Return a context manager that shows how much of a run is done."""
         return WorkBar(self._err)
 
-    def show_notes(self, sentences: Iterable[str]) -> None:
-        """Print notes on the words of the command or on user-defined code."""
-        for sentence in sentences:
-            self._err.print(f"note: {escape(sentence)}")
-
     def show_job(self, prepared: PreparedJob, store: Store | None) -> None:
         """Print the name of the run, its dataset, the effect of preprocessing=auto, and the findings of the audit."""
         experiment = prepared.experiment
@@ -54,7 +49,8 @@ class RunScreen:
         if experiment.preprocessing_summary:
             self._out.print(f"preprocessing auto: {escape(experiment.preprocessing_summary)}")
         self._show_tuning(prepared)
-        self.show_notes(describe_unidentified(prepared.spec))
+        for note in describe_unidentified(prepared.spec):
+            self._err.print(f"note: {escape(note)}")
         for warning in prepared.audit_verdict.warnings:
             self._err.print(f"[yellow]audit:[/] {escape(warning)}")
 
