@@ -188,7 +188,8 @@ def test_predictions_in_a_column_are_taken_as_they_are_meant() -> None:
         def predict(self, X: Any) -> Any:
             return super().predict(X)[:, np.newaxis]
 
-    predictions = predict_rows(Column().fit([[0], [0]], [1.0, 3.0]), [[0], [0]], np.array([2.0, 4.0]), None, None)
+    X = np.zeros((2, 1))
+    predictions = predict_rows(Column().fit(X, [1.0, 3.0]), X, np.array([2.0, 4.0]), None, None)
     assert value("mae", predictions) == 1.0
 
 
