@@ -47,7 +47,7 @@ class Objective:
 
 
 def choose_objectives(
-    names: Sequence[str] | str | None, task: str, metrics: Sequence[Any] | None, costs: Any
+    names: Sequence[str] | str | None, task: str, metrics: Sequence[Any] | None, costs: Any = None
 ) -> tuple[Objective, ...]:
     """Return the objectives named in ``hydra.sweeper``; accuracies are maximized, errors and times minimized.
 
