@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from bakeoff.pipeline.model.pyfunc import Model
     from bakeoff.pipeline.python.call import BakeoffWarning
     from bakeoff.pipeline.python.compare import ComparisonResult, compare
+    from bakeoff.pipeline.python.difference import DifferenceResult, ablate, diff
     from bakeoff.pipeline.python.inspect import Inspection, inspect
     from bakeoff.pipeline.python.models import load, ship
     from bakeoff.pipeline.python.run import RunResult, run
@@ -18,19 +19,22 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0"
 __all__ = [
-    "BakeoffWarning", "ComparisonResult", "Inspection", "Model", "RunResult", "SweepResult", "UserError", "compare",
-    "inspect", "load", "run", "ship", "sweep",
+    "BakeoffWarning", "ComparisonResult", "DifferenceResult", "Inspection", "Model", "RunResult", "SweepResult",
+    "UserError", "ablate", "compare", "diff", "inspect", "load", "run", "ship", "sweep",
 ]  # fmt: skip
 
 MODULES: Mapping[str, str] = {
     "BakeoffWarning": "python.call",
     "ComparisonResult": "python.compare",
+    "DifferenceResult": "python.difference",
     "Inspection": "python.inspect",
     "Model": "model.pyfunc",
     "RunResult": "python.run",
     "SweepResult": "python.sweep",
     "UserError": "errors",
+    "ablate": "python.difference",
     "compare": "python.compare",
+    "diff": "python.difference",
     "inspect": "python.inspect",
     "load": "python.models",
     "run": "python.run",

@@ -155,10 +155,12 @@ class Verb:
 
 
 VERBS: Mapping[str, Verb] = {
+    "ablate": Verb("cli.difference.ablate_run", "comparison.request.AblateRequest", "[KEY=VALUE ...]"),
     "check": Verb("cli.parts.check_parts", "parts.project.CheckRequest"),
     "compare": Verb(
         "cli.compare.compare_stored_runs", "comparison.request.CompareRequest", "or -m KEY=VALUE,VALUE ..."
     ),
+    "diff": Verb("cli.difference.diff_runs", "comparison.request.DiffRequest", "[KEY=VALUE ...]"),
     "explain": Verb("cli.models.explain_model", "explanation.request.ExplainRequest"),
     "figures": Verb("cli.stored_runs.draw_figures", "replay.request.FiguresRequest"),
     "gc": Verb("cli.stored_runs.collect_garbage", "tracking.removal.CollectionRequest"),

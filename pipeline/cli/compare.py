@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.cli import arguments, run
@@ -16,7 +18,7 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.wording import print_note
 
 if TYPE_CHECKING:
-    from bakeoff.pipeline.comparison.stored_comparison import MadeComparison
+    from bakeoff.pipeline.tables.report import Report
 
 SELECTION_KEYS = ("sweep", "filter", "dataset", "trust")
 """Next to ``-m``, these are keys of the sweep, or are refused."""
@@ -77,11 +79,13 @@ def split_words(words: Sequence[str]) -> tuple[list[str], list[str] | None]:
 def _compare(request: CompareRequest, command: str) -> bool:
     """Compare runs, write the report, and return whether the gate found a worse configuration."""
     # NumPy is loaded after the sweep has set the number of threads, which may affect the last bits of scores.
-    from bakeoff.pipeline.comparison.stored_comparison import SUFFIX, keep_reports, make_comparison
+    from bakeoff.pipeline.comparison.reports import make_report
+    from bakeoff.pipeline.comparison.stored_comparison import SUFFIX, keep_reports, make_comparison, render_report
     from bakeoff.pipeline.comparison.verdict import check_gate
 
     made = make_comparison(request, command)
-    _write_report(request, made)
+    render = partial(render_report, made.comparison, request.to)
+    write_report(make_report(made.comparison), request.to, request.output, render)
     if request.keep:
         print_note(f"kept as run {keep_reports(made)} of experiment {made.comparison.experiment}{SUFFIX}")
     if request.fail_if == "never":
@@ -92,23 +96,22 @@ def _compare(request: CompareRequest, command: str) -> bool:
     return gate.is_worse
 
 
-def _write_report(request: CompareRequest, made: MadeComparison) -> None:
+def write_report(report: Report, to: str, output: Path | None, render: Callable[[], str]) -> None:
     """Write a report to standard output, or completely to a file."""
-    from bakeoff.pipeline.comparison.reports import print_terminal
-    from bakeoff.pipeline.comparison.stored_comparison import TERMINAL, render_report
     from bakeoff.pipeline.tables.output_file import replace_file
+    from bakeoff.pipeline.tables.report import TERMINAL, print_report
     from bakeoff.pipeline.text.wording import make_console
 
-    if request.output is None and request.to == TERMINAL:
-        print_terminal(made.comparison, make_console())
+    if output is None and to == TERMINAL:
+        print_report(report, make_console())
         return
-    text = render_report(made.comparison, request.to)
-    if request.output is None:
+    text = render()
+    if output is None:
         sys.stdout.write(text)
         return
-    with replace_file(request.output) as temporary:
+    with replace_file(output) as temporary:
         temporary.write_text(text, encoding="utf-8")
-    print_note(f"the report is in {request.output}")
+    print_note(f"the report is in {output}")
 
 
 def _require_sweep_alone(words: Sequence[str]) -> None:

@@ -153,7 +153,7 @@ def _run_sweep(experiments: Experiments, jobs: Sequence[Sequence[str]] | None = 
     set_single_threads()
     jobs = None if jobs is None else tuple(tuple(secrets.conceal_words(job)[0]) for job in jobs)
     overrides, source, _ = experiments
-    return run_requested_sweep(SweepRequest(overrides, source, jobs, shows_tracebacks()))
+    return run_requested_sweep(SweepRequest(overrides, source, jobs, tracebacks=shows_tracebacks()))
 
 
 def _require_option(words: Sequence[str]) -> None:

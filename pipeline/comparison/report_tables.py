@@ -15,6 +15,7 @@ from bakeoff.pipeline.comparison.comparison import (
     Summary,
 )
 from bakeoff.pipeline.comparison.comparison import Cell as Scores
+from bakeoff.pipeline.tables.report import Section
 from bakeoff.pipeline.tables.table import BEST_SIGN, CODE, EMPTY, NAME, NUMBER, TEXT, Cell, Row, Table, make_table
 from bakeoff.pipeline.text.wording import (
     ABSENT,
@@ -34,9 +35,6 @@ COUNTS = Cell("(v/\N{NO-BREAK SPACE}/*)", hint="datasets on which it is better, 
 TOLD_APART = ">"
 NOT_TOLD_APART = "~"
 """Signs between two configurations, the first of which has the better mean."""
-
-Section = tuple[Table, Sequence[str]]
-"""A table, and the sentences that belong to it."""
 
 
 def iterate_sections(comparison: Comparison) -> Iterator[Section]:

@@ -6,27 +6,21 @@ drawn in this module.
 
 from __future__ import annotations
 
-import io
 import json
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bakeoff.pipeline.comparison.comparison import Comparison, MetricResult
 from bakeoff.pipeline.comparison.report_tables import iterate_result, iterate_sections, tabulate_datasets
-from bakeoff.pipeline.tables.markup import escape_markdown, render_section, render_template
-from bakeoff.pipeline.tables.markup import render_latex as render_latex_table
+from bakeoff.pipeline.tables.markup import render_template
 from bakeoff.pipeline.tables.output_file import render_csv as render_csv_table
-from bakeoff.pipeline.tables.table import make_table, print_table
-from bakeoff.pipeline.text.wording import PIPE_WIDTH, escape, make_console
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
+from bakeoff.pipeline.tables.report import Report
+from bakeoff.pipeline.tables.table import make_table
 
 TEMPLATE = Path(__file__).parent / "page.html"
 MAX_DRAWN_CONFIGURATIONS = 20
@@ -140,60 +134,12 @@ DRAWINGS: dict[str, Callable[[Comparison, MetricResult], Picture | None]] = {
 """Name of a picture -> function that draws it."""
 
 
-INDENT = 2
-
-
-def print_terminal(comparison: Comparison, console: Console) -> None:
-    """Print the report."""
-    from rich.padding import Padding
-
-    console.print(f"[bold]{escape(comparison.question)}[/]\n{escape(comparison.selection)}\n", soft_wrap=False)
-    for sentence in comparison.verdict:
-        console.print(Padding(f"[bold]{escape(sentence)}[/]", (0, 0, 0, INDENT), expand=False), soft_wrap=False)
-    console.print()
-    for number, (table, sentences) in enumerate(iterate_sections(comparison)):
-        if number:
-            console.print(f"[bold]{escape(table.title)}[/]", soft_wrap=False)
-        print_table(table, console)
-        for sentence in sentences:
-            console.print(escape(sentence), soft_wrap=False)
-        console.print()
-    for note in comparison.notes:
-        console.print(f"- {escape(note)}", soft_wrap=False)
-
-
-def render_terminal(comparison: Comparison, width: int = PIPE_WIDTH) -> str:
-    """Return the report as plain text with a maximum width."""
-    file = io.StringIO()
-    print_terminal(comparison, make_console(file=file, width=width, color_system=None, force_terminal=False))
-    return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
-
-
-def render_markdown(comparison: Comparison) -> str:
-    """Return the report as Markdown."""
-    return "\n".join(_iterate_markdown(comparison)) + "\n"
-
-
-def _iterate_markdown(comparison: Comparison) -> Iterator[str]:
-    yield from (f"# {escape_markdown(comparison.question)}", "", escape_markdown(comparison.selection), "")
-    for sentence in comparison.verdict:
-        yield from (f"**{escape_markdown(sentence)}**", "")
-    for table, sentences in iterate_sections(comparison):
-        yield from render_section(table)
-        for sentence in sentences:
-            yield from (escape_markdown(sentence), "")
-    notes = [*comparison.notes, f"Command: {comparison.command}"]
-    yield from ("## Notes", "", *(f"- {escape_markdown(note)}" for note in notes))
-
-
-def render_latex(comparison: Comparison) -> str:
-    """Return the tables as LaTeX; the verdict and the notes are comments."""
-    # A line break would end a comment.
-    comments = (" ".join(text.split()) for text in (comparison.command, *comparison.verdict, *comparison.notes))
-    lines = [r"% \usepackage{booktabs}", *(f"% {comment}" for comment in comments)]
-    for table, sentences in iterate_sections(comparison):
-        lines += render_latex_table(table, " ".join([f"{table.title}.", *sentences, table.footnote]))
-    return "\n".join(lines) + "\n"
+def make_report(comparison: Comparison) -> Report:
+    """Return the report of a comparison."""
+    sections = tuple(iterate_sections(comparison))
+    return Report(
+        comparison.question, comparison.selection, comparison.verdict, sections, comparison.notes, comparison.command
+    )
 
 
 FORMAT = "bakeoff.comparison"
@@ -211,7 +157,7 @@ def render_json(comparison: Comparison) -> str:
     The keys are the attributes of `Comparison` and its parts, where they are documented. Numbers have enough digits to
     be restored exactly; missing and infinite numbers are null.
     """
-    document = _replace_infinite({"format": FORMAT, "format_version": FORMAT_VERSION, **asdict(comparison)})
+    document = replace_infinite({"format": FORMAT, "format_version": FORMAT_VERSION, **asdict(comparison)})
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -247,10 +193,10 @@ def _write(value: Any) -> str:
     return str(value)
 
 
-def _replace_infinite(value: Any) -> Any:
+def replace_infinite(value: Any) -> Any:
     """Return a document with NaN and infinite numbers replaced, because JSON has no notation for them."""
     if isinstance(value, dict):
-        return {key: _replace_infinite(child) for key, child in value.items()}
+        return {key: replace_infinite(child) for key, child in value.items()}
     if isinstance(value, list | tuple):
-        return [_replace_infinite(child) for child in value]
+        return [replace_infinite(child) for child in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

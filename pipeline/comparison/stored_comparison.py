@@ -13,18 +13,11 @@ from dataclasses import dataclass
 from bakeoff.pipeline.comparison import selection as select
 from bakeoff.pipeline.comparison.compare_runs import compare_runs
 from bakeoff.pipeline.comparison.comparison import Comparison
-from bakeoff.pipeline.comparison.reports import (
-    render_csv,
-    render_json,
-    render_latex,
-    render_markdown,
-    render_page,
-    render_terminal,
-    write_picture_files,
-)
+from bakeoff.pipeline.comparison.reports import make_report, render_csv, render_json, render_page, write_picture_files
 from bakeoff.pipeline.comparison.request import CompareRequest
 from bakeoff.pipeline.comparison.selection import Selection
 from bakeoff.pipeline.errors import StoreError
+from bakeoff.pipeline.tables.report import TEXT_FORMATS
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.tracking import names, provenance, run_content
 from bakeoff.pipeline.tracking.store import MAX_TAG_LETTERS, Store, open_store, tag_experiment
@@ -39,11 +32,11 @@ RUNS_FILE = "runs.json"
 
 @dataclass(frozen=True)
 class ComparisonRecord:
-    """The parts of a comparison to store.
+    """The parts of a comparison, a difference or an ablation to store.
 
     Attributes
     ----------
-    name : str
+    kind, name : str
     params, tags : mapping of str to str
     summary : str
         The first part of the run's description, in Markdown.
@@ -53,6 +46,7 @@ class ComparisonRecord:
         Name -> text of each report.
     """
 
+    kind: str
     name: str
     params: Mapping[str, str]
     tags: Mapping[str, str]
@@ -76,7 +70,7 @@ def keep_comparison(store: Store, experiment: str, record: ComparisonRecord) -> 
     tags = {
         **provenance.list_tags(),
         **record.tags,
-        KIND_TAG: KIND,
+        KIND_TAG: record.kind,
         RUNS_TAG: _list_ids(record),
         "mlflow.note.content": f"{record.summary}\n\nThe artifact {RUNS_FILE} lists the runs that were compared.",
     }
@@ -112,16 +106,12 @@ def _list_ids(record: ComparisonRecord) -> str:
     return text if len(text) <= MAX_TAG_LETTERS else f"{len(ids)} runs in {RUNS_FILE}"
 
 
-TERMINAL = "terminal"
-RENDERERS: dict[str, tuple[str, Callable[[Comparison], str]]] = {
-    TERMINAL: ("comparison.txt", render_terminal),
-    "csv": ("comparison.csv", render_csv),
-    "json": ("comparison.json", render_json),
-    "markdown": ("comparison.md", render_markdown),
-    "latex": ("comparison.tex", render_latex),
-    "html": ("comparison.html", render_page),
+OWN_FORMATS: dict[str, tuple[str, Callable[[Comparison], str]]] = {
+    "csv": (".csv", render_csv),
+    "json": (".json", render_json),
+    "html": (".html", render_page),
 }
-"""Format -> the name of the report among the artifacts of the comparison's run, and its function."""
+"""Format -> the extension of its files, and the function that renders a comparison."""
 
 
 @dataclass(frozen=True)
@@ -167,8 +157,10 @@ def make_comparison(request: CompareRequest, command: str = "") -> MadeCompariso
 
 
 def render_report(comparison: Comparison, to: str) -> str:
-    """Return a report in one of the formats in `RENDERERS`."""
-    return RENDERERS[to][1](comparison)
+    """Return a report in a format of `TEXT_FORMATS` or `OWN_FORMATS`."""
+    if to in TEXT_FORMATS:
+        return TEXT_FORMATS[to][1](make_report(comparison))
+    return OWN_FORMATS[to][1](comparison)
 
 
 def keep_reports(made: MadeComparison) -> str:
@@ -181,6 +173,7 @@ def keep_reports(made: MadeComparison) -> str:
     """
     comparison = made.comparison
     record = ComparisonRecord(
+        kind=KIND,
         name=comparison.question,
         params={
             "question": comparison.question,
@@ -195,7 +188,10 @@ def keep_reports(made: MadeComparison) -> str:
         summary="\n\n".join([f"**{comparison.question}**", *comparison.verdict]),
         run_names=made.run_names,
         files={
-            **{name: render(comparison) for name, render in RENDERERS.values()},
+            **{
+                f"{KIND}{extension}": render_report(comparison, to)
+                for to, (extension, _) in {**TEXT_FORMATS, **OWN_FORMATS}.items()
+            },
             **write_picture_files(comparison),
         },
     )

@@ -24,6 +24,7 @@ from bakeoff.pipeline.sweep.compose import (
     require_single_values,
     varying_keys,
 )
+from bakeoff.pipeline.sweep.jobs import Job
 from bakeoff.pipeline.sweep.request import SweepRequest
 from bakeoff.pipeline.text import secrets, wording
 
@@ -101,17 +102,22 @@ def run_hydra_sweep(
         An option of the sweep is invalid. Invalid jobs do not raise; the plan reports them.
     """
     command = read_command(params, request, context, master)
-    jobs = request.jobs
-    if jobs is None:
-        jobs = expand_overrides(command.overrides, command.options, command.composer)
-    # Invalid words are refused before the numerical packages are imported.
-    from bakeoff.pipeline.sweep.engine import SweepEngine
-    from bakeoff.pipeline.sweep.work_bar import announce_long
-
-    varying = varying_keys(jobs)
-    watched = announce_long(jobs, "composing", wording.make_console(stderr=True, quiet=command.quiet).print)
-    composed = [command.composer.compose_job(number, words, varying) for number, words in enumerate(watched)]
+    composed = request.composed or _compose_jobs(command, request.jobs)
     settled = [job.spec for job in composed if job.spec]
     if command.options.method not in SPACE_METHODS:
         reject_unread_space(command.words, settled)
+    # Invalid words are refused before the numerical packages are imported.
+    from bakeoff.pipeline.sweep.engine import SweepEngine
+
     return SweepEngine(command).run(composed)
+
+
+def _compose_jobs(command: SweepCommand, jobs: Sequence[Sequence[str]] | None) -> list[Job]:
+    """Compose jobs from their overrides, by default those that the words of a command describe."""
+    from bakeoff.pipeline.sweep.work_bar import announce_long
+
+    if jobs is None:
+        jobs = expand_overrides(command.overrides, command.options, command.composer)
+    varying = varying_keys(jobs)
+    watched = announce_long(jobs, "composing", wording.make_console(stderr=True, quiet=command.quiet).print)
+    return [command.composer.compose_job(number, words, varying) for number, words in enumerate(watched)]

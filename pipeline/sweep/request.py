@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from bakeoff.pipeline.config.engine import ConfigSource
     from bakeoff.pipeline.sweep.engine import SweepReport
     from bakeoff.pipeline.sweep.job import JobResult, PreparedJob
+    from bakeoff.pipeline.sweep.jobs import Job
     from bakeoff.pipeline.sweep.run_screen import RunScreen
     from bakeoff.pipeline.tracking import Tracker
 
@@ -37,6 +38,8 @@ class SweepRequest:
         The files from which the jobs are composed.
     jobs : sequence of sequence of str or None
         The overrides of each job if they are already known; None to make them from `words`.
+    composed : sequence of Job
+        Jobs with settled configurations, which replace those of `words`.
     tracebacks : bool
         Whether to print the traceback of each failed job.
     quiet : bool
@@ -46,6 +49,7 @@ class SweepRequest:
     words: tuple[str, ...]
     source: ConfigSource
     jobs: Sequence[Sequence[str]] | None = None
+    composed: Sequence[Job] = ()
     tracebacks: bool = False
     quiet: bool = False
 

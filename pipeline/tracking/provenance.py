@@ -24,6 +24,7 @@ GIT_TIMEOUT_SECONDS = 10
 QUIET_SETTINGS = {"core.fsmonitor": "false", "core.hooksPath": os.devnull}
 """Settings that prevent git from running a monitor or a hook."""
 FILTER = re.compile(r"filter\..*\.(clean|process|required)", re.DOTALL)
+COMMIT = re.compile("[0-9a-f]{40,64}")
 OWN_SCOPES = ("local", "worktree")
 """The scopes of git configurations that come with a repository."""
 GIVEN_SCOPE = "command"
@@ -42,6 +43,14 @@ def read_git_state() -> tuple[str, bool] | None:
             # The state of a submodule's files depends on the filters of its own repository.
             return commit, _run_git(folder, "status", "--porcelain", "--ignore-submodules=dirty") != ""
     return None
+
+
+def count_changed_lines(before: str, after: str) -> str:
+    """Return the files and lines of Python that changed between two commits; empty if a commit is not here."""
+    if not all(map(COMMIT.fullmatch, (before, after))):
+        return ""
+    stated = _run_git(Path.cwd(), "diff", "--no-ext-diff", "--no-textconv", "--shortstat", before, after, "--", "*.py")
+    return (stated or "").strip()
 
 
 @cache

@@ -13,7 +13,8 @@ import pytest
 from comparisons import ACCURACY, LOG_LOSS, make_comparison
 
 from bakeoff.pipeline.comparison.comparison import Comparison
-from bakeoff.pipeline.comparison.reports import render_csv, render_json, render_latex, render_markdown, render_terminal
+from bakeoff.pipeline.comparison.reports import make_report, render_csv, render_json
+from bakeoff.pipeline.tables.report import render_latex, render_markdown, render_text
 
 DATASETS = ("iris", "wine & cheese", "breast_cancer", "100%_{moons}", "a|b", "*stars*")
 CONFIGURATIONS = ("svm", "knn n_neighbors=5", "logistic_regression C=0.1 standardize", "a_very_long_learner_name " * 3)
@@ -27,7 +28,7 @@ def comparison() -> Comparison:
 
 @pytest.mark.parametrize("width", [60, 80, 100, 140, 200])
 def test_the_terminal_report_fits_into_any_width_and_cuts_nothing(comparison: Comparison, width: int) -> None:
-    text = render_terminal(comparison, width)
+    text = render_text(make_report(comparison), width)
     assert max(map(len, text.splitlines())) <= width
     assert "…" not in text
     # Long names are folded over several lines of their column, so letters are compared without blanks.
@@ -55,7 +56,7 @@ def test_csv_has_a_row_for_each_metric_dataset_and_configuration(comparison: Com
 
 
 def test_markdown_tables_have_as_many_entries_in_each_row(comparison: Comparison) -> None:
-    lines = render_markdown(comparison).splitlines()
+    lines = render_markdown(make_report(comparison)).splitlines()
     assert lines[0] == f"# {comparison.question.replace('_', chr(92) + '_')}"
     tables = re.split(r"\n(?!\|)", "\n".join(lines))
     for table in tables:
@@ -64,7 +65,7 @@ def test_markdown_tables_have_as_many_entries_in_each_row(comparison: Comparison
 
 
 def test_latex_is_balanced_and_escapes_names(comparison: Comparison) -> None:
-    text = render_latex(comparison)
+    text = render_latex(make_report(comparison))
     lines = [line for line in text.splitlines() if not line.startswith("%")]
     body = "\n".join(lines)
     bare = re.sub(r"\\.", "", body)
@@ -82,13 +83,13 @@ def test_latex_is_balanced_and_escapes_names(comparison: Comparison) -> None:
 
 def test_a_comment_of_latex_never_ends_before_its_sentence(comparison: Comparison) -> None:
     broken = replace(comparison, notes=("one\ntwo",))
-    assert "% one two" in render_latex(broken)
+    assert "% one two" in render_latex(make_report(broken))
 
 
 def test_numbers_that_do_not_exist_are_never_written_as_nan() -> None:
     comparison = make_comparison(("iris",), ("svm", "knn"), n_folds=1)
-    text = render_terminal(comparison)
+    text = render_text(make_report(comparison))
     assert "nan" not in text
-    assert "nan" not in render_markdown(comparison)
-    assert "nan" not in render_latex(comparison)
+    assert "nan" not in render_markdown(make_report(comparison))
+    assert "nan" not in render_latex(make_report(comparison))
     assert "nan" not in render_csv(comparison)

@@ -1,0 +1,85 @@
+"""``bakeoff diff`` and ``bakeoff ablate``: which of several changes matter."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Sequence
+from contextlib import redirect_stdout
+from functools import partial
+from typing import TYPE_CHECKING
+
+from bakeoff.pipeline.cli.arguments import find_source, read_flags
+from bakeoff.pipeline.cli.compare import write_report
+from bakeoff.pipeline.comparison.request import AblateRequest, DiffRequest, ReportRequest
+from bakeoff.pipeline.config.requests import list_arguments, read_request
+from bakeoff.pipeline.text.wording import print_note
+
+if TYPE_CHECKING:
+    from bakeoff.pipeline.comparison.findings import Findings
+
+EXIT_WORSE = 1
+
+
+def diff_runs(words: Sequence[str]) -> int:
+    """Show what differs between two runs, and how much each change between their configurations mattered.
+
+    Hybrids of both configurations are run as a sweep; its keys, such as workers=2, max_jobs=8 or dry_run=true, and
+    those of another evaluation, such as evaluation=repeated_kfold, may follow.
+
+    Raises
+    ------
+    UserError
+        The runs cannot be compared, or a key is invalid.
+    """
+    own, others = split_words(words, DiffRequest)
+    request = read_request("diff", DiffRequest, own)
+    source = find_source(read_flags(others))
+    from bakeoff.pipeline.comparison.difference import explain_difference
+
+    with redirect_stdout(sys.stderr):
+        findings = explain_difference(request, others, source, _write_command("diff", words))
+    _show(request, findings)
+    return EXIT_WORSE if request.fail_if == "worse" and findings.is_worse else 0
+
+
+def ablate_run(words: Sequence[str]) -> int:
+    """Show how much each option of a run matters: each that differs from its default is set back, one at a time.
+
+    Keys of the sweep and of another evaluation may follow, as for diff.
+
+    Raises
+    ------
+    UserError
+        The run cannot be repeated, or a key is invalid.
+    """
+    own, others = split_words(words, AblateRequest)
+    request = read_request("ablate", AblateRequest, own)
+    source = find_source(read_flags(others))
+    from bakeoff.pipeline.comparison.ablation import ablate
+
+    with redirect_stdout(sys.stderr):
+        findings = ablate(request, others, source, _write_command("ablate", words))
+    if findings is not None:
+        _show(request, findings)
+    return 0
+
+
+def split_words(words: Sequence[str], request: type[ReportRequest]) -> tuple[list[str], list[str]]:
+    """Return the words of a request, and the overrides of the sweep of hybrids."""
+    own_keys = {argument.word for argument in list_arguments(request) if argument.has_key}
+    own = [word for word in words if "=" not in word or word.partition("=")[0] in own_keys]
+    return own, [word for word in words if word not in own]
+
+
+def _write_command(verb: str, words: Sequence[str]) -> str:
+    return shlex.join(["bakeoff", verb, *words])
+
+
+def _show(request: ReportRequest, findings: Findings) -> None:
+    from bakeoff.pipeline.comparison.stored_comparison import SUFFIX
+
+    write_report(findings.report, request.to, request.output, partial(findings.render, request.to))
+    if request.keep and not findings.is_plan:
+        experiment = request.tracking__experiment
+        print_note(f"kept as run {findings.keep(experiment)} of experiment {experiment}{SUFFIX}")

@@ -1,0 +1,213 @@
+"""Which options of a run matter: each option or column is taken out, and the score is compared with that of the run."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+
+import numpy as np
+
+from bakeoff.pipeline.comparison.changes import (
+    COLUMNS_KEY,
+    DATA,
+    LEARNER,
+    MIXED_PARTS,
+    NONE,
+    Change,
+    Variant,
+    find_changes,
+    mix_variants,
+)
+from bakeoff.pipeline.comparison.comparison import ComparedMetric
+from bakeoff.pipeline.comparison.difference import choose_headline, read_named_side
+from bakeoff.pipeline.comparison.effects import Changes, Effect, estimate_effects
+from bakeoff.pipeline.comparison.findings import Findings, MeasuredChange, describe_effect, tabulate_effects
+from bakeoff.pipeline.comparison.fold_tests import subtract_scores
+from bakeoff.pipeline.comparison.hybrids import Evaluation, HybridSweep, separate_changes
+from bakeoff.pipeline.comparison.request import AblateRequest
+from bakeoff.pipeline.comparison.sides import Alignment, align_sides
+from bakeoff.pipeline.config.compose_job import compose_job, compose_parts
+from bakeoff.pipeline.config.engine import ConfigSource
+from bakeoff.pipeline.config.options import load_yaml, read_option
+from bakeoff.pipeline.config.settle import NOT_CHOSEN, settle_choices, settle_config
+from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.tables.report import Report
+from bakeoff.pipeline.text.wording import join_words
+from bakeoff.pipeline.tracking.store import open_store
+
+SINGLE_SPLIT = (
+    "With one split there are no p-values, and no simpler configuration is chosen; evaluation=repeated_kfold runs the "
+    "configurations on 100 splits."
+)
+
+
+@dataclass(frozen=True)
+class Removal:
+    """The changes that simplify a run, and the configurations that they lead from and to.
+
+    Attributes
+    ----------
+    start, end : Variant
+    changes : list of Change
+    """
+
+    start: Variant
+    end: Variant
+    changes: list[Change]
+
+
+def ablate(
+    request: AblateRequest, words: Sequence[str], source: ConfigSource, command: str, *, quiet: bool = False
+) -> Findings | None:
+    """Take out the options of a run one at a time, and run the simpler configuration that follows.
+
+    Parameters
+    ----------
+    request : AblateRequest
+    words : sequence of str
+        Overrides of the sweep, and of the evaluation.
+    source : ConfigSource
+    command : str
+    quiet : bool
+        Whether to print nothing.
+
+    Returns
+    -------
+    Findings or None
+        None if only the plan was requested.
+
+    Raises
+    ------
+    UserError
+        The run cannot be repeated, nothing can be taken out, or a job is invalid or failed.
+    """
+    store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
+    side = read_named_side(store, request.run, request)
+    metric = choose_headline([side.run])
+    sweep = HybridSweep.make("ablate", [side.run], words, source, quiet=quiet)
+    aligned = align_sides(side, side, store, request.tracking__experiment, sweep.evaluation)
+    removal = _plan_removal(request, aligned, side.run.run_id)
+    hybrids = [frozenset[int](), *(frozenset([i]) for i in range(len(removal.changes)))]
+    evaluate = partial(sweep.evaluate, removal.start, removal.end, removal.changes, store=store, metric=metric.name)
+    evaluated = evaluate(hybrids)
+    if evaluated is None:
+        return None
+    effects = _estimate_removals(evaluated, hybrids[1:], request.alpha)
+    measured = list(zip(removal.changes, effects, strict=True))
+    weak = frozenset(i for i, effect in enumerate(effects) if effect.p_value > request.alpha)
+    again = evaluate([hybrids[0], weak]) if weak else None
+    verdict = [_count_effects(measured, request.alpha)]
+    if again is not None:
+        (effect,) = _estimate_removals(again, [weak], request.alpha)
+        verdict += _describe_simpler(removal, weak, effect, metric, request.alpha)
+    sign = 1 if metric.greater_is_better else -1
+    ordered = sorted(measured, key=lambda each: sign * each[1].mean)
+    report = Report(
+        question=f"Which options of {side.run.name} matter?",
+        selection=f"run {side.run.run_id} in {store.uri}; an effect is that of taking an option or a column out",
+        verdict=verdict,
+        sections=[(tabulate_effects(ordered, metric), [])],
+        notes=[SINGLE_SPLIT] if len(evaluated.first_scores) == 1 else [],
+        command=command,
+    )
+    difference = math.nan if again is None else effect.mean
+    return Findings("ablation", report, [side.run], store, ordered, difference)
+
+
+def _plan_removal(request: AblateRequest, aligned: Alignment, run_id: str) -> Removal:
+    """Return the columns or the options to take out."""
+    start = aligned.a
+    groups = read_groups(request.columns, [str(name) for name in aligned.experiment.dataset.X.columns])
+    if groups:
+        if COLUMNS_KEY not in start.spec[DATA]:
+            raise UserError("columns=: the columns of a dataset shipped with bakeoff cannot be left out; use a file.")
+        return Removal(start, start, [Change(", ".join(group), "used", "left out", (), group) for group in groups])
+    end = make_default(start)
+    changes = separate_changes(start, end, find_changes(start, end))
+    if not changes:
+        raise UserError(f"run {run_id} has the default of each option; columns=true leaves out columns instead.")
+    return Removal(start, end, changes)
+
+
+def read_groups(text: str, names: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the groups of columns in the value of ``columns``.
+
+    Parameters
+    ----------
+    text : str
+        ``false``, ``true`` for each column, or a list of names and of lists of names.
+    names : sequence of str
+        The columns of the dataset.
+
+    Raises
+    ------
+    UserError
+        A name is not a column.
+
+    Examples
+    --------
+    >>> read_groups("[[age,sex],[fare]]", ["age", "sex", "fare"])
+    [('age', 'sex'), ('fare',)]
+    """
+    if text == "false":
+        return []
+    given = list(names) if text == "true" else load_yaml(text, "columns")
+    if not isinstance(given, list) or not given:
+        raise UserError(f"columns={text!r} must be true, or groups such as [[age,sex],[fare]].")
+    groups = [tuple(map(str, each)) if isinstance(each, list) else (str(each),) for each in given]
+    for name in chain.from_iterable(groups):
+        if name not in names:
+            raise UserError(f"columns={text}: {name} is no column of the dataset. {did_you_mean(name, names)}")
+    return groups
+
+
+def make_default(variant: Variant) -> Variant:
+    """Return a configuration with the dataset, learner and evaluation of another one, and defaults otherwise."""
+    learner = variant.choices[LEARNER]
+    is_option = bool(read_option(LEARNER, learner))
+    keys = [part for part in MIXED_PARTS if part != DATA and (part != LEARNER or is_option)]
+    parts = compose_parts([f"{LEARNER}={learner}"] if is_option else [], keys)
+    settled = settle_config({**variant.spec, **parts})
+    choices = {**dict.fromkeys(keys, NONE), LEARNER: learner, "pruning": str(settled["pruning"].get("method", NONE))}
+    return Variant(settled, settle_choices(settled, {**choices, "preprocessing": NOT_CHOSEN}))
+
+
+def _estimate_removals(evaluated: Evaluation, hybrids: Sequence[Changes], alpha: float) -> list[Effect]:
+    """Return the effect of each hybrid against the run itself."""
+    start = evaluated.first_scores  # (J,)
+    effects = np.array([subtract_scores(evaluated.scores[hybrid], start) for hybrid in hybrids])  # (k, J)
+    return estimate_effects(effects, evaluated.ratio, alpha)
+
+
+def _count_effects(measured: Sequence[MeasuredChange], alpha: float) -> str:
+    told_apart = [change.key for change, effect in measured if effect.p_value <= alpha]
+    if not told_apart:
+        return f"None of the {len(measured)} effects can be told apart from 0."
+    return f"{len(told_apart)} of {len(measured)} effects can be told apart from 0: {join_words(told_apart)}."
+
+
+def _describe_simpler(
+    removal: Removal, weak: Changes, effect: Effect, metric: ComparedMetric, alpha: float
+) -> list[str]:
+    """Return sentences on the configuration without the options that cannot be told apart from their defaults."""
+    simpler = mix_variants(removal.start, removal.end, [removal.changes[i] for i in sorted(weak)])
+    if not effect.p_value <= alpha:
+        standing = "cannot be told apart from the run"
+    else:
+        standing = "is better" if (effect.mean > 0) == metric.greater_is_better else "is worse than the run"
+    command = shlex.join(["bakeoff", *write_words(simpler)])
+    return [
+        f"Without {join_words(removal.changes[i].key for i in sorted(weak))}, the configuration {standing} "
+        f"({describe_effect(effect)}).",
+        f"Its command: {command}",
+    ]
+
+
+def write_words(variant: Variant) -> list[str]:
+    """Return words that compose a configuration: its overrides, and each key in which these do not lead to it."""
+    composed = Variant(compose_job(variant.overrides).spec, variant.choices, variant.overrides)
+    return list(mix_variants(composed, variant, find_changes(composed, variant)).overrides)

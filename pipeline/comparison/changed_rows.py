@@ -1,0 +1,244 @@
+"""The test rows that another configuration predicts better or worse, and what the worse ones have in common.
+
+A shallow tree separates the rows that became worse from those that did not. A leaf stands out if few of the trees
+fitted to permuted labels have a leaf in which such rows are as frequent, so the search over thresholds and columns does
+not count as evidence.
+
+References
+----------
+McNemar, Q. (1947). Note on the sampling error of the difference between correlated proportions. Psychometrika 12.
+Wilcoxon, F. (1945). Individual comparisons by ranking methods. Biometrics Bulletin 1, 80-83.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+from sklearn.tree import DecisionTreeClassifier
+
+from bakeoff.pipeline.stages.dataset import Dataset
+from bakeoff.pipeline.text.wording import equate_p, format_number, format_percent
+
+MIN_GROUP_ROWS = 10
+MAX_DEPTH = 2
+N_PERMUTATIONS = 999
+PROBABILITY = "probability_"
+ROW_COLUMNS = ("row", "truth", "before", "after")
+
+
+@dataclass(frozen=True)
+class RowGroup:
+    """Rows described by conditions on columns, among which more rows became worse than elsewhere.
+
+    Attributes
+    ----------
+    conditions : str
+    n_rows, n_broken : int
+        The numbers of rows that could become worse, and of those that did.
+    share : float
+        The share of all rows of the dataset that meet the conditions.
+    p_value : float
+        The share of permutations whose tree has a leaf that stands out as much.
+    """
+
+    conditions: str
+    n_rows: int
+    n_broken: int
+    share: float
+    p_value: float
+
+    def describe(self, verb: str) -> str:
+        """Return a sentence; the verb says what happened to the rows."""
+        return (
+            f"{self.n_broken} of {self.n_rows} rows with {self.conditions} {verb}; "
+            f"{format_percent(self.share)} of all rows are such rows ({equate_p(self.p_value)})."
+        )
+
+
+@dataclass(frozen=True)
+class ChangedRows:
+    """The test rows whose predictions changed for the better or the worse.
+
+    Attributes
+    ----------
+    table : DataFrame
+        The rows whose prediction changed, with the columns ``row``, ``truth``, ``before`` and ``after``.
+    mended, broken : DataFrame
+        The rows that the second run predicts better and worse than the first, the clearest first.
+    n_rows : int
+        The number of test rows.
+    p_value : float
+        McNemar's exact test for classes; Wilcoxon's signed-rank test of absolute errors for numbers.
+    is_regression : bool
+    groups : tuple of RowGroup
+    """
+
+    table: pd.DataFrame
+    mended: pd.DataFrame
+    broken: pd.DataFrame
+    n_rows: int
+    p_value: float
+    is_regression: bool
+    groups: tuple[RowGroup, ...] = ()
+
+    @property
+    def counts(self) -> str:
+        """The numbers of rows that became better and worse, with their test, in a sentence."""
+        p = equate_p(self.p_value)
+        n_mended, n_broken = len(self.mended), len(self.broken)
+        if self.is_regression:
+            return (
+                f"Of {self.n_rows} test rows, the error of {n_mended} is smaller in the second run and that of "
+                f"{n_broken} larger (Wilcoxon's signed-rank test, {p})."
+            )
+        return (
+            f"Of {self.n_rows} test rows, the second run corrects {n_mended} and misses {n_broken} that the first "
+            f"predicts correctly (McNemar's exact test, {p})."
+        )
+
+    @property
+    def common(self) -> list[str]:
+        """What the rows that became worse have in common, in sentences."""
+        verb = "have a larger error" if self.is_regression else "are no longer predicted correctly"
+        return [group.describe(verb) for group in self.groups]
+
+
+def compare_predictions(before: pd.DataFrame, after: pd.DataFrame, dataset: Dataset, alpha: float) -> ChangedRows:
+    """Compare the stored predictions of two runs for the same test rows.
+
+    Parameters
+    ----------
+    before, after : DataFrame
+        The tables ``predictions.csv``. With repeated splits, the first prediction of a row counts.
+    dataset : Dataset
+        The rows, in whose columns the groups are described.
+    alpha : float
+        The largest p-value of a group.
+    """
+    old, new = (table.drop_duplicates("row").set_index("row").sort_index() for table in (before, after))
+    gains = _measure_gains(old, new, is_regression=not dataset.is_classification)  # (m,)
+    if dataset.is_classification:
+        correct = [(table["predicted"] == table["truth"]).to_numpy() for table in (old, new)]
+        signs = correct[1].astype(int) - correct[0]  # (m,)
+        could_break = correct[0]
+        n_changed = int(np.abs(signs).sum())
+        p_value = stats.binomtest(int((signs > 0).sum()), n_changed).pvalue if n_changed else 1.0
+    else:
+        signs = np.sign(gains)
+        could_break = np.ones(len(old), dtype=bool)
+        p_value = stats.wilcoxon(gains).pvalue if np.any(gains) else 1.0
+    rows = pd.DataFrame(
+        {"row": old.index, "truth": old["truth"], "before": old["predicted"], "after": new["predicted"]}
+    )
+    rows = rows.reset_index(drop=True)
+    order = np.argsort(-np.abs(gains), kind="stable")
+    mended, broken = (rows.iloc[order[signs[order] == sign]] for sign in (1, -1))
+    changed = rows[rows["before"] != rows["after"]]
+    groups = find_groups(dataset.X.iloc[old.index[could_break]], signs[could_break] < 0, dataset.X, alpha)
+    return ChangedRows(
+        table=changed.reset_index(drop=True),
+        mended=mended.reset_index(drop=True),
+        broken=broken.reset_index(drop=True),
+        n_rows=len(rows),
+        p_value=float(p_value),
+        is_regression=not dataset.is_classification,
+        groups=tuple(groups),
+    )
+
+
+def _measure_gains(old: pd.DataFrame, new: pd.DataFrame, *, is_regression: bool) -> np.ndarray:
+    """Return how much better each row is predicted: the probability of its class, or the absolute error, (m,)."""
+    if is_regression:
+        errors = [(table["predicted"] - table["truth"]).abs().to_numpy() for table in (old, new)]
+        return np.asarray(errors[0] - errors[1])
+    confidences = [_read_confidence(table) for table in (old, new)]
+    return np.asarray(confidences[1] - confidences[0])
+
+
+def _read_confidence(table: pd.DataFrame) -> np.ndarray:
+    """Return the predicted probability of the true class, or whether it was predicted: shape (m,)."""
+    is_correct = (table["predicted"] == table["truth"]).to_numpy(dtype=float)  # (m,)
+    names = [name for name in table.columns if name.startswith(PROBABILITY)]
+    if not names:
+        return is_correct
+    places = {name.removeprefix(PROBABILITY): place for place, name in enumerate(names)}
+    chosen = table["truth"].astype(str).map(places)
+    if chosen.isna().any():
+        return is_correct
+    return table[names].to_numpy()[np.arange(len(table)), chosen.to_numpy(dtype=int)]
+
+
+def find_groups(X: pd.DataFrame, is_broken: np.ndarray, all_rows: pd.DataFrame, alpha: float) -> list[RowGroup]:
+    """Return the leaves of a shallow tree in which broken rows are more frequent than chance explains.
+
+    Parameters
+    ----------
+    X : DataFrame of shape (m, d)
+        The rows that could break.
+    is_broken : ndarray of shape (m,)
+    all_rows : DataFrame of shape (n, d)
+        All rows of the dataset.
+    alpha : float
+    """
+    if is_broken.sum() < MIN_GROUP_ROWS or (~is_broken).sum() < MIN_GROUP_ROWS:
+        return []
+    features = _encode(all_rows)
+    own = features.loc[X.index].to_numpy()  # (m, q)
+    tree, excesses = _fit_tree(own, is_broken)
+    rng = np.random.default_rng(0)
+    highest = np.array([_fit_tree(own, rng.permutation(is_broken))[1].max() for _ in range(N_PERMUTATIONS)])
+    own_leaves, all_leaves = tree.apply(own), tree.apply(features.to_numpy())
+    groups = []
+    for leaf, conditions in _iterate_leaves(tree, list(features.columns)):
+        p_value = (1 + np.count_nonzero(highest >= excesses[leaf])) / (1 + N_PERMUTATIONS)
+        is_inside = own_leaves == leaf  # (m,)
+        if conditions and p_value <= alpha:
+            counts = int(is_inside.sum()), int(is_broken[is_inside].sum())
+            groups.append(RowGroup(" and ".join(conditions), *counts, float((all_leaves == leaf).mean()), p_value))
+    return sorted(groups, key=lambda group: -group.n_broken)
+
+
+def _encode(X: pd.DataFrame) -> pd.DataFrame:
+    """Return numbers as they are, and a column of 0 and 1 for each value of a nominal column with enough rows."""
+    columns: dict[str, pd.Series] = {}
+    for name, cells in X.items():
+        if isinstance(cells.dtype, pd.CategoricalDtype):
+            frequent = cells.value_counts()
+            values = frequent.index[frequent >= MIN_GROUP_ROWS]
+            columns |= {f"{name} = {value}": (cells == value).astype(float) for value in values}
+        elif pd.api.types.is_numeric_dtype(cells.dtype):
+            columns[str(name)] = cells.astype(float)
+    return pd.DataFrame(columns, index=X.index)
+
+
+def _fit_tree(features: np.ndarray, is_broken: np.ndarray) -> tuple[DecisionTreeClassifier, np.ndarray]:
+    """Fit a tree; return it with the excess of broken rows in each node, in standard deviations: shape (nodes,)."""
+    tree = DecisionTreeClassifier(max_depth=MAX_DEPTH, min_samples_leaf=MIN_GROUP_ROWS, random_state=0)
+    tree.fit(features, is_broken)
+    sizes = tree.tree_.n_node_samples  # (nodes,)
+    share = is_broken.mean()
+    is_leaf = tree.tree_.children_left < 0
+    excess = (tree.tree_.value[:, 0, 1] - share) / np.sqrt(share * (1 - share) / sizes)
+    return tree, np.where(is_leaf, excess, -math.inf)
+
+
+def _iterate_leaves(
+    tree: DecisionTreeClassifier, names: Sequence[str], node: int = 0, conditions: tuple[str, ...] = ()
+) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Yield each leaf with its conditions."""
+    inner = tree.tree_
+    if inner.children_left[node] < 0:
+        yield node, conditions
+        return
+    name = names[inner.feature[node]]
+    threshold = format_number(inner.threshold[node])
+    is_value = " = " in name and inner.threshold[node] == 0.5
+    below = name.replace(" = ", " ≠ ", 1) if is_value else f"{name} ≤ {threshold}"
+    above = name if is_value else f"{name} > {threshold}"
+    for child, condition in ((inner.children_left[node], below), (inner.children_right[node], above)):
+        yield from _iterate_leaves(tree, names, child, (*conditions, condition))

@@ -1,0 +1,182 @@
+"""The changes between two configurations, and the hybrids that take some keys from one and some from the other."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import reduce
+from operator import getitem
+from typing import Any
+
+from bakeoff.pipeline.sweep.compose import override_text
+
+KeyPath = tuple[str, ...]
+"""The keys that lead to a value of a settled configuration."""
+
+DATA = "dataset"
+LEARNER = "learner"
+MIXED_PARTS = (
+    DATA, "preprocessing", LEARNER, "tuning", "pruning", "balance", "target", "calibration", "threshold",
+)  # fmt: skip
+"""The parts that hybrids take from either configuration."""
+MIXED_KEYS = (("evaluation", "validation"),)
+"""Keys of other parts that leave the test rows of each fold as they are."""
+COLUMNS_KEY = "drop"
+"""The key of a dataset with the columns to leave out."""
+NOT_SET = "not set"
+NONE = "none"
+TARGET_KEY = "_target_"
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A settled configuration, with the words from which it was composed.
+
+    Attributes
+    ----------
+    spec : mapping
+        The settled configuration.
+    choices : mapping of str to str
+        The chosen option of each group.
+    overrides : tuple of str
+    """
+
+    spec: Mapping[str, Any]
+    choices: Mapping[str, str]
+    overrides: tuple[str, ...] = ()
+
+    def describe_option(self, part: str) -> str:
+        """Return the chosen option of a part with the keys that were given, such as ``knn n_neighbors=9``."""
+        given = [word.lstrip("+") for word in self.overrides if word.lstrip("+").startswith(f"{part}.")]
+        return " ".join([self.choices.get(part, NONE), *(word.removeprefix(f"{part}.") for word in given)])
+
+
+@dataclass(frozen=True)
+class Change:
+    """A difference between two configurations that a hybrid may contain or not.
+
+    Attributes
+    ----------
+    key : str
+        An option or a key, such as ``learner`` or ``learner.C``; several that belong together are separated by commas.
+    before, after : str
+    paths : tuple of KeyPath
+        The places that change.
+    columns : tuple of str
+        The columns that are left out of the dataset.
+    """
+
+    key: str
+    before: str
+    after: str
+    paths: tuple[KeyPath, ...] = ()
+    columns: tuple[str, ...] = ()
+
+
+def find_changes(a: Variant, b: Variant) -> list[Change]:
+    """Return the changes from one configuration to another, in the order in which the parts are used.
+
+    Another option is one change together with its keys; otherwise each key is a change.
+    """
+    found = [change for part in MIXED_PARTS for change in _find_part_changes(part, a, b)]
+    others = [path for path in MIXED_KEYS if _look_up(a.spec, path) != _look_up(b.spec, path)]
+    return [*found, *(_describe_change(path, a, b) for path in others)]
+
+
+def _find_part_changes(part: str, a: Variant, b: Variant) -> Iterator[Change]:
+    before, after = a.spec[part], b.spec[part]
+    if before == after:
+        return
+    has_other_option = part != DATA and a.choices.get(part) != b.choices.get(part)
+    if has_other_option or before.get(TARGET_KEY) != after.get(TARGET_KEY):
+        yield Change(part, a.describe_option(part), b.describe_option(part), ((part,),))
+        return
+    old, new = (dict(_iterate_values(node, (part,))) for node in (before, after))
+    for path in dict.fromkeys([*old, *new]):
+        if (path in old, old.get(path)) != (path in new, new.get(path)):
+            yield _describe_change(path, a, b)
+
+
+def _iterate_values(node: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
+    """Yield the values of a mapping at any depth; a list is one value."""
+    if not isinstance(node, Mapping) or not node:
+        yield path, node
+        return
+    for key, child in node.items():
+        yield from _iterate_values(child, (*path, str(key)))
+
+
+def _describe_change(path: KeyPath, a: Variant, b: Variant) -> Change:
+    before, after = (_write_value(_look_up(variant.spec, path)) for variant in (a, b))
+    return Change(".".join(path), before, after, (path,))
+
+
+def _look_up(spec: Mapping[str, Any], path: KeyPath) -> Any:
+    try:
+        return reduce(getitem, path, spec)
+    except (KeyError, TypeError):
+        return NOT_SET
+
+
+def _write_value(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, default=str)
+
+
+def mix_variants(a: Variant, b: Variant, changes: Sequence[Change]) -> Variant:
+    """Return the first configuration with some of the changes that lead to the second."""
+    spec = deepcopy(dict(a.spec))
+    choices = dict(a.choices)
+    overrides = list(a.overrides)
+    for path in [path for change in changes for path in change.paths]:
+        *parents, last = path
+        node = reduce(getitem, parents, spec)
+        value = _look_up(b.spec, path)
+        node.pop(last, None)
+        if value is not NOT_SET:
+            node[last] = deepcopy(value)
+        key = ".".join(path)
+        overrides = [word for word in overrides if not _is_about(word, key)]
+        if parents:
+            overrides.append(f"~{key}" if value is NOT_SET else f"{key}={override_text(value)}")
+        else:
+            choices[last] = b.choices.get(last, NONE)
+            overrides += [word for word in b.overrides if _is_about(word, last)]
+    columns = [name for change in changes for name in change.columns]
+    if columns:
+        spec[DATA] = {key: _leave_out(value, columns) for key, value in spec[DATA].items()}
+        spec[DATA][COLUMNS_KEY] = [*spec[DATA][COLUMNS_KEY], *columns]
+        key = f"{DATA}.{COLUMNS_KEY}"
+        overrides = [
+            *(word for word in overrides if not _is_about(word, key)),
+            f"{key}={override_text(spec[DATA][COLUMNS_KEY])}",
+        ]
+    return Variant(spec, choices, tuple(overrides))
+
+
+def _leave_out(value: Any, columns: Sequence[str]) -> Any:
+    """Return the value of a key of a dataset without the names of some columns."""
+    if isinstance(value, list):
+        return [name for name in value if name not in columns]
+    return {name: each for name, each in value.items() if name not in columns} if isinstance(value, dict) else value
+
+
+def _is_about(word: str, key: str) -> bool:
+    """Return whether an override sets a key, or a key below it."""
+    given = re.split("[=@]", word.lstrip("+~"))[0]
+    return given == key or given.startswith(f"{key}.")
+
+
+def join_changes(changes: Sequence[Change], keys: set[str]) -> list[Change]:
+    """Return the changes with some of them joined with that of the learner, without which they are invalid."""
+    joined = [change for change in changes if change.key in keys]
+    first = joined[0]
+    whole = Change(
+        key=", ".join(change.key for change in joined),
+        before=", ".join(change.before for change in joined),
+        after=", ".join(change.after for change in joined),
+        paths=tuple(path for change in joined for path in change.paths),
+    )
+    return [whole if change is first else change for change in changes if change is first or change not in joined]
