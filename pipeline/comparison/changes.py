@@ -170,7 +170,7 @@ def _is_about(word: str, key: str) -> bool:
 
 
 def join_changes(changes: Sequence[Change], keys: set[str]) -> list[Change]:
-    """Return the changes with some of them joined with that of the learner, without which they are invalid."""
+    """Return the changes, of which those with some keys are joined into one."""
     joined = [change for change in changes if change.key in keys]
     first = joined[0]
     whole = Change(

@@ -42,7 +42,7 @@ from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.tables.report import Report, Section
 from bakeoff.pipeline.tables.table import TEXT, Cell, Row, Table, make_table
 from bakeoff.pipeline.text.wording import ABSENT, NOISE, format_change, format_score, join_words
-from bakeoff.pipeline.tracking.names import find_run_id, names_run
+from bakeoff.pipeline.tracking.names import find_headline, find_run_id, names_run
 from bakeoff.pipeline.tracking.store import Store, open_store
 from bakeoff.pipeline.tracking.stored_runs import TABLES, StoredRun, find_runs_of_sweep, read_stored_runs, read_tables
 
@@ -99,7 +99,7 @@ def explain_difference(
         selection=f"from run {runs[0].run_id} to run {runs[1].run_id} in {store.uri}",
         verdict=verdict,
         sections=list(sections),
-        notes=list(_write_notes(total, rows, measured)),
+        notes=list(_write_notes(runs, total, rows, measured)),
         command=command,
     )
     is_worse = total.p_value <= request.alpha and (total.mean < 0) == metric.greater_is_better
@@ -115,6 +115,12 @@ def choose_headline(runs: Sequence[StoredRun]) -> ComparedMetric:
     UserError
         They have different headline scores, or were stored by other code.
     """
+    names = sorted({str(find_headline(run.params, run.metrics)) for run in runs})
+    if len(names) > 1:
+        raise UserError(
+            f"the runs have different headline scores, {join_words(names)}; name runs of one task, with one score in "
+            "evaluation.metrics."
+        )
     return choose_compared_metrics((), [describe_run(run) for run in runs], 0)[0]
 
 
@@ -209,8 +215,10 @@ def _tabulate(
         yield make_table("Not separated", headings, described), []
     if rows is not None:
         limit = rows.n_rows if shows_all_rows else MAX_SHOWN_ROWS
-        yield _tabulate_rows("Rows that became better", rows.mended, limit), []
-        yield _tabulate_rows("Rows that became worse", rows.broken, limit), rows.common
+        if len(rows.mended):
+            yield _tabulate_rows("Rows that became better", rows.mended, limit), []
+        if len(rows.broken):
+            yield _tabulate_rows("Rows that became worse", rows.broken, limit), rows.common
 
 
 def _tabulate_rows(title: str, table: pd.DataFrame, limit: int) -> Table:
@@ -220,17 +228,23 @@ def _tabulate_rows(title: str, table: pd.DataFrame, limit: int) -> Table:
     return make_table(title, headings, shown.astype(str).to_numpy().tolist(), omitted)
 
 
-def _write_notes(total: Effect, rows: ChangedRows | None, measured: Sequence[MeasuredChange]) -> Iterator[str]:
+def _write_notes(
+    runs: Sequence[StoredRun], total: Effect, rows: ChangedRows | None, measured: Sequence[MeasuredChange]
+) -> Iterator[str]:
     """Yield notes on what could not be measured."""
-    if rows is None:
+    if not have_same_splits(runs):
         yield (
-            "The runs have other test rows, so neither their scores nor their predictions are paired; "
-            "evaluation=repeated_kfold runs both configurations on the same rows."
+            "The runs have other test rows, so their scores are not paired; evaluation=repeated_kfold runs both "
+            "configurations on the same rows."
         )
     elif not total.is_tested:
         yield (
             "With one split there are no p-values; evaluation=repeated_kfold runs both configurations and their "
             "hybrids on 100 splits."
         )
+    if rows is None:
+        yield "The rows are not compared: a run has other test rows, or its predictions are not stored."
+    elif not have_same_splits(runs):
+        yield "The rows are compared on the test rows of the second run, on which the first one was repeated."
     if any(change.key == REST for change, _ in measured):
         yield "The rest is what other versions, splits, seeds or rows account for, and cannot be separated here."

@@ -126,28 +126,30 @@ def make_jobs(a: Variant, b: Variant, changes: Sequence[Change], hybrids: Sequen
 
 
 def separate_changes(a: Variant, b: Variant, changes: Sequence[Change]) -> list[Change]:
-    """Return the changes, of which those that are invalid without another learner are joined with it.
+    """Return the changes, of which those that are invalid without each other are joined.
 
     Raises
     ------
     UserError
-        A change is invalid on its own, although the learner is the same.
+        The configurations themselves are invalid here.
     """
     runner = JobRunner(tries_own_code=False)
     every = frozenset(range(len(changes)))
-    joined: dict[str, str] = {}
+    invalid: dict[str, str] = {}
     for i, change in enumerate(changes):
         for job in make_jobs(a, b, changes, [frozenset([i]), every - {i}], ""):
             try:
                 runner.check_job(runner.identify_job(job))
             except UserError as error:
-                joined[change.key] = str(error)
-    if not joined:
+                invalid[change.key] = str(error)
+    if not invalid:
         return list(changes)
-    if LEARNER not in {change.key for change in changes}:
-        key, reason = next(iter(joined.items()))
-        raise UserError(f"the runs cannot be mixed in {key}: {reason}")
-    return join_changes(changes, {LEARNER, *joined})
+    if len(changes) == 1:
+        raise UserError(f"the runs cannot be repeated here: {invalid[changes[0].key]}")
+    keys = {change.key for change in changes}
+    # Another learner is the usual reason why a change is invalid without another one.
+    joined = {*invalid, LEARNER} & keys
+    return separate_changes(a, b, join_changes(changes, joined if len(joined) > 1 else keys))
 
 
 @dataclass(frozen=True)
@@ -208,7 +210,10 @@ def read_fold_scores(store: Store, runs: Sequence[StoredRun], metric: str) -> li
     n_folds = max(map(len, scores))
     for run, values in zip(runs, scores, strict=True):
         if len(values) < n_folds or np.isnan(values).any() or not n_folds:
-            raise UserError(f"{metric} of run {run.run_id} ({run.name}) is not defined in each fold; choose metrics=.")
+            raise UserError(
+                f"{metric} of run {run.run_id} ({run.name}) is not defined in each fold, so no effects on it "
+                "can be measured; name runs with another score in evaluation.metrics."
+            )
     return scores
 
 
