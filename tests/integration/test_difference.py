@@ -1,0 +1,49 @@
+"""``bakeoff diff`` of unlike runs: changes that need each other, other test rows, other tasks."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from command import Bakeoff
+
+FOLDS = ("dataset=wine", "evaluation=kfold", "tracking.models=false")
+TUNING = ("tuning=grid", "+tuning.space={n_neighbors:[1,9]}")
+
+
+def run(bakeoff: Bakeoff, *words: str) -> str:
+    """Run a configuration and return its id."""
+    assert bakeoff(*FOLDS, *words).status == 0
+    return str(bakeoff.runs()[0].info.run_id)
+
+
+@pytest.mark.parametrize(
+    ("learner", "words", "key"),
+    [
+        ("knn", TUNING, "tuning, evaluation.validation"),
+        ("decision_tree", ("pruning=bottom_up",), "pruning, evaluation.validation"),
+    ],
+)
+def test_changes_that_are_invalid_without_each_other_are_one(
+    bakeoff: Bakeoff, learner: str, words: tuple[str, ...], key: str
+) -> None:
+    a, b = run(bakeoff, f"learner={learner}"), run(bakeoff, f"learner={learner}", *words)
+    answer = bakeoff("diff", a, b, "to=json")
+    assert answer.status == 0, answer.err
+    found = json.loads(answer.out)
+    (change,) = found["changes"]
+    assert change["key"] == key
+    assert change["effect"] == pytest.approx(found["difference"], abs=1e-12)
+
+
+def test_several_folds_are_not_called_one_split_because_the_runs_have_other_ones(bakeoff: Bakeoff) -> None:
+    a, b = run(bakeoff, "learner=knn"), run(bakeoff, "learner=knn", "learner.n_neighbors=9", "seed=1")
+    text = " ".join(bakeoff("diff", a, b).out.split())
+    assert "The runs have other test rows, so their scores are not paired" in text
+    assert "The rows are compared on the test rows of the second run" in text
+    assert "With one split" not in text
+
+
+def test_no_empty_table_of_rows_is_shown(bakeoff: Bakeoff) -> None:
+    a = run(bakeoff, "learner=majority")
+    assert "Rows that became" not in bakeoff("diff", a, a, "to=markdown").out
