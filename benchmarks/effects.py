@@ -16,6 +16,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -37,7 +38,6 @@ GAIN = 1.0
 """What is added to the distance in the column of the real change."""
 N_SHARED = 3
 """Informative columns of all hybrids."""
-N_TREES = 10
 MAX_DEPTH = 2
 NIL = 0
 """The number of the change without expected effect."""
@@ -61,7 +61,7 @@ class Setting:
     evaluation: Evaluation
 
 
-def simulate_random_states(n_rows: int, evaluation: Evaluation, rng: np.random.Generator) -> Scores:
+def simulate_random_states(n_trees: int, n_rows: int, evaluation: Evaluation, rng: np.random.Generator) -> Scores:
     """Score forests with one random state and with another."""
     table, y = _draw_table(n_rows, rng)
     is_test = evaluation.draw_splits(y, rng)  # (J, n)
@@ -69,7 +69,7 @@ def simulate_random_states(n_rows: int, evaluation: Evaluation, rng: np.random.G
     scores = {}
     for hybrid in HYBRIDS:
         X = _choose_columns(table, is_other_noise=False, is_informative=REAL in hybrid)  # (n, d)
-        forest = RandomForestClassifier(N_TREES, max_depth=MAX_DEPTH, random_state=seeds[NIL in hybrid])
+        forest = RandomForestClassifier(n_trees, max_depth=MAX_DEPTH, random_state=seeds[NIL in hybrid])
         scores[hybrid] = np.array([_score(forest, X, y, tested) for tested in is_test])
     return scores
 
@@ -111,8 +111,12 @@ TWO_TIMES_TEN = Evaluation("2 × 10 folds", repeats=2, folds=10)
 THREE_TIMES_TEN = Evaluation("3 × 10 folds", repeats=3, folds=10)
 TEN_TIMES_TEN = Evaluation("10 × 10 folds", repeats=10, folds=10)
 NOISE: Mapping[str, Simulation] = {
-    "a column of noise, naive Bayes": lambda *drawn: simulate_noise(score_naive_bayes, *drawn),
-    "a column of noise, 5 nearest neighbours": lambda *drawn: simulate_noise(score_neighbors, *drawn),
+    "a column of noise, naive Bayes": partial(simulate_noise, score_naive_bayes),
+    "a column of noise, 5 nearest neighbours": partial(simulate_noise, score_neighbors),
+}
+FORESTS: Mapping[str, Simulation] = {
+    "random state, 10 trees of depth 2": partial(simulate_random_states, 10),
+    "random state, one tree of depth 2": partial(simulate_random_states, 1),
 }
 SETTINGS = (
     *(
@@ -121,7 +125,7 @@ SETTINGS = (
         for evaluation in (THREE_TIMES_TEN, TEN_TIMES_TEN)
         for n_rows in (50, 200)
     ),
-    Setting("random state, forest of 10 trees of depth 2", simulate_random_states, 100, TWO_TIMES_TEN),
+    *(Setting(name, simulate, 100, TWO_TIMES_TEN) for name, simulate in FORESTS.items()),
 )
 
 

@@ -5,7 +5,7 @@ Effects are measured, not modelled: hybrids of both configurations are run on th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from io import StringIO
 
@@ -88,6 +88,8 @@ def explain_difference(
     interactions: list[str] = []
     if evaluated is not None:
         measured, interactions = _explain_total(total, changes, evaluated, request.alpha)
+    elif not changes:
+        measured = _describe_remainders({REST: total.mean})
     rows = _compare_rows(store, compared, aligned.experiment.dataset, request.alpha)
     described = describe_differences(runs, is_repeated=compared == runs and evaluated is not None)
     is_same = not (measured or described or total.mean or rows is None or len(rows.table))
@@ -157,13 +159,18 @@ def _explain_total(
     measured = list(zip(changes, estimate_effects(effects, evaluated.ratio, alpha), strict=True))
     here = float(np.mean(evaluated.last_scores) - np.mean(evaluated.first_scores))
     remainders = {INTERACTIONS: here - sum(effect.mean for _, effect in measured), REST: total.mean - here}
-    measured += [(Change(key, "", ""), Effect(size)) for key, size in remainders.items() if abs(size) > NOISE]
+    measured += _describe_remainders(remainders)
     sentences = [
         f"{changes[i].key} and {changes[j].key} act together: their interaction, {format_change(size)}, is larger than "
         "the effect of either."
         for (i, j), size in find_interactions(evaluated.scores, effects).items()
     ]
     return measured, sentences
+
+
+def _describe_remainders(sizes: Mapping[str, float]) -> list[MeasuredChange]:
+    """Return what no single change accounts for, unless it is a rounding error."""
+    return [(Change(key, "", ""), Effect(size)) for key, size in sizes.items() if abs(size) > NOISE]
 
 
 def _compare_rows(store: Store, runs: Sequence[StoredRun], dataset: Dataset, alpha: float) -> ChangedRows | None:

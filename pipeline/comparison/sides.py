@@ -27,7 +27,8 @@ RANDOM_STATE = "random_state"
 FIXED_KEYS = ("seed", "evaluation")
 """The beginnings of the params that hybrids share."""
 VALIDATION_KEY = "evaluation.validation"
-CODE_NAMES = tuple(DECISIVE_TAGS[tag] for tag in ("code_hash", "threads"))
+CONFIGURED_NAMES = tuple(DECISIVE_TAGS[tag] for tag in ("dataset_digest", "code_hash", "threads"))
+"""What differs between repeated runs only because their configurations do."""
 COMMIT_TAG = "mlflow.source.git.commit"
 
 
@@ -173,11 +174,11 @@ def describe_differences(runs: Sequence[StoredRun], *, is_repeated: bool) -> lis
     runs : sequence of StoredRun
         Two runs.
     is_repeated : bool
-        Whether both are runs of this code, so that their code differs only because their configurations do.
+        Whether both are runs of this code, so that their data and code differ only because their configurations do.
     """
     a, b = runs
     found = [(each.name, each.stored, each.now) for each in find_changes(a.tags, b.tags)]
-    found = [each for each in found if not (is_repeated and each[0] in CODE_NAMES)]
+    found = [each for each in found if not (is_repeated and each[0] in CONFIGURED_NAMES)]
     commits = [run.tags.get(COMMIT_TAG, "") for run in runs]
     lines = count_changed_lines(*commits) if all(commits) and commits[0] != commits[1] else ""
     found += [("files changed between the commits", ABSENT, lines)] if lines else []

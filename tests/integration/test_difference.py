@@ -47,3 +47,30 @@ def test_several_folds_are_not_called_one_split_because_the_runs_have_other_ones
 def test_no_empty_table_of_rows_is_shown(bakeoff: Bakeoff) -> None:
     a = run(bakeoff, "learner=majority")
     assert "Rows that became" not in bakeoff("diff", a, a, "to=markdown").out
+
+
+def test_rows_that_are_gone_belong_to_the_rest(bakeoff: Bakeoff) -> None:
+    ids = []
+    for n_rows in (60, 50):
+        cells = [f"{i},{i % 7},{'up' if i % 3 else 'down'}" for i in range(n_rows)]
+        (bakeoff.folder / "t.csv").write_text("\n".join(["x,z,y", *cells]))
+        words = ("dataset=file", "dataset.path=t.csv", "dataset.target=y", "learner=knn", "evaluation=kfold")
+        assert bakeoff(*words, "tracking.models=false").status == 0
+        ids.append(bakeoff.runs()[0].info.run_id)
+    found = json.loads(bakeoff("diff", *ids, "to=json").out)
+    assert [row["key"] for row in found["changes"]] == ["the rest"]
+    assert found["changes"][0]["effect"] == pytest.approx(found["difference"], abs=1e-12) != 0
+
+
+def test_data_that_a_change_explains_are_not_called_separate(bakeoff: Bakeoff) -> None:
+    (bakeoff.folder / "t.csv").write_text(
+        "\n".join(["x,z,y", *(f"{i * 5 % 61},{i % 7},{'ab'[i % 2]}" for i in range(60))])
+    )
+    ids = []
+    for dropped in ("[]", "[z]"):
+        words = ("dataset=file", "dataset.path=t.csv", "dataset.target=y", "learner=knn", "evaluation=kfold")
+        assert bakeoff(*words, f"dataset.drop={dropped}", "tracking.models=false").status == 0
+        ids.append(bakeoff.runs()[0].info.run_id)
+    text = bakeoff("diff", *ids).out
+    assert "dataset.drop" in text
+    assert "other differences" not in text
