@@ -36,7 +36,7 @@ from bakeoff.pipeline.config.options import load_yaml, read_option
 from bakeoff.pipeline.config.settle import NOT_CHOSEN, settle_choices, settle_config
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.tables.report import Report
-from bakeoff.pipeline.text.wording import join_words
+from bakeoff.pipeline.text.wording import count_nouns, join_words
 from bakeoff.pipeline.tracking.store import open_store
 
 SINGLE_SPLIT = (
@@ -186,23 +186,27 @@ def _estimate_removals(evaluated: Evaluation, hybrids: Sequence[Changes], alpha:
 def _count_effects(measured: Sequence[MeasuredChange], alpha: float) -> str:
     told_apart = [change.key for change, effect in measured if effect.p_value <= alpha]
     if not told_apart:
-        return f"None of the {len(measured)} effects can be told apart from 0."
-    return f"{len(told_apart)} of {len(measured)} effects can be told apart from 0: {join_words(told_apart)}."
+        return f"No effect can be told apart from 0, of {count_nouns(len(measured), 'effect')}."
+    counts = f"{len(told_apart)} of {count_nouns(len(measured), 'effect')}"
+    return f"{counts} can be told apart from 0: {join_words(told_apart)}."
 
 
 def _describe_simpler(
     removal: Removal, weak: Changes, effect: Effect, metric: ComparedMetric, alpha: float
 ) -> list[str]:
-    """Return sentences on the configuration without the options that cannot be told apart from their defaults."""
+    """Return sentences on the configuration whose weak options are set back, or without its weak columns."""
     simpler = mix_variants(removal.start, removal.end, [removal.changes[i] for i in sorted(weak)])
     if not effect.p_value <= alpha:
         standing = "cannot be told apart from the run"
     else:
-        standing = "is better" if (effect.mean > 0) == metric.greater_is_better else "is worse than the run"
+        standing = (
+            "is better than the run" if (effect.mean > 0) == metric.greater_is_better else "is worse than the run"
+        )
     command = shlex.join(["bakeoff", *write_words(simpler)])
+    keys = join_words(removal.changes[i].key for i in sorted(weak))
+    manner = "Without" if removal.changes[0].columns else "With the default of"
     return [
-        f"Without {join_words(removal.changes[i].key for i in sorted(weak))}, the configuration {standing} "
-        f"({describe_effect(effect)}).",
+        f"{manner} {keys}, the configuration {standing}: {describe_effect(effect)}.",
         f"Its command: {command}",
     ]
 

@@ -140,7 +140,7 @@ def test_an_ablation_sets_each_key_back_and_runs_the_simpler_configuration(chang
     assert effects["learner.leaf_size"]["effect"] == 0
     shown = " ".join(changed("ablate", b).out.split())
     assert (
-        "Without learner.n_neighbors and learner.leaf_size, the configuration cannot be told apart from the run"
+        "With the default of learner.n_neighbors and learner.leaf_size, the configuration cannot be told apart from the run"
         in shown
     )
     command = next(line for line in shown.split("Its command: bakeoff ")[1:]).split(" change ")[0].split()
