@@ -1,6 +1,6 @@
 """Measure the effects that `bakeoff diff` finds, of changes whose expected effect is known.
 
-    nice python benchmarks/effects.py                 about 20 minutes on one core
+    nice python benchmarks/effects.py                 about half an hour on one core
     nice python benchmarks/effects.py --docs          also writes the tables of docs/statistics.md
 
 Changes without expected effect that do change the scores of each fold, on drawn tables: another random state of a
