@@ -140,8 +140,7 @@ def test_an_ablation_sets_each_key_back_and_runs_the_simpler_configuration(chang
     assert effects["learner.leaf_size"]["effect"] == 0
     shown = " ".join(changed("ablate", b).out.split())
     assert (
-        "With the default of learner.n_neighbors and learner.leaf_size, the configuration cannot be told apart from the run"
-        in shown
+        "With the default of learner.n_neighbors and learner.leaf_size, the configuration cannot be told apart" in shown
     )
     command = next(line for line in shown.split("Its command: bakeoff ")[1:]).split(" change ")[0].split()
     assert "0 to run, 1 already done" in changed(*command, "dry_run=true", "-m").out
