@@ -1,7 +1,8 @@
-"""Run a sweep, a comparison, an inspection and an explanation, and take pictures: ``python docs/screenshots.py``.
+"""Run a sweep, a comparison, a difference, an inspection and an explanation, and take pictures of their pages.
 
-It needs Debian's chromium and the package ``playwright``. The pictures are ``docs/leaderboard.png``,
-``docs/comparison-page.png``, ``docs/inspect-page.png`` and ``docs/explain-page.png``.
+``python docs/screenshots.py`` needs Debian's chromium and the package ``playwright``. The pictures are
+``docs/leaderboard.png``, ``docs/comparison-page.png``, ``docs/diff-page.png``, ``docs/inspect-page.png`` and
+``docs/explain-page.png``.
 """
 
 from __future__ import annotations
@@ -38,10 +39,18 @@ DRAW_MILLISECONDS = 2000
 """The time in which charts are drawn, which end with an animation."""
 INSPECTION_WIDTH_PIXELS = 1200
 INSPECTION_HEIGHT_PIXELS = 1500
+DIFFERENCE_HEIGHT_PIXELS = 1500
 EXPLANATION_WIDTH_PIXELS = 1100
 EXPLANATION_HEIGHT_PIXELS = 1560
 TITANIC = Path(str(resources.files("sklearn.datasets.tests.data.openml"))) / "id_40945/data-v1-dl-16826755.arff.gz"
 """The passengers, as scikit-learn's wheel carries them."""
+PASSENGERS = (
+    "dataset=file",
+    "dataset.path=titanic.arff.gz",
+    "dataset.target=survived",
+    "dataset.drop=[boat,body]",
+)
+REPEATED = ("evaluation=repeated_kfold", "evaluation.repeats=3", "workers=2")
 PALETTE_COLOURS = 200
 """An image with a palette takes a third of the bytes."""
 CLOSE_ASSISTANT = '[data-component-id="mlflow.assistant.chat_panel.close"]'
@@ -58,8 +67,26 @@ def main() -> None:
             page.locator(".ag-center-cols-container .ag-row").first.wait_for()
             take_picture(page, "leaderboard.png", TABLE_HEIGHT_PIXELS)
     take_comparison()
+    take_difference()
     take_inspection()
     take_explanation()
+
+
+def take_difference() -> None:
+    """Explain why a tree and a logistic regression differ, and take a picture of the upper part of the page."""
+    with TemporaryDirectory() as folder, open_page() as page:
+        copy_titanic(Path(folder))
+        for words in (
+            [*PASSENGERS, "learner=logistic_regression", "evaluation=kfold"],
+            ["ship", "latest", "as=titanic@champion"],
+            [*PASSENGERS, "learner=decision_tree", "evaluation=kfold"],
+            ["diff", "latest", "titanic@champion", *REPEATED, "to=html", "output=page.html"],
+        ):
+            subprocess.run([sys.executable, "-m", "bakeoff", *words], cwd=folder, check=True)
+        file = Path(folder) / "page.html"
+        file.write_text(file.read_text().replace(f"{Path(folder).resolve()}/", ""))
+        page.goto(file.as_uri())
+        take_picture(page, "diff-page.png", DIFFERENCE_HEIGHT_PIXELS, COMPARISON_WIDTH_PIXELS)
 
 
 def take_comparison() -> None:
@@ -74,7 +101,7 @@ def take_comparison() -> None:
 def take_inspection() -> None:
     """Inspect Titanic, and take a picture of the upper part of the page."""
     with TemporaryDirectory() as folder, open_page() as page:
-        shutil.copy(TITANIC, Path(folder) / "titanic.arff.gz")
+        copy_titanic(Path(folder))
         command = [sys.executable, "-m", "bakeoff", "inspect", "titanic.arff.gz", "target=survived", "output=page.html"]
         subprocess.run(command, cwd=folder, check=True)
         file = Path(folder) / "page.html"
@@ -87,21 +114,20 @@ def take_inspection() -> None:
 def take_explanation() -> None:
     """Explain a forest on Titanic, and take a picture of the upper part of the page."""
     with TemporaryDirectory() as folder, open_page() as page:
-        shutil.copy(TITANIC, Path(folder) / "titanic.arff.gz")
-        dataset = [
-            "dataset=file",
-            "dataset.path=titanic.arff.gz",
-            "dataset.target=survived",
-            "dataset.drop=[boat,body]",
-        ]
+        copy_titanic(Path(folder))
         for words in (
-            [*dataset, "learner=random_forest", "evaluation=kfold"],
+            [*PASSENGERS, "learner=random_forest", "evaluation=kfold"],
             ["ship", "latest", "as=titanic@champion"],
             ["explain", "titanic@champion", "output=page.html"],
         ):
             subprocess.run([sys.executable, "-m", "bakeoff", *words], cwd=folder, check=True)
         page.goto((Path(folder) / "page.html").as_uri())
         take_picture(page, "explain-page.png", EXPLANATION_HEIGHT_PIXELS, EXPLANATION_WIDTH_PIXELS)
+
+
+def copy_titanic(folder: Path) -> None:
+    """Copy the passengers into a folder."""
+    shutil.copy(TITANIC, folder / "titanic.arff.gz")
 
 
 @contextmanager
