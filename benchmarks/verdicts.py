@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import combinations
 
 import numpy as np
 from scipy import stats
@@ -17,7 +18,6 @@ from bakeoff.pipeline.comparison.rank_tests import (
     compute_critical_difference,
     compute_friedman_test,
     compute_wilcoxon_p,
-    list_pairs,
     rank_configurations,
 )
 from bakeoff.pipeline.model.row_report import adjust_by_holm
@@ -219,7 +219,7 @@ def measure_families(n_comparisons: int, seed: int) -> dict[str, Rate]:
         rng = np.random.default_rng([seed, 2, number])
         blocks, y = population.draw_table(rng)
         scores = score_naive_bayes(blocks, y, evaluation.draw_splits(y, rng))  # (J, L)
-        pairs = [scores[:, i] - scores[:, j] for i, j in list_pairs(N_LEARNERS)]
+        pairs = [scores[:, i] - scores[:, j] for i, j in combinations(range(N_LEARNERS), 2)]
         corrected = np.array([compute_corrected_t_test(pair, evaluation.ratio).p for pair in pairs])
         smallest["uncorrected t"].append(min(compute_corrected_t_test(pair, 0.0).p for pair in pairs))
         smallest["corrected t"].append(corrected.min())
@@ -311,7 +311,7 @@ def judge_datasets(scores: np.ndarray, is_first_better: bool) -> dict[str, bool]
     friedman = compute_friedman_test(scores)
     mean_ranks = rank_configurations(scores).mean(axis=0)  # (L,)
     critical = _get_critical_difference(n_datasets, n_learners)
-    pairs = list_pairs(n_learners)
+    pairs = list(combinations(range(n_learners), 2))
     p = np.array([compute_wilcoxon_p(scores[:, i], scores[:, j]) for i, j in pairs])  # the first of learners 0 and 1
     p_holm = adjust_by_holm(p)
     if is_first_better:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 
@@ -18,18 +17,18 @@ from bakeoff.pipeline.comparison.changes import (
     MIXED_PARTS,
     NONE,
     Change,
+    Mixture,
     Variant,
     find_changes,
     mix_variants,
 )
 from bakeoff.pipeline.comparison.comparison import ComparedMetric
-from bakeoff.pipeline.comparison.difference import choose_headline, read_named_side
 from bakeoff.pipeline.comparison.effects import Changes, Effect, estimate_effects
 from bakeoff.pipeline.comparison.findings import Findings, MeasuredChange, describe_effect, tabulate_effects
 from bakeoff.pipeline.comparison.fold_tests import subtract_scores
-from bakeoff.pipeline.comparison.hybrids import Evaluation, HybridSweep, separate_changes
+from bakeoff.pipeline.comparison.hybrids import HybridSweep, find_ratio, separate_changes
 from bakeoff.pipeline.comparison.request import AblateRequest
-from bakeoff.pipeline.comparison.sides import Alignment, align_sides
+from bakeoff.pipeline.comparison.sides import align_sides, choose_headline, read_named_side
 from bakeoff.pipeline.config.compose_job import compose_job, compose_parts
 from bakeoff.pipeline.config.engine import ConfigSource
 from bakeoff.pipeline.config.options import load_yaml, read_option
@@ -38,26 +37,12 @@ from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.tables.report import Report
 from bakeoff.pipeline.text.wording import count_nouns, join_words
 from bakeoff.pipeline.tracking.store import open_store
+from bakeoff.pipeline.tracking.stored_runs import StoredRun
 
 SINGLE_SPLIT = (
     "With one split there are no p-values, and no simpler configuration is chosen; evaluation=repeated_kfold runs the "
     "configurations on 100 splits."
 )
-
-
-@dataclass(frozen=True)
-class Removal:
-    """The changes that simplify a run, and the configurations that they lead from and to.
-
-    Attributes
-    ----------
-    start, end : Variant
-    changes : list of Change
-    """
-
-    start: Variant
-    end: Variant
-    changes: list[Change]
 
 
 def ablate(
@@ -88,21 +73,21 @@ def ablate(
     store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
     side = read_named_side(store, request.run, request)
     metric = choose_headline([side.run])
-    sweep = HybridSweep.make("ablate", [side.run], words, source, quiet=quiet)
-    aligned = align_sides(side, side, store, request.tracking__experiment, sweep.evaluation)
-    removal = _plan_removal(request, aligned, side.run.run_id)
+    sweep = HybridSweep("ablate", [side.run], words, source, quiet)
+    start, _, dataset = align_sides(side, side, store, request.tracking__experiment, sweep.evaluation)
+    removal = _plan_removal(request, start, list(map(str, dataset.X.columns)), side.run.run_id)
     hybrids = [frozenset[int](), *(frozenset([i]) for i in range(len(removal.changes)))]
-    evaluate = partial(sweep.evaluate, removal.start, removal.end, removal.changes, store=store, metric=metric.name)
+    evaluate = partial(sweep.evaluate, removal, store=store, metric=metric.name)
     evaluated = evaluate(hybrids)
     if evaluated is None:
         return None
-    effects = _estimate_removals(evaluated, hybrids[1:], request.alpha)
+    effects = _estimate_removals(*evaluated, request.alpha)
     measured = list(zip(removal.changes, effects, strict=True))
     weak = frozenset(i for i, effect in enumerate(effects) if effect.p_value > request.alpha)
     again = evaluate([hybrids[0], weak]) if weak else None
     verdict = [_count_effects(measured, request.alpha)]
     if again is not None:
-        (effect,) = _estimate_removals(again, [weak], request.alpha)
+        (effect,) = _estimate_removals(*again, request.alpha)
         verdict += _describe_simpler(removal, weak, effect, metric, request.alpha)
     sign = 1 if metric.greater_is_better else -1
     ordered = sorted(measured, key=lambda each: sign * each[1].mean)
@@ -111,26 +96,24 @@ def ablate(
         selection=f"run {side.run.run_id} in {store.uri}; an effect is that of taking an option or a column out",
         verdict=verdict,
         sections=[(tabulate_effects(ordered, metric), [])],
-        notes=[SINGLE_SPLIT] if len(evaluated.first_scores) == 1 else [],
+        notes=[] if effects[0].is_tested else [SINGLE_SPLIT],
         command=command,
     )
     difference = math.nan if again is None else effect.mean
     return Findings("ablation", report, [side.run], store, ordered, difference)
 
 
-def _plan_removal(request: AblateRequest, aligned: Alignment, run_id: str) -> Removal:
+def _plan_removal(request: AblateRequest, start: Variant, names: Sequence[str], run_id: str) -> Mixture:
     """Return the columns or the options to take out."""
-    start = aligned.a
-    groups = read_groups(request.columns, [str(name) for name in aligned.experiment.dataset.X.columns])
+    groups = read_groups(request.columns, names)
     if groups:
         if COLUMNS_KEY not in start.spec[DATA]:
             raise UserError("columns=: the columns of a dataset shipped with bakeoff cannot be left out; use a file.")
-        return Removal(start, start, [Change(", ".join(group), "used", "left out", (), group) for group in groups])
-    end = make_default(start)
-    changes = separate_changes(start, end, find_changes(start, end))
-    if not changes:
+        return Mixture(start, start, [Change(", ".join(group), "used", "left out", (), group) for group in groups])
+    removal = separate_changes(start, make_default(start))
+    if not removal.changes:
         raise UserError(f"run {run_id} has the default of each option; columns=true leaves out columns instead.")
-    return Removal(start, end, changes)
+    return removal
 
 
 def read_groups(text: str, names: Sequence[str]) -> list[tuple[str, ...]]:
@@ -156,7 +139,7 @@ def read_groups(text: str, names: Sequence[str]) -> list[tuple[str, ...]]:
     if text == "false":
         return []
     given = list(names) if text == "true" else load_yaml(text, "columns")
-    if not isinstance(given, list) or not given:
+    if not isinstance(given, list) or not given or [] in given:
         raise UserError(f"columns={text!r} must be true, or groups such as [[age,sex],[fare]].")
     groups = [tuple(map(str, each)) if isinstance(each, list) else (str(each),) for each in given]
     for name in chain.from_iterable(groups):
@@ -176,11 +159,9 @@ def make_default(variant: Variant) -> Variant:
     return Variant(settled, settle_choices(settled, {**choices, "preprocessing": NOT_CHOSEN}))
 
 
-def _estimate_removals(evaluated: Evaluation, hybrids: Sequence[Changes], alpha: float) -> list[Effect]:
-    """Return the effect of each hybrid against the run itself."""
-    start = evaluated.first_scores  # (J,)
-    effects = np.array([subtract_scores(evaluated.scores[hybrid], start) for hybrid in hybrids])  # (k, J)
-    return estimate_effects(effects, evaluated.ratio, alpha)
+def _estimate_removals(runs: Sequence[StoredRun], scores: np.ndarray, alpha: float) -> list[Effect]:
+    """Return the effect of each hybrid against the first, the run itself."""
+    return estimate_effects(subtract_scores(scores[1:], scores[0]), find_ratio(runs), alpha)
 
 
 def _count_effects(measured: Sequence[MeasuredChange], alpha: float) -> str:
@@ -192,21 +173,18 @@ def _count_effects(measured: Sequence[MeasuredChange], alpha: float) -> str:
 
 
 def _describe_simpler(
-    removal: Removal, weak: Changes, effect: Effect, metric: ComparedMetric, alpha: float
+    removal: Mixture, weak: Changes, effect: Effect, metric: ComparedMetric, alpha: float
 ) -> list[str]:
     """Return sentences on the configuration whose weak options are set back, or without its weak columns."""
-    simpler = mix_variants(removal.start, removal.end, [removal.changes[i] for i in sorted(weak)])
-    if not effect.p_value <= alpha:
-        standing = "cannot be told apart from the run"
-    else:
-        standing = (
-            "is better than the run" if (effect.mean > 0) == metric.greater_is_better else "is worse than the run"
-        )
-    command = shlex.join(["bakeoff", *write_words(simpler)])
-    keys = join_words(removal.changes[i].key for i in sorted(weak))
+    standing = "cannot be told apart from the run"
+    if effect.p_value <= alpha:
+        is_better = (effect.mean > 0) == metric.greater_is_better
+        standing = "is better than the run" if is_better else "is worse than the run"
+    names = join_words(removal.changes[i].key for i in sorted(weak))
+    command = shlex.join(["bakeoff", *write_words(removal.make_hybrid(weak))])
     manner = "Without" if removal.changes[0].columns else "With the default of"
     return [
-        f"{manner} {keys}, the configuration {standing}: {describe_effect(effect)}.",
+        f"{manner} {names}, the configuration {standing}: {describe_effect(effect)}.",
         f"Its command: {command}",
     ]
 

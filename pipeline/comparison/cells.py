@@ -48,7 +48,7 @@ def choose_compared_metrics(names: Sequence[str], runs: Sequence[RunFacts], rope
 
 
 def _find_shared_headline(runs: Sequence[RunFacts]) -> str:
-    headlines = group_by(runs, lambda each: find_headline(each.run.params, each.run.metrics), lambda each: each)
+    headlines = group_by(runs, lambda each: find_headline(each.run.params, each.run.metrics))
     (first, *others) = headlines
     if first is None or others:
         counts = ", ".join(f"{name or 'none'} ({count_nouns(len(own), 'run')})" for name, own in headlines.items())

@@ -75,7 +75,7 @@ class ChangedRows:
     p_value : float
         McNemar's exact test for classes; Wilcoxon's signed-rank test of absolute errors for numbers.
     is_regression : bool
-    groups : tuple of RowGroup
+    groups : list of RowGroup
     """
 
     table: pd.DataFrame
@@ -84,7 +84,7 @@ class ChangedRows:
     n_rows: int
     p_value: float
     is_regression: bool
-    groups: tuple[RowGroup, ...] = ()
+    groups: list[RowGroup]
 
     @property
     def counts(self) -> str:
@@ -121,56 +121,42 @@ def compare_predictions(before: pd.DataFrame, after: pd.DataFrame, dataset: Data
         The largest p-value of a group.
     """
     old, new = (table.drop_duplicates("row").set_index("row").sort_index() for table in (before, after))
-    gains = _measure_gains(old, new, is_regression=not dataset.is_classification)  # (m,)
+    rows = pd.DataFrame({"truth": old["truth"], "before": old["predicted"], "after": new["predicted"]}).reset_index()
     if dataset.is_classification:
-        correct = [(table["predicted"] == table["truth"]).to_numpy() for table in (old, new)]
-        signs = correct[1].astype(int) - correct[0]  # (m,)
-        could_break = correct[0]
-        n_changed = int(np.abs(signs).sum())
-        p_value = stats.binomtest(int((signs > 0).sum()), n_changed).pvalue if n_changed else 1.0
+        gains = _read_confidence(new) - _read_confidence(old)  # (m,)
+        could_break = (rows["before"] == rows["truth"]).to_numpy()  # (m,)
+        signs: np.ndarray = (rows["after"] == rows["truth"]).to_numpy(dtype=int) - could_break  # (m,)
+        n_changed = np.count_nonzero(signs)
+        p_value = stats.binomtest(np.count_nonzero(signs > 0), n_changed).pvalue if n_changed else 1.0
     else:
-        signs = np.sign(gains)
-        could_break = np.ones(len(old), dtype=bool)
-        p_value = stats.wilcoxon(gains).pvalue if np.any(gains) else 1.0
-    rows = pd.DataFrame(
-        {"row": old.index, "truth": old["truth"], "before": old["predicted"], "after": new["predicted"]}
-    )
-    rows = rows.reset_index(drop=True)
+        errors = rows[["before", "after"]].sub(rows["truth"], axis=0).abs()
+        gains = (errors["before"] - errors["after"]).to_numpy()  # (m,)
+        could_break = np.ones(len(rows), dtype=bool)
+        signs = np.sign(gains)  # (m,)
+        p_value = stats.wilcoxon(gains).pvalue if gains.any() else 1.0
     order = np.argsort(-np.abs(gains), kind="stable")
-    mended, broken = (rows.iloc[order[signs[order] == sign]] for sign in (1, -1))
-    changed = rows[rows["before"] != rows["after"]]
-    groups = find_groups(dataset.X.iloc[old.index[could_break]], signs[could_break] < 0, dataset.X, alpha)
+    mended, broken = (rows.iloc[order[signs[order] == sign]].reset_index(drop=True) for sign in (1, -1))
+    is_broken = np.less(signs[could_break], 0)
+    groups = find_groups(dataset.X.iloc[rows["row"][could_break]], is_broken, dataset.X, alpha)
     return ChangedRows(
-        table=changed.reset_index(drop=True),
-        mended=mended.reset_index(drop=True),
-        broken=broken.reset_index(drop=True),
+        table=rows[rows["before"] != rows["after"]].reset_index(drop=True),
+        mended=mended,
+        broken=broken,
         n_rows=len(rows),
         p_value=float(p_value),
         is_regression=not dataset.is_classification,
-        groups=tuple(groups),
+        groups=groups,
     )
-
-
-def _measure_gains(old: pd.DataFrame, new: pd.DataFrame, *, is_regression: bool) -> np.ndarray:
-    """Return how much better each row is predicted: the probability of its class, or the absolute error, (m,)."""
-    if is_regression:
-        errors = [(table["predicted"] - table["truth"]).abs().to_numpy() for table in (old, new)]
-        return np.asarray(errors[0] - errors[1])
-    confidences = [_read_confidence(table) for table in (old, new)]
-    return np.asarray(confidences[1] - confidences[0])
 
 
 def _read_confidence(table: pd.DataFrame) -> np.ndarray:
     """Return the predicted probability of the true class, or whether it was predicted: shape (m,)."""
-    is_correct = (table["predicted"] == table["truth"]).to_numpy(dtype=float)  # (m,)
-    names = [name for name in table.columns if name.startswith(PROBABILITY)]
-    if not names:
-        return is_correct
-    places = {name.removeprefix(PROBABILITY): place for place, name in enumerate(names)}
-    chosen = table["truth"].astype(str).map(places)
-    if chosen.isna().any():
-        return is_correct
-    return table[names].to_numpy()[np.arange(len(table)), chosen.to_numpy(dtype=int)]
+    probabilities = table.filter(regex=f"^{PROBABILITY}")
+    classes = probabilities.columns.str.removeprefix(PROBABILITY)
+    places = classes.get_indexer(pd.Index(table["truth"]))  # (m,), -1 for a class without a probability
+    if (places < 0).any():
+        return (table["predicted"] == table["truth"]).to_numpy(dtype=float)
+    return probabilities.to_numpy()[np.arange(len(table)), places]
 
 
 def find_groups(X: pd.DataFrame, is_broken: np.ndarray, all_rows: pd.DataFrame, alpha: float) -> list[RowGroup]:
@@ -185,9 +171,9 @@ def find_groups(X: pd.DataFrame, is_broken: np.ndarray, all_rows: pd.DataFrame, 
         All rows of the dataset.
     alpha : float
     """
-    if is_broken.sum() < MIN_GROUP_ROWS or (~is_broken).sum() < MIN_GROUP_ROWS:
-        return []
     features = _encode(all_rows)
+    if min(is_broken.sum(), (~is_broken).sum()) < MIN_GROUP_ROWS or features.empty:
+        return []
     own = features.loc[X.index].to_numpy()  # (m, q)
     tree, excesses = _fit_tree(own, is_broken)
     rng = np.random.default_rng(0)
@@ -205,15 +191,12 @@ def find_groups(X: pd.DataFrame, is_broken: np.ndarray, all_rows: pd.DataFrame, 
 
 def _encode(X: pd.DataFrame) -> pd.DataFrame:
     """Return numbers as they are, and a column of 0 and 1 for each value of a nominal column with enough rows."""
-    columns: dict[str, pd.Series] = {}
-    for name, cells in X.items():
-        if isinstance(cells.dtype, pd.CategoricalDtype):
-            frequent = cells.value_counts()
-            values = frequent.index[frequent >= MIN_GROUP_ROWS]
-            columns |= {f"{name} = {value}": (cells == value).astype(float) for value in values}
-        elif pd.api.types.is_numeric_dtype(cells.dtype):
-            columns[str(name)] = cells.astype(float)
-    return pd.DataFrame(columns, index=X.index)
+    numbers = X.select_dtypes(["number", "bool"]).astype(float)
+    nominal = X.select_dtypes("category")
+    if nominal.empty:
+        return numbers
+    values = pd.get_dummies(nominal, prefix_sep=" = ", dtype=float)
+    return numbers.join(values.loc[:, values.sum() >= MIN_GROUP_ROWS])
 
 
 def _fit_tree(features: np.ndarray, is_broken: np.ndarray) -> tuple[DecisionTreeClassifier, np.ndarray]:

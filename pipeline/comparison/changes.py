@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import getitem
 from typing import Any
@@ -50,8 +50,18 @@ class Variant:
 
     def describe_option(self, part: str) -> str:
         """Return the chosen option of a part with the keys that were given, such as ``knn n_neighbors=9``."""
-        given = [word.lstrip("+") for word in self.overrides if word.lstrip("+").startswith(f"{part}.")]
-        return " ".join([self.choices.get(part, NONE), *(word.removeprefix(f"{part}.") for word in given)])
+        prefix = f"{part}."
+        given = [word.lstrip("+") for word in self.overrides]
+        keys = [word.removeprefix(prefix) for word in given if word.startswith(prefix)]
+        return " ".join([self.choices.get(part, NONE), *keys])
+
+    def find_words(self, key: str) -> list[str]:
+        """Return the overrides that set a key, or a key below it."""
+        return [word for word in self.overrides if _is_about(word, key)]
+
+    def drop_words(self, key: str) -> list[str]:
+        """Return the other overrides."""
+        return [word for word in self.overrides if not _is_about(word, key)]
 
 
 @dataclass(frozen=True)
@@ -94,19 +104,19 @@ def _find_part_changes(part: str, a: Variant, b: Variant) -> Iterator[Change]:
     if has_other_option or before.get(TARGET_KEY) != after.get(TARGET_KEY):
         yield Change(part, a.describe_option(part), b.describe_option(part), ((part,),))
         return
-    old, new = (dict(_iterate_values(node, (part,))) for node in (before, after))
-    for path in dict.fromkeys([*old, *new]):
-        if (path in old, old.get(path)) != (path in new, new.get(path)):
-            yield _describe_change(path, a, b)
+    for path in _find_paths(before, after, (part,)):
+        yield _describe_change(path, a, b)
 
 
-def _iterate_values(node: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
-    """Yield the values of a mapping at any depth; a list is one value."""
-    if not isinstance(node, Mapping) or not node:
-        yield path, node
+def _find_paths(before: Any, after: Any, path: KeyPath) -> Iterator[KeyPath]:
+    """Yield the keys whose values differ; mappings are compared key by key, and a list is one value."""
+    if before == after:
         return
-    for key, child in node.items():
-        yield from _iterate_values(child, (*path, str(key)))
+    if not isinstance(before, Mapping) or not isinstance(after, Mapping):
+        yield path
+        return
+    for key in {**before, **after}:
+        yield from _find_paths(before.get(key, NOT_SET), after.get(key, NOT_SET), (*path, key))
 
 
 def _describe_change(path: KeyPath, a: Variant, b: Variant) -> Change:
@@ -125,35 +135,62 @@ def _write_value(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, default=str)
 
 
+@dataclass(frozen=True)
+class Mixture:
+    """Two configurations, and the changes that hybrids of them may contain.
+
+    Attributes
+    ----------
+    start, end : Variant
+    changes : sequence of Change
+    """
+
+    start: Variant
+    end: Variant
+    changes: Sequence[Change]
+
+    def make_hybrid(self, chosen: Iterable[int]) -> Variant:
+        """Return the first configuration with the changes of some numbers."""
+        return mix_variants(self.start, self.end, [self.changes[i] for i in sorted(chosen)])
+
+
 def mix_variants(a: Variant, b: Variant, changes: Sequence[Change]) -> Variant:
     """Return the first configuration with some of the changes that lead to the second."""
-    spec = deepcopy(dict(a.spec))
-    choices = dict(a.choices)
-    overrides = list(a.overrides)
+    mixed = Variant(deepcopy(dict(a.spec)), dict(a.choices), a.overrides)
     for path in [path for change in changes for path in change.paths]:
-        *parents, last = path
-        node = reduce(getitem, parents, spec)
-        value = _look_up(b.spec, path)
-        node.pop(last, None)
-        if value is not NOT_SET:
-            node[last] = deepcopy(value)
-        key = ".".join(path)
-        overrides = [word for word in overrides if not _is_about(word, key)]
-        if parents:
-            overrides.append(f"~{key}" if value is NOT_SET else f"{key}={override_text(value)}")
-        else:
-            choices[last] = b.choices.get(last, NONE)
-            overrides += [word for word in b.overrides if _is_about(word, last)]
+        mixed = _replace_key(mixed, b, path)
     columns = [name for change in changes for name in change.columns]
-    if columns:
-        spec[DATA] = {key: _leave_out(value, columns) for key, value in spec[DATA].items()}
-        spec[DATA][COLUMNS_KEY] = [*spec[DATA][COLUMNS_KEY], *columns]
-        key = f"{DATA}.{COLUMNS_KEY}"
-        overrides = [
-            *(word for word in overrides if not _is_about(word, key)),
-            f"{key}={override_text(spec[DATA][COLUMNS_KEY])}",
-        ]
-    return Variant(spec, choices, tuple(overrides))
+    return _drop_columns(mixed, columns) if columns else mixed
+
+
+def _replace_key(variant: Variant, other: Variant, path: KeyPath) -> Variant:
+    """Return a configuration with the value, or the absence, of a key in another one."""
+    *parents, last = path
+    key = ".".join(path)
+    value = _look_up(other.spec, path)
+    node: Any = variant.spec
+    for parent in parents:
+        node = node[parent]
+    was_set = node.pop(last, NOT_SET) is not NOT_SET
+    if value is not NOT_SET:
+        node[last] = deepcopy(value)
+    if not parents:
+        choices = {**variant.choices, last: other.choices.get(last, NONE)}
+        return Variant(variant.spec, choices, (*variant.drop_words(last), *other.find_words(last)))
+    word = f"~{key}" if value is NOT_SET else f"{'' if was_set else '+'}{key}={override_text(value)}"
+    # A key that a word has added is absent without that word.
+    is_added = any(each.startswith("+") for each in variant.find_words(key))
+    words = [] if is_added and value is NOT_SET else [word]
+    return replace(variant, overrides=(*variant.drop_words(key), *words))
+
+
+def _drop_columns(variant: Variant, columns: Sequence[str]) -> Variant:
+    """Return a configuration that leaves out some columns of its dataset."""
+    dataset = {key: _leave_out(value, columns) for key, value in variant.spec[DATA].items()}
+    dataset[COLUMNS_KEY] = [*variant.spec[DATA][COLUMNS_KEY], *columns]
+    key = f"{DATA}.{COLUMNS_KEY}"
+    word = f"{key}={override_text(dataset[COLUMNS_KEY])}"
+    return replace(variant, spec={**variant.spec, DATA: dataset}, overrides=(*variant.drop_words(key), word))
 
 
 def _leave_out(value: Any, columns: Sequence[str]) -> Any:

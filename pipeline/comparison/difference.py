@@ -5,16 +5,15 @@ Effects are measured, not modelled: hybrids of both configurations are run on th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from io import StringIO
 
 import numpy as np
 import pandas as pd
 
-from bakeoff.pipeline.comparison.cells import choose_compared_metrics
 from bakeoff.pipeline.comparison.changed_rows import ROW_COLUMNS, ChangedRows, compare_predictions
-from bakeoff.pipeline.comparison.changes import Change, find_changes
+from bakeoff.pipeline.comparison.changes import Change
 from bakeoff.pipeline.comparison.comparison import ComparedMetric
 from bakeoff.pipeline.comparison.effects import (
     Effect,
@@ -26,25 +25,22 @@ from bakeoff.pipeline.comparison.effects import (
 from bakeoff.pipeline.comparison.findings import Findings, MeasuredChange, describe_effect, tabulate_effects
 from bakeoff.pipeline.comparison.fold_tests import subtract_scores
 from bakeoff.pipeline.comparison.hybrids import (
-    Evaluation,
     HybridSweep,
     find_ratio,
     have_same_splits,
     read_fold_scores,
     separate_changes,
 )
-from bakeoff.pipeline.comparison.request import DiffRequest, ReportRequest
-from bakeoff.pipeline.comparison.run_facts import describe_run
-from bakeoff.pipeline.comparison.sides import Side, align_sides, describe_differences, read_side
+from bakeoff.pipeline.comparison.request import DiffRequest
+from bakeoff.pipeline.comparison.sides import align_sides, choose_headline, describe_differences, read_named_side
 from bakeoff.pipeline.config.engine import ConfigSource
-from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.tables.report import Report, Section
 from bakeoff.pipeline.tables.table import TEXT, Cell, Row, Table, make_table
 from bakeoff.pipeline.text.wording import ABSENT, NOISE, format_change, format_score, join_words
-from bakeoff.pipeline.tracking.names import find_headline, find_run_id, names_run
 from bakeoff.pipeline.tracking.store import Store, open_store
-from bakeoff.pipeline.tracking.stored_runs import TABLES, StoredRun, find_runs_of_sweep, read_stored_runs, read_tables
+from bakeoff.pipeline.tracking.stored_runs import TABLES, StoredRun, read_tables
 
 REST = "the rest"
 INTERACTIONS = "interactions"
@@ -74,68 +70,43 @@ def explain_difference(
     """
     store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
     a, b = (read_named_side(store, word, request, request.sweep) for word in (request.a, request.b))
-    metric = choose_headline([a.run, b.run])
-    sweep = HybridSweep.make("diff", [a.run, b.run], words, source, quiet=quiet)
-    aligned = align_sides(a, b, store, request.tracking__experiment, sweep.evaluation)
-    changes = separate_changes(aligned.a, aligned.b, find_changes(aligned.a, aligned.b))
-    evaluated = None
-    if changes or sweep.evaluation:
-        evaluated = sweep.evaluate(aligned.a, aligned.b, changes, list_hybrids(len(changes)), store, metric.name)
-    compared = [a.run, b.run] if evaluated is None else [evaluated.first, evaluated.last]
-    runs = compared if sweep.evaluation else [a.run, b.run]
+    sweep = HybridSweep("diff", [a.run, b.run], words, source, quiet)
+    start, end, dataset = align_sides(a, b, store, request.tracking__experiment, sweep.evaluation)
+    metric = choose_headline(sweep.runs)
+    mixture = separate_changes(start, end)
+    changes = mixture.changes
+    evaluated = sweep.evaluate(mixture, list_hybrids(len(changes)), store, metric.name) if changes else None
+    compared = sweep.runs if evaluated is None else [evaluated[0][0], evaluated[0][-1]]
+    runs = compared if sweep.evaluation else sweep.runs
     total = _measure_total(store, runs, metric, request.alpha)
-    measured = [(change, Effect()) for change in changes]
-    interactions: list[str] = []
-    if evaluated is not None:
-        measured, interactions = _explain_total(total, changes, evaluated, request.alpha)
-    elif not changes:
-        measured = _describe_remainders({REST: total.mean})
-    rows = _compare_rows(store, compared, aligned.experiment.dataset, request.alpha)
-    described = describe_differences(runs, is_repeated=compared == runs and evaluated is not None)
+    measured, interactions = _explain_total(total, changes, evaluated, request.alpha)
+    rows = _compare_rows(store, compared, dataset, request.alpha)
+    described = describe_differences(runs, is_repeated=evaluated is not None and compared == runs)
     is_same = not (measured or described or total.mean or rows is None or len(rows.table))
-    verdict = [SAME] if is_same else [*_write_verdict(runs, metric, total, measured, request.alpha), *interactions]
-    verdict += [] if is_same or rows is None else [rows.counts]
-    sections = _tabulate(measured, metric, described, rows, shows_all_rows=request.rows == "all")
+    verdict = [SAME]
+    if not is_same:
+        verdict = [*_write_verdict(runs, metric, total, measured, request.alpha), *interactions]
+        verdict += [] if rows is None else [rows.counts, *rows.common]
     report = Report(
         question=f"Why do {runs[0].name} and {runs[1].name} differ?",
         selection=f"from run {runs[0].run_id} to run {runs[1].run_id} in {store.uri}",
         verdict=verdict,
-        sections=list(sections),
+        sections=list(_tabulate(measured, metric, described, rows, request.rows)),
         notes=list(_write_notes(runs, total, rows, measured)),
         command=command,
     )
-    is_worse = total.p_value <= request.alpha and (total.mean < 0) == metric.greater_is_better
     is_plan = evaluated is None and bool(changes)
+    is_worse = not is_plan and _is_worse(total, metric, request)
     return Findings("difference", report, runs, store, measured, total.mean, rows, is_worse, is_plan)
 
 
-def choose_headline(runs: Sequence[StoredRun]) -> ComparedMetric:
-    """Return the headline score that runs share.
-
-    Raises
-    ------
-    UserError
-        They have different headline scores, or were stored by other code.
-    """
-    names = sorted({str(find_headline(run.params, run.metrics)) for run in runs})
-    if len(names) > 1:
+def _is_worse(total: Effect, metric: ComparedMetric, request: DiffRequest) -> bool:
+    """Return whether the second run is significantly worse; reject a gate on scores that were not tested."""
+    if request.fail_if == "worse" and total.mean and not total.is_tested:
         raise UserError(
-            f"the runs have different headline scores, {join_words(names)}; name runs of one task, with one score in "
-            "evaluation.metrics."
+            "fail_if=worse needs several scores of both runs on the same test rows; use evaluation=repeated_kfold."
         )
-    return choose_compared_metrics((), [describe_run(run) for run in runs], 0)[0]
-
-
-def read_named_side(store: Store, word: str, request: ReportRequest, sweep: str = "") -> Side:
-    """Return the run that a word names; in a sweep, also a configuration."""
-    if sweep:
-        runs = read_stored_runs(store, find_runs_of_sweep(store, sweep))
-        named = {run.name.removesuffix(f" {run.params.get('dataset')}"): run.run_id for run in runs}
-        if word in named:
-            return read_side(store, named[word], request.trust)
-        if not names_run(word):
-            raise UserError(f"{word!r} is not a configuration of the sweep {sweep}. {did_you_mean(word, named)}")
-    return read_side(store, find_run_id(store, word, request.dataset), request.trust)
+    return total.p_value <= request.alpha and (total.mean < 0) == metric.greater_is_better
 
 
 def _measure_total(store: Store, runs: Sequence[StoredRun], metric: ComparedMetric, alpha: float) -> Effect:
@@ -149,28 +120,31 @@ def _measure_total(store: Store, runs: Sequence[StoredRun], metric: ComparedMetr
 
 
 def _explain_total(
-    total: Effect, changes: Sequence[Change], evaluated: Evaluation, alpha: float
+    total: Effect, changes: Sequence[Change], evaluated: tuple[Sequence[StoredRun], np.ndarray] | None, alpha: float
 ) -> tuple[list[MeasuredChange], list[str]]:
     """Return the effects of changes with the interactions and the rest, which add up to the whole difference.
 
-    The second list contains sentences on pairs of changes that act together.
+    The second list contains sentences on pairs of changes that act together. The effects of a plan are unknown.
     """
-    effects = compute_effects(evaluated.scores, len(changes))  # (k, J)
-    measured = list(zip(changes, estimate_effects(effects, evaluated.ratio, alpha), strict=True))
-    here = float(np.mean(evaluated.last_scores) - np.mean(evaluated.first_scores))
-    remainders = {INTERACTIONS: here - sum(effect.mean for _, effect in measured), REST: total.mean - here}
-    measured += _describe_remainders(remainders)
-    sentences = [
-        f"{changes[i].key} and {changes[j].key} act together: their interaction, {format_change(size)}, is larger than "
-        "the effect of either."
-        for (i, j), size in find_interactions(evaluated.scores, effects).items()
-    ]
-    return measured, sentences
-
-
-def _describe_remainders(sizes: Mapping[str, float]) -> list[MeasuredChange]:
-    """Return what no single change accounts for, unless it is a rounding error."""
-    return [(Change(key, "", ""), Effect(size)) for key, size in sizes.items() if abs(size) > NOISE]
+    if changes and evaluated is None:
+        return [(change, Effect()) for change in changes], []
+    measured: list[MeasuredChange] = []
+    remainders = {REST: total.mean}
+    sentences: list[str] = []
+    if evaluated is not None:
+        runs, rows = evaluated
+        scores = dict(zip(list_hybrids(len(changes)), rows, strict=True))
+        effects = compute_effects(scores, len(changes))  # (k, J)
+        measured = list(zip(changes, estimate_effects(effects, find_ratio(runs), alpha), strict=True))
+        here = float(np.mean(rows[-1]) - np.mean(rows[0]))
+        remainders = {INTERACTIONS: here - sum(effect.mean for _, effect in measured), REST: total.mean - here}
+        sentences = [
+            f"{changes[i].key} and {changes[j].key} act together: their interaction, {format_change(size)}, is larger "
+            "than the effect of either."
+            for (i, j), size in find_interactions(scores, effects).items()
+        ]
+    others = [(Change(key, "", ""), Effect(size)) for key, size in remainders.items() if abs(size) > NOISE]
+    return [*measured, *others], sentences
 
 
 def _compare_rows(store: Store, runs: Sequence[StoredRun], dataset: Dataset, alpha: float) -> ChangedRows | None:
@@ -210,8 +184,7 @@ def _tabulate(
     metric: ComparedMetric,
     described: Sequence[tuple[str, str, str]],
     rows: ChangedRows | None,
-    *,
-    shows_all_rows: bool,
+    shown_rows: str,
 ) -> Iterator[Section]:
     """Yield the tables of a difference."""
     if measured:
@@ -221,11 +194,10 @@ def _tabulate(
         headings: Row = ["other differences", Cell("first run", TEXT), Cell("second run", TEXT)]
         yield make_table("Not separated", headings, described), []
     if rows is not None:
-        limit = rows.n_rows if shows_all_rows else MAX_SHOWN_ROWS
-        if len(rows.mended):
-            yield _tabulate_rows("Rows that became better", rows.mended, limit), []
-        if len(rows.broken):
-            yield _tabulate_rows("Rows that became worse", rows.broken, limit), rows.common
+        limit = rows.n_rows if shown_rows == "all" else MAX_SHOWN_ROWS
+        for title, table in (("Rows that became better", rows.mended), ("Rows that became worse", rows.broken)):
+            if len(table):
+                yield _tabulate_rows(title, table, limit), []
 
 
 def _tabulate_rows(title: str, table: pd.DataFrame, limit: int) -> Table:
@@ -239,7 +211,8 @@ def _write_notes(
     runs: Sequence[StoredRun], total: Effect, rows: ChangedRows | None, measured: Sequence[MeasuredChange]
 ) -> Iterator[str]:
     """Yield notes on what could not be measured."""
-    if not have_same_splits(runs):
+    is_paired = have_same_splits(runs)
+    if not is_paired:
         yield (
             "The runs have other test rows, so their scores are not paired; evaluation=repeated_kfold runs both "
             "configurations on the same rows."
@@ -251,7 +224,7 @@ def _write_notes(
         )
     if rows is None:
         yield "The rows are not compared: a run has other test rows, or its predictions are not stored."
-    elif not have_same_splits(runs):
+    elif not is_paired:
         yield "The rows are compared on the test rows of the second run, on which the first one was repeated."
     if any(change.key == REST for change, _ in measured):
         yield "The rest is what other versions, splits, seeds or rows account for, and cannot be separated here."

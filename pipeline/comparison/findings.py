@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
+from io import StringIO
 
 import pandas as pd
 
@@ -12,10 +12,9 @@ from bakeoff.pipeline.comparison.changed_rows import ROW_COLUMNS, ChangedRows, R
 from bakeoff.pipeline.comparison.changes import Change
 from bakeoff.pipeline.comparison.comparison import ComparedMetric
 from bakeoff.pipeline.comparison.effects import Effect
-from bakeoff.pipeline.comparison.reports import replace_infinite
-from bakeoff.pipeline.comparison.stored_comparison import ComparisonRecord, keep_comparison
-from bakeoff.pipeline.tables.output_file import make_records, render_csv
-from bakeoff.pipeline.tables.report import TEXT_FORMATS, Report, render_page
+from bakeoff.pipeline.comparison.stored_comparison import ReportRecord, keep_report
+from bakeoff.pipeline.tables.output_file import write_csv
+from bakeoff.pipeline.tables.report import TEXT_FORMATS, Report, render_document, render_page
 from bakeoff.pipeline.tables.table import TEXT, Cell, Row, Table, make_table
 from bakeoff.pipeline.text.wording import ABSENT, equate_p, format_change, format_p
 from bakeoff.pipeline.tracking.store import Store
@@ -76,40 +75,19 @@ class Findings:
 
     def render(self, to: str) -> str:
         """Return the findings in a format."""
-        return TEXT_FORMATS[to][1](self.report) if to in TEXT_FORMATS else OWN_FORMATS[to](self)
+        if to == "csv":
+            text = StringIO()
+            write_csv(self.changes, text)
+            return text.getvalue()
+        if to == "json":
+            tables = {name: getattr(self, name).to_dict("records") for name in ("changes", "rows", "groups")}
+            return render_document(self.kind, {"difference": self.difference, **tables})
+        return render_page(self.report) if to == "html" else TEXT_FORMATS[to](self.report)
 
     def keep(self, experiment: str) -> str:
         """Store the findings as a run of the comparisons of an experiment, and return its id."""
-        extensions = {to: extension for to, (extension, _) in TEXT_FORMATS.items()}
-        extensions |= {to: f".{to}" for to in OWN_FORMATS}
-        record = ComparisonRecord(
-            kind=self.kind,
-            name=self.report.question,
-            params={"question": self.report.question},
-            tags={"command": self.report.command},
-            summary="\n\n".join([f"**{self.report.question}**", *self.report.verdict]),
-            run_names={run.run_id: run.name for run in self.runs},
-            files={f"{self.kind}{extension}": self.render(to) for to, extension in extensions.items()},
-        )
-        return keep_comparison(self.store, experiment, record)
-
-
-def _render_json(findings: Findings) -> str:
-    tables = {name: list(make_records(getattr(findings, name))) for name in ("changes", "rows", "groups")}
-    document = {"format": f"bakeoff.{findings.kind}", "format_version": 1, "difference": findings.difference, **tables}
-    return json.dumps(replace_infinite(document), indent=1, ensure_ascii=False) + "\n"
-
-
-def _render_changes(findings: Findings) -> str:
-    cells = findings.changes.astype(object).fillna("").to_numpy()
-    return render_csv(make_table("", CHANGE_COLUMNS, (map(str, row) for row in cells)))
-
-
-OWN_FORMATS: Mapping[str, Callable[[Findings], str]] = {
-    "csv": _render_changes,
-    "json": _render_json,
-    "html": lambda findings: render_page(findings.report),
-}
+        runs = {run.run_id: run.name for run in self.runs}
+        return keep_report(self.store, experiment, ReportRecord(self.kind, self.report, runs, self.render))
 
 
 def tabulate_effects(measured: Sequence[MeasuredChange], metric: ComparedMetric) -> Table:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
-from bakeoff.pipeline.comparison.changes import LEARNER, Change, Variant, join_changes, mix_variants
+from bakeoff.pipeline.comparison.changes import LEARNER, Mixture, Variant, find_changes, join_changes
 from bakeoff.pipeline.comparison.effects import Changes
 from bakeoff.pipeline.comparison.run_facts import SHORT_ID_LETTERS
 from bakeoff.pipeline.config.engine import ConfigSource
@@ -26,67 +27,65 @@ SWEEPS_FOLDER = "outputs/sweeps"
 DONE_KINDS = (FINISHED, SKIPPED)
 
 
-def split_key(word: str) -> list[str]:
-    """Return the parts of the key of an override."""
-    return re.split("[.=@/]", word.lstrip("+~"))
-
-
 @dataclass(frozen=True)
 class HybridSweep:
-    """The command that runs hybrids.
+    """The sweep of hybrids that a command runs.
 
     Attributes
     ----------
-    name : str
-        The name of the sweep.
-    words : tuple of str
-        Overrides of the sweep, such as ``workers=4``.
-    evaluation : tuple of str
-        Overrides of the evaluation, which replaces that of the runs.
+    verb : str
+    runs : sequence of StoredRun
+        The runs whose ids name the sweep.
+    words : sequence of str
+        Overrides of the sweep, such as ``workers=4``, and of the evaluation, which replaces that of the runs.
     source : ConfigSource
     quiet : bool
+
+    Raises
+    ------
+    UserError
+        A word belongs neither to the sweep nor to the evaluation.
     """
 
-    name: str
-    words: tuple[str, ...]
-    evaluation: tuple[str, ...]
+    verb: str
+    runs: Sequence[StoredRun]
+    words: Sequence[str]
     source: ConfigSource
-    quiet: bool = False
+    quiet: bool
 
-    @classmethod
-    def make(
-        cls, verb: str, runs: Sequence[StoredRun], words: Sequence[str], source: ConfigSource, *, quiet: bool
-    ) -> HybridSweep:
-        """Return the sweep of a verb about some runs, whose ids name it.
-
-        Raises
-        ------
-        UserError
-            A word belongs neither to the sweep nor to the evaluation.
-        """
-        evaluation = tuple(word for word in words if split_key(word)[0] == EVALUATION)
-        others = tuple(word for word in words if word not in evaluation)
-        for word in others:
-            if split_key(word)[0] not in (*SWEEP_KEYS, "hydra") or "sweeper" in word:
+    def __post_init__(self) -> None:
+        for word in self.words:
+            if _find_part(word) not in (*SWEEP_KEYS, "hydra", EVALUATION) or "sweeper" in word:
                 raise UserError(
-                    f"{word} is no key of {verb}: hybrids take their keys from the runs. Keys of the sweep, such as "
-                    "workers=2, and of the evaluation, such as evaluation=repeated_kfold, are allowed."
+                    f"{word} is no key of {self.verb}: hybrids take their keys from the runs. Keys of the sweep, such "
+                    "as workers=2, and of the evaluation, such as evaluation=repeated_kfold, are allowed."
                 )
-        short_ids = [run.run_id[:SHORT_ID_LETTERS] for run in runs]
-        return cls("-".join([verb, *short_ids]), others, evaluation, source, quiet)
+
+    @property
+    def evaluation(self) -> list[str]:
+        """The overrides of the evaluation."""
+        return [word for word in self.words if _find_part(word) == EVALUATION]
 
     def evaluate(
-        self, a: Variant, b: Variant, changes: Sequence[Change], hybrids: Sequence[Changes], store: Store, metric: str
-    ) -> Evaluation | None:
-        """Run the hybrids that are not done and read their scores; return None if only the plan was requested.
+        self, mixture: Mixture, hybrids: Sequence[Changes], store: Store, metric: str
+    ) -> tuple[list[StoredRun], np.ndarray] | None:
+        """Run the hybrids that are not done; return None if only the plan was requested.
+
+        Returns
+        -------
+        runs : list of StoredRun
+            The run of each hybrid.
+        scores : ndarray of shape (n_hybrids, J)
 
         Raises
         ------
         UserError
             A hybrid is invalid or failed; those that finished are kept.
         """
-        jobs = make_jobs(a, b, changes, hybrids, self.name)
-        words = (*self.words, f"hydra.sweep.dir={SWEEPS_FOLDER}/{self.name}")
+        name = "-".join([self.verb, *(run.run_id[:SHORT_ID_LETTERS] for run in self.runs)])
+        jobs = make_jobs(mixture, hybrids, name)
+        own_words = [word for word in self.words if word not in self.evaluation]
+        words = (*own_words, f"hydra.sweep.dir={SWEEPS_FOLDER}/{name}")
         report = run_requested_sweep(SweepRequest(words, self.source, composed=jobs, quiet=self.quiet))
         if report.is_dry_run:
             return None
@@ -99,97 +98,65 @@ class HybridSweep:
                     "command runs the others."
                 )
         runs = read_stored_runs(store, [done[job.number] for job in jobs])
-        scores = read_fold_scores(store, runs, metric)
-        return Evaluation(dict(zip(hybrids, runs, strict=True)), dict(zip(hybrids, scores, strict=True)))
+        return runs, read_fold_scores(store, runs, metric)
 
 
-def make_jobs(a: Variant, b: Variant, changes: Sequence[Change], hybrids: Sequence[Changes], sweep: str) -> list[Job]:
+def _find_part(word: str) -> str:
+    """Return the first part of the key of an override."""
+    return re.split("[.=@/]", word.lstrip("+~"))[0]
+
+
+def make_jobs(mixture: Mixture, hybrids: Sequence[Changes], sweep: str) -> list[Job]:
     """Return a job for each hybrid of two configurations.
 
     Parameters
     ----------
-    a, b : Variant
-    changes : sequence of Change
-        The changes from the first configuration to the second.
+    mixture : Mixture
     hybrids : sequence of frozenset of int
         The numbers of the changes that each hybrid contains.
     sweep : str
         The name of the sweep.
     """
-    varying = tuple(".".join(path) for change in changes for path in change.paths)
+    varying = tuple(".".join(path) for change in mixture.changes for path in change.paths)
     jobs = []
     for number, chosen in enumerate(hybrids):
-        variant = mix_variants(a, b, [changes[i] for i in sorted(chosen)])
+        variant = mixture.make_hybrid(chosen)
         invocation = Invocation(variant.choices, varying, sweep, number, variant.overrides)
         jobs.append(Job(number, " ".join(variant.overrides), invocation, variant.spec))
     return jobs
 
 
-def separate_changes(a: Variant, b: Variant, changes: Sequence[Change]) -> list[Change]:
-    """Return the changes, of which those that are invalid without each other are joined.
+def separate_changes(a: Variant, b: Variant) -> Mixture:
+    """Return the changes between two configurations, of which those that are invalid without each other are joined.
 
     Raises
     ------
     UserError
         The configurations themselves are invalid here.
     """
+    mixture = Mixture(a, b, find_changes(a, b))
+    while invalid := _find_invalid(mixture):
+        keys = {change.key for change in mixture.changes}
+        if len(keys) == 1:
+            raise UserError(f"the runs cannot be repeated here: {next(iter(invalid.values()))}")
+        # Another learner is the usual reason why a change is invalid without another one.
+        joined = {*invalid, LEARNER} & keys
+        mixture = Mixture(a, b, join_changes(mixture.changes, joined if len(joined) > 1 else keys))
+    return mixture
+
+
+def _find_invalid(mixture: Mixture) -> dict[str, str]:
+    """Return the changes that are invalid alone or without the others, each with the reason."""
     runner = JobRunner(tries_own_code=False)
-    every = frozenset(range(len(changes)))
-    invalid: dict[str, str] = {}
-    for i, change in enumerate(changes):
-        for job in make_jobs(a, b, changes, [frozenset([i]), every - {i}], ""):
+    every = frozenset(range(len(mixture.changes)))
+    invalid = {}
+    for i, change in enumerate(mixture.changes):
+        for job in make_jobs(mixture, [frozenset([i]), every - {i}], ""):
             try:
                 runner.check_job(runner.identify_job(job))
             except UserError as error:
                 invalid[change.key] = str(error)
-    if not invalid:
-        return list(changes)
-    if len(changes) == 1:
-        raise UserError(f"the runs cannot be repeated here: {invalid[changes[0].key]}")
-    keys = {change.key for change in changes}
-    # Another learner is the usual reason why a change is invalid without another one.
-    joined = {*invalid, LEARNER} & keys
-    return separate_changes(a, b, join_changes(changes, joined if len(joined) > 1 else keys))
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """Hybrids that were run.
-
-    Attributes
-    ----------
-    runs : mapping of frozenset of int to StoredRun
-        The changes in a hybrid -> its run.
-    scores : mapping of frozenset of int to ndarray of shape (J,)
-    """
-
-    runs: Mapping[Changes, StoredRun]
-    scores: Mapping[Changes, np.ndarray]
-
-    @property
-    def first(self) -> StoredRun:
-        """The run without any change."""
-        return self.runs[frozenset()]
-
-    @property
-    def last(self) -> StoredRun:
-        """The run with the most changes."""
-        return self.runs[max(self.runs, key=len)]
-
-    @property
-    def first_scores(self) -> np.ndarray:
-        """The scores without any change, shape (J,)."""
-        return self.scores[frozenset()]
-
-    @property
-    def last_scores(self) -> np.ndarray:
-        """The scores with the most changes, shape (J,)."""
-        return self.scores[max(self.scores, key=len)]
-
-    @property
-    def ratio(self) -> float:
-        """The largest number of test rows per training row."""
-        return find_ratio(list(self.runs.values()))
+    return invalid
 
 
 def have_same_splits(runs: Sequence[StoredRun]) -> bool:
@@ -197,8 +164,8 @@ def have_same_splits(runs: Sequence[StoredRun]) -> bool:
     return len({run.tags.get("splits_digest") for run in runs}) == 1
 
 
-def read_fold_scores(store: Store, runs: Sequence[StoredRun], metric: str) -> list[np.ndarray]:
-    """Return the scores of each run in each fold, shape (J,).
+def read_fold_scores(store: Store, runs: Sequence[StoredRun], metric: str) -> np.ndarray:
+    """Return the scores of each run in each fold, shape (n_runs, J).
 
     Raises
     ------
@@ -206,15 +173,14 @@ def read_fold_scores(store: Store, runs: Sequence[StoredRun], metric: str) -> li
         A score is not defined in each fold.
     """
     series = read_series(store, runs, [metric])
-    scores = [np.array(series[run.run_id].get(metric, ())) for run in runs]
-    n_folds = max(map(len, scores))
-    for run, values in zip(runs, scores, strict=True):
-        if len(values) < n_folds or np.isnan(values).any() or not n_folds:
+    scores = pd.DataFrame([series[run.run_id].get(metric, ()) for run in runs])  # (n_runs, J)
+    for run, is_missing in zip(runs, scores.isna().any(axis=1), strict=True):
+        if is_missing or scores.empty:
             raise UserError(
-                f"{metric} of run {run.run_id} ({run.name}) is not defined in each fold, so no effects on it "
-                "can be measured; name runs with another score in evaluation.metrics."
+                f"{metric} of run {run.run_id} ({run.name}) is not defined in each fold, so no effects on it can be "
+                "measured; name runs with another score in evaluation.metrics."
             )
-    return scores
+    return scores.to_numpy()
 
 
 def find_ratio(runs: Sequence[StoredRun]) -> float:

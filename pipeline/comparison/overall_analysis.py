@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 
 import numpy as np
 
@@ -26,7 +27,6 @@ from bakeoff.pipeline.comparison.rank_tests import (
     compute_nemenyi_test,
     compute_wilcoxon_p,
     count_wins,
-    list_pairs,
     rank_configurations,
 )
 from bakeoff.pipeline.text.wording import count_nouns, join_words
@@ -46,7 +46,11 @@ def analyze_overall(
     settings : Settings
     """
     complete = _select_complete(results, names)
-    left_out = {result.dataset: _name_absent(result, names) for result in results if result not in complete}
+    absent = {
+        result.dataset: [name for name in names if result.find_summary(name) is None]
+        for result in results
+        if result not in complete
+    }
     means = _tabulate_means(complete, names)  # (N, k)
     ranks = rank_configurations(means, metric.greater_is_better)  # (N, k)
     mean_ranks = ranks.mean(axis=0) if complete else np.full(len(names), math.nan)  # (k,)
@@ -57,7 +61,7 @@ def analyze_overall(
     friedman, nemenyi = _test_ranks(means, mean_ranks[order], metric, settings)
     return OverallResult(
         datasets=tuple(result.dataset for result in complete),
-        left_out=left_out,
+        left_out={dataset: f"no scores of {join_words(missing)}" for dataset, missing in absent.items()},
         mean_ranks=dict(zip(ordered, mean_ranks[order].tolist(), strict=True)),
         too_few=_explain_too_few(len(complete)),
         friedman=friedman.chi2,
@@ -75,10 +79,6 @@ def analyze_overall(
 def _select_complete(results: Sequence[DatasetResult], names: Sequence[str]) -> list[DatasetResult]:
     """Return the datasets on which all configurations have scores."""
     return [result for result in results if len(result.summaries) == len(names)]
-
-
-def _name_absent(result: DatasetResult, names: Sequence[str]) -> str:
-    return f"no scores of {join_words(name for name in names if result.find_summary(name) is None)}"
 
 
 def _tabulate_means(results: Sequence[DatasetResult], names: Sequence[str]) -> np.ndarray:
@@ -120,7 +120,7 @@ def _compare_pairs(
     With three or more configurations, a pair is distinguished if Iman and Davenport's test shows any difference at all
     and Nemenyi's post-hoc test shows one for the pair; with two, if Wilcoxon's test does.
     """
-    numbers = list_pairs(len(names))
+    numbers = list(combinations(range(len(names)), 2))
     is_tested = len(means) >= MIN_DATASETS
     p_wilcoxon = [compute_wilcoxon_p(means[:, i], means[:, j]) if is_tested else math.nan for i, j in numbers]
     p_holm = dataset_analysis.adjust_p_values(p_wilcoxon).tolist()

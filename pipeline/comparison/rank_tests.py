@@ -16,7 +16,6 @@ in Statistics 9, 571-595.
 
 import math
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 from scipy import stats
@@ -111,11 +110,6 @@ def rank_configurations(scores: np.ndarray, greater_is_better: bool = True) -> n
     rounded = round_scores(scores)  # (N, k)
     ordered = -rounded if greater_is_better else rounded
     return np.asarray(stats.rankdata(ordered, method="average", axis=1))
-
-
-def list_pairs(n_configurations: int) -> list[tuple[int, int]]:
-    """List all pairs (i, j) of configuration indices with i < j."""
-    return list(combinations(range(n_configurations), 2))
 
 
 def compute_friedman_test(scores: np.ndarray) -> FriedmanTest:

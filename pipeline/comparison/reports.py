@@ -6,7 +6,6 @@ drawn in this module.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
@@ -19,7 +18,7 @@ from bakeoff.pipeline.comparison.comparison import Comparison, MetricResult
 from bakeoff.pipeline.comparison.report_tables import iterate_result, iterate_sections, tabulate_datasets
 from bakeoff.pipeline.tables.markup import render_template
 from bakeoff.pipeline.tables.output_file import render_csv as render_csv_table
-from bakeoff.pipeline.tables.report import Report
+from bakeoff.pipeline.tables.report import Report, render_document
 from bakeoff.pipeline.tables.table import make_table
 
 TEMPLATE = Path(__file__).parent / "page.html"
@@ -142,9 +141,6 @@ def make_report(comparison: Comparison) -> Report:
     )
 
 
-FORMAT = "bakeoff.comparison"
-FORMAT_VERSION = 1
-"""The format version, incremented when a key changes its meaning or is removed, but not for new keys."""
 COLUMNS = (
     "metric", "dataset", "configuration", "learner", "mean", "std", "low", "high", "rank", "is_best", "mark", "p_value",
     "base", "n_folds", "n_train", "n_test", "fit_seconds", "predict_seconds", "n_fits", "reason", "run_ids",
@@ -157,8 +153,7 @@ def render_json(comparison: Comparison) -> str:
     The keys are the attributes of `Comparison` and its parts, where they are documented. Numbers have enough digits to
     be restored exactly; missing and infinite numbers are null.
     """
-    document = replace_infinite({"format": FORMAT, "format_version": FORMAT_VERSION, **asdict(comparison)})
-    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return render_document("comparison", asdict(comparison))
 
 
 def render_csv(comparison: Comparison) -> str:
@@ -191,12 +186,3 @@ def _write(value: Any) -> str:
         # The shortest text that restores the same float.
         return "" if math.isnan(value) else repr(value)
     return str(value)
-
-
-def replace_infinite(value: Any) -> Any:
-    """Return a document with NaN and infinite numbers replaced, because JSON has no notation for them."""
-    if isinstance(value, dict):
-        return {key: replace_infinite(child) for key, child in value.items()}
-    if isinstance(value, list | tuple):
-        return [replace_infinite(child) for child in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

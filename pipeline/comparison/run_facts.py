@@ -5,7 +5,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.wording import cut_text
@@ -15,7 +15,6 @@ from bakeoff.pipeline.tracking.stored_runs import StoredRun
 
 Item = TypeVar("Item")
 Key = TypeVar("Key")
-Value = TypeVar("Value")
 
 OTHER_PARTS = ("dataset", "seed", "evaluation", "tuned", "experiment")
 """The params of these parts are not part of a configuration, which is a job without dataset, seed and evaluation.
@@ -39,19 +38,17 @@ Params = tuple[tuple[str, str], ...]
 """Keys and values, sorted by key."""
 
 
-def group_by(
-    items: Iterable[Item], key_of: Callable[[Item], Key], value_of: Callable[[Item], Value]
-) -> dict[Key, list[Value]]:
-    """Return the values of the items, grouped by key.
+def group_by(items: Iterable[Item], key_of: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """Return the items, grouped by key.
 
     Examples
     --------
-    >>> group_by(["knn", "svm", "tree"], len, str.upper)
-    {3: ['KNN', 'SVM'], 4: ['TREE']}
+    >>> group_by(["knn", "svm", "tree"], len)
+    {3: ['knn', 'svm'], 4: ['tree']}
     """
-    groups: dict[Key, list[Value]] = {}
+    groups: dict[Key, list[Item]] = {}
     for item in items:
-        groups.setdefault(key_of(item), []).append(value_of(item))
+        groups.setdefault(key_of(item), []).append(item)
     return groups
 
 
@@ -179,16 +176,20 @@ def _list_own_params(run: StoredRun) -> dict[str, str]:
         # Otherwise each seed would be a separate configuration, and no configuration would have several seeds.
         if key.endswith(SEED_KEY) and value == run.params["seed"]:
             own[key] = SEED_WORD
-    return {**own, **_list_target_words(run.tags.get("overrides", "[]"))}
+    return {**own, **_list_target_words(run)}
 
 
-def _list_target_words(overrides: str) -> dict[str, str]:
-    """Return the overrides that replaced a class; the params record the name of the chosen option instead."""
+def read_overrides(run: StoredRun) -> list[str]:
+    """Return the overrides of a run; empty if they were too long for a tag."""
     try:
-        words: Any = json.loads(overrides)
+        return list(map(str, json.loads(run.tags.get("overrides", "[]"))))
     except ValueError:  # a long tag is truncated
-        return {}
-    pairs = [str(word).lstrip("+").split("=", 1) for word in words if "=" in str(word)]
+        return []
+
+
+def _list_target_words(run: StoredRun) -> dict[str, str]:
+    """Return the overrides that replaced a class; the params record the name of the chosen option instead."""
+    pairs = [word.lstrip("+").split("=", 1) for word in read_overrides(run) if "=" in word]
     return {key: value for key, value in pairs if key.endswith(TARGET_KEY) and _part_of(key) not in OTHER_PARTS}
 
 
@@ -230,7 +231,7 @@ def name_configurations(configurations: Sequence[Params]) -> dict[Params, str]:
     >>> list(name_configurations([one, five, tree]).values())
     ['knn n_neighbors=1', 'knn n_neighbors=5', 'decision_tree']
     """
-    rivals = group_by(map(dict, configurations), lambda params: params["learner"], lambda params: params)
+    rivals = group_by(map(dict, configurations), lambda params: params["learner"])
     names = {}
     for configuration in configurations:
         own = dict(configuration)

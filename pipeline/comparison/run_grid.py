@@ -108,20 +108,20 @@ def _require_comparable(finished: Sequence[RunFacts], unfinished: Sequence[RunFa
 
 def _list_datasets(finished: Sequence[RunFacts]) -> dict[str, str]:
     """Return the fingerprint of each dataset; reject a dataset with several versions of its rows."""
-    versions = group_by(finished, lambda each: each.dataset, lambda each: each.digest)
-    for name, digests in versions.items():
-        seen = list(dict.fromkeys(digests))
+    versions = group_by(finished, lambda each: each.dataset)
+    for name, own in versions.items():
+        seen = list(dict.fromkeys(each.digest for each in own))
         if len(seen) > 1:
             raise UserError(
                 f"compare: the runs on {name} used {len(seen)} versions of its rows (dataset_digest "
                 f"{' and '.join(seen[:2])}), so they cannot be paired; select one, for example with "
                 f"filter=\"tags.dataset_digest = '{seen[0]}'\"."
             )
-    return {name: versions[name][0] for name in sorted(versions)}
+    return {name: versions[name][0].digest for name in sorted(versions)}
 
 
 def _group_jobs(facts: Sequence[RunFacts]) -> dict[tuple[Params, str, str], list[RunFacts]]:
-    return group_by(facts, lambda each: (each.configuration, each.dataset, each.seed), lambda each: each)
+    return group_by(facts, lambda each: (each.configuration, each.dataset, each.seed))
 
 
 def _keep_apart(finished: Sequence[RunFacts]) -> list[RunFacts]:
@@ -178,7 +178,7 @@ def _explain_absence(
     """Return the reasons for empty cells, and notes on jobs that have no cell in the grid."""
     datasets = {each.dataset for each in newest}
     done = _group_jobs(newest)
-    rows_by_learner = group_by(names, lambda configuration: dict(configuration)["learner"], lambda each: names[each])
+    rows_by_learner = group_by(names, lambda configuration: dict(configuration)["learner"])
     reasons: dict[CellKey, str] = {}
     outside = []
     for each in unfinished:
@@ -186,9 +186,9 @@ def _explain_absence(
             continue
         # Without params the configuration of the job is unknown, unless its learner has only one.
         unknown = [] if each.configuration else rows_by_learner.get(each.learner, [])
-        rows = [names[each.configuration]] if each.configuration in names else unknown
+        rows = [each.configuration] if each.configuration in names else unknown
         if len(rows) == 1 and each.dataset in datasets:
-            reasons.setdefault((rows[0], each.dataset), each.reason)
+            reasons.setdefault((names[rows[0]], each.dataset), each.reason)
         else:
             outside.append(
                 f"Left out, because none of its runs finished: {each.learner} on {each.dataset}: {each.reason}"
@@ -200,7 +200,7 @@ def _explain_absence(
 
 
 def _group_cells(newest: Sequence[RunFacts], names: Mapping[Params, str]) -> dict[CellKey, tuple[RunFacts, ...]]:
-    groups = group_by(newest, lambda each: (names[each.configuration], each.dataset), lambda each: each)
+    groups = group_by(newest, lambda each: (names[each.configuration], each.dataset))
     return {key: tuple(sorted(runs, key=lambda each: _order_seed(each.seed))) for key, runs in groups.items()}
 
 
@@ -213,11 +213,12 @@ def _take_complete(
     cells: Mapping[CellKey, tuple[RunFacts, ...]], reasons: Mapping[CellKey, str]
 ) -> dict[CellKey, tuple[RunFacts, ...]]:
     """Return the cells that have all seeds of their dataset; reject a cell that lacks a seed without a reason."""
-    seeds = group_by(cells, lambda key: key[1], lambda key: {each.seed for each in cells[key]})
+    by_dataset = group_by(cells, lambda key: key[1])
     complete = {}
     for (name, dataset), runs in cells.items():
         own = {each.seed for each in runs}
-        absent = sorted(set().union(*seeds[dataset]) - own, key=_order_seed)
+        seeds = {each.seed for key in by_dataset[dataset] for each in cells[key]}
+        absent = sorted(seeds - own, key=_order_seed)
         shown = [*absent[:MAX_LEFT_OUT], "…"] if len(absent) > MAX_LEFT_OUT else absent
         if not absent:
             complete[name, dataset] = runs

@@ -219,7 +219,7 @@ def choose_rows(
     may_choose : bool
         Whether a row may represent several configurations.
     """
-    by_learner = group_by(configurations, lambda each: each.learner, lambda each: each)
+    by_learner = group_by(configurations, lambda each: each.learner)
     chosen = ChosenRows(dict(cells))
     for own in by_learner.values():
         # Runs selected individually are not alternatives to choose among.
@@ -234,6 +234,8 @@ def choose_rows(
 def _add_learner(chosen: ChosenRows, own: Sequence[Configuration], may_choose: bool) -> None:
     """Add one or more rows for a learner with several configurations."""
     tuned = [each for each in own if each.params.get("tuning", "none") != "none"]
+    names = [each.name for each in own]
+    full = [cell for (name, _), cell in chosen.cells.items() if name in names and not cell.reason]
     count = f"{own[0].learner} has {len(own)} configurations"
     # The scores of a tuned configuration account for its choice of hyperparameters, so it is preferred.
     if may_choose and len(tuned) == 1:
@@ -241,7 +243,7 @@ def _add_learner(chosen: ChosenRows, own: Sequence[Configuration], may_choose: b
         chosen.notes.append(
             f"{count}: the tuned one represents the learner, because its choices did not use the test rows."
         )
-    elif may_choose and _have_validation_scores(chosen, own):
+    elif may_choose and all(cell.validation for cell in full):
         chosen.notes.append(f"{count}: in each fold, the one with the best validation score represents the learner.")
         _add_chosen_row(chosen, own)
     else:
@@ -255,11 +257,6 @@ def _add_learner(chosen: ChosenRows, own: Sequence[Configuration], may_choose: b
             f"{len(own)} was chosen by the scores shown here, so its mean is "
             f"optimistic.{cure if may_choose else ''}"
         )
-
-
-def _have_validation_scores(chosen: ChosenRows, own: Sequence[Configuration]) -> bool:
-    names = {each.name for each in own}
-    return all(cell.validation for (name, _), cell in chosen.cells.items() if name in names and not cell.reason)
 
 
 def _add_chosen_row(chosen: ChosenRows, own: Sequence[Configuration]) -> None:

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from bakeoff.pipeline.comparison.cells import choose_compared_metrics
 from bakeoff.pipeline.comparison.changes import DATA, LEARNER, MIXED_PARTS, NOT_SET, Variant
+from bakeoff.pipeline.comparison.comparison import ComparedMetric
+from bakeoff.pipeline.comparison.request import ReportRequest
+from bakeoff.pipeline.comparison.run_facts import SEED_KEY, describe_run, read_overrides
 from bakeoff.pipeline.config.compose_job import compose_parts
 from bakeoff.pipeline.config.options import GROUPS
 from bakeoff.pipeline.config.settle import settle_config
-from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.experiment import Experiment
+from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.experiment.builder import PartCache, build_experiment
 from bakeoff.pipeline.replay.differences import DECISIVE_TAGS, find_changes
 from bakeoff.pipeline.replay.refit import read_finished_run
-from bakeoff.pipeline.text.wording import ABSENT
+from bakeoff.pipeline.stages.dataset import Dataset
+from bakeoff.pipeline.text.wording import ABSENT, join_words
+from bakeoff.pipeline.tracking.names import find_headline, find_run_id, names_run
 from bakeoff.pipeline.tracking.provenance import count_changed_lines
 from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.stored_config import read_stored_config, restore_config
-from bakeoff.pipeline.tracking.stored_runs import StoredRun
+from bakeoff.pipeline.tracking.stored_runs import StoredRun, find_runs_of_sweep, read_stored_runs
 
 EVALUATION = "evaluation"
-RANDOM_STATE = "random_state"
-FIXED_KEYS = ("seed", "evaluation")
+SEED = "seed"
+FIXED_KEYS = (SEED, EVALUATION)
 """The beginnings of the params that hybrids share."""
 VALIDATION_KEY = "evaluation.validation"
 CONFIGURED_NAMES = tuple(DECISIVE_TAGS[tag] for tag in ("dataset_digest", "code_hash", "threads"))
@@ -47,11 +51,6 @@ class Side:
     run: StoredRun
     variant: Variant
     missing: str = ""
-
-    @property
-    def digest(self) -> str:
-        """The fingerprint of the rows at the time of the run."""
-        return self.run.tags.get("dataset_digest", "")
 
 
 def read_side(store: Store, run_id: str, trust: Sequence[str]) -> Side:
@@ -79,27 +78,42 @@ def read_side(store: Store, run_id: str, trust: Sequence[str]) -> Side:
     except UserError as error:
         missing = str(error)
     choices = {group: run.params[group] for group in GROUPS if group in run.params}
-    return Side(run, Variant(spec, choices, tuple(json.loads(run.tags["overrides"]))), missing)
+    return Side(run, Variant(spec, choices, tuple(read_overrides(run))), missing)
 
 
-@dataclass(frozen=True)
-class Alignment:
-    """The configurations of both sides with the same test rows.
+def read_named_side(store: Store, word: str, request: ReportRequest, sweep: str = "") -> Side:
+    """Return the run that a word names; in a sweep, also a configuration."""
+    if sweep:
+        runs = read_stored_runs(store, find_runs_of_sweep(store, sweep))
+        named = {run.name.removesuffix(f" {run.params.get('dataset')}"): run.run_id for run in runs}
+        if word in named:
+            return read_side(store, named[word], request.trust)
+        if not names_run(word):
+            raise UserError(f"{word!r} is not a configuration of the sweep {sweep}. {did_you_mean(word, named)}")
+    return read_side(store, find_run_id(store, word, request.dataset), request.trust)
 
-    Attributes
-    ----------
-    a, b : Variant
-    experiment : Experiment
-        The second side.
+
+def choose_headline(runs: Sequence[StoredRun]) -> ComparedMetric:
+    """Return the headline score that runs share.
+
+    Raises
+    ------
+    UserError
+        They have different headline scores, or were stored by other code.
     """
+    names = sorted({str(find_headline(run.params, run.metrics)) for run in runs})
+    if len(names) > 1:
+        raise UserError(
+            f"the runs have different headline scores, {join_words(names)}; name runs with the same first score in "
+            "evaluation.metrics."
+        )
+    return choose_compared_metrics((), list(map(describe_run, runs)), 0)[0]
 
-    a: Variant
-    b: Variant
-    experiment: Experiment
 
-
-def align_sides(a: Side, b: Side, store: Store, experiment: str, evaluation: Sequence[str]) -> Alignment:
-    """Return both configurations with one seed, one evaluation and the same test rows.
+def align_sides(
+    a: Side, b: Side, store: Store, experiment: str, evaluation: Sequence[str]
+) -> tuple[Variant, Variant, Dataset]:
+    """Return both configurations with one seed, one evaluation and the same test rows, and the dataset of the second.
 
     Where the seeds, the evaluations or the rows differ, those of the second side are used.
 
@@ -124,12 +138,14 @@ def align_sides(a: Side, b: Side, store: Store, experiment: str, evaluation: Seq
     if a.missing or b.missing:
         specs[0][DATA] = specs[1][DATA] = specs[1 if a.missing else 0][DATA]
     experiments = [build_experiment(spec, PartCache()) for spec in specs]
-    _require_same_task(*experiments)
+    first, second = (each.dataset for each in experiments)
+    _require_same("tasks", f"{first.task} of {first.target}", f"{second.task} of {second.target}")
     if experiments[0].make_splits().digest() != experiments[1].make_splits().digest():
-        _require_same_dataset(*experiments)
+        _require_same("datasets", first.name, second.name)
         specs[0][DATA] = specs[1][DATA]
-    here = [replace(side.variant, spec=settle_config(spec)) for side, spec in zip((a, b), specs, strict=True)]
-    return Alignment(here[0], here[1], experiments[1])
+    words = [*(evaluation or b.variant.find_words(EVALUATION)), *b.variant.find_words(SEED)]
+    start, end = (_settle_variant(side.variant, spec, words) for side, spec in zip((a, b), specs, strict=True))
+    return start, end, second
 
 
 def _share_settings(
@@ -146,23 +162,22 @@ def _replace_parts(shared: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[s
     parts = {part: spec[part] for part in MIXED_PARTS}
     validation = {"validation": spec[EVALUATION].get("validation")}
     learner = dict(parts[LEARNER])
-    if learner.get(RANDOM_STATE) == spec["seed"]:
-        learner[RANDOM_STATE] = shared["seed"]
+    if learner.get(SEED_KEY) == spec[SEED]:
+        learner[SEED_KEY] = shared[SEED]
     return {**shared, **parts, LEARNER: learner, EVALUATION: {**shared[EVALUATION], **validation}}
 
 
-def _require_same_task(a: Experiment, b: Experiment) -> None:
-    tasks = [f"{each.dataset.task} of {each.dataset.target}" for each in (a, b)]
-    if tasks[0] != tasks[1]:
-        raise UserError(f"the runs have different tasks, {tasks[0]} and {tasks[1]}; name two runs with one target.")
+def _settle_variant(variant: Variant, spec: Mapping[str, Any], words: Sequence[str]) -> Variant:
+    """Return a configuration with the shared words of its evaluation and its seed."""
+    own = [word for word in variant.drop_words(EVALUATION) if word not in variant.find_words(SEED)]
+    return replace(variant, spec=settle_config(spec), overrides=(*own, *words))
 
 
-def _require_same_dataset(a: Experiment, b: Experiment) -> None:
-    names = [each.dataset.name for each in (a, b)]
-    if names[0] != names[1]:
+def _require_same(what: str, first: str, second: str) -> None:
+    if first != second:
         raise UserError(
-            f"the runs are on the datasets {names[0]} and {names[1]}, whose rows cannot be paired; name two runs on "
-            "one dataset."
+            f"the runs have different {what}, {first} and {second}, so their scores cannot be paired; name two runs "
+            "on one dataset."
         )
 
 

@@ -8,16 +8,17 @@ estimates. Its artifacts are the reports and the list of the compared runs.
 import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 
 from bakeoff.pipeline.comparison import selection as select
 from bakeoff.pipeline.comparison.compare_runs import compare_runs
 from bakeoff.pipeline.comparison.comparison import Comparison
 from bakeoff.pipeline.comparison.reports import make_report, render_csv, render_json, render_page, write_picture_files
-from bakeoff.pipeline.comparison.request import CompareRequest
+from bakeoff.pipeline.comparison.request import FORMATS, CompareRequest
 from bakeoff.pipeline.comparison.selection import Selection
 from bakeoff.pipeline.errors import StoreError
-from bakeoff.pipeline.tables.report import TEXT_FORMATS
+from bakeoff.pipeline.tables.report import EXTENSIONS, TEXT_FORMATS, Report
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.tracking import names, provenance, run_content
 from bakeoff.pipeline.tracking.store import MAX_TAG_LETTERS, Store, open_store, tag_experiment
@@ -31,31 +32,33 @@ RUNS_FILE = "runs.json"
 
 
 @dataclass(frozen=True)
-class ComparisonRecord:
-    """The parts of a comparison, a difference or an ablation to store.
+class ReportRecord:
+    """A comparison, a difference or an ablation to store.
 
     Attributes
     ----------
-    kind, name : str
-    params, tags : mapping of str to str
-    summary : str
-        The first part of the run's description, in Markdown.
-    run_names : mapping of str to str
+    kind : str
+    report : Report
+    runs : mapping of str to str
         Run id -> name, for the compared runs.
-    files : mapping of str to str
-        Name -> text of each report.
+    render : callable
+        Returns the report in a format.
+    params, tags : mapping of str to str
+        Values to store besides the question and the command.
+    pictures : mapping of str to str
+        File name -> SVG.
     """
 
     kind: str
-    name: str
-    params: Mapping[str, str]
-    tags: Mapping[str, str]
-    summary: str
-    run_names: Mapping[str, str]
-    files: Mapping[str, str]
+    report: Report
+    runs: Mapping[str, str]
+    render: Callable[[str], str]
+    params: Mapping[str, str] = field(default_factory=dict)
+    tags: Mapping[str, str] = field(default_factory=dict)
+    pictures: Mapping[str, str] = field(default_factory=dict)
 
 
-def keep_comparison(store: Store, experiment: str, record: ComparisonRecord) -> str:
+def keep_report(store: Store, experiment: str, record: ReportRecord) -> str:
     """Write a comparison as a finished run, and return its id; the compared runs are not changed.
 
     Parameters
@@ -64,19 +67,22 @@ def keep_comparison(store: Store, experiment: str, record: ComparisonRecord) -> 
         The store of the compared runs.
     experiment : str
         The name of their experiment.
-    record : ComparisonRecord
+    record : ReportRecord
     """
     own = open_store(store.uri, f"{experiment}{SUFFIX}")
+    report = record.report
+    remark = f"The artifact {RUNS_FILE} lists the runs that were compared."
     tags = {
         **provenance.list_tags(),
         **record.tags,
+        "command": report.command,
         KIND_TAG: record.kind,
-        RUNS_TAG: _list_ids(record),
-        "mlflow.note.content": f"{record.summary}\n\nThe artifact {RUNS_FILE} lists the runs that were compared.",
+        RUNS_TAG: _list_ids(record.runs),
+        "mlflow.note.content": "\n\n".join([f"**{report.question}**", *report.verdict, remark]),
     }
     created = own.client.create_run(
         own.experiment_id,
-        run_name=record.name,
+        run_name=report.question,
         tags=run_content.cut_tags({key: hide_secrets(value) for key, value in tags.items()}),
     )
     run_id = str(created.info.run_id)
@@ -84,12 +90,14 @@ def keep_comparison(store: Store, experiment: str, record: ComparisonRecord) -> 
         # Otherwise MLflow opens the run in its pages for language models.
         for key, value in EXPERIMENT_TAGS.items():
             tag_experiment(own, key, value)
-        run_content.log_metrics(own.client, run_id, run_content.RunValues(params=dict(record.params)))
+        params = {"question": report.question, **record.params}
+        run_content.log_metrics(own.client, run_id, run_content.RunValues(params=params))
         uri = created.info.artifact_uri
         with run_content.artifact_folder(own, uri, own.client.log_artifacts, run_id) as folder:
-            for name, text in record.files.items():
+            reports = {f"{record.kind}{EXTENSIONS.get(to, f'.{to}')}": record.render(to) for to in FORMATS}
+            runs = json.dumps(dict(record.runs), indent=1)
+            for name, text in {**reports, **record.pictures, RUNS_FILE: runs}.items():
                 (folder / name).write_text(text)
-            (folder / RUNS_FILE).write_text(json.dumps(dict(record.run_names), indent=1))
     except BaseException:
         with suppress(StoreError):  # the first error is the one to report
             own.client.set_terminated(run_id, "FAILED")
@@ -98,20 +106,15 @@ def keep_comparison(store: Store, experiment: str, record: ComparisonRecord) -> 
     return run_id
 
 
-def _list_ids(record: ComparisonRecord) -> str:
+def _list_ids(runs: Mapping[str, str]) -> str:
     """Return the ids of the runs as JSON, or their number if they exceed the maximum length of a tag."""
-    ids = list(record.run_names)
-    text = json.dumps(ids)
+    text = json.dumps(list(runs))
     # A truncated list would look complete, so a long list is stored only in the artifacts.
-    return text if len(text) <= MAX_TAG_LETTERS else f"{len(ids)} runs in {RUNS_FILE}"
+    return text if len(text) <= MAX_TAG_LETTERS else f"{len(runs)} runs in {RUNS_FILE}"
 
 
-OWN_FORMATS: dict[str, tuple[str, Callable[[Comparison], str]]] = {
-    "csv": (".csv", render_csv),
-    "json": (".json", render_json),
-    "html": (".html", render_page),
-}
-"""Format -> the extension of its files, and the function that renders a comparison."""
+OWN_FORMATS: Mapping[str, Callable[[Comparison], str]] = {"csv": render_csv, "json": render_json, "html": render_page}
+"""Format -> the function that renders a comparison."""
 
 
 @dataclass(frozen=True)
@@ -157,10 +160,8 @@ def make_comparison(request: CompareRequest, command: str = "") -> MadeCompariso
 
 
 def render_report(comparison: Comparison, to: str) -> str:
-    """Return a report in a format of `TEXT_FORMATS` or `OWN_FORMATS`."""
-    if to in TEXT_FORMATS:
-        return TEXT_FORMATS[to][1](make_report(comparison))
-    return OWN_FORMATS[to][1](comparison)
+    """Return a report in a format."""
+    return OWN_FORMATS[to](comparison) if to in OWN_FORMATS else TEXT_FORMATS[to](make_report(comparison))
 
 
 def keep_reports(made: MadeComparison) -> str:
@@ -172,11 +173,12 @@ def keep_reports(made: MadeComparison) -> str:
         A comparison with predictions.
     """
     comparison = made.comparison
-    record = ComparisonRecord(
+    record = ReportRecord(
         kind=KIND,
-        name=comparison.question,
+        report=make_report(comparison),
+        runs=made.run_names,
+        render=partial(render_report, comparison),
         params={
-            "question": comparison.question,
             "metrics": ", ".join(metric.name for metric in comparison.metrics),
             "base": comparison.settings.base,
             "alpha": f"{comparison.settings.alpha:g}",
@@ -184,18 +186,10 @@ def keep_reports(made: MadeComparison) -> str:
             "datasets": ", ".join(dataset.name for dataset in comparison.datasets),
             "configurations": ", ".join(row.name for row in comparison.configurations),
         },
-        tags={"command": comparison.command, "selection": comparison.selection},
-        summary="\n\n".join([f"**{comparison.question}**", *comparison.verdict]),
-        run_names=made.run_names,
-        files={
-            **{
-                f"{KIND}{extension}": render_report(comparison, to)
-                for to, (extension, _) in {**TEXT_FORMATS, **OWN_FORMATS}.items()
-            },
-            **write_picture_files(comparison),
-        },
+        tags={"selection": comparison.selection},
+        pictures=write_picture_files(comparison),
     )
-    return keep_comparison(made.store, comparison.experiment, record)
+    return keep_report(made.store, comparison.experiment, record)
 
 
 def _find_base_run(store: Store, word: str, selection: Selection) -> str | None:

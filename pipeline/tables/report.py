@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+import json
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bakeoff.pipeline.tables import markup
 from bakeoff.pipeline.tables.table import Table, print_table
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 Section = tuple[Table, Sequence[str]]
 """A table, and the sentences that belong to it."""
 INDENT = 2
+FORMAT_VERSION = 1
+"""The version of JSON reports, incremented when a key changes its meaning or is removed, but not for new keys."""
 TEMPLATE = Path(__file__).parent / "report.html"
 
 
@@ -104,10 +108,27 @@ def render_page(report: Report) -> str:
     return markup.render_template(TEMPLATE, {"report": report})
 
 
+def render_document(kind: str, values: Mapping[str, Any]) -> str:
+    """Return values as JSON with the name and the version of their format."""
+    document = _replace_infinite({"format": f"bakeoff.{kind}", "format_version": FORMAT_VERSION, **values})
+    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _replace_infinite(value: Any) -> Any:
+    """Return a document with NaN and infinite numbers replaced, because JSON has no notation for them."""
+    if isinstance(value, dict):
+        return {key: _replace_infinite(child) for key, child in value.items()}
+    if isinstance(value, list | tuple):
+        return [_replace_infinite(child) for child in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
 TERMINAL = "terminal"
-TEXT_FORMATS: Mapping[str, tuple[str, Callable[[Report], str]]] = {
-    TERMINAL: (".txt", render_text),
-    "markdown": (".md", render_markdown),
-    "latex": (".tex", render_latex),
+TEXT_FORMATS: Mapping[str, Callable[[Report], str]] = {
+    TERMINAL: render_text,
+    "markdown": render_markdown,
+    "latex": render_latex,
 }
-"""Format -> the extension of its files, and the function that renders a report."""
+"""Format -> the function that renders a report."""
+EXTENSIONS = {TERMINAL: ".txt", "markdown": ".md", "latex": ".tex"}
+"""Format -> the extension of its files, if it is not the name of the format."""

@@ -111,6 +111,16 @@ def test_a_run_that_is_worse_fails_the_gate(changed: Bakeoff) -> None:
     assert changed("diff", a, b, "fail_if=worse").status == 0
 
 
+def test_a_gate_on_one_split_is_refused(changed: Bakeoff) -> None:
+    runs = []
+    for learner in ("knn", "majority"):
+        assert changed("dataset=wine", f"learner={learner}", "tracking.models=false").status == 0
+        runs.append(changed.runs()[0].info.run_id)
+    answer = changed("diff", *runs, "fail_if=worse")
+    assert answer.status == 2
+    assert "fail_if=worse needs several scores of both runs" in answer.err
+
+
 def test_one_run_is_identical_to_itself(changed: Bakeoff) -> None:
     a, _ = list_ids(changed)
     answer = changed("diff", a, a)
@@ -128,6 +138,22 @@ def test_another_seed_belongs_to_the_rest_and_another_evaluation_separates_it(ch
     assert sum(effects.values()) == pytest.approx(found["difference"], abs=1e-12)
     other = json.loads(changed("diff", a, b, "to=json", "evaluation=kfold", "evaluation.folds=3").out)
     assert [row["key"] for row in other["changes"]] == ["learner.n_neighbors"]
+
+
+def test_a_difference_without_changes_is_the_rest(changed: Bakeoff) -> None:
+    a, _ = list_ids(changed)
+    assert changed("learner=knn", *FOLDS, "seed=3").status == 0
+    b = changed.runs()[0].info.run_id
+    found = json.loads(changed("diff", a, b, "to=json").out)
+    (rest,) = found["changes"]
+    assert rest["key"] == "the rest"
+    assert rest["effect"] == pytest.approx(found["difference"], abs=1e-12)
+
+
+def test_identical_runs_need_no_other_evaluation(changed: Bakeoff) -> None:
+    a, _ = list_ids(changed)
+    answer = changed("diff", a, a, "evaluation=repeated_kfold")
+    assert (answer.status, "The runs are identical" in answer.out) == (0, True)
 
 
 def test_an_ablation_sets_each_key_back_and_runs_the_simpler_configuration(changed: Bakeoff) -> None:

@@ -58,6 +58,25 @@ def test_a_key_that_only_one_side_has_is_added_or_removed() -> None:
     assert "metric" not in mix_variants(a, b, [change]).spec["learner"]
     (back,) = find_changes(b, a)
     assert mix_variants(b, a, [back]).spec == a.spec
+    assert mix_variants(a, b, [change]).overrides == ()
+    assert mix_variants(b, a, [back]).overrides == ("+learner.metric=cosine",)
+
+
+@pytest.mark.parametrize("before", [{"_target_": "Grid"}, {"_target_": "Grid", "space": None}])
+def test_a_mapping_that_one_side_lacks_is_one_change(before: dict[str, Any]) -> None:
+    a = make_variant(tuning=before)
+    b = make_variant(tuning={"_target_": "Grid", "space": {"p": [1, 2], "C": [1]}})
+    (change,) = find_changes(a, b)
+    assert change.key == "tuning.space"
+    assert mix_variants(a, b, [change]).spec == b.spec
+
+
+def test_a_mapping_that_is_filled_counts_each_key_once() -> None:
+    a = make_variant(tuning={"_target_": "Grid", "space": {}})
+    b = make_variant(tuning={"_target_": "Grid", "space": {"p": [1, 2]}})
+    changes = find_changes(a, b)
+    assert [each.key for each in changes] == ["tuning.space.p"]
+    assert mix_variants(a, b, changes).spec == b.spec
 
 
 def test_files_and_keys_of_a_dataset_are_changes_and_its_test_rows_are_not() -> None:

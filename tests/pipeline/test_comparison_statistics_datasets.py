@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,6 @@ from bakeoff.pipeline.comparison.rank_tests import (
     count_datasets,
     count_wins,
     find_cliques,
-    list_pairs,
     rank_configurations,
 )
 from bakeoff.pipeline.model.row_report import adjust_by_holm
@@ -52,7 +51,7 @@ def test_nemenyi_draws_demsars_conclusions() -> None:
     at_10 = compute_nemenyi_test(DEMSAR_AUC, alpha=0.1)
     assert at_10.critical_difference == pytest.approx(1.12, abs=0.005)
     assert at_10.cliques == ((M_CF, M, CF), (CF, C45))
-    assert {(i, j) for i, j in list_pairs(4) if at_10.p[i, j] < 0.1} == {(C45, M), (C45, M_CF)}
+    assert {(i, j) for i, j in combinations(range(4), 2) if at_10.p[i, j] < 0.1} == {(C45, M), (C45, M_CF)}
 
 
 @pytest.mark.parametrize(("k", "quantile"), [(2, 1.960), (4, 2.569), (6, 2.850), (10, 3.164)])
