@@ -13,12 +13,15 @@ from bakeoff.pipeline.cli.arguments import find_source, read_flags
 from bakeoff.pipeline.cli.compare import write_report
 from bakeoff.pipeline.comparison.request import AblateRequest, DiffRequest, ReportRequest
 from bakeoff.pipeline.config.requests import list_arguments, read_request
+from bakeoff.pipeline.sweep.request import set_single_threads
 from bakeoff.pipeline.text.wording import print_note
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.comparison.findings import Findings
+    from bakeoff.pipeline.config.engine import ConfigSource
 
 EXIT_WORSE = 1
+ROWS_SUFFIX = ".csv"
 
 
 def diff_runs(words: Sequence[str]) -> int:
@@ -32,9 +35,8 @@ def diff_runs(words: Sequence[str]) -> int:
     UserError
         The runs cannot be compared, or a key is invalid.
     """
-    own, others = split_words(words, DiffRequest)
+    own, others, source = split_words(words, DiffRequest)
     request = read_request("diff", DiffRequest, own)
-    source = find_source(read_flags(others))
     from bakeoff.pipeline.comparison.difference import explain_difference
 
     with redirect_stdout(sys.stderr):
@@ -53,9 +55,8 @@ def ablate_run(words: Sequence[str]) -> int:
     UserError
         The run cannot be repeated, or a key is invalid.
     """
-    own, others = split_words(words, AblateRequest)
+    own, others, source = split_words(words, AblateRequest)
     request = read_request("ablate", AblateRequest, own)
-    source = find_source(read_flags(others))
     from bakeoff.pipeline.comparison.ablation import ablate
 
     with redirect_stdout(sys.stderr):
@@ -65,11 +66,14 @@ def ablate_run(words: Sequence[str]) -> int:
     return 0
 
 
-def split_words(words: Sequence[str], request: type[ReportRequest]) -> tuple[list[str], list[str]]:
-    """Return the words of a request, and the overrides of the sweep of hybrids."""
+def split_words(words: Sequence[str], request: type[ReportRequest]) -> tuple[list[str], list[str], ConfigSource]:
+    """Return the words of a request, the overrides of the sweep of hybrids, and the configuration files."""
+    # Hybrids share the processors as the jobs of a sweep do. NumPy reads the variables when it is loaded.
+    set_single_threads()
+    arguments = read_flags(words)
     own_keys = {argument.word for argument in list_arguments(request) if argument.has_key}
-    own = [word for word in words if "=" not in word or word.partition("=")[0] in own_keys]
-    return own, [word for word in words if word not in own]
+    own = [word for word in arguments.overrides if "=" not in word or word.partition("=")[0] in own_keys]
+    return own, [word for word in arguments.overrides if word not in own], find_source(arguments)
 
 
 def _write_command(verb: str, words: Sequence[str]) -> str:
@@ -77,9 +81,17 @@ def _write_command(verb: str, words: Sequence[str]) -> str:
 
 
 def _show(request: ReportRequest, findings: Findings) -> None:
+    """Write the report, or the changed rows to a CSV file and the report to the terminal."""
     from bakeoff.pipeline.comparison.stored_comparison import SUFFIX
+    from bakeoff.pipeline.tables.output_file import write_table
+    from bakeoff.pipeline.tables.report import TERMINAL
 
-    write_report(findings.report, request.to, request.output, partial(findings.render, request.to))
+    output = request.output
+    if output is not None and request.to == TERMINAL and output.suffix == ROWS_SUFFIX:
+        write_table(findings.rows, output)
+        print_note(f"the rows are in {output}")
+        output = None
+    write_report(findings.report, request.to, output, partial(findings.render, request.to))
     if request.keep and not findings.is_plan:
         experiment = request.tracking__experiment
         print_note(f"kept as run {findings.keep(experiment)} of experiment {experiment}{SUFFIX}")

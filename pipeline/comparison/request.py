@@ -136,8 +136,8 @@ class ReportRequest(ExperimentRequest):
     to : str
         The format: terminal, csv, json, markdown, latex or html.
     output : Path or None
-        The file to which the report is written instead of standard output; for diff with rows=all, a .csv file receives
-        the rows.
+        The file to which the report is written instead of standard output; a .csv file without to= receives the rows
+        that changed.
     keep : bool
         Whether to store the report as a run; by default true.
     trust : tuple of str

@@ -340,7 +340,7 @@ def expand_overrides(overrides: Sequence[Override], options: SweepOptions, compo
     axes = {override.get_key_element(): _list_words(override, options.max_jobs) for override in overrides}
     lengths = {key: len(words) for key, words in axes.items() if len(words) > 1}
     n_jobs = max(lengths.values(), default=1) if options.method == "zip" else math.prod(lengths.values())
-    _require_few_jobs(n_jobs, f"the values of {', '.join(lengths)}", options.max_jobs)
+    require_few_jobs(n_jobs, f"the values of {', '.join(lengths)}", options.max_jobs)
     if options.method == "zip":
         if len(set(lengths.values())) > 1:
             given = ", ".join(f"{key} has {length}" for key, length in lengths.items())
@@ -352,11 +352,12 @@ def expand_overrides(overrides: Sequence[Override], options: SweepOptions, compo
     points: list[JobWords] = []
     for words in jobs:
         points += _search_space(words, composer, options)
-        _require_few_jobs(len(points), f"search={options.method} of {' '.join(words)}", options.max_jobs)
+        require_few_jobs(len(points), f"search={options.method} of {' '.join(words)}", options.max_jobs)
     return points
 
 
-def _require_few_jobs(n_jobs: int, cause: str, max_jobs: int) -> None:
+def require_few_jobs(n_jobs: int, cause: str, max_jobs: int) -> None:
+    """Reject more jobs than allowed; the cause begins the message."""
     if n_jobs > max_jobs:
         raise UserError(f"{cause} make more than max_jobs={max_jobs} jobs; give fewer values, or a larger max_jobs.")
 

@@ -21,6 +21,7 @@ from bakeoff.pipeline.sweep.compose import (
     SweepCommand,
     SweepOptions,
     expand_overrides,
+    require_few_jobs,
     require_single_values,
     varying_keys,
 )
@@ -103,6 +104,7 @@ def run_hydra_sweep(
     """
     command = read_command(params, request, context, master)
     composed = request.composed or _compose_jobs(command, request.jobs)
+    require_few_jobs(len(composed), "the command", command.options.max_jobs)
     settled = [job.spec for job in composed if job.spec]
     if command.options.method not in SPACE_METHODS:
         reject_unread_space(command.words, settled)

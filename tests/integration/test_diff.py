@@ -105,6 +105,22 @@ def test_all_formats_have_the_changes(changed: Bakeoff, to: str, tmp_path: Path)
         assert [row["key"] for row in rows] == ["preprocessing", "learner.n_neighbors", "learner.leaf_size"]
 
 
+def test_the_rows_are_written_to_a_csv_file(changed: Bakeoff, tmp_path: Path) -> None:
+    a, b = list_ids(changed)
+    answer = changed("diff", a, b, f"output={tmp_path / 'rows.csv'}")
+    assert (answer.status, "Effects on accuracy" in answer.out or "preprocessing" in answer.out) == (0, True)
+    rows = pd.read_csv(tmp_path / "rows.csv")
+    assert list(rows) == ["row", "truth", "before", "after"]
+    assert (rows.before != rows.after).all()
+
+
+def test_too_many_hybrids_are_refused(changed: Bakeoff) -> None:
+    a, b = list_ids(changed)
+    answer = changed("diff", a, b, "max_jobs=7")
+    assert answer.status == 2
+    assert "max_jobs=7" in answer.err
+
+
 def test_a_run_that_is_worse_fails_the_gate(changed: Bakeoff) -> None:
     a, b = list_ids(changed)
     assert changed("diff", b, a, "fail_if=worse").status == 1
