@@ -137,7 +137,8 @@ def align_sides(
     specs = [_replace_parts(shared, side.variant.spec) for side in (a, b)]
     if a.missing or b.missing:
         specs[0][DATA] = specs[1][DATA] = specs[1 if a.missing else 0][DATA]
-    experiments = [build_experiment(spec, PartCache()) for spec in specs]
+    # Settling rejects names that need trust before any of them is built.
+    experiments = [build_experiment(settle_config(spec), PartCache()) for spec in specs]
     first, second = (each.dataset for each in experiments)
     _require_same("tasks", f"{first.task} of {first.target}", f"{second.task} of {second.target}")
     if experiments[0].make_splits().digest() != experiments[1].make_splits().digest():

@@ -227,3 +227,18 @@ def test_a_learner_and_what_needs_it_are_one_change(changed: Bakeoff) -> None:
         "decision_tree, best_first",
         "knn, none",
     )
+
+
+def test_code_that_a_store_names_is_not_run(changed: Bakeoff) -> None:
+    a, b = list_ids(changed)
+    for run_id in (a, b):
+        file = next((changed.folder / "outputs").rglob(f"{run_id}/artifacts/config.yaml"))
+        text = file.read_text()
+        file.write_text(text.replace("bakeoff.learners.KNeighborsClassifier", "foreign.Learner"))
+        try:
+            answer = changed("diff", a, b)
+            assert answer.status == 2
+            assert "foreign" in answer.err
+            assert "trust=[foreign]" in answer.err
+        finally:
+            file.write_text(text)
