@@ -39,6 +39,7 @@ NOT_STORED = "tracking=none"
 WITHOUT_MODEL = "tracking.models=false"
 STORED: Mapping[str, Sequence[str]] = {
     "docs/comparison.md": [WITHOUT_MODEL],
+    "docs/diff.md": [],
     "docs/figures.md": [WITHOUT_MODEL],
     "docs/lectures.md": [WITHOUT_MODEL],
     "docs/models.md": [],
