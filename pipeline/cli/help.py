@@ -13,6 +13,8 @@ bakeoff runs machine-learning experiments that are described in YAML.
 bakeoff [KEY=VALUE ...]          run one experiment; with -m, a sweep over comma-separated values
 bakeoff plan -m [KEY=VALUE ...]  show the jobs of a sweep and their problems, without running them
 bakeoff compare sweep=latest     report which configuration is better, and how certain that is
+bakeoff diff A B                 show what changed between two runs, and how much each change mattered
+bakeoff ablate RUN               show which options of a run matter
 bakeoff rerun --failed           run failed jobs again
 bakeoff list [GROUP ...]         list options, and the runs and models of a store
 bakeoff inspect FILE             show the kind of each column of a file, and suspicions
