@@ -40,11 +40,7 @@ def compare_stored_runs(words: Sequence[str]) -> int:
     request = read_request("compare", CompareRequest, own_words)
     if sweep_words is None:
         request.require_one_selection()
-    if request.output is not None:
-        from bakeoff.pipeline.tables.output_file import require_output
-        from bakeoff.pipeline.tracking.store import list_store_paths
-
-        require_output(request.output, store=list_store_paths(request.tracking__uri))
+    require_report_output(request.output, request.tracking__uri)
     status = 0
     if sweep_words is not None:
         # The output of the sweep goes to standard error, because standard output is reserved for the report.
@@ -94,6 +90,16 @@ def _compare(request: CompareRequest, command: str) -> bool:
     for sentence in gate.sentences:
         print_note(sentence)
     return gate.is_worse
+
+
+def require_report_output(output: Path | None, uri: str | None) -> None:
+    """Reject a file for a report that cannot be written, or that is a part of the store, before any job runs."""
+    if output is None:
+        return
+    from bakeoff.pipeline.tables.output_file import require_output
+    from bakeoff.pipeline.tracking.store import list_store_paths
+
+    require_output(output, store=list_store_paths(uri))
 
 
 def write_report(report: Report, to: str, output: Path | None, render: Callable[[], str]) -> None:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.cli.arguments import find_source, read_flags
-from bakeoff.pipeline.cli.compare import write_report
+from bakeoff.pipeline.cli.compare import require_report_output, write_report
 from bakeoff.pipeline.comparison.request import AblateRequest, DiffRequest, ReportRequest
 from bakeoff.pipeline.config.requests import list_arguments, read_request
 from bakeoff.pipeline.sweep.request import set_single_threads
@@ -37,6 +37,7 @@ def diff_runs(words: Sequence[str]) -> int:
     """
     own, others, source = split_words(words, DiffRequest)
     request = read_request("diff", DiffRequest, own)
+    require_report_output(request.output, request.tracking__uri)
     from bakeoff.pipeline.comparison.difference import explain_difference
 
     with redirect_stdout(sys.stderr):
@@ -57,6 +58,7 @@ def ablate_run(words: Sequence[str]) -> int:
     """
     own, others, source = split_words(words, AblateRequest)
     request = read_request("ablate", AblateRequest, own)
+    require_report_output(request.output, request.tracking__uri)
     from bakeoff.pipeline.comparison.ablation import ablate
 
     with redirect_stdout(sys.stderr):

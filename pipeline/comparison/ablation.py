@@ -35,8 +35,9 @@ from bakeoff.pipeline.config.options import load_yaml, read_option
 from bakeoff.pipeline.config.settle import NOT_CHOSEN, settle_choices, settle_config
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.tables.report import Report
+from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.text.wording import count_nouns, join_words
-from bakeoff.pipeline.tracking.store import open_store
+from bakeoff.pipeline.tracking.store import Store, open_store
 from bakeoff.pipeline.tracking.stored_runs import StoredRun
 
 SINGLE_SPLIT = (
@@ -83,24 +84,38 @@ def ablate(
         return None
     effects = _estimate_removals(*evaluated, request.alpha)
     measured = list(zip(removal.changes, effects, strict=True))
+    verdict = [_count_effects(measured, request.alpha)]
+    difference = math.nan
     weak = frozenset(i for i, effect in enumerate(effects) if effect.p_value > request.alpha)
     again = evaluate([hybrids[0], weak]) if weak else None
-    verdict = [_count_effects(measured, request.alpha)]
     if again is not None:
         (effect,) = _estimate_removals(*again, request.alpha)
+        difference = effect.mean
         verdict += _describe_simpler(removal, weak, effect, metric, request.alpha)
     sign = 1 if metric.greater_is_better else -1
     ordered = sorted(measured, key=lambda each: sign * each[1].mean)
-    report = Report(
-        question=f"Which options of {side.run.name} matter?",
-        selection=f"run {side.run.run_id} in {store.uri}; an effect is that of taking an option or a column out",
-        verdict=verdict,
-        sections=[(tabulate_effects(ordered, metric), [])],
-        notes=[] if effects[0].is_tested else [SINGLE_SPLIT],
-        command=command,
-    )
-    difference = math.nan if again is None else effect.mean
+    report = _write_report(side.run, store, metric, verdict, ordered, command)
     return Findings("ablation", report, [side.run], store, ordered, difference)
+
+
+def _write_report(
+    run: StoredRun,
+    store: Store,
+    metric: ComparedMetric,
+    verdict: list[str],
+    measured: Sequence[MeasuredChange],
+    command: str,
+) -> Report:
+    place = f"run {run.run_id} in {hide_secrets(store.uri)}"
+    is_tested = measured[0][1].is_tested
+    return Report(
+        question=f"Which options of {run.name} matter?",
+        selection=f"{place}; an effect is that of taking an option or a column out",
+        verdict=verdict,
+        sections=[(tabulate_effects(measured, metric), [])],
+        notes=[] if is_tested else [SINGLE_SPLIT],
+        command=hide_secrets(command),
+    )
 
 
 def _plan_removal(request: AblateRequest, start: Variant, names: Sequence[str], run_id: str) -> Mixture:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -122,31 +123,59 @@ def compare_predictions(before: pd.DataFrame, after: pd.DataFrame, dataset: Data
     """
     old, new = (table.drop_duplicates("row").set_index("row").sort_index() for table in (before, after))
     rows = pd.DataFrame({"truth": old["truth"], "before": old["predicted"], "after": new["predicted"]}).reset_index()
-    if dataset.is_classification:
-        gains = _read_confidence(new) - _read_confidence(old)  # (m,)
-        could_break = (rows["before"] == rows["truth"]).to_numpy()  # (m,)
-        signs: np.ndarray = (rows["after"] == rows["truth"]).to_numpy(dtype=int) - could_break  # (m,)
-        n_changed = np.count_nonzero(signs)
-        p_value = stats.binomtest(np.count_nonzero(signs > 0), n_changed).pvalue if n_changed else 1.0
-    else:
-        errors = rows[["before", "after"]].sub(rows["truth"], axis=0).abs()
-        gains = (errors["before"] - errors["after"]).to_numpy()  # (m,)
-        could_break = np.ones(len(rows), dtype=bool)
-        signs = np.sign(gains)  # (m,)
-        p_value = stats.wilcoxon(gains).pvalue if gains.any() else 1.0
-    order = np.argsort(-np.abs(gains), kind="stable")
-    mended, broken = (rows.iloc[order[signs[order] == sign]].reset_index(drop=True) for sign in (1, -1))
-    is_broken = np.less(signs[could_break], 0)
+    judge = _judge_classes if dataset.is_classification else _judge_numbers
+    judged = judge(old, new)
+    order = np.argsort(-np.abs(judged.gains), kind="stable")
+    mended, broken = (rows.iloc[order[judged.signs[order] == sign]].reset_index(drop=True) for sign in (1, -1))
+    could_break = judged.could_break
+    is_broken = np.less(judged.signs[could_break], 0)
     groups = find_groups(dataset.X.iloc[rows["row"][could_break]], is_broken, dataset.X, alpha)
     return ChangedRows(
         table=rows[rows["before"] != rows["after"]].reset_index(drop=True),
         mended=mended,
         broken=broken,
         n_rows=len(rows),
-        p_value=float(p_value),
+        p_value=judged.p_value,
         is_regression=not dataset.is_classification,
         groups=groups,
     )
+
+
+class JudgedRows(NamedTuple):
+    """How the predictions of m rows changed.
+
+    Attributes
+    ----------
+    gains : ndarray of shape (m,)
+        How much better a row is predicted: the probability of its class, or its absolute error.
+    signs : ndarray of shape (m,)
+        1 for a row that became better, -1 for one that became worse, else 0.
+    could_break : ndarray of shape (m,)
+        Whether the row could become worse.
+    p_value : float
+    """
+
+    gains: np.ndarray
+    signs: np.ndarray
+    could_break: np.ndarray
+    p_value: float
+
+
+def _judge_classes(old: pd.DataFrame, new: pd.DataFrame) -> JudgedRows:
+    """Return which classes became right or wrong, with McNemar's exact test."""
+    was_right, is_right = ((table["predicted"] == table["truth"]).to_numpy() for table in (old, new))  # (m,), (m,)
+    signs = is_right.astype(int) - was_right  # (m,)
+    n_mended, n_changed = np.count_nonzero(signs > 0), np.count_nonzero(signs)
+    p_value = stats.binomtest(n_mended, n_changed).pvalue if n_changed else 1.0
+    return JudgedRows(_read_confidence(new) - _read_confidence(old), signs, was_right, float(p_value))
+
+
+def _judge_numbers(old: pd.DataFrame, new: pd.DataFrame) -> JudgedRows:
+    """Return which absolute errors became smaller or larger, with Wilcoxon's signed-rank test."""
+    errors = [(table["predicted"] - table["truth"]).abs().to_numpy() for table in (old, new)]
+    gains = errors[0] - errors[1]  # (m,)
+    p_value = stats.wilcoxon(gains).pvalue if gains.any() else 1.0
+    return JudgedRows(gains, np.sign(gains), np.ones(len(gains), dtype=bool), float(p_value))
 
 
 def _read_confidence(table: pd.DataFrame) -> np.ndarray:

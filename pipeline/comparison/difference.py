@@ -6,7 +6,7 @@ Effects are measured, not modelled: hybrids of both configurations are run on th
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from io import StringIO
 
 import numpy as np
@@ -38,13 +38,54 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.tables.report import Report, Section
 from bakeoff.pipeline.tables.table import TEXT, Cell, Row, Table, make_table
+from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.text.wording import ABSENT, NOISE, format_change, format_score, join_words
 from bakeoff.pipeline.tracking.store import Store, open_store
 from bakeoff.pipeline.tracking.stored_runs import TABLES, StoredRun, read_tables
 
 REST = "the rest"
 INTERACTIONS = "interactions"
+UNUSED_EVALUATION = "evaluation= was not used, because both runs have the same configuration."
 MAX_SHOWN_ROWS = 10
+
+
+@dataclass(frozen=True)
+class RunDifference:
+    """What differs between two runs.
+
+    Attributes
+    ----------
+    runs : sequence of StoredRun
+        Two runs.
+    metric : ComparedMetric
+    total : Effect
+        The difference of the mean scores.
+    measured : sequence of (Change, Effect)
+    interactions : sequence of str
+        Sentences on pairs of changes that act together.
+    described : sequence of (str, str, str)
+        What hybrids do not contain: its name, and the values of both runs.
+    rows : ChangedRows or None
+    alpha : float
+    notes : sequence of str
+        Notes on words without effect.
+    """
+
+    runs: Sequence[StoredRun]
+    metric: ComparedMetric
+    total: Effect
+    measured: Sequence[MeasuredChange]
+    interactions: Sequence[str]
+    described: Sequence[tuple[str, str, str]]
+    rows: ChangedRows | None
+    alpha: float
+    notes: Sequence[str]
+
+    @property
+    def is_identical(self) -> bool:
+        """Whether neither a configuration, nor a score, nor a prediction differs."""
+        has_same_rows = self.rows is not None and not len(self.rows.table)
+        return has_same_rows and not (self.measured or self.described or self.total.mean)
 
 
 def explain_difference(
@@ -80,33 +121,44 @@ def explain_difference(
     runs = compared if sweep.evaluation else sweep.runs
     total = _measure_total(store, runs, metric, request.alpha)
     measured, interactions = _explain_total(total, changes, evaluated, request.alpha)
-    rows = _compare_rows(store, compared, dataset, request.alpha)
-    described = describe_differences(runs, is_repeated=evaluated is not None and compared == runs)
-    is_same = not (measured or described or total.mean or rows is None or len(rows.table))
-    verdict = [SAME]
-    if not is_same:
-        verdict = [*_write_verdict(runs, metric, total, measured, request.alpha), *interactions]
-        verdict += [] if rows is None else [rows.counts, *rows.common]
-    report = Report(
-        question=f"Why do {runs[0].name} and {runs[1].name} differ?",
-        selection=f"from run {runs[0].run_id} to run {runs[1].run_id} in {store.uri}",
-        verdict=verdict,
-        sections=list(_tabulate(measured, metric, described, rows, request.rows)),
-        notes=list(_write_notes(runs, total, rows, measured)),
-        command=command,
+    found = RunDifference(
+        runs=runs,
+        metric=metric,
+        total=total,
+        measured=measured,
+        interactions=interactions,
+        described=describe_differences(runs, is_repeated=evaluated is not None and compared == runs),
+        rows=_compare_rows(store, compared, dataset, request.alpha),
+        alpha=request.alpha,
+        notes=[UNUSED_EVALUATION] if sweep.evaluation and not changes else [],
     )
     is_plan = evaluated is None and bool(changes)
-    is_worse = not is_plan and _is_worse(total, metric, request)
-    return Findings("difference", report, runs, store, measured, total.mean, rows, is_worse, is_plan)
+    is_worse = not is_plan and _is_worse(found, request.fail_if)
+    report = _write_report(found, hide_secrets(store.uri), hide_secrets(command), request.rows)
+    return Findings("difference", report, runs, store, measured, total.mean, found.rows, is_worse, is_plan)
 
 
-def _is_worse(total: Effect, metric: ComparedMetric, request: DiffRequest) -> bool:
+def _write_report(found: RunDifference, uri: str, command: str, shown_rows: str) -> Report:
+    before, after = found.runs
+    verdict = [SAME] if found.is_identical else list(_write_verdict(found))
+    return Report(
+        question=f"Why do {before.name} and {after.name} differ?",
+        selection=f"from run {before.run_id} to run {after.run_id} in {uri}",
+        verdict=verdict,
+        sections=list(_tabulate(found, shown_rows)),
+        notes=[*found.notes, *_write_notes(found)],
+        command=command,
+    )
+
+
+def _is_worse(found: RunDifference, fail_if: str) -> bool:
     """Return whether the second run is significantly worse; reject a gate on scores that were not tested."""
-    if request.fail_if == "worse" and total.mean and not total.is_tested:
+    total = found.total
+    if fail_if == "worse" and total.mean and not total.is_tested:
         raise UserError(
             "fail_if=worse needs several scores of both runs on the same test rows; use evaluation=repeated_kfold."
         )
-    return total.p_value <= request.alpha and (total.mean < 0) == metric.greater_is_better
+    return total.p_value <= found.alpha and (total.mean < 0) == found.metric.greater_is_better
 
 
 def _measure_total(store: Store, runs: Sequence[StoredRun], metric: ComparedMetric, alpha: float) -> Effect:
@@ -160,39 +212,35 @@ def _compare_rows(store: Store, runs: Sequence[StoredRun], dataset: Dataset, alp
 SAME = "The runs are identical: their configurations, scores and predictions are the same."
 
 
-def _write_verdict(
-    runs: Sequence[StoredRun], metric: ComparedMetric, total: Effect, measured: Sequence[MeasuredChange], alpha: float
-) -> Iterator[str]:
-    """Yield sentences on the scores of both runs, and on the effects that are told apart."""
-    before, after = (format_score(run.metrics[metric.name]) for run in runs)
+def _write_verdict(found: RunDifference) -> Iterator[str]:
+    """Yield sentences on the scores of both runs, the effects that are told apart, and the rows."""
+    before, after = (format_score(run.metrics[found.metric.name]) for run in found.runs)
     yield (
-        f"{metric.label.capitalize()} is {before} in the first run and {after} in the second: a difference of "
-        f"{describe_effect(total)}."
+        f"{found.metric.label.capitalize()} is {before} in the first run and {after} in the second: a difference of "
+        f"{describe_effect(found.total)}."
     )
-    found = [
-        f"{change.key} contributes {describe_effect(effect)}" for change, effect in measured if effect.p_value <= alpha
-    ]
-    others = [change.key for change, effect in measured if effect.p_value > alpha]
-    if found:
-        yield f"{join_words(found)}."
+    told_apart = [each for each in found.measured if each[1].p_value <= found.alpha]
+    others = [change.key for change, effect in found.measured if effect.p_value > found.alpha]
+    if told_apart:
+        yield f"{join_words(f'{change.key} contributes {describe_effect(effect)}' for change, effect in told_apart)}."
     if others:
         yield f"The {'effect' if len(others) == 1 else 'effects'} of {join_words(others)} cannot be told apart from 0."
+    yield from found.interactions
+    if found.rows is not None:
+        yield found.rows.counts
+        yield from found.rows.common
 
 
-def _tabulate(
-    measured: Sequence[MeasuredChange],
-    metric: ComparedMetric,
-    described: Sequence[tuple[str, str, str]],
-    rows: ChangedRows | None,
-    shown_rows: str,
-) -> Iterator[Section]:
+def _tabulate(found: RunDifference, shown_rows: str) -> Iterator[Section]:
     """Yield the tables of a difference."""
-    if measured:
-        whole = format_change(sum(effect.mean for _, effect in measured))
-        yield tabulate_effects(measured, metric), [] if whole == ABSENT else [f"The effects add up to {whole}."]
-    if described:
+    if found.measured:
+        whole = format_change(sum(effect.mean for _, effect in found.measured))
+        sentences = [] if whole == ABSENT else [f"The effects add up to {whole}."]
+        yield tabulate_effects(found.measured, found.metric), sentences
+    if found.described:
         headings: Row = ["other differences", Cell("first run", TEXT), Cell("second run", TEXT)]
-        yield make_table("Not separated", headings, described), []
+        yield make_table("Not separated", headings, found.described), []
+    rows = found.rows
     if rows is not None:
         limit = rows.n_rows if shown_rows == "all" else MAX_SHOWN_ROWS
         for title, table in (("Rows that became better", rows.mended), ("Rows that became worse", rows.broken)):
@@ -207,24 +255,22 @@ def _tabulate_rows(title: str, table: pd.DataFrame, limit: int) -> Table:
     return make_table(title, headings, shown.astype(str).to_numpy().tolist(), omitted)
 
 
-def _write_notes(
-    runs: Sequence[StoredRun], total: Effect, rows: ChangedRows | None, measured: Sequence[MeasuredChange]
-) -> Iterator[str]:
+def _write_notes(found: RunDifference) -> Iterator[str]:
     """Yield notes on what could not be measured."""
-    is_paired = have_same_splits(runs)
+    is_paired = have_same_splits(found.runs)
     if not is_paired:
         yield (
             "The runs have other test rows, so their scores are not paired; evaluation=repeated_kfold runs both "
             "configurations on the same rows."
         )
-    elif not total.is_tested:
+    elif not found.total.is_tested:
         yield (
             "With one split there are no p-values; evaluation=repeated_kfold runs both configurations and their "
             "hybrids on 100 splits."
         )
-    if rows is None:
+    if found.rows is None:
         yield "The rows are not compared: a run has other test rows, or its predictions are not stored."
     elif not is_paired:
         yield "The rows are compared on the test rows of the second run, on which the first one was repeated."
-    if any(change.key == REST for change, _ in measured):
+    if any(change.key == REST for change, _ in found.measured):
         yield "The rest is what other versions, splits, seeds or rows account for, and cannot be separated here."
