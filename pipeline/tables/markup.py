@@ -137,7 +137,7 @@ def render_template(
     Parameters
     ----------
     file : Path
-        The template, which may insert ``style`` and ``script``, use the filters ``breakable`` and ``typeset``, and
+        The template, which extends ``base.html``, and may use the filters ``breakable`` and ``typeset``, and
         import the macro ``table`` of ``table.html``, which renders a `Table`.
     values : mapping of str to object
     filters : mapping of str to callable
