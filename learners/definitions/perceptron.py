@@ -20,9 +20,12 @@ References: F. Rosenblatt, "The perceptron", Psychological Review 65, 1958; for 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
+
+from bakeoff.learners.definitions.steps import Plane, Problem, Step, number_rows, write_point, write_products
 
 
 class Hyperplane(NamedTuple):
@@ -66,3 +69,80 @@ def train_perceptron(
         if mistakes == 0:
             break
     return Hyperplane(w, b, sum_w / steps, sum_b / steps, losses)
+
+
+def work_perceptron(
+    problem: Problem, w: np.ndarray, b: float, eta: float, orders: Iterable[np.ndarray], *, pocket: bool = False
+) -> Iterator[Step]:
+    """Yield each update of `train_perceptron` for two classes, in passes of the given orders, and the predictions.
+
+    The class that is sorted last is +1. With ``pocket``, the last plane with the fewest mistakes predicts.
+    """
+    X = problem.X
+    classes = np.unique(problem.y)
+    signs = np.where(problem.y == classes[1], 1, -1)  # (n,)
+    yield Step(
+        f"Let y = +1 for {classes[1]} and y = -1 for {classes[0]}, and start from the plane ω, b.",
+        f"ω = {write_point(w)}, b = {b}, η = {eta}",
+        drawing=Plane(tuple(w), b),
+    )
+    # A constant prediction of the larger class is the first plane in the pocket.
+    balance = np.mean(signs)
+    best = (np.count_nonzero(signs * balance <= 0), np.zeros(len(w)), balance)
+    for number, order in enumerate(orders, start=1):
+        place = f"pass {number}"
+        mistakes = 0
+        for i in order:
+            x, label = X[i], signs[i]
+            margin = label * (w @ x + b)
+            if margin > 0:
+                continue
+            mistakes += 1
+            rows = number_rows([i])
+            yield Step(
+                f"Row {rows[0]} is misclassified, because y (ω·x + b) is not above 0.",
+                f"y (ω·x + b) = {label:+d}·({write_products(w, x)} + {b}) = {margin}",
+                rows=rows,
+                place=place,
+                values={"margin": margin},
+            )
+            w = w + eta * label * x
+            b = b + eta * label
+            yield Step(
+                f"Move the plane towards row {rows[0]}: ω = ω + η y x, b = b + η y.",
+                f"ω = ω {label:+d}·{eta}·{write_point(x)} = {write_point(w)}",
+                chosen=f"b = {b}",
+                rows=rows,
+                place=place,
+                values={"b": b, **{f"ω {name}": value for name, value in zip(problem.features, w, strict=True)}},
+                drawing=Plane(tuple(w), b, marked=rows),
+            )
+        wrong = np.count_nonzero(signs * (X @ w + b) <= 0)
+        if wrong <= best[0]:
+            best = (wrong, w, b)
+        yield Step(
+            "Count the updates of the pass, and the rows that its last plane misclassifies.",
+            chosen=f"{mistakes} updates, {wrong} rows misclassified",
+            place=place,
+            values={"updates": mistakes, "misclassified": wrong},
+        )
+        if mistakes == 0:
+            break
+    if pocket:
+        _, w, b = best
+    yield Step(
+        "Predict by the plane with the fewest misclassified rows." if pocket else "Predict by the last plane.",
+        f"f(x) = ω·x + b, ω = {write_point(w)}, b = {b}",
+        drawing=Plane(tuple(w), b),
+    )
+    for query in problem.queries:
+        decision = w @ query + b
+        answer = classes[int(decision > 0)]
+        yield Step(
+            f"On which side of the plane is {write_point(query)}?",
+            f"f(x) = {write_products(w, query)} + {b} = {decision}",
+            chosen=f"{problem.target} = {answer}",
+            values={"f": decision},
+            answer=answer,
+            response=(decision,),
+        )

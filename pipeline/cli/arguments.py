@@ -176,6 +176,7 @@ VERBS: Mapping[str, Verb] = {
     "serve": Verb("cli.models.serve_model", "serving.request.ServeRequest"),
     "ship": Verb("cli.models.ship_model", "serving.request.ShipRequest"),
     "ui": Verb("cli.stored_runs.serve_ui", "tracking.views.PagesRequest"),
+    "work": Verb("cli.work.work_by_hand", "work.request.WorkRequest"),
 }
 
 

@@ -1,0 +1,23 @@
+"""``bakeoff work``: a calculation by hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bakeoff.pipeline.work.request import WorkRequest
+
+
+def work_by_hand(request: WorkRequest) -> int:
+    """Show the calculation of a learner on a small table, step by step as on paper, and the learner's own answer.
+
+    Raises
+    ------
+    UserError
+        The learner has no calculation, the table is too large, or a query does not fit it.
+    """
+    from bakeoff.pipeline.work.calculate import calculate
+    from bakeoff.pipeline.work.text import render_text
+
+    print(render_text(calculate(request), request.digits))
+    return 0

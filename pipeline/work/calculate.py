@@ -1,0 +1,204 @@
+"""The calculation of a learner on a small table: the steps of its definition, and the learner's own answer."""
+
+import inspect
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.pipeline import Pipeline
+
+from bakeoff.learners import REGISTRY
+from bakeoff.learners.definitions.calculations import CALCULATIONS, SINGLE_STEPS, Calculation
+from bakeoff.learners.definitions.steps import Problem, Regions, Step
+from bakeoff.pipeline.config.compose_job import compose_job
+from bakeoff.pipeline.config.options import load_yaml
+from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.experiment.builder import PartCache, build_experiment
+from bakeoff.pipeline.experiment.experiment import Experiment
+from bakeoff.pipeline.experiment.fitting import make_pipeline
+from bakeoff.pipeline.text.wording import join_words
+from bakeoff.pipeline.work.request import WorkRequest
+from bakeoff.pipeline.work.rows import WorkedRows, choose_rows, make_problem
+
+PLAIN_PARTS = ("balance", "target", "calibration", "threshold", "tuning")
+"""The parts of an experiment that have no calculation by hand."""
+
+
+@dataclass(frozen=True)
+class HandCalculation:
+    """A calculation by hand, and the learner's own answer.
+
+    Attributes
+    ----------
+    title : str
+    table : DataFrame of shape (n, d + 1)
+        The training rows as in the source, the target last.
+    queries : DataFrame of shape (m, d)
+        The rows to predict.
+    validation : DataFrame of shape (v, d + 1)
+        The rows on which a tree is pruned.
+    steps : tuple of Step
+    answer : tuple of object
+        The prediction of the calculation for each query.
+    learner_answer : tuple of object
+        The prediction of the learner for each query.
+    notes : tuple of str
+        Notes on the rows, and warnings of the learner.
+    problem : Problem or None
+        The rows after preprocessing, for drawings; None for a single step.
+    learner : estimator or None
+        The fitted learner, for drawings.
+    """
+
+    title: str
+    steps: tuple[Step, ...]
+    table: pd.DataFrame = field(default_factory=pd.DataFrame)
+    queries: pd.DataFrame = field(default_factory=pd.DataFrame)
+    validation: pd.DataFrame = field(default_factory=pd.DataFrame)
+    answer: tuple[Any, ...] = ()
+    learner_answer: tuple[Any, ...] = ()
+    notes: tuple[str, ...] = ()
+    problem: Problem | None = None
+    learner: Any = None
+
+
+def calculate(request: WorkRequest) -> HandCalculation:
+    """Calculate a single step, or the predictions of a learner beside its own.
+
+    Parameters
+    ----------
+    request : WorkRequest
+
+    Raises
+    ------
+    UserError
+        The step or learner has no calculation, the table is too large or has missing cells, or a query does not fit.
+    """
+    if request.step is not None:
+        return _calculate_step(request.step, request.words)
+    words = [f"{key}={value}" for key, value in request.words.items()]
+    trust = [f"trust=[{','.join(request.trust)}]"] if request.trust else []
+    spec = compose_job([*words, f"seed={request.seed}", *trust]).spec
+    for part in PLAIN_PARTS:
+        if not spec[part]["_target_"].endswith(f".No{part.capitalize()}"):
+            raise UserError(f"{part} has no calculation by hand; leave {part}= out, or set {part}=none.")
+    experiment = build_experiment(spec, PartCache())
+    name, calculation = find_calculation(experiment.learner)
+    experiment, rows = choose_rows(experiment, request)
+    pipeline, warned = _fit(name, experiment, rows)
+    problem = make_problem(experiment, pipeline, rows)
+    steps = list(calculation.work(pipeline[-1], problem))
+    answers = [step for step in steps if step.answer is not None]
+    answer = tuple(step.answer for step in answers)
+    learner_answer = tuple(pipeline.predict(rows.queries).tolist())
+    responses = getattr(pipeline, calculation.response)(rows.queries)  # (m,) or (m, c)
+    difference = measure_difference([step.response for step in answers], responses)
+    steps.append(_conclude(name, calculation, answer, learner_answer, difference))
+    return HandCalculation(
+        title=f"{name.replace('_', ' ')} on {experiment.dataset.name}",
+        steps=tuple(steps),
+        table=rows.table,
+        queries=rows.queries,
+        validation=rows.validation_table,
+        answer=answer,
+        learner_answer=learner_answer,
+        notes=(*experiment.dataset.remarks, *warned),
+        problem=problem,
+        learner=pipeline[-1],
+    )
+
+
+def find_calculation(learner: Any) -> tuple[str, Calculation]:
+    """Return the name of a learner and its calculation.
+
+    Raises
+    ------
+    UserError
+        The learner has none, or has a parameter that its calculation does not follow.
+    """
+    names = [name for name, kind in REGISTRY.items() if type(learner) is kind and name in CALCULATIONS]
+    if not names:
+        known = type(learner).__name__
+        raise UserError(f"{known} has no calculation by hand. {did_you_mean(known, CALCULATIONS)}")
+    calculation = CALCULATIONS[names[0]]
+    defaults = type(learner)().get_params(deep=False)
+    for key, value in learner.get_params(deep=False).items():
+        if key in calculation.followed:
+            continue
+        allowed = calculation.restricted.get(key, (defaults[key],))
+        if not any(value is each or value == each for each in allowed):
+            shown = join_words(map(str, allowed), "or")
+            raise UserError(f"learner.{key}={value} has no calculation by hand; it must be {shown}.")
+    return names[0], calculation
+
+
+def measure_difference(calculated: Sequence[Sequence[float]], learned: Any) -> float:
+    """Return the largest difference between numbers, relative to those above 1."""
+    if not calculated:
+        return 0.0
+    own = np.array(calculated, dtype=float)
+    others = np.asarray(learned, dtype=float).reshape(own.shape)
+    return float((np.abs(own - others) / np.maximum(1, np.abs(others))).max())
+
+
+def _calculate_step(name: str, words: Mapping[str, str]) -> HandCalculation:
+    """Calculate a single step from numbers."""
+    if name not in SINGLE_STEPS:
+        raise UserError(f"step={name}: {did_you_mean(name, SINGLE_STEPS)}")
+    work = SINGLE_STEPS[name]
+    parameters = inspect.signature(work).parameters
+    for key in words:
+        if key not in parameters:
+            raise UserError(f"step={name} has no key {key}. {did_you_mean(key, parameters)}")
+    missing = [key for key, each in parameters.items() if each.default is each.empty and key not in words]
+    if missing:
+        raise UserError(f"step={name} needs {join_words(f'{key}=…' for key in missing)}.")
+    try:
+        step = work(**{key: load_yaml(text, key) for key, text in words.items()})
+    except (TypeError, ValueError, ArithmeticError, LookupError) as error:
+        given = " ".join(f"{key}={text}" for key, text in words.items())
+        raise UserError(f"step={name} cannot be calculated from {given}: {error}.") from None
+    return HandCalculation(name.replace("_", " ").capitalize(), (step,))
+
+
+def _fit(name: str, experiment: Experiment, rows: WorkedRows) -> tuple[Pipeline, list[str]]:
+    """Fit preprocessing and learner, and prune the learner; return them with the warnings."""
+    pipeline = make_pipeline(experiment)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            pipeline.fit(rows.X, rows.y)
+            if experiment.pruning.needs_rows:
+                held = pipeline[:-1].transform(rows.validation_X)
+                experiment.pruning.prune(pipeline[-1], held, rows.validation_y)
+        except ValueError as error:
+            raise UserError(f"learner={name}: {error}") from None
+    return pipeline, list(dict.fromkeys(str(each.message) for each in caught))
+
+
+def _conclude(
+    name: str, calculation: Calculation, answer: Sequence[Any], learner_answer: Sequence[Any], difference: float
+) -> Step:
+    """Return the last step: the learner's own answer, and whether it is the same."""
+    tolerance = calculation.tolerance
+    pairs = list(zip(answer, learner_answer, strict=True))
+    is_same = difference <= tolerance and all(_is_same(a, b, tolerance) for a, b in pairs)
+    shown = join_words(map(str, learner_answer))
+    largest = f"the largest difference of its numbers is {difference:.1e}, where {tolerance:g} is allowed"
+    verdict = "the same" if is_same else "NOT the same: a tie was resolved otherwise, or the learner stopped earlier"
+    return Step(
+        f"The learner {name}, fitted on the same rows, gives its own answer.",
+        chosen=f"{shown}; {verdict} ({largest})",
+        values={"difference": difference},
+        drawing=Regions(),
+    )
+
+
+def _is_same(answer: Any, other: Any, tolerance: float) -> bool:
+    if isinstance(answer, float) and isinstance(other, float):
+        return math.isclose(answer, other, rel_tol=tolerance, abs_tol=tolerance)
+    return bool(answer == other)

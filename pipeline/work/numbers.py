@@ -1,0 +1,65 @@
+"""The numbers and fractions in the formulas of steps, which are written with all their digits."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+NUMBER = re.compile(r"(?<![\w.])(?:(?P<above>\d+)/(?P<below>\d+)|(?P<decimal>-?\d+\.\d+(?:e[+-]?\d+)?))(?![\w.])")
+EQUALS = " = "
+
+
+class Piece(NamedTuple):
+    """A part of a formula: text, a fraction, or both parts of a fraction.
+
+    Attributes
+    ----------
+    text : str
+        The text or the rounded number; the numerator of a fraction.
+    below : str
+        The denominator of a fraction; empty for others.
+    """
+
+    text: str
+    below: str = ""
+
+
+def split_formula(formula: str, digits: int) -> Iterator[Piece]:
+    """Yield the parts of a formula, with decimals rounded.
+
+    Examples
+    --------
+    >>> list(split_formula("H = 5/14·0.97095059", 3))
+    [Piece(text='H = ', below=''), Piece(text='5', below='14'), Piece(text='·', below=''), Piece(text='0.971', below='')]
+    """
+    end = 0
+    for found in NUMBER.finditer(formula):
+        if found.start() > end:
+            yield Piece(formula[end : found.start()])
+        if found["decimal"]:
+            yield Piece(round_number(float(found["decimal"]), digits))
+        else:
+            yield Piece(found["above"], found["below"])
+        end = found.end()
+    if end < len(formula):
+        yield Piece(formula[end:])
+
+
+def round_number(value: float, digits: int) -> str:
+    """Return a number with a number of decimals; whole numbers have none, and small ones as many significant digits.
+
+    Examples
+    --------
+    >>> round_number(0.97095, 3), round_number(2.0, 4), round_number(0.00001234, 3), round_number(-0.5, 4)
+    ('0.971', '2', '1.23e-05', '-0.5000')
+    """
+    if value == int(value):
+        return str(int(value))
+    if abs(value) < 10.0**-digits:
+        return f"{value:.{max(digits - 1, 0)}e}"
+    return f"{value:.{digits}f}"
+
+
+def write_formula(formula: str, digits: int) -> str:
+    """Return a formula as one line of text."""
+    pieces = split_formula(formula, digits)
+    return "".join(f"{piece.text}/{piece.below}" if piece.below else piece.text for piece in pieces)

@@ -1,0 +1,86 @@
+"""The request for a calculation by hand."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bakeoff.pipeline.config.requests import ANY_KEY
+from bakeoff.pipeline.errors import UserError, did_you_mean
+
+TERMINAL = "terminal"
+FORMATS = (TERMINAL, "markdown", "latex", "html")
+SUFFIXES: Mapping[str, str] = {".md": "markdown", ".tex": "latex", ".html": "html", ".txt": TERMINAL}
+"""The extension of an output file -> its format, unless ``to=`` is given."""
+RANDOM = "random"
+MAX_DIGITS = 15
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkRequest:
+    """A calculation by hand.
+
+    Attributes
+    ----------
+    query : str or None
+        The row or rows to predict: a file, or cells as {outlook: sunny, wind: weak}; by default the first row.
+    rows : str or None
+        The rows of the table to use: 14 for the first 14, or [1,4,7]; by default all, of which there may be 60.
+    columns : tuple of str or None
+        The columns to use; by default all, of which there may be 12.
+    validation : str or None
+        The rows on which a tree is pruned: numbers as [11,12,14], or a file.
+    step : str or None
+        Instead of a learner: a single step, such as entropy, gain or distance, whose numbers follow as keys.
+    table : str or None
+        random to draw a table with short numbers and without ties for the learner; seed= draws another one.
+    seed : int
+        Draws tables, blanks and the random choices of the learner; by default 0.
+    blank : float
+        The share of the results that are left out, from 0 to 1, the later ones first; by default 0.
+    students : int or None
+        The number of sheets to write, each with its key, into the folder output=.
+    digits : int
+        Decimals of the numbers shown; by default 4.
+    to : str or None
+        The format: terminal, markdown, latex or html; by default that of the extension of output=.
+    output : Path or None
+        The file to which the calculation is written instead of standard output.
+    key : Path or None
+        The file for the calculation without blanks.
+    trust : tuple of str
+        Packages of yours whose code may be called.
+    words : mapping of str to str
+        The keys of an experiment, such as learner=knn, dataset=colours or preprocessing=min_max; with step=, numbers.
+    """
+
+    query: str | None = None
+    rows: str | None = None
+    columns: tuple[str, ...] | None = None
+    validation: str | None = None
+    step: str | None = None
+    table: str | None = None
+    seed: int = 0
+    blank: float = 0.0
+    students: int | None = None
+    digits: int = 4
+    to: str | None = None
+    output: Path | None = None
+    key: Path | None = None
+    trust: tuple[str, ...] = ()
+    words: Mapping[str, str] = field(default_factory=dict, metadata={"kinds": {ANY_KEY: str}})
+
+    def __post_init__(self) -> None:
+        if self.to is not None and self.to not in FORMATS:
+            raise UserError(f"to={self.to}: {did_you_mean(self.to, FORMATS)}")
+        if self.table not in (None, RANDOM):
+            raise UserError(f"table={self.table}: the only value is {RANDOM}; name another table with dataset=.")
+        if not 0 <= self.blank <= 1:
+            raise UserError(f"blank={self.blank:g} must be a share from 0 to 1, such as 0.3.")
+        if not 0 <= self.digits <= MAX_DIGITS:
+            raise UserError(f"digits={self.digits} must be a whole number from 0 to {MAX_DIGITS}.")
+
+    @property
+    def format(self) -> str:
+        """The format of the calculation."""
+        suffix = "" if self.output is None else self.output.suffix
+        return self.to or SUFFIXES.get(suffix, TERMINAL)
