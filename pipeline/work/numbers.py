@@ -45,18 +45,20 @@ def split_formula(formula: str, digits: int) -> Iterator[Piece]:
 
 
 def round_number(value: float, digits: int) -> str:
-    """Return a number with a number of decimals; whole numbers have none, and small ones as many significant digits.
+    """Return a number with at most the given number of decimals; small numbers have as many significant digits.
 
     Examples
     --------
     >>> round_number(0.97095, 3), round_number(2.0, 4), round_number(0.00001234, 3), round_number(-0.5, 4)
-    ('0.971', '2', '1.23e-05', '-0.5000')
+    ('0.971', '2', '1.23e-05', '-0.5')
     """
     if value == int(value):
         return str(int(value))
     if abs(value) < 10.0**-digits:
         return f"{value:.{max(digits - 1, 0)}e}"
-    return f"{value:.{digits}f}"
+    rounded = f"{value:.{digits}f}"
+    # Zeros at the end would look like rounded digits.
+    return rounded.rstrip("0") if float(rounded) == value else rounded
 
 
 def write_formula(formula: str, digits: int) -> str:
