@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 from bakeoff.learners import REGISTRY
 from bakeoff.learners.definitions.calculations import CALCULATIONS, SINGLE_STEPS, Calculation
 from bakeoff.learners.definitions.steps import Problem, Regions, Step
+from bakeoff.pipeline.checks import check_experiment
 from bakeoff.pipeline.config.compose_job import compose_job
 from bakeoff.pipeline.config.options import load_yaml
 from bakeoff.pipeline.errors import UserError, did_you_mean
@@ -82,16 +83,21 @@ def calculate(request: WorkRequest) -> HandCalculation:
         return _calculate_step(request.step, request.words)
     words = [f"{key}={value}" for key, value in request.words.items()]
     trust = [f"trust=[{','.join(request.trust)}]"] if request.trust else []
-    spec = compose_job([*words, f"seed={request.seed}", *trust]).spec
+    composed = compose_job([*words, f"seed={request.seed}", *trust])
+    spec = composed.spec
     for part in PLAIN_PARTS:
         if not spec[part]["_target_"].endswith(f".No{part.capitalize()}"):
             raise UserError(f"{part} has no calculation by hand; leave {part}= out, or set {part}=none.")
     experiment = build_experiment(spec, PartCache())
-    name, calculation = find_calculation(experiment.learner)
+    name, calculation = find_calculation(experiment.learner, composed.invocation.choices["learner"])
+    check_experiment(experiment)
     experiment, rows = choose_rows(experiment, request)
     pipeline, warned = _fit(name, experiment, rows)
     problem = make_problem(experiment, pipeline, rows)
-    steps = list(calculation.work(pipeline[-1], problem))
+    try:
+        steps = list(calculation.work(pipeline[-1], problem))
+    except ValueError as error:
+        raise UserError(f"learner={name}: {error}") from None
     answers = [step for step in steps if step.answer is not None]
     answer = tuple(step.answer for step in answers)
     learner_answer = tuple(pipeline.predict(rows.queries).tolist())
@@ -112,8 +118,8 @@ def calculate(request: WorkRequest) -> HandCalculation:
     )
 
 
-def find_calculation(learner: Any) -> tuple[str, Calculation]:
-    """Return the name of a learner and its calculation.
+def find_calculation(learner: Any, option: str) -> tuple[str, Calculation]:
+    """Return the name of a learner, which an option chose, and its calculation.
 
     Raises
     ------
@@ -122,8 +128,7 @@ def find_calculation(learner: Any) -> tuple[str, Calculation]:
     """
     names = [name for name, kind in REGISTRY.items() if type(learner) is kind and name in CALCULATIONS]
     if not names:
-        known = type(learner).__name__
-        raise UserError(f"{known} has no calculation by hand. {did_you_mean(known, CALCULATIONS)}")
+        raise UserError(f"learner={option} has no calculation by hand. {did_you_mean(option, CALCULATIONS)}")
     calculation = CALCULATIONS[names[0]]
     defaults = type(learner)().get_params(deep=False)
     for key, value in learner.get_params(deep=False).items():
