@@ -96,7 +96,7 @@ class PlaneFigure(RunFigure):
         marks: dict[str, Any] = {}
         for axes, (title, parameters) in zip(panels, variants.items(), strict=True):
             note = self.draw_plane(axes, run, parameters)
-            marks = _scatter_classes(axes, X, y, dataset.classes)
+            marks = scatter_classes(axes, X, y, dataset.classes)
             add_title(axes, title, note)
         label_axes(panels, *map(self.get_label, X.columns))
         add_legend(figure, self.get_label(dataset.target), marks | collect_marks(panels))
@@ -129,7 +129,7 @@ class DecisionRegions(PlaneFigure):
         """Draw the regions and the query."""
         X, _ = run.select_rows(run.split.train, self.columns)
         model = run.get_variant(parameters, self.columns)
-        _draw_regions(axes, model, X, run.experiment.dataset.classes)
+        draw_regions(axes, model, X, run.experiment.dataset.classes)
         if self.query is None:
             of_all = f"with all {run.experiment.dataset.X.shape[1]} columns, " if self.columns else ""
             return of_all + self.describe_scores(run, parameters)
@@ -161,7 +161,7 @@ class Margins(PlaneFigure):
         """Draw f(x) = 0 and, for a support vector machine, f(x) = ±1 and a ring around each support vector."""
         X, y = run.select_rows(run.split.train, self.columns)
         pipeline = run.fit_variant(parameters, self.columns)
-        _draw_regions(axes, pipeline, X, run.experiment.dataset.classes)
+        draw_regions(axes, pipeline, X, run.experiment.dataset.classes)
         learner: Any = pipeline[-1]
         has_margin = hasattr(learner, "support_")
         line: Any = {"colors": TEXT_COLOUR, "linestyles": ["--", "-", "--"] if has_margin else "-"}
@@ -183,7 +183,7 @@ class Margins(PlaneFigure):
         return f"{margin}{support_vectors}\n{accuracy}"
 
 
-def _draw_regions(axes: Axes, model: Any, X: pd.DataFrame, classes: np.ndarray) -> None:
+def draw_regions(axes: Axes, model: Any, X: pd.DataFrame, classes: np.ndarray) -> None:
     """Colour the plane by predicted class."""
     surface: Any = {"plot_method": "pcolormesh", "alpha": 0.22, "zorder": -1, "rasterized": True}
     display: Any = _respond(axes, model, X, response_method="predict", **surface)
@@ -199,7 +199,7 @@ def _respond(axes: Axes, model: Any, X: pd.DataFrame, **style: Any) -> DecisionB
     return DecisionBoundaryDisplay.from_estimator(model, corners, eps=0, grid_resolution=GRID_POINTS, ax=axes, **style)
 
 
-def _scatter_classes(axes: Axes, X: pd.DataFrame, y: np.ndarray, classes: np.ndarray) -> dict[str, Any]:
+def scatter_classes(axes: Axes, X: pd.DataFrame, y: np.ndarray, classes: np.ndarray) -> dict[str, Any]:
     """Draw rows as markers; return the marker of each class, which has a colour and a shape."""
     marks = {}
     for label, colour, marker in zip(classes, CLASS_COLOURS, CLASS_MARKERS, strict=False):

@@ -1,0 +1,122 @@
+"""A calculation as one page with the pictures of its steps, which needs no network."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from bakeoff.learners.definitions.steps import Step
+from bakeoff.pipeline.tables.markup import render_template
+from bakeoff.pipeline.work.calculate import HandCalculation
+from bakeoff.pipeline.work.numbers import EQUALS, split_formula
+from bakeoff.pipeline.work.text import list_tables, tabulate_rows
+
+TEMPLATE = Path(__file__).with_name("page.html")
+MINUS = re.compile(r"(?<![^\s(·/,>])-(?=[\w.(Σ√‖])|(?<= )-(?= )")
+"""A hyphen before a factor or between two terms, and not within a word."""
+POWER = re.compile(r"(?<=\d)e([+-])0*(\d+)")
+FRACTION = "<math><mfrac><mn>{}</mn><mn>{}</mn></mfrac></math>"
+
+
+@dataclass(frozen=True)
+class ShownStep:
+    """A step with its picture, if that is another one than before, and the kind of what it shows."""
+
+    step: Step
+    picture: str = ""
+    kind: str = ""
+
+
+def render_page(calculation: HandCalculation, digits: int) -> str:
+    """Return a calculation as an HTML page.
+
+    Parameters
+    ----------
+    calculation : HandCalculation
+    digits : int
+        Decimals of the numbers shown.
+    """
+    rows, steps = draw_steps(calculation)
+    values = {
+        "calculation": calculation,
+        "tables": [replace(tabulate_rows(table), title=title) for title, table in list_tables(calculation)],
+        "rows": rows,
+        "steps": steps,
+        "is_drawn": any(shown.picture for shown in steps),
+    }
+
+    def write(text: object) -> Any:
+        return write_markup(str(text), digits)
+
+    filters = {"formula": write, "parts": lambda text: map(write, split_equations(text)), "ranges": write_ranges}
+    return render_template(TEMPLATE, values, filters)
+
+
+def draw_steps(calculation: HandCalculation) -> tuple[str, list[ShownStep]]:
+    """Return the picture of the rows, to which those of steps refer, and the steps with their pictures."""
+    from bakeoff.pipeline.figures.steps import StepPictures
+
+    pictures = StepPictures(calculation.problem, calculation.learner)
+    shown = []
+    last = None
+    for number, step in enumerate(calculation.steps, start=1):
+        picture = ""
+        if step.drawing is not None and step.drawing != last:
+            last = step.drawing
+            picture = pictures.render(step.drawing, f"picture-{number}")
+        shown.append(ShownStep(step, picture, type(step.drawing).__name__.lower()))
+    return pictures.rows, shown
+
+
+def split_equations(formula: str) -> Iterator[str]:
+    """Yield the parts of a formula, each after the first with its sign of equality.
+
+    Examples
+    --------
+    >>> list(split_equations("p = 2/4 = 0.5"))
+    ['p', '= 2/4', '= 0.5']
+    """
+    first, *others = formula.split(EQUALS)
+    yield first
+    yield from (EQUALS.lstrip() + other for other in others)
+
+
+def write_markup(text: str, digits: int) -> Any:
+    """Return a formula as markup, with fractions, minus signs and powers of ten.
+
+    Examples
+    --------
+    >>> print(write_markup("-1·x < 0.00001234 log2 5/14", 3))
+    −1·x &lt; 1.23·10<sup>−5</sup> log₂ <math><mfrac><mn>5</mn><mn>14</mn></mfrac></math>
+    """
+    from markupsafe import Markup, escape
+
+    pieces = [
+        FRACTION.format(*piece) if piece.below else _write_text(str(escape(piece.text)))
+        for piece in split_formula(text, digits)
+    ]
+    # All that is not markup of these functions has been escaped.
+    return Markup("".join(pieces))
+
+
+def write_ranges(numbers: Sequence[int]) -> str:
+    """Return numbers with ranges in place of consecutive ones.
+
+    Examples
+    --------
+    >>> write_ranges([1, 2, 3, 7, 9, 10])
+    '1–3, 7, 9, 10'
+    """
+    ranges = []
+    for _, group in groupby(enumerate(sorted(numbers)), lambda pair: pair[1] - pair[0]):
+        run = [number for _, number in group]
+        ranges.append(f"{run[0]}–{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)))
+    return ", ".join(ranges)
+
+
+def _write_text(escaped: str) -> str:
+    """Return text with signs of mathematics."""
+    with_powers = POWER.sub(r"·10<sup>\1\2</sup>", escaped).replace("<sup>+", "<sup>")
+    return MINUS.sub("−", with_powers).replace("log2", "log₂")
