@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from bakeoff.pipeline.python.models import load, ship
     from bakeoff.pipeline.python.run import RunResult, run
     from bakeoff.pipeline.python.sweep import SweepResult, sweep
+    from bakeoff.pipeline.python.work import WorkResult, work
 
 __version__ = "0.2.0"
 __all__ = [
     "BakeoffWarning", "ComparisonResult", "DifferenceResult", "Inspection", "Model", "RunResult", "SweepResult",
-    "UserError", "ablate", "compare", "diff", "inspect", "load", "run", "ship", "sweep",
+    "UserError", "WorkResult", "ablate", "compare", "diff", "inspect", "load", "run", "ship", "sweep", "work",
 ]  # fmt: skip
 
 MODULES: Mapping[str, str] = {
@@ -32,6 +33,7 @@ MODULES: Mapping[str, str] = {
     "RunResult": "python.run",
     "SweepResult": "python.sweep",
     "UserError": "errors",
+    "WorkResult": "python.work",
     "ablate": "python.difference",
     "compare": "python.compare",
     "diff": "python.difference",
@@ -40,6 +42,7 @@ MODULES: Mapping[str, str] = {
     "run": "python.run",
     "ship": "python.models",
     "sweep": "python.sweep",
+    "work": "python.work",
 }
 """Each public name -> the module that defines it. It is imported at its first use: the command starts at once."""
 
