@@ -26,4 +26,4 @@ def test_the_code_of_the_page_runs(
         exec(compile(block, "docs/python.md", "exec"), names)  # the page of this repository
     assert "svm" in capsys.readouterr().out
     frames = list(tmp_path.glob("outputs/frames/*/*.parquet"))
-    assert {frame.name for frame in frames} == {"frame.parquet", "titanic.parquet"}
+    assert {frame.name for frame in frames} == {"frame.parquet", "query.parquet", "titanic.parquet"}
