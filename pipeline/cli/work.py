@@ -16,8 +16,7 @@ def work_by_hand(request: WorkRequest) -> int:
     UserError
         The learner has no calculation, the table is too large, or a query does not fit it.
     """
-    from bakeoff.pipeline.work.calculate import calculate
-    from bakeoff.pipeline.work.text import render_text
+    from bakeoff.pipeline.work.sheets import write_calculation
 
-    print(render_text(calculate(request), request.digits))
+    write_calculation(request)
     return 0

@@ -53,6 +53,8 @@ class HandCalculation:
         The rows after preprocessing, for drawings; None for a single step.
     learner : estimator or None
         The fitted learner, for drawings.
+    header : str
+        A line below the title, such as one for the name of a student.
     """
 
     title: str
@@ -65,6 +67,7 @@ class HandCalculation:
     notes: tuple[str, ...] = ()
     problem: Problem | None = None
     learner: Any = None
+    header: str = ""
 
 
 def calculate(request: WorkRequest) -> HandCalculation:
@@ -83,7 +86,7 @@ def calculate(request: WorkRequest) -> HandCalculation:
         return _calculate_step(request.step, request.words)
     words = [f"{key}={value}" for key, value in request.words.items()]
     trust = [f"trust=[{','.join(request.trust)}]"] if request.trust else []
-    composed = compose_job([*words, f"seed={request.seed}", *trust])
+    composed = compose_job([*words, f"seed={request.seed or 0}", *trust])
     spec = composed.spec
     for part in PLAIN_PARTS:
         if not spec[part]["_target_"].endswith(f".No{part.capitalize()}"):

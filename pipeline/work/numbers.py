@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 NUMBER = re.compile(r"(?<![\w.])(?:(?P<above>\d+)/(?P<below>\d+)|(?P<decimal>-?\d+\.\d+(?:e[+-]?\d+)?))(?![\w.])")
 EQUALS = " = "
+BOX = "[………]"
+"""Stands in place of a result that is left out of an exercise."""
 
 
 class Piece(NamedTuple):
@@ -28,8 +30,8 @@ def split_formula(formula: str, digits: int) -> Iterator[Piece]:
 
     Examples
     --------
-    >>> list(split_formula("H = 5/14·0.97095059", 3))
-    [Piece(text='H = ', below=''), Piece(text='5', below='14'), Piece(text='·', below=''), Piece(text='0.971', below='')]
+    >>> list(split_formula("5/14·0.97095059", 3))
+    [Piece(text='5', below='14'), Piece(text='·', below=''), Piece(text='0.971', below='')]
     """
     end = 0
     for found in NUMBER.finditer(formula):
@@ -65,3 +67,8 @@ def write_formula(formula: str, digits: int) -> str:
     """Return a formula as one line of text."""
     pieces = split_formula(formula, digits)
     return "".join(f"{piece.text}/{piece.below}" if piece.below else piece.text for piece in pieces)
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a number, or the box of one."""
+    return text == BOX or re.fullmatch(r"[-+]?[\d.]+(e[-+]?\d+)?", text) is not None

@@ -13,6 +13,7 @@ SUFFIXES: Mapping[str, str] = {".md": "markdown", ".tex": "latex", ".html": "htm
 """The extension of an output file -> its format, unless ``to=`` is given."""
 RANDOM = "random"
 MAX_DIGITS = 15
+MAX_STUDENTS = 999
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,10 +34,10 @@ class WorkRequest:
         Instead of a learner: a single step, such as entropy, gain or distance, whose numbers follow as keys.
     table : str or None
         random to draw a table with short numbers and without ties for the learner; seed= draws another one.
-    seed : int
-        Draws tables, blanks and the random choices of the learner; by default 0.
+    seed : int or None
+        Draws tables, blanks and the random choices of the learner, which without it are those of seed=0.
     blank : float
-        The share of the results that are left out, from 0 to 1, the later ones first; by default 0.
+        The share of the results that are left out, from 0 to 1: the later ones, or those that seed= draws.
     students : int or None
         The number of sheets to write, each with its key, into the folder output=.
     digits : int
@@ -59,7 +60,7 @@ class WorkRequest:
     validation: str | None = None
     step: str | None = None
     table: str | None = None
-    seed: int = 0
+    seed: int | None = None
     blank: float = 0.0
     students: int | None = None
     digits: int = 4
@@ -78,9 +79,46 @@ class WorkRequest:
             raise UserError(f"blank={self.blank:g} must be a share from 0 to 1, such as 0.3.")
         if not 0 <= self.digits <= MAX_DIGITS:
             raise UserError(f"digits={self.digits} must be a whole number from 0 to {MAX_DIGITS}.")
+        self._require_exercise()
+        self._require_random_table()
+        for path in (self.output, self.key):
+            if path is not None and self.to is None and self.students is None and path.suffix not in SUFFIXES:
+                known = ", ".join(SUFFIXES)
+                raise UserError(f"{path} has no format; its extension must be {known}, or to= names the format.")
+
+    def _require_exercise(self) -> None:
+        """Reject keys of an exercise that lack another one."""
+        if self.key is not None and self.blank == 0:
+            raise UserError("key= contains the results that blank= leaves out; add blank=0.3.")
+        if self.key is not None and self.output is not None and self.key.resolve() == self.output.resolve():
+            raise UserError(f"output= and key= are both {self.key}; name another file for the key.")
+        if self.students is None:
+            return
+        if not 1 <= self.students <= MAX_STUDENTS:
+            raise UserError(f"students={self.students} must be a whole number from 1 to {MAX_STUDENTS}.")
+        if self.output is None:
+            raise UserError(f"students={self.students} writes that many sheets into a folder; name it with output=.")
+        if self.blank == 0:
+            raise UserError(f"students={self.students} writes exercises; add blank=0.3, the share of results left out.")
+        if self.key is not None:
+            raise UserError("students= writes a key for each sheet into the folder output=; leave key= out.")
+
+    def _require_random_table(self) -> None:
+        """Reject keys that name rows where they are drawn."""
+        if self.table is None:
+            return
+        given = {"step": self.step, "query": self.query, "columns": self.columns, "dataset": self.words.get("dataset")}
+        for key, value in given.items():
+            if value is not None:
+                raise UserError(f"table={self.table} draws the rows and the query; leave {key}= out.")
 
     @property
     def format(self) -> str:
         """The format of the calculation."""
-        suffix = "" if self.output is None else self.output.suffix
-        return self.to or SUFFIXES.get(suffix, TERMINAL)
+        return self.find_format(self.output)
+
+    def find_format(self, path: Path | None) -> str:
+        """Return the format of a file, or of standard output."""
+        if self.students is not None:
+            return self.to or "latex"
+        return self.to or (TERMINAL if path is None else SUFFIXES[path.suffix])

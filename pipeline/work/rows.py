@@ -174,4 +174,3 @@ def _read_queries(text: str | None, X: pd.DataFrame, dataset: Dataset) -> pd.Dat
             raise UserError(f"query: {name}={min(map(str, unseen))} does not occur in the training rows ({values}).")
     _require_cells(queries)
     return queries
-

@@ -1,26 +1,51 @@
-"""A calculation as text."""
+"""A calculation as text for a terminal, and in Markdown."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from textwrap import wrap
 
 import pandas as pd
 
 from bakeoff.learners.definitions.steps import Step
-from bakeoff.pipeline.tables.table import NAME, TEXT, Cell, Table, align_lines, make_table
+from bakeoff.pipeline.tables.markup import escape_markdown, render_markdown
+from bakeoff.pipeline.tables.table import NAME, NUMBER, TEXT, Cell, Table, align_lines, make_table, split_columns
+from bakeoff.pipeline.text.wording import show_controls
 from bakeoff.pipeline.work.calculate import HandCalculation
-from bakeoff.pipeline.work.numbers import write_formula
+from bakeoff.pipeline.work.numbers import is_number, write_formula
 
 INDENT = "    "
+MAX_WIDTH = 100
+"""The number of characters in a line, unless the terminal is narrower."""
 
 
-def render_text(calculation: HandCalculation, digits: int) -> str:
-    """Return a calculation as lines of text."""
+def render_text(calculation: HandCalculation, digits: int, width: int = MAX_WIDTH) -> str:
+    """Return a calculation as lines of text with at most a number of characters."""
     lines = [calculation.title, ""]
+    if calculation.header:
+        lines += [calculation.header, ""]
     for title, rows in list_tables(calculation):
-        lines += [title, *align_lines(tabulate_rows(rows)), ""]
+        lines += [title, *_align_parts(tabulate_rows(rows), width), ""]
     for number, step in enumerate(calculation.steps, start=1):
-        lines += [*_write_step(number, step, digits), ""]
-    lines += [f"note: {note}" for note in calculation.notes]
-    return "\n".join(lines)
+        lines += [*_write_step(number, step, digits, width, len(calculation.table)), ""]
+    for note in calculation.notes:
+        lines += _wrap(f"note: {note}", width)
+    return show_controls("\n".join(lines).rstrip("\n") + "\n")
+
+
+def render_markdown_steps(calculation: HandCalculation, digits: int) -> str:
+    """Return a calculation as Markdown, with its steps as a numbered list."""
+    lines = [f"# {escape_markdown(calculation.title)}", ""]
+    if calculation.header:
+        lines += [escape_markdown(calculation.header), ""]
+    for title, rows in list_tables(calculation):
+        lines += [f"## {title}", "", *render_markdown(tabulate_rows(rows)), ""]
+    lines += ["## Calculation", ""]
+    for number, step in enumerate(calculation.steps, start=1):
+        first, *others = _list_markdown(step, digits, len(calculation.table))
+        indent = " " * len(f"{number}. ")
+        lines += [f"{number}. {first}", "", *(f"{indent}{line}".rstrip() for line in others)]
+    lines += [f"- {escape_markdown(note)}" for note in calculation.notes]
+    return show_controls("\n".join(lines).rstrip("\n") + "\n")
 
 
 def list_tables(calculation: HandCalculation) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -35,27 +60,84 @@ def list_tables(calculation: HandCalculation) -> Iterator[tuple[str, pd.DataFram
 
 def tabulate_rows(rows: pd.DataFrame) -> Table:
     """Return rows as a table, numbered from 1."""
-    columns = ["row", *(Cell(str(name), TEXT) for name in rows.columns)]
     cells = [[str(number), *map(_write_cell, row)] for number, row in enumerate(rows.to_numpy(object), start=1)]
-    return make_table("", columns, cells)
+    return _make_table(["row", *map(str, rows.columns)], cells)
 
 
 def tabulate_step(step: Step, digits: int) -> Table:
     """Return the table of a step, with rounded numbers."""
     headings, *rows = step.table
-    cells = [[write_formula(str(cell), digits) for cell in row] for row in rows]
-    return make_table("", [Cell(str(heading), TEXT if number else NAME) for number, heading in enumerate(headings)], cells)
+    return _make_table(map(str, headings), [[write_formula(str(cell), digits) for cell in row] for row in rows])
 
 
-def _write_step(number: int, step: Step, digits: int) -> Iterator[str]:
-    place = f" [{step.place}]" if step.place else ""
-    yield f"{number}.{place} {step.sentence}"
+def split_table(table: Table, width: int) -> Iterator[Table]:
+    """Yield the parts of a table whose columns fit a width; each begins with the first column."""
+    # Columns of text are not folded here, so that they are measured as those of numbers are.
+    measured = replace(table, columns=tuple(replace(column, kind=NUMBER) for column in table.columns))
+    yield from map(table.choose_columns, split_columns(measured, width))
+
+
+def place_step(step: Step, digits: int, n_rows: int) -> str:
+    """Return the place of a step, and the rows in play if they are several, but not all.
+
+    Examples
+    --------
+    >>> place_step(Step("", place="wind = weak", rows=(1, 3)), 4, n_rows=14)
+    'wind = weak, rows 1, 3'
+    """
+    # A sentence names a single row itself.
+    rows = f"rows {', '.join(map(str, step.rows))}" if 1 < len(step.rows) < n_rows else ""
+    return ", ".join(filter(None, (write_formula(step.place, digits), rows)))
+
+
+def _make_table(headings: Iterable[str], rows: list[list[str]]) -> Table:
+    """Return a table in which the columns of numbers are marked as such."""
+    names = list(headings)
+    kinds = [NUMBER if all(map(is_number, column)) else TEXT for column in zip(*rows, strict=True)]
+    columns = [Cell(name, kind) for name, kind in zip(names, [NAME, *kinds[1:]], strict=True)]
+    return make_table("", columns, rows)
+
+
+def _write_step(number: int, step: Step, digits: int, width: int, n_rows: int) -> Iterator[str]:
+    place = place_step(step, digits, n_rows)
+    yield from _wrap(f"{number}. {f'[{place}] ' if place else ''}{write_formula(step.sentence, digits)}", width)
     if step.formula:
-        yield INDENT + write_formula(step.formula, digits)
+        yield from _wrap(write_formula(step.formula, digits), width, INDENT)
     if step.table:
-        yield from (INDENT + line for line in align_lines(tabulate_step(step, digits)))
+        yield from (INDENT + line for line in _align_parts(tabulate_step(step, digits), width - len(INDENT)))
     if step.chosen:
-        yield f"{INDENT}→ {write_formula(step.chosen, digits)}"
+        yield from _wrap(f"→ {write_formula(step.chosen, digits)}", width, INDENT)
+
+
+def _list_markdown(step: Step, digits: int, n_rows: int) -> Iterator[str]:
+    """Yield the paragraphs of a step, separated by empty lines."""
+    place = place_step(step, digits, n_rows)
+    sentence = escape_markdown(write_formula(step.sentence, digits))
+    yield f"*{escape_markdown(place)}*: {sentence}" if place else sentence
+    if step.formula:
+        yield from (escape_markdown(write_formula(step.formula, digits)), "")
+    if step.table:
+        yield from (*render_markdown(tabulate_step(step, digits)), "")
+    if step.chosen:
+        yield from (f"→ **{escape_markdown(write_formula(step.chosen, digits))}**", "")
+
+
+def _align_parts(table: Table, width: int) -> Iterator[str]:
+    for position, part in enumerate(split_table(table, width)):
+        yield from ([""] if position else [])
+        for line in align_lines(part):
+            yield from _wrap(line, width)
+
+
+def _wrap(text: str, width: int, indent: str = "") -> list[str]:
+    return wrap(
+        text,
+        width,
+        initial_indent=indent,
+        subsequent_indent=indent + INDENT,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _write_cell(cell: object) -> str:

@@ -20,7 +20,7 @@ from bakeoff.pipeline.work.page import render_page
 from bakeoff.pipeline.work.request import WorkRequest
 
 PERCEPTRON = {"learner": "perceptron", "dataset": "colours"}
-ROWS = [["1", "-1", "3", "Red"], ["2", "2", "1", "Blue"], ["3", "-2", "2", "Red"]]
+ROWS = [["1", "−1", "3", "Red"], ["2", "2", "1", "Blue"], ["3", "−2", "2", "Red"]]
 TREE = Branch("outlook", "", (Branch("yes (4)", "overcast"), Branch("rows <4>, 5", "rain", is_current=True)))
 DRAWINGS = [
     Regions(),

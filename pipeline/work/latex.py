@@ -1,0 +1,263 @@
+r"""A calculation as a LaTeX document that pdflatex typesets.
+
+A formula is translated token by token: a fraction such as ``5/14`` or ``(1 + 2)/3`` becomes ``\frac``, a root ``√(…)``
+becomes ``\sqrt``, and names of several letters are upright. Lines break after ``=``, ``+`` and ``,``.
+"""
+
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from bakeoff.learners.definitions.steps import Step
+from bakeoff.pipeline.tables.markup import LATEX_SIGNS
+from bakeoff.pipeline.tables.table import NAME, NUMBER, Cell, Table
+from bakeoff.pipeline.work.calculate import HandCalculation
+from bakeoff.pipeline.work.numbers import BOX, write_formula
+from bakeoff.pipeline.work.text import list_tables, place_step, split_table, tabulate_rows, tabulate_step
+
+PREAMBLE = r"""\documentclass[11pt,a4paper]{article}
+\usepackage[utf8]{inputenc}
+\usepackage[T1]{fontenc}
+\IfFileExists{lmodern.sty}{\usepackage{lmodern}}{}
+\usepackage{textcomp,amsmath,amssymb,array,booktabs,longtable}
+\usepackage[margin=2.2cm]{geometry}
+\setcounter{LTchunksize}{200} % the columns of a table are aligned after a single run
+\setlength{\LTleft}{2.5em}
+\setlength{\LTright}{\fill}
+\setlength{\LTpre}{\medskipamount}
+\setlength{\LTpost}{\smallskipamount}
+\setlength{\tabcolsep}{4pt}
+\setlength{\parindent}{0pt}
+\emergencystretch=3em
+\newcommand{\result}{\fbox{\rule{0pt}{1.8ex}\hspace{4em}}}
+\newcommand{\step}[2]{\par\medskip\hangindent=2.5em\hangafter=1\makebox[2.5em][l]{\textbf{#1.}}#2\par\nopagebreak}
+\newcommand{\under}[1]{{\par\raggedright\leftskip=2.5em\hangindent=2em\hangafter=1 #1\par}}
+\begin{document}
+\raggedbottom"""
+FUNCTIONS = {"log2": r"\log_2 ", **{name: rf"\{name} " for name in ("log", "ln", "exp", "max", "min")}}
+POWERS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻ᵀ", [*map(str, range(10)), "-", r"\top "], strict=True))
+INDICES = dict(zip("₀₁₂₃₄₅₆₇₈₉ᵢⱼₖ", [*map(str, range(10)), *"ijk"], strict=True))
+SIGNS = {
+    **{sign: f"^{{{power}}}" for sign, power in POWERS.items()},
+    **{sign: f"_{{{index}}}" for sign, index in INDICES.items()},
+    **{"α": r"\alpha ", "β": r"\beta ", "γ": r"\gamma ", "δ": r"\delta ", "ε": r"\epsilon ", "η": r"\eta "},
+    **{"θ": r"\theta ", "κ": r"\kappa ", "λ": r"\lambda ", "μ": r"\mu ", "ξ": r"\xi ", "π": r"\pi ", "ρ": r"\rho "},
+    **{"σ": r"\sigma ", "τ": r"\tau ", "φ": r"\phi ", "χ": r"\chi ", "ψ": r"\psi ", "ω": r"\omega "},
+    **{"Δ": r"\Delta ", "Θ": r"\Theta ", "Λ": r"\Lambda ", "Π": r"\Pi ", "Φ": r"\Phi ", "Ω": r"\Omega "},
+    **{
+        "Σ": r"\sum ",
+        "∏": r"\prod ",
+        "·": r"\cdot\nobreak ",
+        "×": r"\times ",
+        "√": r"\surd ",
+        "‖": r"\Vert ",
+        "∞": r"\infty ",
+    },
+    **{"≤": r"\le ", "≥": r"\ge ", "≠": r"\ne ", "≈": r"\approx ", "∈": r"\in ", "→": r"\to ", "−": "-", "±": r"\pm "},
+    **{"∂": r"\partial ", "∇": r"\nabla ", "ŷ": r"\hat y ", "ȳ": r"\bar y "},
+    **{"…": r"\dots ", "←": r"\gets ", ",": r",\allowbreak ", "*": r"\ast ", "\u200b": r"\allowbreak ", "\u200c": "{}"},
+    **{sign: sign for sign in "+-=<>()[]/|.;:!?'"},
+}
+"""Signs in LaTeX's mathematics."""
+OPERATORS = {*FUNCTIONS.values(), SIGNS["Σ"], SIGNS["∏"]}
+"""Followed by a space of their own."""
+IS_PLAIN = re.compile("(?![ĦħĸĿŀŉŦŧ])[ -~¡-ž–—‘’“”„€†]")
+"""Characters that the fonts of a document contain."""
+LETTERS = "A-Za-zÀ-ÖØ-öø-ɏ"
+TOKEN = re.compile(
+    rf"(?P<box>{re.escape(BOX)})|(?P<number>\d+(?:\.\d+)?(?:e[+-]?\d+)?)|(?P<space> +)"
+    rf"|(?P<word>[{LETTERS}][{LETTERS}0-9_]*|[α-ωΓ-Ω](?:_?\d+|_[{LETTERS}])?)"
+    rf"|(?P<power>[{''.join(POWERS)}]+)|(?P<index>[{''.join(INDICES)}]+)|(?P<sign>.)"
+)
+INDEXED = re.compile(r"(.)_?(\d*|(?<=_).)")
+DIVISOR = re.compile(rf"\d.*|[({LETTERS}√]")
+SPACED = re.compile(r"[\w)\]] +[\w(\[√‖]|, +.")
+"""A space between names or after a comma; around other signs, LaTeX's mathematics has its own."""
+MATHEMATICS = re.compile(r" = |[·√Σ²‖]|\d/\d|^[-+(]*\d")
+"""Occurs in the cells of a table that are formulas."""
+MINUS = re.compile(r"(?<![\w.)])-(?=\.?\d)")
+LIGATURE = re.compile(r"([-'`,])(?=[-'`,])")
+LONG_WORD = re.compile(r"(\w{12})(?=\w{4})")
+MAX_WIDTH = 85
+"""The number of characters that fit a line; wider tables are divided."""
+MAX_UNBROKEN_ROWS = 20
+MAX_CELL = 40
+"""The number of characters in a line of a cell; longer cells are broken."""
+
+
+class Atom(NamedTuple):
+    """A factor of a formula.
+
+    Attributes
+    ----------
+    line : str
+        The factor in LaTeX.
+    inner : str
+        The factor without the brackets around it, which a fraction or a root needs not.
+    divides : bool
+        Whether it can be a part of a fraction; names cannot.
+    """
+
+    line: str
+    brackets: str | None = None
+    divides: bool = True
+
+    @property
+    def inner(self) -> str:
+        return self.line if self.brackets is None else self.brackets
+
+
+Tokens = deque[re.Match[str]]
+
+
+def render_latex(calculation: HandCalculation, digits: int) -> str:
+    """Return a calculation as a LaTeX document."""
+    lines = [PREAMBLE, rf"\section*{{{escape(calculation.title)}}}", escape(calculation.header)]
+    for title, rows in list_tables(calculation):
+        lines += [rf"\subsection*{{{title}}}", *_write_table(tabulate_rows(rows))]
+    lines.append(r"\subsection*{Calculation}")
+    n_rows = len(calculation.table)
+    for number, step in enumerate(calculation.steps, start=1):
+        place = place_step(step, digits, n_rows)
+        shown = rf"\textit{{{escape(place)}}}: " if place else ""
+        lines.append(rf"\step{{{number}}}{{{shown}{escape(write_formula(step.sentence, digits))}}}")
+        lines += _write_result(step, digits)
+    lines += [rf"\par\medskip {escape(note)}" for note in calculation.notes]
+    return "\n".join([*lines, r"\end{document}", ""])
+
+
+def escape(text: str) -> str:
+    r"""Return text that LaTeX prints unchanged, with mathematical signs and minus signs.
+
+    Examples
+    --------
+    >>> print(escape("α_1 = -2 in 50 % of 犬"))
+    $\alpha$\_1 = $-$2 in 50 \% of \texttt{U+72AC}
+    """
+    breakable = LONG_WORD.sub("\\1\u200b", LIGATURE.sub("\\1\u200c", MINUS.sub("−", " ".join(text.split()))))
+    return r"\result{}".join("".join(map(_escape_sign, part)) for part in breakable.split(BOX))
+
+
+def write_mathematics(formula: str) -> str:
+    r"""Return a formula of signs in LaTeX's mathematics.
+
+    Examples
+    --------
+    >>> print(write_mathematics("d = √((1 - 3)² + 2²) = 2.83, H = -Σ p log2 p = 5/14·log2(14/5)"))
+    d=\sqrt{(1-3){}^{2}+2{}^{2}}=2.83,\allowbreak \ H=-\sum p\ \log_2 p=\frac{5}{14}\cdot\nobreak \log_2 (\frac{14}{5})
+    """
+    tokens = deque(TOKEN.finditer(formula))
+    parts = [_read_sum(tokens)]
+    # A name may contain a closing bracket without an opening one.
+    while tokens:
+        parts += [tokens.popleft().group(), _read_sum(tokens)]
+    return "".join(parts)
+
+
+def _read_sum(tokens: Tokens) -> str:
+    """Remove the tokens before the next closing bracket, and return them in LaTeX."""
+    parts: list[str] = []
+    while tokens and tokens[0].group() != ")":
+        if tokens[0]["space"]:
+            space = tokens.popleft()
+            if (
+                parts
+                and parts[-1] not in OPERATORS
+                and SPACED.fullmatch(space.string, space.start() - 1, space.end() + 1)
+            ):
+                parts.append(r"\ ")
+            continue
+        atom = _read_atom(tokens)
+        if atom.divides and len(tokens) > 1 and tokens[0].group() == "/" and DIVISOR.fullmatch(tokens[1].group()):
+            tokens.popleft()
+            atom = Atom(rf"\frac{{{atom.inner}}}{{{_read_atom(tokens).inner}}}")
+        parts.append(atom.line)
+    return "".join(parts)
+
+
+def _read_atom(tokens: Tokens) -> Atom:
+    """Remove and return the next factor: a bracket, a root, a number, or a name with its arguments."""
+    token = tokens.popleft()
+    text = token.group()
+    follows = tokens[0].group() if tokens else ""
+    if text == "(":
+        inner = _read_sum(tokens)
+        closing = tokens.popleft().group() if tokens else ""
+        atom = Atom(f"({inner}{closing}", inner)
+    elif text == "√" and follows.strip():
+        atom = Atom(rf"\sqrt{{{_read_atom(tokens).inner}}}")
+    elif token["word"] and follows == "(":
+        atom = Atom(_write_token(token) + _read_atom(tokens).line)
+    else:
+        atom = Atom(_write_token(token), divides=not token["sign"] and (not token["word"] or len(text) == 1))
+    script = ""
+    while tokens and (tokens[0]["power"] or tokens[0]["index"]):
+        script += _write_token(tokens.popleft())
+    return Atom(atom.line + script, divides=atom.divides) if script else atom
+
+
+def _write_token(token: re.Match[str]) -> str:
+    text = token.group()
+    if token["box"]:
+        return r"\result{}"
+    if token["number"]:
+        mantissa, _, power = text.partition("e")
+        return rf"{mantissa}\cdot 10^{{{int(power)}}}" if power else text
+    if token["power"]:
+        return f"{{}}^{{{''.join(POWERS[sign] for sign in text)}}}"
+    if token["index"]:
+        return f"{{}}_{{{''.join(INDICES[sign] for sign in text)}}}"
+    if token["word"] and (indexed := INDEXED.fullmatch(text)):
+        letter, index = indexed.groups()
+        return SIGNS.get(letter, letter) + (f"_{{{index}}}" if index else "")
+    if text == "|" and text.center(3) in token.string[token.start() - 1 : token.end() + 1]:
+        return r"\mid "
+    return FUNCTIONS.get(text) or SIGNS.get(text) or rf"\text{{{escape(text)}}}"
+
+
+def _escape_sign(sign: str) -> str:
+    if sign in LATEX_SIGNS:
+        return LATEX_SIGNS[sign]
+    if IS_PLAIN.match(sign):
+        return sign
+    return f"${SIGNS[sign]}$" if sign in SIGNS else rf"\texttt{{U+{ord(sign):04X}}}"
+
+
+def _write_result(step: Step, digits: int) -> Iterator[str]:
+    """Yield the lines below the sentence of a step."""
+    if step.formula:
+        yield rf"\under{{${write_mathematics(write_formula(step.formula, digits))}$}}"
+    if step.table:
+        yield from _write_table(tabulate_step(step, digits))
+    if step.chosen:
+        yield rf"\under{{$\to$ \textbf{{{escape(write_formula(step.chosen, digits))}}}}}"
+
+
+def _write_table(table: Table) -> Iterator[str]:
+    """Yield the lines of a table, in several parts below one another if its columns do not fit a line."""
+    for part in split_table(table, MAX_WIDTH):
+        sides = map(_choose_side, zip(part.columns, *part.rows, strict=True))
+        yield from (rf"\begin{{longtable}}{{{''.join(sides)}}}", r"\toprule")
+        yield rf"{_join_cells(part.columns)} \\ \midrule\endhead"
+        # A page does not break within a short table.
+        end = r"\\*" if len(part.rows) < MAX_UNBROKEN_ROWS else r"\\"
+        yield from (f"{_join_cells(row)} {end}" for row in part.rows)
+        yield from (r"\bottomrule", r"\end{longtable}")
+
+
+def _choose_side(column: Sequence[Cell]) -> str:
+    if max(len(cell.line) for cell in column) > MAX_CELL:
+        return r">{\raggedright\arraybackslash}p{.45\linewidth}"
+    return "r" if column[0].kind == NUMBER else "l"
+
+
+def _join_cells(cells: Iterable[Cell]) -> str:
+    # After the end of a row, LaTeX interprets a bracket or a star as an argument.
+    return f"{{}}{' & '.join(map(_write_cell, cells))}"
+
+
+def _write_cell(cell: Cell) -> str:
+    if cell.kind != NAME and MATHEMATICS.search(cell.line):
+        return f"${write_mathematics(cell.line)}$"
+    return escape(cell.line)

@@ -1,0 +1,115 @@
+"""The output of a calculation: on a terminal, as a file with a key, or as a folder of sheets with their keys."""
+
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from bakeoff.pipeline.config.options import load_yaml
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.dataset import files
+from bakeoff.pipeline.tables.output_file import replace_file, require_output
+from bakeoff.pipeline.text.wording import expand_home, print_note
+from bakeoff.pipeline.tracking.store import list_store_paths
+from bakeoff.pipeline.work.calculate import HandCalculation, calculate
+from bakeoff.pipeline.work.exercise import blank_results
+from bakeoff.pipeline.work.request import SUFFIXES, TERMINAL, WorkRequest
+from bakeoff.pipeline.work.text import MAX_WIDTH, render_markdown_steps, render_text
+
+DATASET = "dataset."
+
+
+def write_calculation(request: WorkRequest) -> None:
+    """Write a calculation, or an exercise and its key, to standard output or to files.
+
+    Parameters
+    ----------
+    request : WorkRequest
+
+    Raises
+    ------
+    UserError
+        An output cannot be written, which is found before any work is done, or there is no calculation.
+    """
+    if request.students is not None:
+        _write_folder(request)
+        return
+    for key in ("output", "key"):
+        _require_output(request, key)
+    sheet, calculation = make_sheet(request)
+    if request.output is None:
+        sys.stdout.write(_render_for_terminal(sheet, request))
+    else:
+        _write_file(request.output, render(sheet, request.format, request.digits))
+    if request.key is not None:
+        _write_file(request.key, render(calculation, request.find_format(request.key), request.digits))
+
+
+def make_sheet(request: WorkRequest) -> tuple[HandCalculation, HandCalculation]:
+    """Return a calculation without the results that the request leaves out, and with all of them."""
+    calculation = calculate(request)
+    return blank_results(calculation, request.blank, request.seed) if request.blank else calculation, calculation
+
+
+def render(calculation: HandCalculation, form: str, digits: int) -> str:
+    """Return a calculation in one of the formats of a request."""
+    # A format imports what it alone needs.
+    if form == "html":
+        from bakeoff.pipeline.work.page import render_page
+
+        return render_page(calculation, digits)
+    if form == "latex":
+        from bakeoff.pipeline.work.latex import render_latex
+
+        return render_latex(calculation, digits)
+    return (render_text if form == TERMINAL else render_markdown_steps)(calculation, digits)
+
+
+def _render_for_terminal(calculation: HandCalculation, request: WorkRequest) -> str:
+    if request.format != TERMINAL:
+        return render(calculation, request.format, request.digits)
+    columns = shutil.get_terminal_size((MAX_WIDTH, 0)).columns
+    return render_text(calculation, request.digits, min(columns, MAX_WIDTH))
+
+
+def _write_folder(request: WorkRequest) -> None:
+    """Write a sheet and its key for each student; their seeds follow one another."""
+    folder = expand_home(str(request.output)).absolute()
+    if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
+        raise UserError(
+            f"output={str(request.output)!r} is a file, or a folder that is not empty; name another folder."
+        )
+    suffix = next(suffix for suffix, form in SUFFIXES.items() if form == request.format)
+    first = 1 if request.seed is None else request.seed
+    texts = {}
+    for number in range(request.students or 0):
+        sheets = make_sheet(replace(request, seed=first + number))
+        for name, sheet in zip(("sheet", "key"), sheets, strict=True):
+            texts[f"{name}-{number + 1:02}{suffix}"] = render(sheet, request.format, request.digits)
+    try:
+        folder.mkdir(exist_ok=True)
+        for name, text in texts.items():
+            (folder / name).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"output={str(request.output)!r} cannot be written: {error.strerror or error}.") from error
+    print_note(f"{request.students} sheets and their keys are in {request.output}")
+
+
+def _require_output(request: WorkRequest, key: str) -> None:
+    path: Path | None = getattr(request, key)
+    if path is None:
+        return
+    node = {
+        name.removeprefix(DATASET): load_yaml(text, name) for name, text in request.words.items() if DATASET in name
+    }
+    rows = [Path(text) for text in (request.query, request.validation) if text]
+    try:
+        require_output(path, [*files.list_dataset_files(node), *rows], list_store_paths(None))
+    except UserError as error:
+        raise UserError(str(error).replace("output=", f"{key}=", 1)) from None
+
+
+def _write_file(path: Path, text: str) -> None:
+    with replace_file(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    print_note(f"the calculation is in {path}")
