@@ -12,6 +12,7 @@ import pandas as pd
 
 from bakeoff.learners.definitions.steps import Step
 from bakeoff.pipeline.config.requests import read_request
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.python.call import describe_data, own_process_state, read_words, warn_of, write_frame
 from bakeoff.pipeline.text.wording import count_nouns, join_words
 from bakeoff.pipeline.work.calculate import HandCalculation, calculate
@@ -21,6 +22,7 @@ from bakeoff.pipeline.work.request import WorkRequest
 FRAME_HEIGHT_PIXELS = 680
 """The height of a page in a notebook."""
 QUERY_NAME = "query"
+COMMAND_KEYS = ("blank", "students", "to", "output", "key")
 
 
 def work(
@@ -88,6 +90,9 @@ def work(
     }
     data_words, notes = describe_data(dataset, target, None)
     request = read_request("work", WorkRequest, [*data_words, *read_words(words, keys)])
+    for key in COMMAND_KEYS:
+        if getattr(request, key) != getattr(WorkRequest, key):
+            raise UserError(f"{key}= is a key of the command bakeoff work, which writes files; html is the page.")
     given = {key: value for key, value in own.items() if value is not None}
     with own_process_state():
         result = WorkResult(calculate(replace(request, digits=digits, **given)), digits, (*notes, *query_notes))

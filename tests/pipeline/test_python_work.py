@@ -59,3 +59,5 @@ def test_bad_input_is_refused_as_on_the_command_line() -> None:
         bakeoff.work("learner=perceptron", dataset=FRAME, target="y", rows=[7])
     with pytest.raises(bakeoff.UserError, match="step=entropie"):
         bakeoff.work(step="entropie", counts=[1, 2])
+    with pytest.raises(bakeoff.UserError, match="blank= is a key of the command"):
+        bakeoff.work("learner=perceptron", dataset=FRAME, target="y", blank=0.3)
