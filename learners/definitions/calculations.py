@@ -35,6 +35,8 @@ class Calculation:
         The parameters of the learner that the calculation follows, or that do not affect its numbers.
     restricted : mapping of str to tuple
         A parameter that it follows for some values only -> these values.
+    is_nominal : bool
+        Whether a random table for an exercise has nominal columns.
     tolerance : float
         The largest relative difference between numbers of the calculation and of the learner.
     """
@@ -43,6 +45,7 @@ class Calculation:
     response: str
     followed: tuple[str, ...] = ()
     restricted: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    is_nominal: bool = False
     tolerance: float = VOTE_TOLERANCE
 
 

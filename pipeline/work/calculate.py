@@ -4,7 +4,9 @@ import inspect
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -22,9 +24,13 @@ from bakeoff.pipeline.experiment.builder import PartCache, build_experiment
 from bakeoff.pipeline.experiment.experiment import Experiment
 from bakeoff.pipeline.experiment.fitting import make_pipeline
 from bakeoff.pipeline.text.wording import join_words
-from bakeoff.pipeline.work.request import WorkRequest
+from bakeoff.pipeline.work.random_table import draw_tables, is_clear
+from bakeoff.pipeline.work.request import DEFAULT_ROWS, WorkRequest
 from bakeoff.pipeline.work.rows import WorkedRows, choose_rows, make_problem
 
+PLACEHOLDER = "colours"
+MAX_TABLES = 2000
+"""The number of random tables that are tried."""
 PLAIN_PARTS = ("balance", "target", "calibration", "threshold", "tuning")
 """The parts of an experiment that have no calculation by hand."""
 
@@ -84,7 +90,11 @@ def calculate(request: WorkRequest) -> HandCalculation:
     """
     if request.step is not None:
         return _calculate_step(request.step, request.words)
-    words = [f"{key}={value}" for key, value in request.words.items()]
+    given = dict(request.words)
+    if request.table is not None:
+        # The drawn rows replace those of any dataset.
+        given = {"preprocessing": "none", **given, "dataset": PLACEHOLDER}
+    words = [f"{key}={value}" for key, value in given.items()]
     trust = [f"trust=[{','.join(request.trust)}]"] if request.trust else []
     composed = compose_job([*words, f"seed={request.seed or 0}", *trust])
     spec = composed.spec
@@ -93,7 +103,35 @@ def calculate(request: WorkRequest) -> HandCalculation:
             raise UserError(f"{part} has no calculation by hand; leave {part}= out, or set {part}=none.")
     experiment = build_experiment(spec, PartCache())
     name, calculation = find_calculation(experiment.learner, composed.invocation.choices["learner"])
+    if request.table is not None:
+        return _calculate_random(experiment, request, name, calculation)
     check_experiment(experiment)
+    return _calculate_rows(experiment, request, name, calculation)
+
+
+def _calculate_random(
+    experiment: Experiment, request: WorkRequest, name: str, calculation: Calculation
+) -> HandCalculation:
+    """Calculate the first random table whose calculation is clear."""
+    n_rows = int(request.rows or DEFAULT_ROWS)
+    tables = draw_tables(experiment.learner, n_rows, request.seed or 0, is_nominal=calculation.is_nominal)
+    for dataset, query in islice(tables, MAX_TABLES):
+        drawn = replace(experiment, dataset=dataset)
+        # A learner may reject a table, for instance one that no plane separates.
+        with suppress(UserError):
+            made = _calculate_rows(drawn, replace(request, table=None, rows=None, query=query), name, calculation)
+            if is_clear(made):
+                return made
+    raise UserError(
+        f"table={request.table}: none of {MAX_TABLES} tables of {n_rows} rows has a short calculation without ties; "
+        "set another rows= or seed=."
+    )
+
+
+def _calculate_rows(
+    experiment: Experiment, request: WorkRequest, name: str, calculation: Calculation
+) -> HandCalculation:
+    """Calculate the predictions of a learner on the rows that a request chooses."""
     experiment, rows = choose_rows(experiment, request)
     pipeline, warned = _fit(name, experiment, rows)
     problem = make_problem(experiment, pipeline, rows)

@@ -14,6 +14,8 @@ SUFFIXES: Mapping[str, str] = {".md": "markdown", ".tex": "latex", ".html": "htm
 RANDOM = "random"
 MAX_DIGITS = 15
 MAX_STUDENTS = 999
+DEFAULT_ROWS = "8"
+MIN_ROWS, MAX_ROWS = 4, 60
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,6 +113,9 @@ class WorkRequest:
         for key, value in given.items():
             if value is not None:
                 raise UserError(f"table={self.table} draws the rows and the query; leave {key}= out.")
+        rows = self.rows or DEFAULT_ROWS
+        if not rows.isdecimal() or not MIN_ROWS <= int(rows) <= MAX_ROWS:
+            raise UserError(f"table={self.table} draws rows={rows}, which must be from {MIN_ROWS} to {MAX_ROWS}.")
 
     @property
     def format(self) -> str:

@@ -16,9 +16,8 @@ from bakeoff.pipeline.stages.dataset import Dataset, convert, files
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules, FileLayout
 from bakeoff.pipeline.stages.dataset.table import select_features
 from bakeoff.pipeline.text.wording import expand_home, join_words
-from bakeoff.pipeline.work.request import WorkRequest
+from bakeoff.pipeline.work.request import MAX_ROWS, WorkRequest
 
-MAX_ROWS = 60
 MAX_COLUMNS = 12
 
 

@@ -1,0 +1,146 @@
+"""Exercises: sheets with boxes in place of results, their keys, and random tables whose calculation has no ties."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bakeoff.learners.definitions.calculations import CALCULATIONS
+from bakeoff.learners.definitions.steps import Neighbours, Step
+from bakeoff.pipeline.cli.work import work_by_hand
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.work.calculate import HandCalculation, calculate
+from bakeoff.pipeline.work.exercise import blank_formula, blank_results, has_result
+from bakeoff.pipeline.work.numbers import BOX
+from bakeoff.pipeline.work.request import WorkRequest
+
+PERCEPTRON = WorkRequest(words={"learner": "perceptron"}, table="random", rows="6", seed=1)
+NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?")
+
+
+@pytest.fixture(scope="module")
+def key() -> HandCalculation:
+    return calculate(PERCEPTRON)
+
+
+@pytest.mark.parametrize("seed", [None, 1, 2])
+@pytest.mark.parametrize("share", [0.3, 1.0])
+def test_a_blank_step_has_no_number_of_the_key(key: HandCalculation, share: float, seed: int | None) -> None:
+    sheet = blank_results(key, share, seed)
+    assert len(sheet.steps) == len(key.steps) - 1
+    blanked = [(blank, step) for blank, step in zip(sheet.steps, key.steps, strict=False) if BOX in str(blank)]
+    with_results = [step for step in key.steps[:-1] if has_result(step)]
+    assert len(blanked) == round(share * len(with_results))
+    for blank, step in blanked:
+        assert blank.sentence == step.sentence
+        shown = f"{blank.formula} {blank.chosen} {blank.table[1:]}"
+        assert NUMBER.findall(shown) == []
+        assert (blank.values, blank.drawing, blank.answer, blank.response) == ({}, None, None, ())
+    assert (sheet.answer, sheet.learner_answer) == ((), ())
+
+
+def test_without_a_seed_the_last_results_are_left_out_and_seeds_draw_others(key: HandCalculation) -> None:
+    places = [BOX in str(step) for step in blank_results(key, 0.4).steps]
+    assert places == sorted(places)
+    sheets = [tuple(BOX in str(step) for step in blank_results(key, 0.4, seed).steps) for seed in range(10)]
+    assert len(set(sheets)) > 5
+    n_steps = len(places)
+    later = sum(sum(sheet[n_steps // 2 :]) for sheet in sheets)
+    assert later > sum(sum(sheet[: n_steps // 2]) for sheet in sheets)
+
+
+def test_a_sheet_hides_what_follows_from_a_result_that_it_leaves_out() -> None:
+    gains = (("feature", "gain", "rows"), ("wind", 0.246749, "1, 2"), ("air", 0.1, "3"))
+    steps = (
+        Step("Which feature?", table=gains, chosen="wind", values={"gain": 0.246749}),
+        Step("Count.", "H = 2·0.246749 = 0.5", place="wind = weak", rows=(1, 3), drawing=Neighbours((0.0,))),
+    )
+    (first, second) = blank_results(HandCalculation("", steps), 0.5, seed=2).steps
+    assert first == replace(steps[0], table=(gains[0], ("wind", BOX, BOX), ("air", BOX, BOX)), chosen=BOX, values={})
+    assert (second.formula, second.place, second.drawing) == (f"H = 2·{BOX} = 0.5", f"{BOX} = weak", None)
+    (_, second) = blank_results(HandCalculation("", steps), 1).steps
+    assert (second.formula, second.place, second.rows) == (f"H = {BOX} = {BOX}", "", ())
+
+
+@pytest.mark.parametrize(
+    ("formula", "expected"),
+    [
+        ("log2(x1) = x1² = Σ p log2 p = 1.5", f"log2(x1) = x1² = Σ p log2 p = {BOX}"),
+        ("f(x) = ω·x + b, ω = (1.0, 2.0), b = -1", f"f(x) = ω·x + b, ω = {BOX}, b = {BOX}"),
+        ("", ""),
+    ],
+)
+def test_a_formula_keeps_its_equation(formula: str, expected: str) -> None:
+    assert blank_formula(formula) == expected
+
+
+def test_the_key_is_the_calculation_and_has_the_numbers_of_the_sheet(tmp_path: Path) -> None:
+    request = replace(PERCEPTRON, blank=0.5, output=tmp_path / "sheet.md", key=tmp_path / "key.md")
+    work_by_hand(request)
+    work_by_hand(replace(PERCEPTRON, output=tmp_path / "plain.md"))
+    sheet, key, plain = ((tmp_path / f"{name}.md").read_text() for name in ("sheet", "key", "plain"))
+    assert key == plain
+    assert BOX in sheet
+    assert BOX not in key
+    numbers = [re.findall(r"^(\d+\. .*)", text, re.MULTILINE) for text in (sheet, key)]
+    assert numbers[0] == numbers[1][:-1]
+    assert "Name: ………" in sheet
+    assert "sheet 1" in sheet
+
+
+def test_a_class_receives_sheets_with_other_tables_and_their_keys(tmp_path: Path) -> None:
+    folder = tmp_path / "class"
+    request = replace(PERCEPTRON, seed=5, blank=0.5, students=3, output=folder)
+    work_by_hand(request)
+    names = sorted(path.name for path in folder.iterdir())
+    assert names == [f"{kind}-0{number}.tex" for kind in ("key", "sheet") for number in (1, 2, 3)]
+    texts = {path.read_text() for path in folder.iterdir()}
+    assert len(texts) == 6
+    plain = tmp_path / "plain.tex"
+    work_by_hand(replace(PERCEPTRON, seed=7, output=plain))
+    assert (folder / "key-03.tex").read_text() == plain.read_text()
+    with pytest.raises(UserError, match="is a file, or a folder that is not empty"):
+        work_by_hand(request)
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("name", CALCULATIONS)
+def test_a_random_table_has_no_ties_and_small_numbers(name: str, seed: int) -> None:
+    made = calculate(replace(PERCEPTRON, words={"learner": name}, rows="8", seed=seed))
+    assert made.answer == made.learner_answer
+    assert made.notes == ()
+    assert len(made.table) == 8
+    assert len(made.steps) <= 48
+    assert not (made.table.drop(columns=made.table.columns[-1]) == made.queries.iloc[0]).all(axis=1).any()
+    numbers = made.queries.select_dtypes("number").to_numpy()
+    assert (numbers == numbers.round()).all()
+
+
+def test_a_seed_draws_one_table() -> None:
+    tables = [calculate(replace(PERCEPTRON, seed=seed)).table for seed in (3, 3, 4)]
+    assert tables[0].equals(tables[1])
+    assert not tables[0].equals(tables[2])
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"blank": 1.5}, r"blank=1.5 must be a share from 0 to 1"),
+        ({"key": Path("key.tex")}, r"key= .*add blank=0.3"),
+        ({"key": Path("a.tex"), "output": Path("a.tex"), "blank": 0.3}, "output= and key= are both a.tex"),
+        ({"students": 3, "blank": 0.3}, "name it with output="),
+        ({"students": 3, "output": Path("a")}, "add blank=0.3"),
+        ({"students": 0, "output": Path("a")}, "students=0 must be a whole number"),
+        ({"students": 3, "output": Path("a"), "blank": 0.3, "key": Path("b.tex")}, "leave key= out"),
+        ({"output": Path("a.pdf")}, r"a.pdf has no format; its extension must be .md, .tex"),
+        ({"table": "random", "query": "{x1: 1}"}, "leave query= out"),
+        ({"table": "random", "words": {"dataset": "colours"}}, "leave dataset= out"),
+        ({"table": "random", "rows": "3"}, "rows=3, which must be from 4 to 60"),
+    ],
+)
+def test_keys_that_do_not_fit_are_refused_before_any_work(keys: dict[str, object], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        WorkRequest(**keys)  # type: ignore[arg-type]
