@@ -35,7 +35,7 @@ def blank_results(calculation: HandCalculation, share: float, seed: int | None =
     # The last step states the learner's own answer; a single step has none.
     steps = calculation.steps if calculation.learner is None else calculation.steps[:-1]
     blanked = choose_steps(steps, share, seed)
-    sheet = "" if seed is None else f", sheet {seed}"
+    sheet = "" if seed is None else f" Sheet {seed}"
     return replace(
         calculation,
         header=NAME_LINE + sheet,
@@ -67,7 +67,7 @@ def blank_step(step: Step) -> Step:
     return replace(
         step,
         formula=blank_formula(step.formula),
-        chosen=BOX if step.chosen else "",
+        chosen=_blank_choice(step),
         table=(*step.table[:1], *((name, *map(_blank_cell, cells)) for name, *cells in step.table[1:])),
         values={},
         drawing=None,
@@ -87,6 +87,13 @@ def blank_formula(formula: str) -> str:
     'ω = [………], b = [………]'
     """
     return ", ".join(map(_blank_equation, EQUATIONS.split(formula)))
+
+
+def _blank_choice(step: Step) -> str:
+    """Return the box of a choice, after its name if the sentence gives it as well."""
+    name, sign, _ = step.chosen.rpartition(EQUALS)
+    is_given = sign and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", step.sentence)
+    return name + sign + BOX if is_given else BOX if step.chosen else ""
 
 
 def _blank_equation(equation: str) -> str:

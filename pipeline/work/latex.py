@@ -22,13 +22,14 @@ PREAMBLE = r"""\documentclass[11pt,a4paper]{article}
 \IfFileExists{lmodern.sty}{\usepackage{lmodern}}{}
 \usepackage{textcomp,amsmath,amssymb,array,booktabs,longtable}
 \usepackage[margin=2.2cm]{geometry}
-\setcounter{LTchunksize}{200} % the columns of a table are aligned after a single run
 \setlength{\LTleft}{2.5em}
 \setlength{\LTright}{\fill}
 \setlength{\LTpre}{\medskipamount}
 \setlength{\LTpost}{\smallskipamount}
 \setlength{\tabcolsep}{4pt}
 \setlength{\parindent}{0pt}
+\setlength{\lineskip}{3pt}
+\setlength{\lineskiplimit}{3pt}
 \emergencystretch=3em
 \newcommand{\result}{\fbox{\rule{0pt}{1.8ex}\hspace{4em}}}
 \newcommand{\step}[2]{\par\medskip\hangindent=2.5em\hangafter=1\makebox[2.5em][l]{\textbf{#1.}}#2\par\nopagebreak}
@@ -81,6 +82,8 @@ LIGATURE = re.compile(r"([-'`,])(?=[-'`,])")
 LONG_WORD = re.compile(r"(\w{12})(?=\w{4})")
 MAX_WIDTH = 85
 """The number of characters that fit a line; wider tables are divided."""
+SHORT_TABLE = (r"\smallskip\under{\begin{tabular}", r"\midrule", r"\end{tabular}\smallskip}")
+LONG_TABLE = (r"\begin{longtable}", r"\midrule\endhead", r"\end{longtable}")
 MAX_UNBROKEN_ROWS = 20
 MAX_CELL = 40
 """The number of characters in a line of a cell; longer cells are broken."""
@@ -236,14 +239,15 @@ def _write_result(step: Step, digits: int) -> Iterator[str]:
 
 def _write_table(table: Table) -> Iterator[str]:
     """Yield the lines of a table, in several parts below one another if its columns do not fit a line."""
+    # A long table continues on the next page; pdflatex aligns its repeated head in a second run.
+    is_long = len(table.rows) > MAX_UNBROKEN_ROWS
+    first, head, last = LONG_TABLE if is_long else SHORT_TABLE
     for part in split_table(table, MAX_WIDTH):
         sides = map(_choose_side, zip(part.columns, *part.rows, strict=True))
-        yield from (rf"\begin{{longtable}}{{{''.join(sides)}}}", r"\toprule")
-        yield rf"{_join_cells(part.columns)} \\ \midrule\endhead"
-        # A page does not break within a short table.
-        end = r"\\*" if len(part.rows) < MAX_UNBROKEN_ROWS else r"\\"
-        yield from (f"{_join_cells(row)} {end}" for row in part.rows)
-        yield from (r"\bottomrule", r"\end{longtable}")
+        yield rf"{first}{{{''.join(sides)}}}\toprule"
+        yield _join_cells(part.columns) + head
+        yield from map(_join_cells, part.rows)
+        yield rf"\bottomrule{last}"
 
 
 def _choose_side(column: Sequence[Cell]) -> str:
@@ -254,7 +258,7 @@ def _choose_side(column: Sequence[Cell]) -> str:
 
 def _join_cells(cells: Iterable[Cell]) -> str:
     # After the end of a row, LaTeX interprets a bracket or a star as an argument.
-    return f"{{}}{' & '.join(map(_write_cell, cells))}"
+    return rf"{{}}{' & '.join(map(_write_cell, cells))} \\"
 
 
 def _write_cell(cell: Cell) -> str:

@@ -88,7 +88,7 @@ def test_the_key_is_the_calculation_and_has_the_numbers_of_the_sheet(tmp_path: P
     numbers = [re.findall(r"^(\d+\. .*)", text, re.MULTILINE) for text in (sheet, key)]
     assert numbers[0] == numbers[1][:-1]
     assert "Name: ………" in sheet
-    assert "sheet 1" in sheet
+    assert "Sheet 1" in sheet
 
 
 def test_a_class_receives_sheets_with_other_tables_and_their_keys(tmp_path: Path) -> None:
