@@ -5,7 +5,7 @@ Tables are drawn one after another until the steps of a calculation show no tie,
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import is_classifier
 
+from bakeoff.learners.definitions.calculations import SOLVER_TOLERANCE
 from bakeoff.learners.definitions.steps import Neighbours, Step
 from bakeoff.pipeline.stages.dataset import Dataset
 
@@ -59,16 +60,16 @@ def draw_tables(learner: Any, n_rows: int, seed: int, *, is_nominal: bool) -> It
 
 
 def is_clear(calculation: HandCalculation) -> bool:
-    """Whether a calculation is short and has no ties, and the learner has no warning and the same answer."""
+    """Whether a calculation is short and has no ties, and the learner has no warning and the same numbers."""
+    *steps, last = calculation.steps
+    is_short = len(steps) <= MAX_STEPS + len(calculation.table)
+    is_same = last.values["difference"] <= SOLVER_TOLERANCE
+    if not is_short or not is_same or calculation.notes:
+        return False
+    if is_classifier(calculation.learner) and any(_is_close(step.response) for step in steps if step.response):
+        return False
     n_neighbors = getattr(calculation.learner, "n_neighbors", 0)
-    is_short = len(calculation.steps) <= MAX_STEPS + len(calculation.table)
-    is_same = calculation.answer == calculation.learner_answer
-    return (
-        is_short
-        and is_same
-        and not calculation.notes
-        and all(_has_no_tie(step, n_neighbors) for step in calculation.steps)
-    )
+    return not any(_has_tie(step, n_neighbors) for step in steps)
 
 
 def _draw_nominal(rng: np.random.Generator, n_rows: int) -> pd.DataFrame:
@@ -95,13 +96,18 @@ def _draw_sides(rng: np.random.Generator, X: np.ndarray) -> np.ndarray:
     return (heights > np.median(heights)).astype(int)
 
 
-def _has_no_tie(step: Step, n_neighbors: int) -> bool:
-    """Whether the numbers differ of which a step chooses the largest or the smallest."""
+def _has_tie(step: Step, n_neighbors: int) -> bool:
+    """Whether numbers are equal or close of which a step takes the largest or the smallest."""
     if isinstance(step.drawing, Neighbours):
         nearest = sorted(step.drawing.distances)[: n_neighbors + 1]
-        return len(set(nearest)) == len(nearest)
+        return len(set(nearest)) < len(nearest)
     alternatives = {str(row[0]): row[-1] for row in step.table[1:]}
-    if step.chosen not in alternatives:
-        return True
-    numbers = sorted(map(float, alternatives.values()))
-    return all(upper - lower >= MIN_DIFFERENCE for lower, upper in pairwise(numbers))
+    return step.chosen in alternatives and _is_close(alternatives.values())
+
+
+def _is_close(numbers: Iterable[float]) -> bool:
+    """Whether two numbers differ too little, or a single one from 0."""
+    sorted_numbers = sorted(map(float, numbers))
+    if len(sorted_numbers) == 1:
+        return abs(sorted_numbers[0]) < MIN_DIFFERENCE
+    return any(upper - lower < MIN_DIFFERENCE for lower, upper in pairwise(sorted_numbers))
