@@ -7,13 +7,17 @@ so that each entry lists those which it follows; all others must have their defa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice, repeat
 from typing import Any
 
 import numpy as np
 
+from bakeoff.learners.definitions.k_nearest_neighbors import work_distance, work_nearest, work_weight
+from bakeoff.learners.definitions.majority_vote import work_average, work_vote
+from bakeoff.learners.definitions.naive_bayes import work_density, work_naive_bayes, work_smoothing
 from bakeoff.learners.definitions.perceptron import work_perceptron
+from bakeoff.learners.definitions.scaling import work_scale
 from bakeoff.learners.definitions.steps import Problem, Step
 
 VOTE_TOLERANCE = 1e-12
@@ -67,7 +71,46 @@ def draw_orders(learner: Any, n: int) -> Iterator[np.ndarray]:
         yield random_state.permutation(n)
 
 
+def work_baseline(learner: Any, problem: Problem) -> Iterator[Step]:
+    """Yield the vote or the mean of all rows for each query."""
+    if hasattr(learner, "classes_"):
+        step = work_vote(problem.y, None, learner.classes_, learner.class_order, problem.target)
+    else:
+        step = work_average(problem.y, target=problem.target)
+    yield from repeat(step, len(problem.queries))
+
+
+NEIGHBORS = Calculation(
+    work_nearest,
+    "predict_proba",
+    (
+        "n_neighbors",
+        "bandwidth",
+        "metric",
+        "p",
+        "metric_params",
+        "class_order",
+        "regression",
+        "algorithm",
+        "leaf_size",
+        "missing",
+        "random_state",
+        "n_jobs",
+    ),
+    {"weights": ("uniform", "distance", "gaussian"), "ties": ("auto", "first", "all")},
+)
+
 CALCULATIONS: Mapping[str, Calculation] = {
+    "knn": NEIGHBORS,
+    "knn_regressor": replace(NEIGHBORS, response="predict"),
+    "majority": Calculation(work_baseline, "predict_proba", ("class_order",)),
+    "mean": Calculation(work_baseline, "predict"),
+    "naive_bayes": Calculation(
+        work_naive_bayes,
+        "predict_proba",
+        ("alpha", "smooth_prior", "var_smoothing", "ddof", "handle_unknown", "handle_missing"),
+        is_nominal=True,
+    ),
     "perceptron": Calculation(
         work_fitted_perceptron,
         "decision_function",
@@ -76,5 +119,12 @@ CALCULATIONS: Mapping[str, Calculation] = {
 }
 """A learner's name in the registry -> its calculation."""
 
-SINGLE_STEPS: Mapping[str, Callable[..., Step]] = {}
+SINGLE_STEPS: Mapping[str, Callable[..., Step]] = {
+    "density": work_density,
+    "distance": work_distance,
+    "scale": work_scale,
+    "smoothing": work_smoothing,
+    "vote": work_vote,
+    "weight": work_weight,
+}
 """The word of ``step=`` -> the function that calculates it; its parameters are the keys."""

@@ -5,10 +5,10 @@
     3. predict Average{y_i : i in N}  or  MajorityVote{y_i : i in N}
 
 Nothing is learned before the first query (a lazy learner). Votes may be weighted by the distance d: by 1/d, in which
-case only rows at distance 0 vote if there are any, or by the Gaussian exp(-d²/2). Among rows at equal distances,
-either the first in the table counts as the nearest, or all rows that are as near as the k-th vote. For the latter,
-distances are equal if they differ by at most `TIE_PRECISION` of the distance plus the magnitude of the query, which is
-its distance from the origin: .1 and .3 are equally far from .2.
+case only rows at distance 0 vote if there are any, or by the Gaussian exp(-d²/2h²) with a bandwidth h. Among rows at
+equal distances, either the first in the table counts as the nearest, or all rows that are as near as the k-th vote. For
+the latter, distances are equal if they differ by at most `TIE_PRECISION` of the distance plus the magnitude of the
+query, which is its distance from the origin: .1 and .3 are equally far from .2.
 
 Distances are the p-norm (Σ_j |x_j - q_j|^p)^(1/p) with p = 2 (Euclidean), p = 1 (Manhattan) or p = ∞ (the largest
 difference), the fraction of features that differ (Hamming), or √((x-q)ᵀ V⁻¹ (x-q)) with the covariance V (Mahalanobis).
@@ -22,12 +22,16 @@ Reference: T. Cover and P. Hart, "Nearest neighbor pattern classification", IEEE
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from bakeoff.learners.definitions.majority_vote import majority_vote
+from bakeoff.learners.definitions.local_regression import work_plane
+from bakeoff.learners.definitions.majority_vote import majority_vote, work_average, work_vote
+from bakeoff.learners.definitions.steps import Neighbours, Problem, Step, bracket, number_rows, tabulate, write_point
 
 TIE_PRECISION = 2.0**-48
 
@@ -75,9 +79,9 @@ def inverse(distance: np.ndarray) -> np.ndarray:
     return 1 / distance
 
 
-def gaussian(distance: np.ndarray) -> np.ndarray:
-    """Return votes exp(-d²/2) / √2π for distances (k,): shape (k,)."""
-    return np.exp(-(distance**2) / 2) / math.sqrt(2 * math.pi)
+def gaussian(distance: np.ndarray, h: float = 1) -> np.ndarray:
+    """Return votes exp(-d²/2h²) / √2π for distances (k,) and a bandwidth h: shape (k,)."""
+    return np.exp(-(distance**2) / (2 * h**2)) / math.sqrt(2 * math.pi)
 
 
 def predict_row(
@@ -101,3 +105,112 @@ def predict_row(
     origin = np.zeros((1, len(q)))
     neighbours = nearest(distance, k, all_ties=all_ties, magnitude=distances(origin, q)[0])
     return combine(y[neighbours], weights(distance[neighbours]))
+
+
+FORMULAS = {
+    "euclidean": ("√(Σ (x-q)²)", "({}-{})²", " + ", "√({}) = √{:.12g}"),
+    "manhattan": ("Σ |x-q|", "|{}-{}|", " + ", "{}"),
+    "chebyshev": ("max |x-q|", "|{}-{}|", ", ", "max({})"),
+    "minkowski": ("(Σ |x-q|^p)^(1/p), p = {}", "|{}-{}|^p", " + ", "({})^(1/p)"),
+    "hamming": ("mean [x≠q], where [x≠q] is 1 for different values", "[{}≠{}]", ", ", "mean({})"),
+    "mahalanobis": ("‖x-q‖ = √((x-q)ᵀ V⁻¹ (x-q))", "{}-{}", ", ", "‖({})‖"),
+}
+"""Metric -> its formula, the term of a feature, what is between terms, and what is around them."""
+
+
+def choose_distances(metric: str, p: float, V: Any) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """Return the function of a metric, with the power p of minkowski or the covariance V (d, d) of mahalanobis."""
+    if metric == "hamming":
+        return hamming
+    if metric == "mahalanobis":
+        return partial(mahalanobis, V=np.asarray(V))
+    powers = {"manhattan": 1, "euclidean": 2, "chebyshev": math.inf, "minkowski": p}
+    return partial(minkowski, p=powers[metric])
+
+
+def work_distance(a: Any, b: Any, metric: str = "euclidean", p: float = 2, V: Any = None) -> Step:
+    """Return the step of the distances of rows a (n, d), or of one row (d,), from a query b (d,)."""
+    X, q = np.atleast_2d(a), np.asarray(b)
+    if metric not in FORMULAS:
+        raise ValueError(f"metric={metric} has no calculation by hand; it must be one of {', '.join(FORMULAS)}")
+    formula, term, join, whole = FORMULAS[metric]
+    distance = choose_distances(metric, float(p), V)(X, q)
+    sums = [join.join(map(term.format, x, map(bracket, q))) for x in X]
+    terms = map(whole.format, sums, distance**2)
+    return Step(
+        "Compute the distance d of each row x from the query q.",
+        f"d = {formula.format(p)}, q = {write_point(q)}",
+        **tabulate("row", "d", number_rows(range(len(X))), terms, distance),
+    )
+
+
+def work_weight(distance: Any, weights: str = "distance", bandwidth: float = 1, rows: tuple[int, ...] = ()) -> Step:
+    """Return the step of the votes of rows at distances (k,): "distance" for `inverse`, or "gaussian"."""
+    d = np.atleast_1d(distance).astype(float)  # (k,)
+    if weights == "gaussian":
+        formula, term = f"exp(-d²/2h²)/√(2π), h = {bandwidth}", f"exp(-{{}}²/(2·{bandwidth}²))/√(2π)"
+        weight = gaussian(d, bandwidth)
+    else:
+        formula, term = "1/d, or [d=0] if a row is at distance 0", "1/{}" if d.all() else "[{}=0]"
+        weight = inverse(d)
+    if not weight.any():
+        raise ValueError("all votes are 0; give a larger bandwidth, or preprocessing=min_max")
+    rows = rows or number_rows(range(len(d)))
+    return Step(
+        "Weight the votes.", f"w = {formula}", rows=rows, **tabulate("row", "w", rows, map(term.format, d), weight)
+    )
+
+
+def work_nearest(learner: Any, problem: Problem) -> Iterator[Step]:
+    """Yield the steps of `predict_row` for each query, with the parameters of a fitted learner."""
+    name = learner.effective_metric_
+    given = learner.metric_params or {}
+    if problem.nominal and name != "hamming":
+        raise ValueError(f"metric={name} has no rule for nominal columns; set metric=hamming or preprocessing=one_hot")
+    if set(given) - {"V"}:
+        raise ValueError(f"metric_params={given} has no calculation by hand; give p=, or V of metric=mahalanobis")
+    V = given.get("V")
+    if name == "mahalanobis":
+        V = np.atleast_2d(np.cov(problem.X, rowvar=False) if V is None else V)  # (d, d)
+        table = [("", *problem.features), *(("V", *line) for line in V), *(("V⁻¹", *line) for line in np.linalg.inv(V))]
+        yield Step(
+            "Invert the covariance V, which is that of the training rows unless it is given.", table=tuple(table)
+        )
+    for number, q in enumerate(problem.queries, start=1):
+        for step in work_query(learner, problem, q, name, V):
+            yield replace(step, place=f"query {number}")
+
+
+def work_query(learner: Any, problem: Problem, q: np.ndarray, metric: str, V: np.ndarray | None) -> Iterator[Step]:
+    """Yield the distances from a query (d,), the nearest rows, their votes, and the prediction."""
+    step = work_distance(problem.X, q, metric, learner.p, V)
+    distance = np.array([*step.values.values()])  # (n,)
+    yield replace(step, drawing=Neighbours(tuple(q), number_rows(range(len(distance))), tuple(distance)))
+    k = learner.n_neighbors
+    all_ties = learner.ties_ == "all"
+    (magnitude,) = choose_distances(metric, learner.p, V)(np.zeros((1, len(q))), q)
+    chosen = nearest(distance, k, all_ties=all_ties, magnitude=magnitude)
+    rows, distance, y = number_rows(chosen), distance[chosen], problem.y[chosen]
+    drawing = Neighbours(tuple(q), rows, tuple(distance))
+    rule = (
+        "and those that are as near as the last of them" if all_ties else "of equally near ones the first in the table"
+    )
+    yield Step(
+        f"Take the {k} nearest rows, {rule}.",
+        chosen=f"rows {', '.join(map(str, rows))}",
+        table=(("row", "d", problem.target), *zip(rows, distance, y, strict=True)),
+        rows=rows,
+        drawing=drawing,
+    )
+    weight = None
+    if learner.weights != "uniform":
+        yield (step := work_weight(distance, learner.weights, learner.bandwidth, rows))
+        weight = np.array([*step.values.values()])  # (k,)
+    if hasattr(learner, "classes_"):
+        step = work_vote(y, weight, learner.classes_, learner.class_order, problem.target)
+    elif learner.regression == "mean":
+        step = work_average(y, weight, problem.target)
+    else:
+        *first, step = work_plane(problem.X[chosen], y, weight, q, problem)
+        yield from first
+    yield replace(step, rows=rows, drawing=drawing)

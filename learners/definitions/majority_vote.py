@@ -14,9 +14,12 @@ Scientists", 2022, chapter 2.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+from bakeoff.learners.definitions.steps import Step, bracket, tabulate, write_products, write_sum
 
 VOTE_ROUNDING = 1e-12
 
@@ -26,14 +29,52 @@ def average(y: np.ndarray, weight: np.ndarray | None = None) -> float:
     return float(np.average(y, weights=weight))
 
 
-def majority_vote(y: np.ndarray, weight: np.ndarray | None = None) -> Any:
+def majority_vote(y: np.ndarray, weight: np.ndarray | None = None, order: Sequence[Any] | None = None) -> Any:
     """Return the class of labels (n,) with the most votes, or with the largest sum of weights (n,).
+
+    Of classes with equal votes, it is the smallest, or the one that comes first in a given order of all classes.
 
     >>> int(majority_vote(np.array([2, 1, 1, 2])))
     1
     """
     weight = np.ones(len(y)) if weight is None else weight
-    classes = np.unique(y)  # sorted, so that ties go to the smallest class
+    classes = np.unique(y) if order is None else np.array(order)  # sorted, so that ties go to the smallest class
     votes = np.array([weight[y == label].sum() for label in classes])
     # Sums are rounded, so compare with a tolerance: votes of .1 and .2 equal one of .3.
     return classes[np.argmax(votes >= votes.max() * (1 - VOTE_ROUNDING))]
+
+
+def work_vote(
+    labels: Any, weights: Any = None, classes: Any = None, order: Sequence[Any] | None = None, target: str = "class"
+) -> Step:
+    """Return the step of `majority_vote`."""
+    y = np.asarray(labels)
+    weight = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=float)
+    own = {label: weight[y == label] for label in (np.unique(y) if classes is None else classes)}
+    votes = np.array([each.sum() for each in own.values()])
+    terms = [f"{len(each)}·1" if weights is None else write_sum(map(str, each)) or "0" for each in own.values()]
+    answer = majority_vote(y, weight, order)
+    return Step(
+        "Add up the votes for each class, and predict the class with the most; of equal ones, the first.",
+        chosen=f"{target} = {answer}",
+        **tabulate(target, "votes", own, terms, votes),
+        answer=answer,
+        response=tuple(votes / votes.sum()),
+    )
+
+
+def work_average(y: np.ndarray, weight: np.ndarray | None = None, target: str = "y") -> Step:
+    """Return the step of `average`."""
+    answer = average(y, weight)
+    if weight is None:
+        terms = f"Σ y / n = ({write_sum(map(bracket, y))})/{len(y)}"
+    else:
+        terms = f"Σ w·y / Σ w = ({write_products(weight, y)})/{sum(weight)}"
+    return Step(
+        "Predict the mean of the targets.",
+        f"ŷ = {terms} = {answer}",
+        chosen=f"{target} = {answer}",
+        values={"ŷ": answer},
+        answer=answer,
+        response=(answer,),
+    )

@@ -27,9 +27,15 @@ Scene Analysis", 1973; G. H. John, P. Langley, "Estimating continuous distributi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
+
+from bakeoff.learners.definitions.majority_vote import majority_vote
+from bakeoff.learners.definitions.steps import Problem, Step, bracket, tabulate
 
 
 def class_probabilities(
@@ -79,20 +85,184 @@ def value_probability(column: np.ndarray, in_class: np.ndarray, value: object, a
     domain = np.unique(column)
     if value not in domain:
         return 1.0
-    counts = np.array([np.count_nonzero(column[in_class] == other) for other in domain])
+    counts = count_values(column[in_class], domain)
     return float(smoothed_fractions(counts, alpha)[domain == value][0])
 
 
-def normal_density(column: np.ndarray, in_class: np.ndarray, value: float, ddof: int = 0) -> float:
-    """Return the normal density of a value, given a numeric column (n,) and the mask (n,) of the class's rows.
+def count_values(cells: np.ndarray, domain: Any) -> np.ndarray:
+    """Return the number of cells with each value of the domain: shape (k,)."""
+    return np.array([np.count_nonzero(cells == value) for value in domain])
 
-    The divisor of the variance is the number of rows of the class minus ``ddof``.
+
+def normal_density(
+    column: np.ndarray, in_class: np.ndarray, value: float, ddof: int = 0, epsilon: float = 0.0
+) -> float:
+    """Return the normal density of a value, given a numeric column (n,) and the mask (n,) of the class's rows."""
+    return normal(value, *estimate_normal(column, in_class, ddof, epsilon))
+
+
+def estimate_normal(column: np.ndarray, in_class: np.ndarray, ddof: int, epsilon: float) -> tuple[float, float]:
+    """Return the mean of a numeric column (n,) in the class's rows, given by a mask (n,), and its variance plus ε.
+
+    The divisor of the variance is the number of rows of the class minus ``ddof``; if none are left, the variance is
+    that of all rows.
     """
     cells = column[in_class]
-    variance = float(np.sum((cells - np.mean(cells)) ** 2)) / (len(cells) - ddof)
-    return normal(value, float(np.mean(cells)), variance)
+    mean = float(np.mean(cells))
+    divisor = len(cells) - ddof
+    variance = np.sum((cells - mean) ** 2) / divisor if divisor else np.var(column)
+    return mean, float(variance) + epsilon
 
 
 def normal(x: float, mean: float, variance: float) -> float:
     """Return the density of the normal distribution at x."""
     return math.exp(-((x - mean) ** 2) / (2 * variance)) / math.sqrt(2 * math.pi * variance)
+
+
+def divide_counts(counts: np.ndarray, alpha: float) -> list[Any]:
+    """Return `smoothed_fractions`, as fractions of whole numbers if the pseudo-count is whole."""
+    if alpha % 1:
+        return list(smoothed_fractions(counts, alpha))
+    total = int(counts.sum() + alpha * len(counts))
+    return [Fraction(int(count + alpha), total) for count in counts]
+
+
+def work_naive_bayes(learner: Any, problem: Problem) -> Iterator[Step]:
+    """Yield the tables of `class_probabilities`, and the products for each query, with a learner's parameters."""
+    y, alpha, ddof = problem.y, learner.alpha, learner.ddof
+    classes = learner.classes_
+    masks = [y == label for label in classes]
+    counts = count_values(y, classes)
+    prior_alpha = alpha if learner.smooth_prior else 0
+    yield work_smoothing(counts, prior_alpha, problem.target, classes, [f"P({problem.target})"])
+    numbers = {j: column.astype(float) for j, column in enumerate(problem.X.T) if j not in problem.nominal}
+    epsilon = learner.var_smoothing * max(map(np.var, numbers.values()), default=0.0)
+    for j, name in enumerate(problem.features):
+        if j in numbers:
+            yield work_normals(name, classes, [(numbers[j], mask, ddof, epsilon) for mask in masks])
+        else:
+            domain = learner.categories_[j]
+            counted = [count_values(problem.X[mask, j], domain) for mask in masks]
+            yield work_smoothing(counted, alpha, name, domain, [f"P({name} | {label})" for label in classes])
+
+    def estimate(j: int, mask: np.ndarray, cell: Any) -> Any:
+        if j in numbers:
+            return normal_density(numbers[j], mask, float(cell), ddof, epsilon)
+        domain = list(learner.categories_[j])
+        return divide_counts(count_values(problem.X[mask, j], domain), alpha)[domain.index(cell)]
+
+    priors = divide_counts(counts, prior_alpha)
+    for number, q in enumerate(problem.queries, start=1):
+        factors = {
+            label: [prior, *(estimate(j, mask, cell) for j, cell in enumerate(q))]
+            for label, prior, mask in zip(classes, priors, masks, strict=True)
+        }
+        cells = {
+            f"{problem.features[j]} | {label}": (q[j], *estimate_normal(column, mask, ddof, epsilon))
+            for j, column in numbers.items()
+            for label, mask in zip(classes, masks, strict=True)
+        }
+        values, means, variances = np.reshape([*cells.values()], (-1, 3)).T
+        densities = [work_density(values, means, variances, [*cells])] if cells else []
+        for step in (*densities, *work_products(factors, problem.target)):
+            yield replace(step, place=f"query {number}")
+
+
+def work_smoothing(
+    counts: Any, alpha: float = 1, name: str = "value", domain: Any = None, headings: Sequence[str] = ("P",)
+) -> Step:
+    """Return the step from counts of the values of a domain (k,), or from c rows of them (c, k), to probabilities."""
+    rows = np.reshape(counts, (len(headings), -1))  # (c, k)
+    k = rows.shape[1]
+    cells = [
+        [
+            f"({count}+{alpha:g})/({row.sum()}+{k}·{alpha:g}) = {count + alpha:g}/{row.sum() + k * alpha:g}"
+            for count in row
+        ]
+        for row in rows
+    ]
+    return Step(
+        f"Count the rows with each {name}, add α to each count, and divide by the sum.",
+        f"P = (count + α)/(Σ count + {k}·α), α = {alpha:g}",
+        table=((name, *headings), *zip(range(1, k + 1) if domain is None else domain, *cells, strict=True)),
+    )
+
+
+def work_normals(
+    name: str, classes: Sequence[Any], samples: Sequence[tuple[np.ndarray, np.ndarray, int, float]]
+) -> Step:
+    """Return the step that computes mean and variance in each class, given the arguments of `estimate_normal`."""
+    table = []
+    for label, sample in zip(classes, samples, strict=True):
+        column, mask, ddof, epsilon = sample
+        cells = column[mask]
+        mean, variance = estimate_normal(*sample)
+        squares = np.sum((cells - mean) ** 2)
+        table.append(
+            (label, f"{sum(cells)}/{len(cells)} = {mean}", f"{squares}/{len(cells) - ddof} + {epsilon} = {variance}")
+        )
+    return Step(
+        f"Compute the mean μ and the variance v of {name} in each class.",
+        "μ = Σ x / n, v = Σ (x-μ)² / n + ε",
+        table=(("class", "μ", "v"), *table),
+    )
+
+
+def work_density(value: Any, mean: Any, variance: Any, names: Sequence[str] = ("x",)) -> Step:
+    """Return the step of the normal density of one value, or of several (k,)."""
+    samples = np.column_stack([value, mean, variance]).astype(float)  # (k, 3)
+    return Step(
+        "Compute the normal density p of each cell.",
+        "p = exp(-(x-μ)²/(2v))/√(2πv)",
+        **tabulate(
+            "cell",
+            "p",
+            names,
+            [f"exp(-({x}-{bracket(mean)})²/(2·{v}))/√(2π·{v})" for x, mean, v in samples],
+            [normal(*sample) for sample in samples],
+        ),
+    )
+
+
+def work_products(factors: Mapping[Any, Sequence[Any]], target: str) -> Iterator[Step]:
+    """Yield the products of the factors of each class, the first of which is P(class), and the probabilities."""
+    joint = [math.prod(own) for own in factors.values()]
+    products = [write_product(own) for own in factors.values()]
+    lines = [f"{'·'.join(map(str, own))} = {product}" for own, product in zip(factors.values(), products, strict=True)]
+    yield Step(
+        "Multiply the probability of each class by those of the cells.",
+        "P(class)·Π P(cell | class)",
+        table=((target, "product"), *zip(factors, lines, strict=True)),
+        values=dict(zip(map(str, factors), map(float, joint), strict=True)),
+    )
+    total = sum(joint)
+    if not total and isinstance(total, float):
+        raise ValueError("a query is too far from the training rows, as its densities are 0; choose another query")
+    # A query that is impossible in every class leaves the prior.
+    posterior = [product / total for product in joint] if total else [own[0] for own in factors.values()]
+    terms = [product.split(" = ")[0] for product in products]
+    quotients = [f"{term} / ({' + '.join(terms)})" if total else "P(class)" for term in terms]
+    lines = [f"{quotient} = {write_product([share])}" for quotient, share in zip(quotients, posterior, strict=True)]
+    response = tuple(map(float, posterior))
+    answer = majority_vote(np.array([*factors]), np.array(response))
+    yield Step(
+        "Divide each product by their sum, or keep P(class) if it is 0, and predict the most probable class.",
+        chosen=f"{target} = {answer}",
+        table=((target, "P(class | x)"), *zip(factors, lines, strict=True)),
+        values={f"P({label} | x)": share for label, share in zip(factors, response, strict=True)},
+        answer=answer,
+        response=response,
+    )
+
+
+def write_product(factors: Sequence[Any]) -> str:
+    """Return the result of a product; that of fractions is not reduced, so that its factors remain visible.
+
+    >>> write_product([Fraction(1, 2), Fraction(2, 8)])
+    '1/8 = 0.125'
+    """
+    product = float(math.prod(factors))
+    if not all(isinstance(factor, Fraction) for factor in factors):
+        return f"{product}"
+    numerator = math.prod(factor.numerator for factor in factors)
+    return f"{numerator}/{math.prod(factor.denominator for factor in factors)} = {product}"

@@ -137,13 +137,29 @@ def number_rows(positions: Iterable[int]) -> tuple[int, ...]:
     return tuple(int(position) + 1 for position in positions)
 
 
-def bracket(number: float) -> str:
+def tabulate(
+    heading: str, symbol: str, labels: Iterable[Any], terms: Iterable[str], results: Iterable[Any]
+) -> dict[str, Any]:
+    """Return the fields ``table`` and ``values`` of a step that has a result, equal to its terms, for each label.
+
+    >>> tabulate("row", "w", [1, 2], ["1/2.0", "1/4.0"], [0.5, 0.25])["table"]
+    (('row', 'w'), (1, '1/2.0 = 0.5'), (2, '1/4.0 = 0.25'))
+    """
+    lines = list(zip(labels, terms, results, strict=True))
+    return {
+        "table": ((heading, symbol), *((label, f"{term} = {result}") for label, term, result in lines)),
+        "values": {f"{symbol} {label}": float(result) for label, _, result in lines},
+    }
+
+
+def bracket(number: Any) -> str:
     """Return a number as a factor or term, in brackets if it is negative.
 
     >>> bracket(-2.5), bracket(3.0)
     ('(-2.5)', '3.0')
     """
-    return f"({number})" if number < 0 else f"{number}"
+    text = f"{number}"
+    return f"({text})" if text.startswith("-") else text
 
 
 def write_sum(terms: Iterable[str]) -> str:

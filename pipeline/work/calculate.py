@@ -24,6 +24,7 @@ from bakeoff.pipeline.experiment.builder import PartCache, build_experiment
 from bakeoff.pipeline.experiment.experiment import Experiment
 from bakeoff.pipeline.experiment.fitting import make_pipeline
 from bakeoff.pipeline.text.wording import join_words
+from bakeoff.pipeline.work.preprocessing import list_preprocessing_steps
 from bakeoff.pipeline.work.random_table import draw_tables, is_clear
 from bakeoff.pipeline.work.request import DEFAULT_ROWS, WorkRequest
 from bakeoff.pipeline.work.rows import WorkedRows, choose_rows, make_problem
@@ -136,7 +137,7 @@ def _calculate_rows(
     pipeline, warned = _fit(name, experiment, rows)
     problem = make_problem(experiment, pipeline, rows)
     try:
-        steps = list(calculation.work(pipeline[-1], problem))
+        steps = [*list_preprocessing_steps(rows, problem), *calculation.work(pipeline[-1], problem)]
     except ValueError as error:
         raise UserError(f"learner={name}: {error}") from None
     answers = [step for step in steps if step.answer is not None]

@@ -4,7 +4,10 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-NUMBER = re.compile(r"(?<![\w.])(?:(?P<above>\d+)/(?P<below>\d+)|(?P<decimal>-?\d+\.\d+(?:e[+-]?\d+)?))(?![\w.])")
+# Letters and digits are those of ASCII, so that a number may stand before ².
+NUMBER = re.compile(
+    r"(?a)(?<![\w.])(?:(?P<above>\d+)/(?P<below>\d+)|(?P<decimal>-?\d+\.\d+(?:e[+-]?\d+)?))(?![\w.])",
+)
 EQUALS = " = "
 BOX = "[………]"
 """Stands in place of a result that is left out of an exercise."""

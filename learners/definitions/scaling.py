@@ -1,0 +1,62 @@
+"""Normalisation: all numeric columns on one scale, so that distances do not depend on their units.
+
+    min-max     (x - min) / (max - min)       from 0 to 1 in the training rows
+    z-score     (x - x̄) / s                   with mean 0 and standard deviation 1 in the training rows
+
+where s is the square root of the mean squared deviation. Queries are scaled by the numbers of the training rows. A
+constant column is not divided.
+
+Cost: O(n d).
+
+Reference: J. Han, M. Kamber, J. Pei, "Data Mining: Concepts and Techniques", 2011, section 3.5.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bakeoff.learners.definitions.steps import Step, bracket, tabulate
+
+
+def measure_min_max(column: np.ndarray) -> tuple[float, float]:
+    """Return the minimum of a column (n,), and the difference of the maximum to it."""
+    return float(min(column)), float(np.ptp(column))
+
+
+def measure_z_score(column: np.ndarray) -> tuple[float, float]:
+    """Return the mean of a column (n,), and its standard deviation."""
+    return float(np.mean(column)), float(np.std(column))
+
+
+SCALINGS = {
+    "min_max": (measure_min_max, "z = (x - min)/(max - min), min = {}, max - min = {}"),
+    "standardize": (measure_z_score, "z = (x - x̄)/s, x̄ = {}, s = {}"),
+}
+
+
+def scale(cells: np.ndarray, column: np.ndarray, method: str = "min_max") -> np.ndarray:
+    """Return cells (m,) on the scale of the training cells of their column (n,).
+
+    >>> scale(np.array([1.0, 5.0]), np.array([1.0, 2.0, 3.0]))
+    array([0., 2.])
+    """
+    measure, _ = SCALINGS[method]
+    centre, spread = measure(column)
+    return (cells - centre) / (spread if np.ptp(column) else 1)
+
+
+def work_scale(values: Any, method: str = "min_max", queries: Any = (), name: str = "x") -> Step:
+    """Return the step that scales the training cells (n,) of a column, and those of queries (m,)."""
+    column = np.asarray(values, dtype=float)
+    measure, formula = SCALINGS[method]
+    centre, spread = measure(column)
+    cells = np.concatenate([column, queries])
+    labels = [*range(1, len(column) + 1), *(f"query {number + 1}" for number in range(len(queries)))]
+    terms = [f"({cell}-{bracket(centre)})/{spread}" for cell in cells]
+    return Step(
+        f"Scale {name}, by the numbers of the training rows.",
+        formula.format(centre, spread),
+        **tabulate("row", name, labels, terms, scale(cells, column, method)),
+    )
