@@ -74,7 +74,8 @@ def is_clear(calculation: HandCalculation) -> bool:
 
 def _draw_nominal(rng: np.random.Generator, n_rows: int) -> pd.DataFrame:
     """Return random rows of nominal cells; the last one occurs only once, where possible."""
-    drawn = pd.DataFrame({name: rng.choice(values, n_rows) for name, values in VALUES.items()})
+    # Each value occurs equally often, so that the rows do not exhaust the combinations of the values.
+    drawn = pd.DataFrame({name: rng.permutation(np.resize(values, n_rows)) for name, values in VALUES.items()})
     known = set(drawn.itertuples(index=False, name=None))
     seen = [sorted(set(drawn[name])) for name in VALUES]
     others = [row for row in product(*seen) if row not in known] or [*known]

@@ -79,9 +79,13 @@ def test_neighbours_vote_step_by_step(
     learner = KNeighborsClassifier(k, **params).fit(problem.X, problem.y)
     steps = answers_of("knn", learner, problem)
     V = np.atleast_2d(np.cov(problem.X, rowvar=False))
-    vote = {"uniform": knn.uniform, "distance": knn.inverse, "gaussian": partial(knn.gaussian, h=bandwidth)}[weights]
+    votes: dict[str, Any] = {
+        "uniform": knn.uniform,
+        "distance": knn.inverse,
+        "gaussian": partial(knn.gaussian, h=bandwidth),
+    }
     measure = knn.choose_distances(metric, 3, V)
-    defined = partial(knn.predict_row, k=k, weights=vote, distances=measure, all_ties=learner.ties_ == "all")
+    defined = partial(knn.predict_row, k=k, weights=votes[weights], distances=measure, all_ties=learner.ties_ == "all")
     assert [step.answer for step in steps] == [defined(problem.X, problem.y, q) for q in problem.queries]
 
     numbers = make_problem(seed, n, d, None, whole=metric not in NORMAL_METRICS)
