@@ -99,12 +99,13 @@ class StepPictures:
         for artist in (*self.axes.get_children(), *self.figure.get_children()):
             artist.set_visible(artist is self.axes)
 
-    def render(self, drawing: Drawing, name: str) -> str:
+    def render(self, drawing: Drawing | None, name: str) -> str:
         """Return a picture as an SVG element; empty if these rows cannot be drawn.
 
         Parameters
         ----------
-        drawing : Drawing
+        drawing : Drawing or None
+            What to draw; None for the rows alone.
         name : str
             The prefix of the ids in the element.
         """
@@ -119,8 +120,10 @@ class StepPictures:
                 description = self._draw_plane(drawing)
             elif isinstance(drawing, Neighbours):
                 description = self._draw_neighbours(drawing)
-            else:
+            elif drawing is not None:
                 description = self._draw_predictions()
+            else:
+                description = "The training rows"
             element = render_svg(self.figure, name, description)
         for artist in set(self.axes.get_children()) - set(shared):
             artist.remove()

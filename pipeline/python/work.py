@@ -16,6 +16,7 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.python.call import describe_data, own_process_state, read_words, warn_of, write_frame
 from bakeoff.pipeline.text.wording import count_nouns, join_words
 from bakeoff.pipeline.work.calculate import HandCalculation, calculate
+from bakeoff.pipeline.work.numbers import write_formula
 from bakeoff.pipeline.work.page import render_page
 from bakeoff.pipeline.work.request import WorkRequest
 
@@ -143,7 +144,7 @@ class WorkResult:
         return render_page(self.calculation, self.digits)
 
     def __repr__(self) -> str:
-        shown = join_words(map(str, self.answer))
+        shown = join_words(write_formula(str(each), self.digits) for each in self.answer)
         answer = f", the answer is {shown}" if shown else ""
         return f"<WorkResult {self.calculation.title}: {count_nouns(len(self.steps), 'step')}{answer}>"
 

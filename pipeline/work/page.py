@@ -16,6 +16,7 @@ from bakeoff.pipeline.work.text import list_tables, tabulate_rows
 TEMPLATE = Path(__file__).with_name("page.html")
 MINUS = re.compile(r"(?<![^\s(·/,>])-(?=[\w.(Σ√‖])|(?<= )-(?= )")
 """A hyphen before a factor or between two terms, and not within a word."""
+SUBSCRIPT = re.compile(r"(?<!\w)(\w)_(\w)(?!\w)")
 POWER = re.compile(r"(?<=\d)e([+-])0*(\d+)")
 FRACTION = "<math><mfrac><mn>{}</mn><mn>{}</mn></mfrac></math>"
 
@@ -63,7 +64,8 @@ def draw_steps(calculation: HandCalculation) -> tuple[str, list[ShownStep]]:
     last = None
     for number, step in enumerate(calculation.steps, start=1):
         picture = ""
-        if step.drawing is not None and step.drawing != last:
+        # The rows are in view from the first step on.
+        if number == 1 or (step.drawing is not None and step.drawing != last):
             last = step.drawing
             picture = pictures.render(step.drawing, f"picture-{number}")
         shown.append(ShownStep(step, picture, type(step.drawing).__name__.lower()))
@@ -88,8 +90,8 @@ def write_markup(text: str, digits: int) -> Any:
 
     Examples
     --------
-    >>> print(write_markup("-1·x < 0.00001234 log2 5/14", 3))
-    −1·x &lt; 1.23·10<sup>−5</sup> log₂ <math><mfrac><mn>5</mn><mn>14</mn></mfrac></math>
+    >>> print(write_markup("-1·x_i < 0.00001234 log2 5/14", 3))
+    −1·x<sub>i</sub> &lt; 1.23·10<sup>−5</sup> log₂ <math><mfrac><mn>5</mn><mn>14</mn></mfrac></math>
     """
     from markupsafe import Markup, escape
 
@@ -119,4 +121,5 @@ def write_ranges(numbers: Sequence[int]) -> str:
 def _write_text(escaped: str) -> str:
     """Return text with signs of mathematics."""
     with_powers = POWER.sub(r"·10<sup>\1\2</sup>", escaped).replace("<sup>+", "<sup>")
-    return MINUS.sub("−", with_powers).replace("log2", "log₂")
+    with_subscripts = SUBSCRIPT.sub(r"\1<sub>\2</sub>", with_powers)
+    return MINUS.sub("−", with_subscripts).replace("log2", "log₂")
