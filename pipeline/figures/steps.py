@@ -58,6 +58,7 @@ MAX_LABELLED = 12
 """The maximum number of neighbours whose distances are written beside them."""
 MAX_SCALE_RATIO = 4.0
 """Both axes have the same scale unless the range of one feature is this many times that of the other."""
+MAX_TICKS = 6
 SIDE_OPACITY = 0.18
 NUMBER_BOX: Any = {"facecolor": "white", "edgecolor": "none", "alpha": 0.6, "boxstyle": "round,pad=0.05"}
 """The ground of a row's number, which lines cross."""
@@ -153,7 +154,9 @@ class StepPictures:
             axes.scatter(*self.points.T, color=CLASS_COLOURS[0], zorder=3)
         else:
             marks = scatter_classes(axes, self.X, self.y, self.classes)
-            add_legend(figure, "", {f"{names[-1]} = {label}": mark for label, mark in marks.items()})
+            (first, mark), *others = marks.items()
+            # The name of the target in a line of its own would take room from the rows.
+            add_legend(figure, "", {f"{names[-1]}: {first}": mark, **dict(others)})
         points, places = np.unique(self.points, axis=0, return_inverse=True)
         for position, point in enumerate(points):
             numbers = np.flatnonzero(places.ravel() == position) + 1
@@ -161,6 +164,7 @@ class StepPictures:
             axes.annotate(", ".join(map(str, numbers)), point, (5, 4), textcoords="offset points", **style)
         axes.set(xlim=self.limits[:, 0], ylim=self.limits[:, 1])
         axes.autoscale(False)
+        axes.locator_params(nbins=MAX_TICKS)
         width, height = self.limits[1] - self.limits[0]
         if self.classes is not None and 1 / MAX_SCALE_RATIO < width / height < MAX_SCALE_RATIO:
             axes.set_aspect("equal")

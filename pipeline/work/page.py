@@ -14,8 +14,8 @@ from bakeoff.pipeline.work.numbers import EQUALS, split_formula
 from bakeoff.pipeline.work.text import list_tables, tabulate_rows
 
 TEMPLATE = Path(__file__).with_name("page.html")
-MINUS = re.compile(r"(?<![^\s(·/,>])-(?=[\w.(Σ√‖])|(?<= )-(?= )")
-"""A hyphen before a factor or between two terms, and not within a word."""
+MINUS = re.compile(r"(?<![^\s(·/,>])-(?=[\w.(Σ√‖])|(?<= )-(?= )|(?<=\d)-(?=[\d(])|(?<=\(\w)-(?=\w\))")
+"""A hyphen before a factor or between two terms, and not within a word: in -x, 2 - 3, 2-3 and (x-q)."""
 SUBSCRIPT = re.compile(r"(?<!\w)(\w)_(\w)(?!\w)")
 POWER = re.compile(r"(?<=\d)e([+-])0*(\d+)")
 FRACTION = "<math><mfrac><mn>{}</mn><mn>{}</mn></mfrac></math>"
@@ -90,17 +90,17 @@ def write_markup(text: str, digits: int) -> Any:
 
     Examples
     --------
-    >>> print(write_markup("-1·x_i < 0.00001234 log2 5/14", 3))
-    −1·x<sub>i</sub> &lt; 1.23·10<sup>−5</sup> log₂ <math><mfrac><mn>5</mn><mn>14</mn></mfrac></math>
+    >>> print(write_markup("-1.5-2.5·x_i < 0.00001234 log2 5/14", 3))
+    −1.5−2.5·x<sub>i</sub> &lt; 1.23·10<sup>−5</sup> log₂ <math><mfrac><mn>5</mn><mn>14</mn></mfrac></math>
     """
     from markupsafe import Markup, escape
 
-    pieces = [
-        FRACTION.format(*piece) if piece.below else _write_text(str(escape(piece.text)))
-        for piece in split_formula(text, digits)
-    ]
-    # All that is not markup of these functions has been escaped.
-    return Markup("".join(pieces))
+    pieces = split_formula(text, digits)
+    # All that is not markup of these functions is escaped.
+    shown = "".join(FRACTION.format(*piece) if piece.below else str(escape(piece.text)) for piece in pieces)
+    shown = POWER.sub(r"·10<sup>\1\2</sup>", shown).replace("<sup>+", "<sup>")
+    shown = SUBSCRIPT.sub(r"\1<sub>\2</sub>", shown)
+    return Markup(MINUS.sub("−", shown).replace("log2", "log₂"))
 
 
 def write_ranges(numbers: Sequence[int]) -> str:
@@ -116,10 +116,3 @@ def write_ranges(numbers: Sequence[int]) -> str:
         run = [number for _, number in group]
         ranges.append(f"{run[0]}–{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)))
     return ", ".join(ranges)
-
-
-def _write_text(escaped: str) -> str:
-    """Return text with signs of mathematics."""
-    with_powers = POWER.sub(r"·10<sup>\1\2</sup>", escaped).replace("<sup>+", "<sup>")
-    with_subscripts = SUBSCRIPT.sub(r"\1<sub>\2</sub>", with_powers)
-    return MINUS.sub("−", with_subscripts).replace("log2", "log₂")
