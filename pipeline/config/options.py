@@ -235,8 +235,6 @@ FIGURES: Mapping[str, tuple[str, str]] = {
     "margins": ("Margins", "The line between two classes of a linear or support vector classifier."),
     "regression_curves": ("RegressionCurves", "Predictions of a regression on one numeric column."),
     "trees": ("Trees", "The decision tree, before and after pruning."),
-    "information_gains": ("InformationGains", "Information gain of each column at the root of a tree."),
-    "probabilities": ("ProbabilityTables", "P(value | class) of naive Bayes on nominal columns."),
     "importances": ("Importances", "Importance of each column, by permutation of test rows."),
     "learning_curve": ("LearningCurve", "The score against the number of training rows (refits the model)."),
     "validation_curve": ("ValidationCurve", "The score against one hyperparameter (refits the model)."),

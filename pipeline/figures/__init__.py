@@ -12,20 +12,17 @@ from bakeoff.pipeline.figures.classification import ConfusionMatrix, PrecisionRe
 from bakeoff.pipeline.figures.curves import Candidates, LearningCurve, ValidationCurve
 from bakeoff.pipeline.figures.importances import Importances
 from bakeoff.pipeline.figures.planes import DecisionRegions, Margins
-from bakeoff.pipeline.figures.probabilities import ProbabilityTables
 from bakeoff.pipeline.figures.regression import RegressionCurves, Residuals
-from bakeoff.pipeline.figures.trees import InformationGains, Trees
+from bakeoff.pipeline.figures.trees import Trees
 
 __all__ = [
     "Candidates",
     "ConfusionMatrix",
     "DecisionRegions",
     "Importances",
-    "InformationGains",
     "LearningCurve",
     "Margins",
     "PrecisionRecallCurves",
-    "ProbabilityTables",
     "RegressionCurves",
     "Reliability",
     "Residuals",

@@ -1,11 +1,11 @@
-"""Figures of trees: variants side by side, such as before and after pruning, and the gains of splits at the root.
+"""Figures of trees: variants side by side, such as before and after pruning.
 
 `draw_tree` returns the positions and labels of the nodes of a tree; node sizes are taken from ``fitted_tree_``.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, final
+from typing import Any, final
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -16,7 +16,6 @@ from sklearn.pipeline import Pipeline
 
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.figures.panels import (
-    BAR_INCHES,
     CLASS_COLOURS,
     MUTED_COLOUR,
     NAME_LETTERS,
@@ -24,7 +23,6 @@ from bakeoff.pipeline.figures.panels import (
     TEXT_COLOUR,
     add_legend,
     add_title,
-    draw_bars,
     make_panels,
     wrap_name,
 )
@@ -242,44 +240,3 @@ def _shorten_answer(answer: str) -> str:
     sign, _, rest = answer.strip().partition(" ")
     return SHORT_ANSWERS.get(sign) or rest.strip("{}")
 
-
-@final
-@dataclass(frozen=True, kw_only=True)
-class InformationGains(TreeFigure):
-    """The information gain and the gain ratio of the best split on each column at the root of a tree."""
-
-    file: str = "information_gains.png"
-
-    task: ClassVar[str | None] = "classification"
-
-    def compute_gains(self, run: FinishedRun) -> dict[str, tuple[float, float]]:
-        """Return the gain in bits and the gain ratio of a single split on each column."""
-        stump: dict[str, Any] = {"learner__criterion": "entropy", "learner__max_depth": 1}
-        names = [str(name) for name in run.experiment.dataset.X.columns]
-        trees = {name: run.fit_variant(stump, [name])[-1].fitted_tree_ for name in names}
-        return {name: _measure_split(tree) for name, tree in trees.items()}
-
-    def draw(self, run: FinishedRun) -> Figure:
-        """Draw a bar for each column, with the first column on top."""
-        gains = self.compute_gains(run)
-        names = [self.get_label(name) for name in gains]
-        figure, panels = make_panels(2, width=4.2, height=1.0 + 1.4 * BAR_INCHES * len(gains), sharey=True)
-        titles = ("information gain (bits)", "gain ratio")
-        for axes, title, values in zip(panels, titles, zip(*gains.values(), strict=True), strict=True):
-            draw_bars(axes, names, values, texts=[format_score(value) for value in values])
-            add_title(axes, title)
-        return figure
-
-
-def _measure_split(tree: Any) -> tuple[float, float]:
-    """Return the information gain and the gain ratio of the root of a tree with at most one split."""
-    share = (tree.weighted_n_node_samples / tree.weighted_n_node_samples[0])[1:]  # (branches,)
-    if share.size == 0:
-        return 0.0, 0.0
-    # The entropy of the root, minus the mean entropy of its branches weighted by their rows.
-    gain = float(tree.impurity[0] - tree.impurity[1:] @ share)
-    if gain <= 0:
-        return gain, 0.0
-    # A split into many branches has a high entropy itself, by which the ratio discounts its gain.
-    split_information = float(-share @ np.log2(share))
-    return gain, gain / split_information

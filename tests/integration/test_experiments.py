@@ -63,7 +63,7 @@ def test_the_colours_query_is_red_at_1_and_blue_at_3(bakeoff: Bakeoff, k: int, c
 
 
 def test_the_mortgage_model_has_the_tables_of_the_lecture_and_its_posterior(bakeoff: Bakeoff) -> None:
-    model = run_and_load(bakeoff, "experiment=mortgage", "figures=[]")
+    model = run_and_load(bakeoff, "dataset=mortgage", "learner=naive_bayes", "evaluation=leave_one_out")
     table = [np.exp(log_prob) for log_prob in model[-1].feature_log_prob_]
     approve, reject = 0, 1
     assert table[0][:, 1] == pytest.approx([5 / 7, 3 / 7])  # job = true
@@ -76,11 +76,12 @@ def test_the_mortgage_model_has_the_tables_of_the_lecture_and_its_posterior(bake
     assert model.predict_proba(client) == pytest.approx(np.array([[5 / 11, 6 / 11]]))
 
 
+READING_WORDS = ("dataset=reading", "learner=decision_tree", "learner.criterion=entropy", "evaluation=leave_one_out")
 NEW_ARTICLES = (["known", "new", "short", "work"], ["unknown", "new", "short", "work"])
 
 
 def test_the_reading_tree_asks_for_length_alone_and_reads_both_new_articles(bakeoff: Bakeoff) -> None:
-    model = run_and_load(bakeoff, "experiment=reading_tree", "figures=[]")
+    model = run_and_load(bakeoff, *READING_WORDS)
     assert model[-1].fitted_tree_.n_leaves == 2
     assert model[-1].feature_names_in_[model[-1].fitted_tree_.feature[0]] == "length"
     assert model.predict(make_query_rows(load_lecture_table("reading", "action"), *NEW_ARTICLES)).tolist() == [

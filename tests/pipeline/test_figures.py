@@ -45,7 +45,6 @@ REJECTED: list[tuple[RunFigure, Dataset, Any, str]] = [
     (figures.ValidationCurve(parameter="n_neighbors", values=[1, 91]), IRIS, KNN, "has 90 rows"),
     (figures.DecisionRegions(variants={"k": {"learner__k": 3}}), MOONS, KNN, "learner__k is not a param"),
     (figures.DecisionRegions(variants={"k": {"learner__n_neighbors": 0}}), MOONS, KNN, "'n_neighbors'"),
-    (figures.ProbabilityTables(variants={}, queries=[{"job": "true"}]), MORTGAGE, BAYES, "'deposit'"),
     (figures.Trees(variants={}, draw_tree=draw), load_bundled("digits"), TREE, "but digits has 10"),
 ]
 
@@ -223,37 +222,6 @@ def test_small_trees_are_drawn_with_their_questions_and_answers() -> None:
     variants = {"CART": {"learner__nominal_splits": "binary"}}
     texts = read_texts(figures.Trees(variants=variants, draw_tree=draw).draw(run)).splitlines()
     assert {"family?", "single", "children", "Reject"} <= set(texts)
-
-
-def test_information_gains_are_those_of_the_lectures() -> None:
-    figure = figures.InformationGains()
-    reading = figure.compute_gains(finish(make_experiment(READING, TREE, splitter=LeaveOneOut())))
-    assert {name: round(gain, 4) for name, (gain, _) in reading.items()} == {
-        "author": 0.0441,
-        "thread": 0.4591,
-        "length": 0.9183,
-        "where": 0.0,
-    }
-    points = load_lecture_table("two_splits", "colour")
-    splits = figure.compute_gains(finish(make_experiment(points, TREE, splitter=LeaveOneOut())))
-    assert splits["first"] == pytest.approx((0.27594, 0.38223), abs=5e-6)
-    assert splits["second"] == pytest.approx((0.30137, 0.30356), abs=1e-5)
-
-
-def read_fractions(axes: Any) -> str:
-    return " ".join(text.get_text() for text in axes.texts if "/" in text.get_text())
-
-
-def test_probability_tables_show_the_lectures_fractions_and_the_posterior_of_the_query() -> None:
-    run = finish(make_experiment(MORTGAGE, learners.NaiveBayesClassifier(), splitter=LeaveOneOut()))
-    query = {"job": "true", "deposit": "high", "family": "children"}
-    variants = {"plain": {"learner__alpha": 0.0}, "Laplace": {"learner__alpha": 1.0}}
-    figure = figures.ProbabilityTables(variants=variants, queries=[query]).draw(run)
-    plain, laplace = (read_fractions(axes) for axes in figure.axes)
-    assert plain == "5/10 5/10 1/5 3/5 4/5 2/5 2/5 1/5 3/5 4/5 0/5 2/5 2/5 2/5 3/5 1/5"
-    assert laplace == "6/12 6/12 2/7 4/7 5/7 3/7 3/7 2/7 4/7 5/7 1/8 3/8 3/8 3/8 4/8 2/8"
-    assert "Approve 0.0000, Reject 1.0000" in read_texts(figure)
-    assert "Approve 0.4545, Reject 0.5455" in read_texts(figure)
 
 
 def test_the_confusion_matrix_counts_the_test_rows_of_all_folds_shaded_by_their_share_of_the_true_class() -> None:

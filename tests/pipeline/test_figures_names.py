@@ -104,7 +104,7 @@ def test_what_is_asked_for_by_name_is_refused_where_it_does_not_apply() -> None:
 OF_ALL_CLASSIFIERS = {"confusion_matrix", "decision_regions", "importances", "learning_curve"}
 OF_SCORES = {"roc", "precision_recall"}
 OF_PROBABILITIES = OF_SCORES | {"calibration"}
-OF_TREES = {"trees", "information_gains", "validation_curve"}
+OF_TREES = {"trees", "validation_curve"}
 OF_LINES = {"margins", "validation_curve"}
 OF_ALL_REGRESSORS = {"residuals", "importances", "learning_curve", "regression_curves"}
 EXPECTED = {
