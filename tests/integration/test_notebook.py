@@ -33,7 +33,7 @@ def test_every_cell_runs_and_shows_its_result(notebook: Any, tmp_path: Path, mon
     )
     client.execute()
     shown = [_read_output(cell) for cell in notebook.cells if cell.cell_type == "code"]
-    _, inspected, ran, _, crossed, swept, compared, _, shipped, predicted, checked = shown
+    _, inspected, ran, _, crossed, swept, compared, _, shipped, predicted, checked, worked = shown
     assert "boat" in inspected
     assert "reveals the target through its missing cells" in inspected
     assert "decision_tree kfold titanic" in ran
@@ -44,6 +44,7 @@ def test_every_cell_runs_and_shows_its_result(notebook: Any, tmp_path: Path, mon
     assert "fitted on all" in shipped
     assert "probability_1" in predicted
     assert "MALE" in checked
+    assert "<iframe" in worked
     assert (tmp_path / "outputs" / "mlflow.db").is_file()
 
 
