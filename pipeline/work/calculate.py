@@ -4,7 +4,6 @@ import inspect
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
@@ -116,17 +115,21 @@ def _calculate_random(
     """Calculate the first random table whose calculation is clear."""
     n_rows = int(request.rows or DEFAULT_ROWS)
     tables = draw_tables(experiment.learner, n_rows, request.seed or 0, is_nominal=calculation.is_nominal)
-    for dataset, query in islice(tables, MAX_TABLES):
-        drawn = replace(experiment, dataset=dataset)
-        # A learner may reject a table, for instance one that no plane separates.
-        with suppress(UserError):
-            made = _calculate_rows(drawn, replace(request, table=None, rows=None, query=query), name, calculation)
-            if is_clear(made):
-                return made
-    raise UserError(
+    refusal = UserError(
         f"table={request.table}: none of {MAX_TABLES} tables of {n_rows} rows has a short calculation without ties; "
         "set another rows= or seed=."
     )
+    for dataset, query in islice(tables, MAX_TABLES):
+        drawn = replace(experiment, dataset=dataset)
+        try:
+            made = _calculate_rows(drawn, replace(request, table=None, rows=None, query=query), name, calculation)
+        except UserError as error:
+            # A learner may reject a table, for instance one that no plane separates.
+            refusal = error
+            continue
+        if is_clear(made):
+            return made
+    raise refusal
 
 
 def _calculate_rows(

@@ -73,14 +73,10 @@ def is_clear(calculation: HandCalculation) -> bool:
 
 
 def _draw_nominal(rng: np.random.Generator, n_rows: int) -> pd.DataFrame:
-    """Return random rows of nominal cells; the last one occurs only once, where possible."""
-    # Each value occurs equally often, so that the rows do not exhaust the combinations of the values.
-    drawn = pd.DataFrame({name: rng.permutation(np.resize(values, n_rows)) for name, values in VALUES.items()})
-    known = set(drawn.itertuples(index=False, name=None))
-    seen = [sorted(set(drawn[name])) for name in VALUES]
-    others = [row for row in product(*seen) if row not in known] or [*known]
-    drawn.loc[n_rows] = others[rng.integers(len(others))]
-    return drawn.astype("category")
+    """Return random rows of nominal cells, which are all different if there are enough different ones."""
+    known = [*product(*VALUES.values())]
+    drawn = rng.choice(len(known), n_rows + 1, replace=n_rows >= len(known))
+    return pd.DataFrame([known[number] for number in drawn], columns=[*VALUES]).astype("category")
 
 
 def _draw_numbers(rng: np.random.Generator, n_rows: int) -> pd.DataFrame:
