@@ -163,8 +163,7 @@ def work_weight(distance: Any, weights: str = "distance", bandwidth: float = 1, 
 
 def work_nearest(learner: Any, problem: Problem) -> Iterator[Step]:
     """Yield the steps of `predict_row` for each query, with the parameters of a fitted learner."""
-    name = learner.effective_metric_
-    given = learner.metric_params or {}
+    name, given = learner.effective_metric_, learner.metric_params or {}
     if problem.nominal and name != "hamming":
         raise ValueError(f"metric={name} has no rule for nominal columns; set metric=hamming or preprocessing=one_hot")
     if set(given) - {"V"}:

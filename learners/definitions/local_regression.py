@@ -20,6 +20,7 @@ Association 83, 1988.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -29,48 +30,45 @@ from bakeoff.learners.definitions.steps import Problem, Step, write_point, write
 MIN_SINGULAR_VALUE = 1e-10
 
 
-def fit_slope(X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Return the slope b (d,) of the plane through rows X (k, d) with targets y (k,) and votes (k,).
+def fit_plane(X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
+    """Return the weighted means x̄ (d,) and ȳ of rows X (k, d) and targets y (k,), and the slope b (d,).
 
-    >>> fit_slope(np.array([[1.0], [2.0], [3.0]]), np.array([3.0, 5.0, 7.0]), np.ones(3)).round(12)
+    >>> fit_plane(np.array([[1.0], [2.0], [3.0]]), np.array([3.0, 5.0, 7.0]), np.ones(3))[2].round(12)
     array([2.])
     """
     has_vote = weight > 0
     X, y, weight = X[has_vote], y[has_vote], weight[has_vote]
-    deviation = X - np.average(X, axis=0, weights=weight)  # (k, d)
+    mean, level = np.average(X, axis=0, weights=weight), average(y, weight)
+    deviation = X - mean  # (k, d)
     # A constant column has no slope.
     unit = np.where(np.ptp(X, axis=0) > 0, abs(deviation).max(axis=0), np.inf)  # (d,)
     # Weighted squares are the squares of rows that are multiplied by the roots of their weights.
     root = np.sqrt(weight)
     inverse = np.linalg.pinv(deviation / unit * root[:, None], rcond=MIN_SINGULAR_VALUE)  # (d, k)
-    return np.asarray(inverse @ (root * (y - average(y, weight))) / unit)
+    return mean, level, inverse @ (root * (y - level)) / unit
 
 
 def predict_plane(X: np.ndarray, y: np.ndarray, weight: np.ndarray, q: np.ndarray) -> float:
     """Return the value of the plane through rows X (k, d) at a query q (d,)."""
-    mean = np.average(X, axis=0, weights=weight)  # (d,)
-    return average(y, weight) + float(fit_slope(X, y, weight) @ (q - mean))
+    mean, level, b = fit_plane(X, y, weight)
+    return float(level + b @ (q - mean))
 
 
-def work_plane(
-    X: np.ndarray, y: np.ndarray, weight: np.ndarray | None, q: np.ndarray, problem: Problem
-) -> Iterator[Step]:
+def work_plane(X: np.ndarray, y: np.ndarray, weight: Any, q: np.ndarray, problem: Problem) -> Iterator[Step]:
     """Yield the means, the slope and the value of the plane through the neighbours X (k, d) of a query q (d,)."""
     weight = np.ones(len(y)) if weight is None else weight
-    mean, level = np.average(X, axis=0, weights=weight), average(y, weight)
+    mean, level, b = fit_plane(X, y, weight)
     yield Step(
-        "Compute the weighted means of the neighbours.",
+        "Compute the means of the neighbours, weighted by their votes.",
         f"x̄ = Σ w·x / Σ w = {write_point(mean)}, ȳ = Σ w·y / Σ w = {level}",
     )
-    b = fit_slope(X, y, weight)
-    A = (X - mean).T * weight @ (X - mean)  # (d, d)
-    c = (X - mean).T * weight @ (y - level)  # (d,)
+    products = (X - mean).T * weight  # (d, k)
+    columns = (*(products @ (X - mean)), products @ (y - level), b)
     names = problem.features
     yield Step(
         "Solve A b = c for the slope b; of several solutions, take the smallest.",
         "A = Σ w (x-x̄)(x-x̄)ᵀ, c = Σ w (x-x̄)(y-ȳ)",
-        table=(("", *(f"A {name}" for name in names), "c", "b"), *zip(names, *A, c, b, strict=True)),
-        values={f"b {name}": slope for name, slope in zip(names, b, strict=True)},
+        table=(("", *(f"A {name}" for name in names), "c", "b"), *zip(names, *columns, strict=True)),
     )
     answer = predict_plane(X, y, weight, q)
     yield Step(

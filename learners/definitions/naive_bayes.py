@@ -27,7 +27,7 @@ Scene Analysis", 1973; G. H. John, P. Langley, "Estimating continuous distributi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 
 from bakeoff.learners.definitions.majority_vote import majority_vote
-from bakeoff.learners.definitions.steps import Problem, Step, bracket, tabulate
+from bakeoff.learners.definitions.steps import Problem, Step, bracket, tabulate, write_sum
 
 
 def class_probabilities(
@@ -129,43 +129,40 @@ def divide_counts(counts: np.ndarray, alpha: float) -> list[Any]:
 
 def work_naive_bayes(learner: Any, problem: Problem) -> Iterator[Step]:
     """Yield the tables of `class_probabilities`, and the products for each query, with a learner's parameters."""
-    y, alpha, ddof = problem.y, learner.alpha, learner.ddof
-    classes = learner.classes_
-    masks = [y == label for label in classes]
-    counts = count_values(y, classes)
+    target, classes, alpha, ddof = problem.target, learner.classes_, learner.alpha, learner.ddof
+    masks = [problem.y == label for label in classes]
+    counts = count_values(problem.y, classes)
     prior_alpha = alpha if learner.smooth_prior else 0
-    yield work_smoothing(counts, prior_alpha, problem.target, classes, [f"P({problem.target})"])
+    yield work_smoothing(counts, prior_alpha, target, classes, [f"P({target})"])
     numbers = {j: column.astype(float) for j, column in enumerate(problem.X.T) if j not in problem.nominal}
     epsilon = learner.var_smoothing * max(map(np.var, numbers.values()), default=0.0)
-    for j, name in enumerate(problem.features):
+    normals = {}  # of a numeric feature: mean and variance in each class
+    shares = {}  # of a nominal feature: value -> P(value | class), in each class
+    given = [[f"{name} | {label}" for label in classes] for name in problem.features]
+    for j, names in enumerate(given):
         if j in numbers:
-            yield work_normals(name, classes, [(numbers[j], mask, ddof, epsilon) for mask in masks])
+            normals[j] = [estimate_normal(numbers[j], mask, ddof, epsilon) for mask in masks]
+            yield Step(
+                "Compute the mean μ and the variance v of the column in each class.",
+                f"μ = Σ x / n, v = Σ (x-μ)² / {'(n-1)' if ddof else 'n'} + {epsilon}",
+                table=(("column", "μ", "v"), *((name, *own) for name, own in zip(names, normals[j], strict=True))),
+            )
         else:
             domain = learner.categories_[j]
             counted = [count_values(problem.X[mask, j], domain) for mask in masks]
-            yield work_smoothing(counted, alpha, name, domain, [f"P({name} | {label})" for label in classes])
-
-    def estimate(j: int, mask: np.ndarray, cell: Any) -> Any:
-        if j in numbers:
-            return normal_density(numbers[j], mask, float(cell), ddof, epsilon)
-        domain = list(learner.categories_[j])
-        return divide_counts(count_values(problem.X[mask, j], domain), alpha)[domain.index(cell)]
-
-    priors = divide_counts(counts, prior_alpha)
+            yield work_smoothing(counted, alpha, problem.features[j], domain, [f"P({name})" for name in names])
+            shares[j] = [dict(zip(domain, divide_counts(each, alpha), strict=True)) for each in counted]
     for number, q in enumerate(problem.queries, start=1):
-        factors = {
-            label: [prior, *(estimate(j, mask, cell) for j, cell in enumerate(q))]
-            for label, prior, mask in zip(classes, priors, masks, strict=True)
-        }
-        cells = {
-            f"{problem.features[j]} | {label}": (q[j], *estimate_normal(column, mask, ddof, epsilon))
-            for j, column in numbers.items()
-            for label, mask in zip(classes, masks, strict=True)
-        }
-        values, means, variances = np.reshape([*cells.values()], (-1, 3)).T
-        densities = [work_density(values, means, variances, [*cells])] if cells else []
-        for step in (*densities, *work_products(factors, problem.target)):
-            yield replace(step, place=f"query {number}")
+        place = f"query {number}"
+        factors = [divide_counts(counts, prior_alpha)]
+        for j, cell in enumerate(q):
+            if j in shares:
+                factors.append([share[cell] for share in shares[j]])
+            else:
+                step = work_density(cell, *np.transpose(normals[j]), names=given[j])
+                factors.append([*step.values.values()])
+                yield replace(step, place=place)
+        yield replace(work_products(classes, list(zip(*factors, strict=True)), target), place=place)
 
 
 def work_smoothing(
@@ -176,7 +173,7 @@ def work_smoothing(
     k = rows.shape[1]
     cells = [
         [
-            f"({count}+{alpha:g})/({row.sum()}+{k}·{alpha:g}) = {count + alpha:g}/{row.sum() + k * alpha:g}"
+            f"({count}+{alpha:g})/({sum(row)}+{k}·{alpha:g}) = {count + alpha:g}/{sum(row) + k * alpha:g}"
             for count in row
         ]
         for row in rows
@@ -188,68 +185,41 @@ def work_smoothing(
     )
 
 
-def work_normals(
-    name: str, classes: Sequence[Any], samples: Sequence[tuple[np.ndarray, np.ndarray, int, float]]
-) -> Step:
-    """Return the step that computes mean and variance in each class, given the arguments of `estimate_normal`."""
-    table = []
-    for label, sample in zip(classes, samples, strict=True):
-        column, mask, ddof, epsilon = sample
-        cells = column[mask]
-        mean, variance = estimate_normal(*sample)
-        squares = np.sum((cells - mean) ** 2)
-        table.append(
-            (label, f"{sum(cells)}/{len(cells)} = {mean}", f"{squares}/{len(cells) - ddof} + {epsilon} = {variance}")
-        )
+def work_density(value: float, mean: Any, variance: Any, *, names: Sequence[str] = ("x",)) -> Step:
+    """Return the step of the density of a value in one normal distribution, or in several (c,)."""
+    normals = list(zip(np.atleast_1d(mean), np.atleast_1d(variance), strict=True))
+    terms = [f"exp(-({value}-{bracket(m)})²/(2·{v}))/√(2π·{v})" for m, v in normals]
+    densities = [normal(value, m, v) for m, v in normals]
     return Step(
-        f"Compute the mean μ and the variance v of {name} in each class.",
-        "μ = Σ x / n, v = Σ (x-μ)² / n + ε",
-        table=(("class", "μ", "v"), *table),
-    )
-
-
-def work_density(value: Any, mean: Any, variance: Any, names: Sequence[str] = ("x",)) -> Step:
-    """Return the step of the normal density of one value, or of several (k,)."""
-    samples = np.column_stack([value, mean, variance]).astype(float)  # (k, 3)
-    return Step(
-        "Compute the normal density p of each cell.",
+        "Compute the normal density p of the cell.",
         "p = exp(-(x-μ)²/(2v))/√(2πv)",
-        **tabulate(
-            "cell",
-            "p",
-            names,
-            [f"exp(-({x}-{bracket(mean)})²/(2·{v}))/√(2π·{v})" for x, mean, v in samples],
-            [normal(*sample) for sample in samples],
-        ),
+        **tabulate("cell", "p", names, terms, densities),
     )
 
 
-def work_products(factors: Mapping[Any, Sequence[Any]], target: str) -> Iterator[Step]:
-    """Yield the products of the factors of each class, the first of which is P(class), and the probabilities."""
-    joint = [math.prod(own) for own in factors.values()]
-    products = [write_product(own) for own in factors.values()]
-    lines = [f"{'·'.join(map(str, own))} = {product}" for own, product in zip(factors.values(), products, strict=True)]
-    yield Step(
-        "Multiply the probability of each class by those of the cells.",
-        "P(class)·Π P(cell | class)",
-        table=((target, "product"), *zip(factors, lines, strict=True)),
-        values=dict(zip(map(str, factors), map(float, joint), strict=True)),
-    )
-    total = sum(joint)
-    if not total and isinstance(total, float):
+def work_products(classes: Sequence[Any], factors: Sequence[Sequence[Any]], target: str) -> Step:
+    """Return the step from the factors of each class, the first of which is P(class), to its probability."""
+    products = [math.prod(own) for own in factors]
+    total = sum(products)
+    if isinstance(total, float) and not total:
         raise ValueError("a query is too far from the training rows, as its densities are 0; choose another query")
+    written = [write_product(own) for own in factors]
+    terms = [each.split(" = ")[0] for each in written]
     # A query that is impossible in every class leaves the prior.
-    posterior = [product / total for product in joint] if total else [own[0] for own in factors.values()]
-    terms = [product.split(" = ")[0] for product in products]
-    quotients = [f"{term} / ({' + '.join(terms)})" if total else "P(class)" for term in terms]
-    lines = [f"{quotient} = {write_product([share])}" for quotient, share in zip(quotients, posterior, strict=True)]
+    posterior = [product / total if total else own[0] for product, own in zip(products, factors, strict=True)]
     response = tuple(map(float, posterior))
-    answer = majority_vote(np.array([*factors]), np.array(response))
-    yield Step(
-        "Divide each product by their sum, or keep P(class) if it is 0, and predict the most probable class.",
+    answer = majority_vote(np.array(classes), np.array(response))
+    quotients = [f"{term}/({write_sum(terms)})" if total else "P(class)" for term in terms]
+    lines = [
+        (label, f"{'·'.join(map(str, own))} = {product}", f"{quotient} = {write_product([share])}")
+        for label, own, product, quotient, share in zip(classes, factors, written, quotients, posterior, strict=True)
+    ]
+    return Step(
+        "Multiply P(class) by the probabilities of the cells, and divide by the sum; if that is 0, P(class) remains.",
+        "P(class | x) = P(class)·Π P(cell | class) / Σ",
         chosen=f"{target} = {answer}",
-        table=((target, "P(class | x)"), *zip(factors, lines, strict=True)),
-        values={f"P({label} | x)": share for label, share in zip(factors, response, strict=True)},
+        table=((target, "product", "P(class | x)"), *lines),
+        values={f"P({label} | x)": share for label, share in zip(classes, response, strict=True)},
         answer=answer,
         response=response,
     )

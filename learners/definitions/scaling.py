@@ -19,21 +19,19 @@ import numpy as np
 
 from bakeoff.learners.definitions.steps import Step, bracket, tabulate
 
-
-def measure_min_max(column: np.ndarray) -> tuple[float, float]:
-    """Return the minimum of a column (n,), and the difference of the maximum to it."""
-    return float(min(column)), float(np.ptp(column))
-
-
-def measure_z_score(column: np.ndarray) -> tuple[float, float]:
-    """Return the mean of a column (n,), and its standard deviation."""
-    return float(np.mean(column)), float(np.std(column))
-
-
-SCALINGS = {
-    "min_max": (measure_min_max, "z = (x - min)/(max - min), min = {}, max - min = {}"),
-    "standardize": (measure_z_score, "z = (x - x̄)/s, x̄ = {}, s = {}"),
+FORMULAS = {
+    "min_max": "z = (x - min)/(max - min), min = {}, max - min = {}",
+    "standardize": "z = (x - x̄)/s, x̄ = {}, s = {}",
 }
+
+
+def measure_scale(column: np.ndarray, method: str) -> tuple[float, float]:
+    """Return what is subtracted from a column (n,), and the divisor: 1 if the column is constant."""
+    if np.ptp(column) == 0:
+        return float(column[0]), 1.0
+    if method == "min_max":
+        return float(min(column)), float(np.ptp(column))
+    return float(np.mean(column)), float(np.std(column))
 
 
 def scale(cells: np.ndarray, column: np.ndarray, method: str = "min_max") -> np.ndarray:
@@ -42,21 +40,19 @@ def scale(cells: np.ndarray, column: np.ndarray, method: str = "min_max") -> np.
     >>> scale(np.array([1.0, 5.0]), np.array([1.0, 2.0, 3.0]))
     array([0., 2.])
     """
-    measure, _ = SCALINGS[method]
-    centre, spread = measure(column)
-    return (cells - centre) / (spread if np.ptp(column) else 1)
+    centre, spread = measure_scale(column, method)
+    return (cells - centre) / spread
 
 
 def work_scale(values: Any, method: str = "min_max", queries: Any = (), name: str = "x") -> Step:
     """Return the step that scales the training cells (n,) of a column, and those of queries (m,)."""
     column = np.asarray(values, dtype=float)
-    measure, formula = SCALINGS[method]
-    centre, spread = measure(column)
+    centre, spread = measure_scale(column, method)
     cells = np.concatenate([column, queries])
     labels = [*range(1, len(column) + 1), *(f"query {number + 1}" for number in range(len(queries)))]
     terms = [f"({cell}-{bracket(centre)})/{spread}" for cell in cells]
     return Step(
         f"Scale {name}, by the numbers of the training rows.",
-        formula.format(centre, spread),
+        FORMULAS[method].format(centre, spread),
         **tabulate("row", name, labels, terms, scale(cells, column, method)),
     )

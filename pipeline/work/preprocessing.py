@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 from pandas.api.types import is_numeric_dtype
 
-from bakeoff.learners.definitions.scaling import SCALINGS, scale, work_scale
+from bakeoff.learners.definitions.scaling import FORMULAS, scale, work_scale
 from bakeoff.learners.definitions.steps import Problem, Step
 from bakeoff.pipeline.work.rows import WorkedRows
 
@@ -21,7 +21,7 @@ def list_preprocessing_steps(rows: WorkedRows, problem: Problem) -> Iterator[Ste
     numeric = {
         name: before[name].to_numpy(float) for name in changed if name in before and is_numeric_dtype(before[name])
     }
-    for method in SCALINGS:
+    for method in FORMULAS:
         if numeric and all(np.allclose(scale(cells, cells, method), after[name]) for name, cells in numeric.items()):
             for name, cells in numeric.items():
                 yield replace(work_scale(cells, method, rows.queries[name], name), place=PLACE)

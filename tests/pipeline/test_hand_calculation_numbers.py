@@ -125,12 +125,14 @@ def test_the_fractions_of_w19_and_w21(alpha: str, tables: dict[str, list[str]], 
 
 def test_the_products_of_w20_and_w22() -> None:
     plain = find_step(work_bayes("mortgage", MORTGAGE, alpha="0"), "Multiply")
-    assert plain.values == pytest.approx({"Approve": 0, "Reject": 0.016})
-    *_, product, quotient, _ = work_bayes("mortgage", MORTGAGE)
+    products = [str(line[1]).split(" = ")[1:] for line in plain.table[1:]]
+    assert products == [["0/50", "0.0"], ["4/250", "0.016"]]
+    assert plain.response == (0, 1)
+    *_, product, _ = work_bayes("mortgage", MORTGAGE)
     assert str(product.table[2][1]).startswith("1/2·3/7·2/7·3/8 = 18/784 = ")
     assert str(product.table[1][1]).split(" = ")[1] == "15/784"
-    assert [str(line[1]).split(" = ")[1] for line in quotient.table[1:]] == ["5/11", "6/11"]
-    assert quotient.response == (float(Fraction(5, 11)), float(Fraction(6, 11)))
+    assert [str(line[2]).split(" = ")[1] for line in product.table[1:]] == ["5/11", "6/11"]
+    assert product.response == (float(Fraction(5, 11)), float(Fraction(6, 11)))
 
 
 @pytest.mark.parametrize(("smooth_prior", "known", "unknown"), [("true", 0.8200, 0.9011), ("false", 0.7915, 0.8836)])
