@@ -14,13 +14,24 @@ from typing import Any
 import numpy as np
 
 from bakeoff.learners.definitions.k_nearest_neighbors import work_distance, work_nearest, work_weight
+from bakeoff.learners.definitions.least_squares import append_ones, work_least_squares
+from bakeoff.learners.definitions.logistic_regression import (
+    work_gradient_ascent,
+    work_logistic_regression,
+    work_sigmoid,
+)
 from bakeoff.learners.definitions.majority_vote import work_average, work_vote
+from bakeoff.learners.definitions.mlp import Network, work_network
 from bakeoff.learners.definitions.naive_bayes import work_density, work_naive_bayes, work_smoothing
-from bakeoff.learners.definitions.perceptron import work_perceptron
+from bakeoff.learners.definitions.perceptron import FEWEST_MISTAKES, LAST, MEAN, work_perceptron, work_update
 from bakeoff.learners.definitions.scaling import work_scale
 from bakeoff.learners.definitions.steps import Problem, Step
+from bakeoff.learners.definitions.svm import make_kernel, work_kernel, work_margin, work_svm
 
 VOTE_TOLERANCE = 1e-12
+NEWTON_STEPS = 50
+"""More than Newton's method needs for a learner that finds the same weights otherwise."""
+
 SOLVER_TOLERANCE = 1e-5
 """The largest difference to a learner that solves iteratively until its own tolerance is reached."""
 
@@ -35,8 +46,8 @@ class Calculation:
         Takes a learner, fitted on the rows of a problem, and the problem; yields steps.
     response : {"predict", "predict_proba", "decision_function"}
         The method of the learner that returns the numbers of an answer.
-    followed : tuple of str
-        The parameters of the learner that the calculation follows, or that do not affect its numbers.
+    followed : tuple of str or None
+        The parameters of the learner that the calculation follows, or that do not affect its numbers; None for all.
     restricted : mapping of str to tuple
         A parameter that it follows for some values only -> these values.
     is_nominal : bool
@@ -47,28 +58,76 @@ class Calculation:
 
     work: Callable[[Any, Problem], Iterator[Step]]
     response: str
-    followed: tuple[str, ...] = ()
+    followed: tuple[str, ...] | None = ()
     restricted: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     is_nominal: bool = False
     tolerance: float = VOTE_TOLERANCE
 
 
 def work_fitted_perceptron(learner: Any, problem: Problem) -> Iterator[Step]:
-    """Yield the steps of a perceptron with its initial plane, learning rate and orders of the rows."""
+    """Yield the steps of a perceptron with its initial planes, learning rate and orders of the rows."""
     n, d = problem.X.shape
-    w = np.broadcast_to(0.0 if learner.coef_init is None else learner.coef_init, (d,)).astype(float)
-    b = float(learner.intercept_init or 0.0)
-    orders = draw_orders(learner, n) if learner.shuffle else repeat(np.arange(n))
-    orders = islice(orders, learner.max_iter)
-    yield from work_perceptron(problem, w, b, learner.eta0, orders, pocket=learner.pocket)
+    k = len(learner.coef_)
+    planes = np.zeros((k, d + 1))
+    planes[:, :-1] = 0 if learner.coef_init is None else learner.coef_init
+    planes[:, -1] = 0 if learner.intercept_init is None else learner.intercept_init
+    seeds = np.random.RandomState(learner.random_state).randint(2**31, size=k)
+    orders = [islice(draw_orders(seed, n, shuffle=learner.shuffle), learner.max_iter) for seed in seeds]
+    rule = FEWEST_MISTAKES if learner.pocket else LAST
+    yield from work_perceptron(problem, planes, learner.eta0, orders, MEAN if learner.averaged else rule)
 
 
-def draw_orders(learner: Any, n: int) -> Iterator[np.ndarray]:
-    """Yield the order of the n rows in each pass, as the learner draws it from its seed."""
-    (seed,) = np.random.RandomState(learner.random_state).randint(2**31, size=1)
+def draw_orders(seed: int, n: int, *, shuffle: bool) -> Iterator[np.ndarray]:
+    """Yield the order of the n rows in each pass, as the learner draws it from the seed of a plane."""
     random_state = np.random.RandomState(seed)
     while True:
-        yield random_state.permutation(n)
+        yield random_state.permutation(n) if shuffle else np.arange(n)
+
+
+def work_fitted_least_squares(learner: Any, problem: Problem) -> Iterator[Step]:
+    """Yield the steps of linear regression, or of ridge regression with its penalty."""
+    penalty = getattr(learner, "alpha", 0.0)
+    require_one_solution(problem, penalty)
+    yield from work_least_squares(problem, penalty)
+
+
+def require_one_solution(problem: Problem, penalty: float) -> None:
+    """Raise ValueError if many weights fit equally well."""
+    if penalty == 0 and np.linalg.matrix_rank(append_ones(problem.X)) <= len(problem.features):
+        raise ValueError(
+            "the columns are collinear, or the rows too few, so that many weights fit equally well; choose others with "
+            "columns= or rows=, or set a penalty with learner=ridge or learner.C=1"
+        )
+
+
+def work_fitted_logistic_regression(learner: Any, problem: Problem) -> Iterator[Step]:
+    """Yield the steps of logistic regression with the learner's penalty, and as many as it takes."""
+    penalty = 0.0 if learner.penalty is None else 1 / learner.C
+    require_one_solution(problem, penalty)
+    is_ascent = learner.solver == "gradient_descent"
+    if len(learner.classes_) > 2 and learner.form == "softmax" and (penalty or is_ascent):
+        raise ValueError("more than two classes are calculated with a reference class; set learner.form=reference")
+    if is_ascent:
+        yield from work_gradient_ascent(problem, penalty, learner.n_iter_[0])
+    else:
+        steps = NEWTON_STEPS if learner.solver in ("lbfgs", "sag", "saga") else learner.n_iter_[0]
+        yield from work_logistic_regression(problem, penalty, steps)
+
+
+def work_fitted_network(learner: Any, problem: Problem) -> Iterator[Step]:
+    """Yield the passes of a network with the weights of the learner."""
+    layers = list(zip(learner.coefs_, learner.intercepts_, strict=True))
+    network = Network(layers, learner.activation, learner.out_activation_)
+    yield from work_network(problem, network, getattr(learner, "classes_", None))
+
+
+def work_fitted_svm(learner: Any, problem: Problem) -> Iterator[Step]:
+    """Yield the steps of a support vector machine, with its kernel."""
+    d = problem.X.shape[1]
+    by_name = {"auto": 1 / d, "scale": 1 / (d * problem.X.var() or 1)}
+    gamma = by_name.get(learner.gamma, learner.gamma)
+    kernel = make_kernel(learner.kernel, gamma, learner.coef0, learner.degree)
+    yield from work_svm(problem, kernel, learner.C)
 
 
 def work_baseline(learner: Any, problem: Problem) -> Iterator[Step]:
@@ -103,8 +162,17 @@ NEIGHBORS = Calculation(
 CALCULATIONS: Mapping[str, Calculation] = {
     "knn": NEIGHBORS,
     "knn_regressor": replace(NEIGHBORS, response="predict"),
+    "linear_regression": Calculation(work_fitted_least_squares, "predict", tolerance=SOLVER_TOLERANCE),
+    "logistic_regression": Calculation(
+        work_fitted_logistic_regression,
+        "predict_proba",
+        ("C", "form", "solver", "tol", "max_iter", "random_state", "penalty"),
+        tolerance=SOLVER_TOLERANCE,
+    ),
     "majority": Calculation(work_baseline, "predict_proba", ("class_order",)),
     "mean": Calculation(work_baseline, "predict"),
+    "mlp": Calculation(work_fitted_network, "predict_proba", None, tolerance=SOLVER_TOLERANCE),
+    "mlp_regressor": Calculation(work_fitted_network, "predict", None, tolerance=SOLVER_TOLERANCE),
     "naive_bayes": Calculation(
         work_naive_bayes,
         "predict_proba",
@@ -114,7 +182,15 @@ CALCULATIONS: Mapping[str, Calculation] = {
     "perceptron": Calculation(
         work_fitted_perceptron,
         "decision_function",
-        ("eta0", "coef_init", "intercept_init", "max_iter", "shuffle", "pocket", "random_state"),
+        ("eta0", "coef_init", "intercept_init", "max_iter", "shuffle", "pocket", "averaged", "random_state"),
+    ),
+    "ridge": Calculation(work_fitted_least_squares, "predict", ("alpha",), tolerance=SOLVER_TOLERANCE),
+    "svm": Calculation(
+        work_fitted_svm,
+        "decision_function",
+        ("C", "degree", "gamma", "coef0", "tol", "max_iter", "multi_class", "random_state"),
+        {"kernel": ("linear", "poly", "rbf")},
+        tolerance=SOLVER_TOLERANCE,
     ),
 }
 """A learner's name in the registry -> its calculation."""
@@ -122,8 +198,12 @@ CALCULATIONS: Mapping[str, Calculation] = {
 SINGLE_STEPS: Mapping[str, Callable[..., Step]] = {
     "density": work_density,
     "distance": work_distance,
+    "kernel": work_kernel,
+    "margin": work_margin,
     "scale": work_scale,
+    "sigmoid": work_sigmoid,
     "smoothing": work_smoothing,
+    "update": work_update,
     "vote": work_vote,
     "weight": work_weight,
 }

@@ -15,7 +15,19 @@ Reference: T. Hastie, R. Tibshirani, J. Friedman, "The Elements of Statistical L
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
+
+from bakeoff.learners.definitions.steps import (
+    Problem,
+    Regions,
+    Step,
+    bracket,
+    number_rows,
+    write_point,
+    write_products,
+)
 
 
 def least_squares(X: np.ndarray, y: np.ndarray, penalty: float = 0.0) -> tuple[np.ndarray, float]:
@@ -25,8 +37,8 @@ def least_squares(X: np.ndarray, y: np.ndarray, penalty: float = 0.0) -> tuple[n
     >>> w.round(9).tolist(), round(b, 9)
     ([2.0], 1.0)
     """
-    n, d = X.shape
-    with_ones = np.column_stack([X, np.ones(n)])  # (n, d + 1)
+    d = X.shape[1]
+    with_ones = append_ones(X)  # (n, d + 1)
     penalised = np.diag([1.0] * d + [0.0])  # all but the intercept
     solution = np.linalg.solve(with_ones.T @ with_ones + penalty * penalised, with_ones.T @ y)
     return solution[:-1], float(solution[-1])
@@ -35,3 +47,44 @@ def least_squares(X: np.ndarray, y: np.ndarray, penalty: float = 0.0) -> tuple[n
 def objective(X: np.ndarray, y: np.ndarray, w: np.ndarray, b: float, penalty: float = 0.0) -> float:
     """Return the penalised sum of squares, which is minimised."""
     return float(((y - X @ w - b) ** 2).sum() + penalty * (w**2).sum())
+
+
+def append_ones(X: np.ndarray) -> np.ndarray:
+    """Return rows X (n, d) with a 1 at the end: shape (n, d + 1)."""
+    return np.column_stack([X, np.ones(len(X))])
+
+
+def work_least_squares(problem: Problem, penalty: float) -> Iterator[Step]:
+    """Yield the normal equations of `least_squares`, their solution, the residuals, and the predictions."""
+    y = problem.y
+    numbers = number_rows(range(len(y)))
+    X = append_ones(problem.X)  # (n, d + 1)
+    names = (*problem.features, "1")
+    yield Step(
+        "Append a 1 to each row for the intercept, and multiply the columns: XᵀX and Xᵀy.",
+        table=(("XᵀX", *names, "Xᵀy"), *zip(names, *X.T @ X, X.T @ y, strict=True)),
+        rows=numbers,
+    )
+    w, b = least_squares(problem.X, y, penalty)
+    yield Step(
+        "Solve (XᵀX + λ I') (w, b) = Xᵀy, where I' is the identity matrix with 0 in the place of b.",
+        f"λ = {penalty}, w = {write_point(w)}, b = {b}",
+        values={"b": b, **dict(zip(problem.features, w, strict=True))},
+        drawing=Regions(),
+    )
+    fitted = problem.X @ w + b  # (n,)
+    yield Step(
+        "Compute what is minimised, from the residuals y - ŷ.",
+        f"Σ (y - ŷ)² + λ ‖w‖² = {objective(problem.X, y, w, b, penalty)}",
+        table=(("row", "y", "ŷ", "y - ŷ"), *zip(numbers, y, fitted, y - fitted, strict=True)),
+    )
+    for query in problem.queries:
+        answer = float(w @ query + b)
+        yield Step(
+            f"Predict {problem.target} for x = {write_point(query)}.",
+            f"ŷ = w·x + b = {write_products(w, query)} + {bracket(b)} = {answer}",
+            values={"ŷ": answer},
+            drawing=Regions(),
+            answer=answer,
+            response=(answer,),
+        )

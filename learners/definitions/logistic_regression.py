@@ -20,7 +20,14 @@ Reference: T. Hastie, R. Tibshirani, J. Friedman, "The Elements of Statistical L
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import count
+
 import numpy as np
+
+from bakeoff.learners.definitions.least_squares import append_ones
+from bakeoff.learners.definitions.steps import Problem, Regions, Step, bracket, write_point, write_products
 
 ROUNDING = 1e-10
 """The rounding error of a gradient that is 0, and of a difference of likelihoods."""
@@ -74,11 +81,108 @@ def newton(X: np.ndarray, y: np.ndarray, w: np.ndarray, penalty: float = 0.0, ma
     [0.333333, 0.666667]
     """
     for _ in range(max_steps):
-        slope = gradient(X, y, w, penalty)
-        if np.abs(slope).max() <= ROUNDING:
+        if np.abs(gradient(X, y, w, penalty)).max() <= ROUNDING:
             break
-        step = np.linalg.solve(curvature(X, w, penalty), slope.ravel()).reshape(w.shape)
-        while log_likelihood(X, y, w + step, penalty) < log_likelihood(X, y, w, penalty) - ROUNDING:
-            step = step / 2
-        w = w + step
+        w = w + newton_step(X, y, w, penalty)
     return w
+
+
+def newton_step(X: np.ndarray, y: np.ndarray, w: np.ndarray, penalty: float = 0.0) -> np.ndarray:
+    """Return the step from w (c - 1, D) to the maximum of the approximation, halved until it increases L."""
+    slope = gradient(X, y, w, penalty)
+    step = np.linalg.solve(curvature(X, w, penalty), slope.ravel()).reshape(w.shape)
+    while log_likelihood(X, y, w + step, penalty) < log_likelihood(X, y, w, penalty) - ROUNDING:
+        step = step / 2
+    return step
+
+
+SHOWN_STEPS = 3
+"""Steps of gradient ascent that are shown in full; Newton's method takes few, and all are shown."""
+
+
+def work_logistic_regression(
+    problem: Problem, penalty: float, max_steps: int, rates: np.ndarray | None = None
+) -> Iterator[Step]:
+    """Yield the steps of `newton`, or of `gradient_ascent` with a rate for each weight (D,), and the predictions.
+
+    Of two classes, the first one is the reference; of more, the last.
+    """
+    X = append_ones(problem.X)  # (n, D)
+    classes, codes = np.unique(problem.y, return_inverse=True)
+    if len(classes) == 2:
+        classes = classes[::-1]
+        codes = 1 - codes
+    names = [f"{name}, {label}" for label in classes[:-1] for name in (*problem.features, "1")]
+    w = np.zeros((len(classes) - 1, X.shape[1]))
+    headings = [f"curvature {name}" for name in names] if rates is None else ["rate"]
+    for number in range(1, max_steps + 2):
+        slope = gradient(X, codes, w, penalty)
+        is_last = number > max_steps or np.abs(slope).max() <= ROUNDING
+        is_shown = rates is None or number <= SHOWN_STEPS
+        if is_shown or is_last:
+            likelihood = log_likelihood(X, codes, w, penalty)
+            yield Step(
+                "Compute the probability of each class for each row, and the log-likelihood L of the rows' classes.",
+                f"L = Σ ln P(y | x) - λ/2 ‖ω‖² = {likelihood}",
+                table=(("row", "y", *classes), *zip(count(1), problem.y, *probabilities(X, w).T)),
+                place=f"after {number - 1} steps",
+                values={"L": likelihood},
+            )
+        if is_last:
+            break
+        step = newton_step(X, codes, w, penalty) if rates is None else rates * slope
+        factors = curvature(X, w, penalty) if rates is None else [np.tile(rates, len(w))]
+        if is_shown:
+            cells = (each.ravel() for each in (w, slope, step))
+            yield Step(
+                "Compute the gradient of L, Σ ([y = k] - P(k | x)) x - λ ω. The step is rate · gradient, or solves "
+                "curvature · step = gradient in Newton's method.",
+                table=(("weight of", "ω", "gradient", "step", *headings), *zip(names, *cells, *factors, strict=True)),
+                place=f"step {number}",
+            )
+        w = w + step
+    yield from work_probabilities(problem, w, classes)
+
+
+def work_probabilities(problem: Problem, w: np.ndarray, classes: np.ndarray) -> Iterator[Step]:
+    """Yield the predictions for weights w (c - 1, D) and the classes (c,), the reference last."""
+    order = np.argsort(classes)
+    for query in problem.queries:
+        x = [*query, 1.0]
+        (P,) = probabilities(np.array([x]), w)  # (c,)
+        answer = classes[order][np.argmax(P[order])]
+        odds = [f"exp({write_products(weights, x)}) = {np.exp(weights @ x)}" for weights in w]
+        yield Step(
+            f"Compute the probability of each class for x = {write_point(query)}, its share of the sum of exp(ω·x).",
+            table=(("class", "exp(ω·x)", "P"), *zip(classes, [*odds, "1"], P, strict=True)),
+            chosen=f"{problem.target} = {answer}",
+            drawing=Regions(),
+            answer=answer,
+            response=tuple(P[order]),
+        )
+
+
+def work_gradient_ascent(problem: Problem, penalty: float, max_steps: int) -> Iterator[Step]:
+    """Yield the steps of `gradient_ascent` on centred columns, with rates that depend on their units."""
+    n = len(problem.X)
+    means = problem.X.mean(axis=0)  # (d,)
+    centred = replace(problem, X=problem.X - means, queries=problem.queries - means)
+    units = np.append(np.sqrt(centred.X.var(axis=0) + penalty / n), 1)  # (D,)
+    scaled = append_ones(centred.X) / units
+    bound = 0.25 if len(np.unique(problem.y)) == 2 else 0.5
+    penalties = penalty / units**2
+    penalties[-1] = 0
+    largest = np.linalg.eigvalsh(bound * scaled.T @ scaled + np.diag(penalties))[-1]
+    yield Step(
+        "Subtract the mean of each column. The rate of a weight is 1 / (K u²), with the column's u² = variance + λ/n, "
+        "and K a bound of the curvature of L in these units, so that no step lowers L.",
+        f"K = {largest}, means = {write_point(means)}",
+    )
+    yield from work_logistic_regression(centred, penalty, max_steps, 1 / (largest * units**2))
+
+
+def work_sigmoid(z: float) -> Step:
+    """Return the step that computes the probability of a class from its log-odds z."""
+    probability = 1 / (1 + np.exp(-z))
+    formula = f"P = 1/(1 + exp(-z)) = 1/(1 + exp(-{bracket(z)})) = {probability}"
+    return Step("Compute the probability of a class from its log-odds z.", formula, values={"P": probability})

@@ -18,10 +18,13 @@ Nature 323, 1986; C. M. Bishop, "Pattern Recognition and Machine Learning", 2006
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
+
+from bakeoff.learners.definitions.steps import Problem, Regions, Step, bracket, write_point, write_products
 
 CURVES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "identity": lambda z: z,
@@ -121,3 +124,88 @@ def train(network: Network, X: np.ndarray, targets: np.ndarray, batches: Iterabl
         for (W, b), (by_weight, by_bias) in zip(network.layers, gradient, strict=True):
             W -= rate * by_weight
             b -= rate * by_bias
+
+
+MAX_UNITS = 8
+"""The most units of a layer whose sums are written out."""
+
+CURVE_FORMULAS = {
+    "identity": "z",
+    "logistic": "1/(1 + exp(-z))",
+    "tanh": "tanh(z)",
+    "relu": "max(0, z)",
+    "softmax": "exp(z) / Σ exp(z)",
+}
+
+
+def work_network(problem: Problem, network: Network, classes: np.ndarray | None) -> Iterator[Step]:
+    """Yield the passes of a trained network: forward and backward for row 1, and forward for each query.
+
+    ``classes`` (c,) is None for regression.
+    """
+    widest = max(len(b) for _, b in network.layers)
+    if widest > MAX_UNITS:
+        raise ValueError(
+            f"a layer of {widest} units is too large to calculate by hand; set learner.hidden_layer_sizes=[3]"
+        )
+    x = problem.X[0]
+    target = np.array(problem.y[:1] if classes is None else classes == problem.y[0], dtype=float)
+    yield from work_forward(network, x, "row 1")
+    yield from work_backward(network, x, target[1:] if len(target) == 2 else target)
+    for number, query in enumerate(problem.queries, start=1):
+        place = f"query {number}"
+        yield from work_forward(network, query, place)
+        p = predict(network, forward(network, query)[-1])  # (o,)
+        if network.output == "logistic":
+            p = np.append(1 - p, p)
+        answer = float(p[0]) if classes is None else classes[np.argmax(p)]
+        yield Step(
+            f"Predict {problem.target} for x = {write_point(query)} by f(z) of the last layer: a number, the "
+            "probability of the second of two classes, or of each class.",
+            chosen=f"{problem.target} = {answer}",
+            place=place,
+            drawing=Regions(),
+            answer=answer,
+            response=tuple(p),
+        )
+
+
+def work_forward(network: Network, x: np.ndarray, place: str) -> Iterator[Step]:
+    """Yield the sums and the activations of each layer for a row x (d,)."""
+    *activations, z = forward(network, x)
+    outputs = [*activations[1:], predict(network, z)]
+    for number, (W, b) in enumerate(network.layers):
+        a = activations[number]
+        sums = [f"{write_products(a, w)} + {bracket(bias)} = {a @ w + bias}" for w, bias in zip(W.T, b, strict=True)]
+        curve = network.curve if outputs[number + 1 :] else network.output
+        yield Step(
+            "Compute the weighted sum z of each unit, and its activation f(z).",
+            f"f(z) = {CURVE_FORMULAS[curve]}",
+            table=(("unit", "z", "f(z)"), *zip(count(1), sums, outputs[number], strict=False)),
+            place=f"{place}, layer {number + 1}",
+        )
+
+
+def work_backward(network: Network, x: np.ndarray, target: np.ndarray) -> Iterator[Step]:
+    """Yield the loss of a row x (d,) with target (o,), and the derivatives of each layer, the last layer first."""
+    activations = forward(network, x)
+    z = activations[-1]
+    p = predict(network, z)  # (o,)
+    value = loss(network, z, target)
+    equation = f"½ (z - y)² = ½·({z[0]} - {bracket(target[0])})²" if network.output == "identity" else "-ln P(y | x)"
+    yield Step("Compute the loss.", f"loss = {equation} = {value}", place="row 1", values={"loss": value})
+    gradient = backpropagate(network, x, target)
+    terms = [f"{each} - {wanted}" for each, wanted in zip(p, target, strict=True)]
+    for number in reversed(range(len(gradient))):
+        by_weight, delta = gradient[number]
+        errors = (f"{term} = {error}" for term, error in zip(terms, delta, strict=True))
+        inputs = (f"∂ w{i + 1}" for i in range(len(by_weight)))
+        yield Step(
+            "Compute δ of each unit, the derivative of the loss with respect to its bias: prediction - target in the "
+            "last layer, W δ ∘ f' below it. The derivative with respect to a weight is δ times its input.",
+            table=(("unit", "δ", *inputs), *zip(count(1), errors, *by_weight, strict=False)),
+            place=f"row 1, layer {number + 1}",
+        )
+        W, _ = network.layers[number]
+        slopes = SLOPES[network.curve](activations[number])
+        terms = [f"({write_products(w, delta)})·{slope}" for w, slope in zip(W, slopes, strict=True)]

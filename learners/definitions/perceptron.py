@@ -20,12 +20,13 @@ References: F. Rosenblatt, "The perceptron", Psychological Review 65, 1958; for 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from bakeoff.learners.definitions.steps import Plane, Problem, Step, number_rows, write_point, write_products
+from bakeoff.learners.definitions.steps import Plane, Problem, Step, bracket, number_rows, write_point, write_products
 
 
 class Hyperplane(NamedTuple):
@@ -71,78 +72,101 @@ def train_perceptron(
     return Hyperplane(w, b, sum_w / steps, sum_b / steps, losses)
 
 
-def work_perceptron(
-    problem: Problem, w: np.ndarray, b: float, eta: float, orders: Iterable[np.ndarray], *, pocket: bool = False
-) -> Iterator[Step]:
-    """Yield each update of `train_perceptron` for two classes, in passes of the given orders, and the predictions.
+MAX_UPDATES = 40
+"""The updates of a plane that are shown; the others are only counted."""
+LAST = "last plane"
+FEWEST_MISTAKES = "plane with the fewest misclassified rows after a pass"
+MEAN = "mean of the planes after each row of each pass"
+"""The plane that predicts."""
 
-    The class that is sorted last is +1. With ``pocket``, the last plane with the fewest mistakes predicts.
+
+def work_perceptron(
+    problem: Problem, planes: np.ndarray, eta: float, orders: Iterable[Iterable[np.ndarray]], rule: str = LAST
+) -> Iterator[Step]:
+    """Yield the updates of `train_perceptron` for each of k planes, and the predictions.
+
+    Of two classes, the one that is sorted last is +1; of more, each is +1 in a problem of its own, against the rest.
+    The problems start from ``planes``, ω and b (k, d + 1), and ``orders`` has the orders of their passes.
     """
-    X = problem.X
     classes = np.unique(problem.y)
-    signs = np.where(problem.y == classes[1], 1, -1)  # (n,)
-    yield Step(
-        f"Let y = +1 for {classes[1]} and y = -1 for {classes[0]}, and start from the plane ω, b.",
-        f"ω = {write_point(w)}, b = {b}, η = {eta}",
-        drawing=Plane(tuple(w), b),
-    )
-    # A constant prediction of the larger class is the first plane in the pocket.
-    balance = np.mean(signs)
-    best = (np.count_nonzero(signs * balance <= 0), np.zeros(len(w)), balance)
-    for number, order in enumerate(orders, start=1):
-        place = f"pass {number}"
-        mistakes = 0
-        for i in order:
-            x, label = X[i], signs[i]
-            margin = label * (w @ x + b)
-            if margin > 0:
-                continue
-            mistakes += 1
-            rows = number_rows([i])
-            yield Step(
-                f"Row {rows[0]} is misclassified, because y (ω·x + b) is not above 0.",
-                f"y (ω·x + b) = {label:+d}·({write_products(w, x)} + {b}) = {margin}",
-                rows=rows,
-                place=place,
-                values={"margin": margin},
-            )
-            w = w + eta * label * x
-            b = b + eta * label
-            yield Step(
-                f"Move the plane towards row {rows[0]}: ω = ω + η y x, b = b + η y.",
-                f"ω = ω {label:+d}·{eta}·{write_point(x)} = {write_point(w)}",
-                chosen=f"b = {b}",
-                rows=rows,
-                place=place,
-                values={"b": b, **{f"ω {name}": value for name, value in zip(problem.features, w, strict=True)}},
-                drawing=Plane(tuple(w), b, marked=rows),
-            )
-        wrong = np.count_nonzero(signs * (X @ w + b) <= 0)
-        if wrong <= best[0]:
-            best = (wrong, w, b)
-        yield Step(
-            "Count the updates of the pass, and the rows that its last plane misclassifies.",
-            chosen=f"{mistakes} updates, {wrong} rows misclassified",
-            place=place,
-            values={"updates": mistakes, "misclassified": wrong},
-        )
-        if mistakes == 0:
-            break
-    if pocket:
-        _, w, b = best
-    yield Step(
-        "Predict by the plane with the fewest misclassified rows." if pocket else "Predict by the last plane.",
-        f"f(x) = ω·x + b, ω = {write_point(w)}, b = {b}",
-        drawing=Plane(tuple(w), b),
-    )
+    positives = classes[1:] if len(classes) == 2 else classes
+    found = []
+    for positive, start, passes in zip(positives, planes, orders, strict=True):
+        plane = yield from work_plane(problem, positive, start, eta, passes, rule)
+        found.append(plane)
     for query in problem.queries:
-        decision = w @ query + b
-        answer = classes[int(decision > 0)]
+        x = [*query, 1.0]
+        response = tuple(float(plane @ x) for plane in found)
+        best = int(np.argmax(response)) if len(found) > 1 else int(response[0] > 0)
+        sums = (write_products(plane, x) for plane in found)
         yield Step(
-            f"On which side of the plane is {write_point(query)}?",
-            f"f(x) = {write_products(w, query)} + {b} = {decision}",
-            chosen=f"{problem.target} = {answer}",
-            values={"f": decision},
-            answer=answer,
-            response=(decision,),
+            f"On which side of each plane is {write_point(query)}? Of several planes, the largest f(x) decides.",
+            table=(("y = +1", "f(x) = ω·x + b·1", "f(x)"), *zip(positives, sums, response, strict=True)),
+            chosen=f"{problem.target} = {classes[best]}",
+            answer=classes[best],
+            response=response,
         )
+
+
+def work_plane(
+    problem: Problem, positive: object, plane: np.ndarray, eta: float, orders: Iterable[np.ndarray], rule: str
+) -> Generator[Step, None, np.ndarray]:
+    """Yield the updates of the plane (d + 1,) between one class and the rest; return the plane that predicts."""
+    X = np.column_stack([problem.X, np.ones(len(problem.X))])  # (n, d + 1)
+    signs = np.where(problem.y == positive, 1, -1)  # (n,)
+    place = f"{problem.target} = {positive}"
+    yield write_plane(f"Let y = +1 for {positive} and y = -1 for the rest. Start from ω, b.", plane, place)
+    # A constant prediction of the larger class is the first plane in the pocket.
+    pocket = np.append(np.zeros(X.shape[1] - 1), signs.mean())
+    visited = []
+    updates = [0]  # of each pass
+    for order in orders:
+        updates.append(0)
+        for i in order:
+            if signs[i] * (X[i] @ plane) <= 0:
+                updates[-1] += 1
+                step = work_update(plane[:-1], plane[-1], problem.X[i], signs[i], eta)
+                plane = plane + eta * signs[i] * X[i]
+                if sum(updates) <= MAX_UPDATES:
+                    yield replace(
+                        step,
+                        sentence=f"Row {i + 1} is the next on the wrong side: ω = ω + η y x, b = b + η y.",
+                        rows=number_rows([i]),
+                        place=f"{place}, pass {len(updates) - 1}",
+                        drawing=Plane(tuple(plane[:-1]), plane[-1], marked=number_rows([i])),
+                    )
+            visited.append(plane)
+        pocket = min(plane, pocket, key=lambda each: np.count_nonzero(signs * (X @ each) <= 0))
+        if not updates[-1]:
+            break
+    yield Step(
+        "Pass over all rows until a pass makes no update, or the passes are used up. Count passes and updates. "
+        f"(At most {MAX_UPDATES} updates are shown.)",
+        chosen=f"{len(updates) - 1} passes with {sum(updates)} updates",
+        place=place,
+        values={"passes": len(updates) - 1, "updates": sum(updates)},
+    )
+    found = {LAST: plane, FEWEST_MISTAKES: pocket, MEAN: np.mean(visited, axis=0)}[rule]
+    yield write_plane(f"Predict by the {rule}.", found, place)
+    return found
+
+
+def write_plane(sentence: str, plane: np.ndarray, place: str) -> Step:
+    """Return a step that shows the plane ω, b (d + 1,)."""
+    w = plane[:-1]
+    b = plane[-1]
+    return Step(sentence, f"ω = {write_point(w)}, b = {b}", place=place, drawing=Plane(tuple(w), b))
+
+
+def work_update(w: np.ndarray, b: float, x: np.ndarray, y: int, eta: float = 1.0) -> Step:
+    """Return the update of the plane w, b for a row x with label y; there is none for a row on its own side."""
+    margin = float(y * (np.dot(w, x) + b))
+    new_w = write_point(np.add(w, eta * y * np.array(x)))
+    w_cells = ("ω", f"{write_point(w)} {y:+d}·{eta}·{write_point(x)}", new_w)
+    b_cells = ("b", f"{b} {y:+d}·{eta}", b + eta * y)
+    return Step(
+        "If y (ω·x + b) is not above 0, move the plane towards the row: ω = ω + η y x, b = b + η y.",
+        f"y (ω·x + b) = {y:+d}·({write_products(w, x)} + {bracket(b)}) = {margin}",
+        table=(("", "moved", "result"), w_cells, b_cells) if margin <= 0 else (),
+        values={"margin": margin},
+    )

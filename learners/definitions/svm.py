@@ -57,9 +57,23 @@ for SVM classifier design", Neural Computation 13, 2001.
 
 from __future__ import annotations
 
-from itertools import combinations
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import combinations, count
 
 import numpy as np
+
+from bakeoff.learners.definitions.steps import (
+    Plane,
+    Problem,
+    Regions,
+    Step,
+    bracket,
+    number_rows,
+    write_point,
+    write_products,
+    write_sum,
+)
 
 
 def linear(X: np.ndarray, Z: np.ndarray) -> np.ndarray:
@@ -67,9 +81,9 @@ def linear(X: np.ndarray, Z: np.ndarray) -> np.ndarray:
     return X @ Z.T
 
 
-def polynomial(X: np.ndarray, Z: np.ndarray, p: int) -> np.ndarray:
-    """Return (x·z + 1)^p for each row x of X (n, d) and z of Z (m, d): shape (n, m)."""
-    return np.asarray((X @ Z.T + 1) ** p)
+def polynomial(X: np.ndarray, Z: np.ndarray, p: int, constant: float = 1.0) -> np.ndarray:
+    """Return (x·z + 1)^p, or with another constant, for each row x of X (n, d) and z of Z (m, d): shape (n, m)."""
+    return np.asarray((X @ Z.T + constant) ** p)
 
 
 def gaussian(X: np.ndarray, Z: np.ndarray, sigma: float) -> np.ndarray:
@@ -177,3 +191,123 @@ def decision_function(K: np.ndarray, y: np.ndarray, alpha: np.ndarray, b: float)
 def dual_objective(K: np.ndarray, y: np.ndarray, alpha: np.ndarray) -> float:
     """Return Σ α - ½ Σ Σ α α y y K, which is maximised."""
     return float(alpha.sum() - 0.5 * (alpha * y) @ K @ (alpha * y))
+
+
+CONDITION_ROUNDING = 1e-6
+"""The largest violation of y f(x) >= 1 by multipliers that are not yet exact."""
+
+Kernel = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+def make_kernel(name: str, gamma: float, coef0: float, degree: int) -> Kernel:
+    """Return x·z for "linear", (γ x·z + coef0)^degree for "poly", and exp(-γ ‖x - z‖²), γ = 1/2σ², for "rbf"."""
+    if name == "linear":
+        return linear
+    if name == "poly":
+        return lambda X, Z: polynomial(gamma * X, Z, degree, coef0)
+    return partial(gaussian, sigma=np.sqrt(0.5 / gamma))
+
+
+def work_kernel(
+    a: list[float], b: list[float], kernel: str = "linear", gamma: float = 1.0, coef0: float = 1.0, degree: int = 2
+) -> Step:
+    """Return the step that computes the kernel value of two rows (d,)."""
+    product = write_products(a, b)
+    difference = np.subtract(a, b)
+    equation = {
+        "linear": f"x·z = {product}",
+        "poly": f"(γ x·z + r)^p = ({gamma}·({product}) + {coef0})^{degree}",
+        "rbf": f"exp(-γ ‖x - z‖²) = exp(-{gamma}·({write_products(difference, difference)}))",
+    }[kernel]
+    value = make_kernel(kernel, gamma, coef0, degree)(np.array([a]), np.array([b])).item()
+    return Step("Compute the kernel value of two rows.", f"K(x, z) = {equation} = {value}", values={"K": value})
+
+
+def work_margin(w: list[float]) -> Step:
+    """Return the step that computes the geometric margin of weights w (d,)."""
+    margin = 1 / float(np.linalg.norm(w))
+    formula = f"1/‖ω‖ = 1/√({write_products(w, w)}) = {margin}"
+    return Step("How far is the plane from the nearest rows?", formula, values={"margin": margin})
+
+
+def work_svm(problem: Problem, kernel: Kernel, C: float) -> Iterator[Step]:
+    """Yield kernel values, the multipliers of `soft_margin` with their conditions, and the predictions.
+
+    The class that is sorted last is +1. An infinite ``C`` is the hard margin.
+    """
+    X = problem.X
+    classes = np.unique(problem.y)
+    if len(classes) > 2:
+        raise ValueError(f"{len(classes)} classes need several planes; choose rows of two classes with rows=")
+    y = np.where(problem.y == classes[1], 1, -1)  # (n,)
+    K = kernel(X, X)  # (n, n)
+    numbers = number_rows(range(len(y)))
+    yield Step(
+        "Compute the kernel value K(x, z) of each pair of rows.",
+        table=(("K", *numbers), *zip(numbers, *K, strict=True)),
+    )
+    alpha, b = soft_margin(K, y, C)
+    # The last step may leave a rounding error of a multiplier that is 0 or C.
+    alpha[alpha <= ROUNDING * alpha.max()] = 0
+    alpha[C - alpha < ROUNDING * C] = C
+    yield from work_conditions(K, y, alpha, b, C)
+    support = np.flatnonzero(alpha)
+    weights = (alpha * y)[support]  # (s,)
+    drawing: Plane | Regions = Regions()
+    if kernel is linear:
+        w = weights @ X[support]  # (d,)
+        drawing = Plane(tuple(w), b, has_margin=True, marked=number_rows(support))
+        products = (f"{bracket(weight)}·{write_point(x)}" for weight, x in zip(weights, X[support], strict=True))
+        yield Step("Add up the support vectors.", f"ω = Σ α y x = {write_sum(products)} = {write_point(w)}")
+    squares = weights @ K[np.ix_(support, support)] @ weights
+    # ω is 0 if the classes do not differ.
+    if squares > ROUNDING * alpha.sum():
+        yield Step(
+            "Compute the geometric margin, the distance of the plane from the rows with y f(x) = 1.",
+            f"1/‖ω‖ = 1/√(Σ Σ α α y y K(x, z)) = 1/√({squares}) = {squares**-0.5}",
+            rows=number_rows(support),
+            drawing=drawing,
+        )
+    for query in problem.queries:
+        K_query = kernel(query[None, :], X)[:, support]  # (1, s)
+        (decision,) = K_query @ weights + b
+        answer = classes[int(decision > 0)]
+        yield Step(
+            f"On which side of the plane is x = {write_point(query)}?",
+            f"f(x) = Σ α y K(x_i, x) + b = {write_products(weights, K_query[0])} + {bracket(b)} = {decision}",
+            chosen=f"{problem.target} = {answer}",
+            values={"f": decision},
+            drawing=drawing,
+            answer=answer,
+            response=(decision,),
+        )
+
+
+def work_conditions(K: np.ndarray, y: np.ndarray, alpha: np.ndarray, b: float, C: float) -> Iterator[Step]:
+    """Yield the equations of the rows on the margin, the condition that each row fulfils, and b."""
+    margins = y * decision_function(K, y, alpha, b)  # (n,)
+    if np.isinf(C) and margins.min() < 1 - CONDITION_ROUNDING:
+        raise ValueError("no plane separates the classes, which the hard margin C=inf requires; set learner.C=1")
+    free = np.flatnonzero((alpha > 0) & (alpha < C))
+    names = number_rows(free)
+    known = K[free] @ np.where(alpha < C, 0, alpha * y)  # (f,), of the rows with α = C
+    coefficients = K[np.ix_(free, free)] * y[free]  # (f, f)
+    equations = zip(names, *coefficients.T, [1] * len(free), y[free] - known, strict=True)
+    yield Step(
+        "Which rows lie on the margin, with f(x) = y and 0 < α < C? Their α and b solve linear equations, of which "
+        "Σ α y = 0 is the last; of all other rows, α is 0 or C. Try sets of rows until all conditions below hold. "
+        "Without such a row, b is the middle of the interval in which they hold.",
+        table=(("row", *(f"α {name}" for name in names), "b", "="), *equations),
+        chosen=f"b = {b}",
+        rows=names,
+        values={"b": b},
+    )
+    conditions = np.select([alpha == 0, alpha == C], ["α = 0, y f(x) ≥ 1", "α = C, y f(x) ≤ 1"], "α < C, y f(x) = 1")
+    yield Step(
+        "Check the condition of each row, and that Σ α y = 0.",
+        f"Σ α y = {write_products(alpha, y)} = {abs(round(alpha @ y, 9))}",
+        table=(
+            ("row", "y", "α", "y f(x)", "condition"),
+            *zip(count(1), y, alpha, margins.round(9), conditions, strict=False),
+        ),
+    )

@@ -177,7 +177,7 @@ def find_calculation(learner: Any, option: str) -> tuple[str, Calculation]:
     calculation = CALCULATIONS[names[0]]
     defaults = type(learner)().get_params(deep=False)
     for key, value in learner.get_params(deep=False).items():
-        if key in calculation.followed:
+        if calculation.followed is None or key in calculation.followed:
             continue
         allowed = calculation.restricted.get(key, (defaults[key],))
         if not any(value is each or value == each for each in allowed):
