@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from small_tables import grid, labels_of, quiet
 
 from bakeoff.learners import REGISTRY
-from bakeoff.learners.definitions import least_squares, mlp, svm
+from bakeoff.learners.definitions import least_squares, svm
 from bakeoff.learners.definitions.calculations import CALCULATIONS, SINGLE_STEPS
 from bakeoff.learners.definitions.steps import Problem, Step
 
