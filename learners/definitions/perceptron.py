@@ -114,12 +114,13 @@ def work_plane(
     """Yield the updates of the plane (d + 1,) between one class and the rest; return the plane that predicts."""
     X = np.column_stack([problem.X, np.ones(len(problem.X))])  # (n, d + 1)
     signs = np.where(problem.y == positive, 1, -1)  # (n,)
-    place = f"{problem.target} = {positive}"
+    place = f"plane of {positive}"
+    names = [*(f"ω {name}" for name in problem.features), "b"]
     yield write_plane(f"Let y = +1 for {positive} and y = -1 for the rest. Start from ω, b.", plane, place)
     # A constant prediction of the larger class is the first plane in the pocket.
     pocket = np.append(np.zeros(X.shape[1] - 1), signs.mean())
     visited = []
-    updates = [0]  # of each pass
+    updates: list[int] = []  # of each pass
     for order in orders:
         updates.append(0)
         for i in order:
@@ -132,7 +133,8 @@ def work_plane(
                         step,
                         sentence=f"Row {i + 1} is the next on the wrong side: ω = ω + η y x, b = b + η y.",
                         rows=number_rows([i]),
-                        place=f"{place}, pass {len(updates) - 1}",
+                        place=f"{place}, pass {len(updates)}",
+                        values=dict(zip(names, plane, strict=True)),
                         drawing=Plane(tuple(plane[:-1]), plane[-1], marked=number_rows([i])),
                     )
             visited.append(plane)
@@ -142,9 +144,8 @@ def work_plane(
     yield Step(
         "Pass over all rows until a pass makes no update, or the passes are used up. Count passes and updates. "
         f"(At most {MAX_UPDATES} updates are shown.)",
-        chosen=f"{len(updates) - 1} passes with {sum(updates)} updates",
+        chosen=f"{len(updates)} passes with {sum(updates)} updates",
         place=place,
-        values={"passes": len(updates) - 1, "updates": sum(updates)},
     )
     found = {LAST: plane, FEWEST_MISTAKES: pocket, MEAN: np.mean(visited, axis=0)}[rule]
     yield write_plane(f"Predict by the {rule}.", found, place)
