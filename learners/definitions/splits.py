@@ -47,12 +47,16 @@ attributes in decision tree generation", Machine Learning 8, 1992 (which cuts ca
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+
+from bakeoff.learners.definitions.majority_vote import average
+from bakeoff.learners.definitions.steps import Problem, Step, bracket, write_products, write_sum
 
 Number = float | Fraction
 Impurity = Callable[[np.ndarray], Number]
@@ -100,9 +104,38 @@ def gain_ratio(y: np.ndarray, parts: Sequence[np.ndarray], impurity: Impurity = 
     >>> round(gain_ratio(np.concatenate(parts), parts), 5)
     0.38223
     """
-    answers = np.repeat(np.arange(len(parts)), [len(part) for part in parts])  # (n,), the part of each row
-    return float(gain(y, parts, impurity)) / float(entropy(answers))
+    return float(gain(y, parts, impurity)) / split_information(parts)
 
+
+def split_information(parts: Sequence[np.ndarray]) -> float:
+    """Return the entropy, in bits, of the part sizes."""
+    return float(entropy(label_rows([len(part) for part in parts])))
+
+
+def label_rows(counts: Sequence[float]) -> np.ndarray:
+    """Return classes (n,), from 0, in these numbers or fractions.
+
+    >>> label_rows([2, 1]), label_rows([0.75, 0.25])
+    (array([0, 0, 1]), array([0, 0, 0, 1]))
+    """
+    exact = [Fraction(count).limit_denominator(MOST_PARTS) for count in counts]
+    unit = math.lcm(*(count.denominator for count in exact))
+    return np.repeat(np.arange(len(counts)), [int(count * unit) for count in exact])
+
+
+MOST_PARTS = 1000
+"""The largest denominator of a fraction of rows."""
+
+
+IMPURITIES: Mapping[str, Impurity] = {
+    "entropy": entropy,
+    "gain_ratio": entropy,
+    "gini": gini,
+    "log_loss": entropy,
+    "misclassification": misclassification,
+    "squared_error": squared_error,
+}
+"""The name of a criterion -> its impurity."""
 
 TIE_TOLERANCE = 1e-10
 ROUND_OFF = 1e-13
@@ -173,3 +206,114 @@ def answers(column: np.ndarray, threshold: float | None) -> dict[Any, np.ndarray
 def parts_of(y: np.ndarray, column: np.ndarray, threshold: float | None) -> list[np.ndarray]:
     """Return the targets y (n,) of the rows that give each answer to a question about a column (n,)."""
     return [y[part] for part in answers(column, threshold).values()]
+
+
+# The steps of these calculations.
+
+
+def work_impurity(impurity: Impurity, values: Any) -> Step:
+    """Return the impurity of a node with these targets (n,).
+
+    >>> work_impurity(misclassification, ["Red", "Blue", "Red", "Red"]).formula
+    'E = 1 - max π = 1 - 3/4 = 0.25'
+    """
+    n = len(values)
+    _, counts = np.unique(values, return_counts=True)
+    fractions = [f"{count}/{n}" for count in counts]
+    if impurity is entropy:
+        formula = f"H = -Σ π log2 π = -{' - '.join(f'{fraction}·log2({fraction})' for fraction in fractions)}"
+    elif impurity is gini:
+        formula = f"G = Σ π (1 - π) = {write_sum(f'{fraction}·(1 - {fraction})' for fraction in fractions)}"
+    elif impurity is misclassification:
+        formula = f"E = 1 - max π = 1 - {max(counts)}/{n}"
+    else:
+        mean = bracket(average(values))
+        formula = f"Q = Average{{(y - ȳ)²}} = ({write_sum(f'({value} - {mean})²' for value in values)})/{n}"
+    result = float(impurity(np.asarray(values)))
+    return Step("Calculate the impurity.", f"{formula} = {result}", values={"impurity": result})
+
+
+def write_counts(y: np.ndarray, classes: np.ndarray | None) -> str:
+    """Return how many targets (n,) are in each of the classes (c,); without classes, their number and mean.
+
+    >>> write_counts(np.array([2, 1, 2]), np.array([0, 1, 2]))
+    '0:1:2'
+    """
+    if classes is None:
+        return f"{len(y)} of mean {average(y)}"
+    return ":".join(f"{np.count_nonzero(y == label)}" for label in classes)
+
+
+def name_question(problem: Problem, question: Question) -> str:
+    """Return a nominal feature, or a numeric one below its threshold."""
+    feature, threshold = question
+    name = problem.features[feature]
+    return name if threshold is None else f"{name} < {threshold}"
+
+
+def tabulate_questions(
+    problem: Problem, rows: np.ndarray, questions: Iterable[Question], criterion: str
+) -> list[tuple[Any, ...]]:
+    """Return the table of questions that could split these rows of a problem."""
+    y = problem.y[rows]
+    table = []
+    for question in questions:
+        feature, threshold = question
+        sides = answers(problem.X[rows, feature], threshold)
+        counts = ", ".join(f"{answer} {write_counts(y[part], problem.classes)}" for answer, part in sides.items())
+        measures = measure_split([y[part] for part in sides.values()], criterion)
+        table.append((name_question(problem, question), counts, *measures.values()))
+    return [("split", "parts", *measures), *table]
+
+
+def measure_split(parts: Sequence[np.ndarray], criterion: str) -> dict[str, Any]:
+    """Return the weighted impurity as a formula, the gain, and what the gain ratio adds to it."""
+    y = np.concatenate(parts)
+    impurity = IMPURITIES[criterion]
+    terms = write_sum(f"{len(part)}/{len(y)}·{float(impurity(part))}" for part in parts)
+    fall = gain(y, parts, impurity)
+    measures = {"weighted impurity": f"{terms} = {float(impurity(y) - fall)}", "gain": round(float(fall), DECIMALS)}
+    if criterion == "gain_ratio":
+        measures["split information"] = split_information(parts)
+        measures["gain ratio"] = round(gain_ratio(y, parts), DECIMALS)
+    return measures
+
+
+DECIMALS = 15
+"""A gain of zero is shown as zero."""
+
+
+def work_counts(impurity: Impurity, counts: Sequence[float]) -> Step:
+    """Return the impurity of a node with these numbers or fractions of rows in each class."""
+    return work_impurity(impurity, label_rows(counts))
+
+
+def work_information(p: float) -> Step:
+    """Return the information, in bits, of an event of probability p."""
+    bits = math.log2(1 / p)
+    return Step("Calculate the information of the event.", f"I = -log2 p = -log2({p}) = {bits}", values={"I": bits})
+
+
+def work_gain(criterion: str, parts: Sequence[Sequence[int]]) -> Step:
+    """Return the gain of a split into parts with these numbers of rows in each class."""
+    node = work_counts(IMPURITIES[criterion], np.sum(parts, axis=0).tolist())
+    measures = measure_split([label_rows(part) for part in parts], criterion)
+    table = (tuple(measures), tuple(measures.values()))
+    values = {name: value for name, value in measures.items() if isinstance(value, float)}
+    return replace(node, sentence="Calculate the impurity and the gain of the split.", table=table, values=values)
+
+
+def work_cost(parts: Sequence[Sequence[int]], criterion: str = "entropy", logarithm: Any = 2) -> Step:
+    """Return the cost of a split, with natural logarithms or those to base 2."""
+    unit = math.log(2) if logarithm == "natural" else 1.0
+    impurities = [unit * float(IMPURITIES[criterion](label_rows(part))) for part in parts]
+    sizes = [sum(part) for part in parts]
+    cost = float(np.dot(sizes, impurities))
+    formula = f"Σ n_v Q_v = {write_products(sizes, impurities)} = {cost}"
+    return Step("Calculate the cost of the split.", formula, values={"cost": cost})
+
+
+def work_question(value: float, threshold: float) -> Step:
+    """Return the side of a threshold that a value is on."""
+    sides = answers(np.array([value]), threshold)
+    return Step(f"Is {value} < {threshold}? Equality goes right.", chosen="left" if sides["left"][0] else "right")

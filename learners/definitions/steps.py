@@ -41,6 +41,10 @@ class Problem:
     validation_X : ndarray of shape (v, d), optional
         The rows on which a tree is pruned.
     validation_y : ndarray of shape (v,), optional
+    pruning : str
+        The method by which a tree is pruned on them, or "none".
+    classes : ndarray of shape (c,), optional
+        The classes of the targets, ascending; None if they are numbers.
     """
 
     X: np.ndarray
@@ -51,6 +55,8 @@ class Problem:
     nominal: Collection[int] = ()
     validation_X: np.ndarray | None = None
     validation_y: np.ndarray | None = None
+    pruning: str = "none"
+    classes: np.ndarray | None = None
 
 
 @dataclass(frozen=True)

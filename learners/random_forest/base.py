@@ -45,8 +45,8 @@ from sklearn.utils.validation import check_is_fitted
 from bakeoff.learners.base.estimator import Learner, SklearnCounterpart
 from bakeoff.learners.base.input_checks import check_path_values, with_input_tags
 from bakeoff.learners.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
-from bakeoff.learners.decision_tree.base import encode_points
-from bakeoff.learners.random_forest.batch_grower import BatchGrower, Sampling
+from bakeoff.learners.decision_tree.base import encode_points, mark_paths
+from bakeoff.learners.random_forest.batch_grower import BatchGrower, Draw, Sampling, order_features
 from bakeoff.learners.random_forest.bootstrap import (
     OutOfBag,
     TrainingRows,
@@ -219,6 +219,39 @@ class ForestLearner(SklearnForestAttributes):
             fitted.n_estimators = size
             fitted.trees_ = largest.trees_[:size]
             yield fitted
+
+    def list_draws(self, X: Any, y: np.ndarray) -> list[Draw]:
+        """Return the random choices of each tree.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, d), y : ndarray of shape (n,)
+            The rows of ``fit``, which had no weights. Of equal rows, the first one stands for all.
+
+        Raises
+        ------
+        ValueError
+            If ``random_state`` is not an integer, from which the draws can be repeated.
+        """
+        if not isinstance(self.random_state, Integral):
+            raise ValueError(f"random_state={self.random_state} must be an integer to repeat the draws.")
+        cells = encode_points(X, range(self.n_features_in_), self.categories_)
+        codes = np.searchsorted(self.classes_, y) if hasattr(self, "classes_") else y
+        weight = np.ones(len(y))
+        n_draws = count_draws(self.max_samples, weight, replacement=self.bootstrap)
+        training = TrainingRows.from_table(cells, codes, weight, merge_equal=n_draws is not None)
+        _, first = np.unique(training.inverse, return_index=True)  # (k,)
+        subset_size = count_features(self.max_features, self.n_features_in_)
+        draws = []
+        for tree, generator in zip(self.trees_, self._make_generators(), strict=True):
+            rows = first
+            if n_draws is not None:
+                counts = training.draw_counts(generator, n_draws, replacement=self.bootstrap)
+                rows = np.repeat(first, counts)
+            visited = mark_paths(tree, tree.apply(cells[rows])).toarray()  # (rows, nodes)
+            per_tree = self.feature_subset == "tree"
+            draws.append(Draw(rows, order_features(tree, visited > 0, generator, subset_size, per_tree=per_tree)))
+        return draws
 
     @property
     @abstractmethod

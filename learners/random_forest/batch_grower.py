@@ -10,7 +10,7 @@ stored once and counts several times.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -41,6 +41,21 @@ class GrownTree(NamedTuple):
 
     tree: Tree
     in_bag: np.ndarray
+
+
+class Draw(NamedTuple):
+    """The random choices of a tree.
+
+    Attributes
+    ----------
+    rows : ndarray of int
+        The positions of the rows that it drew, some of them repeated.
+    order : callable
+        Maps the rows of a node, as ascending positions in ``rows``, to the order in which it tried the features.
+    """
+
+    rows: np.ndarray
+    order: Callable[[np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -183,6 +198,46 @@ class BatchGrower:
         if max_features < d:
             return replace(self._limits, generators=batch)
         return replace(self._limits, generators=[])
+
+
+def order_features(
+    tree: Tree, visited: np.ndarray, generator: np.random.Generator, max_features: int, *, per_tree: bool
+) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the map from the rows of a node to the order in which it tried the features.
+
+    Parameters
+    ----------
+    tree : Tree
+        An unpruned tree of k nodes.
+    visited : ndarray of shape (n, k), bool
+        Which of its n rows came through each node.
+    generator : Generator
+        That of the tree, which has drawn its rows.
+    max_features : int
+    per_tree : bool
+        Whether features were drawn once per tree.
+    """
+    d = tree.n_values.size
+    if per_tree:
+        subset = generator.permutation(d)[:max_features]
+        return lambda rows: subset
+    if max_features == d:
+        return lambda rows: np.arange(d)
+    orders = {}
+    # Each level draws a number for every feature of its impure nodes, all first branches before all second ones.
+    level = [0]
+    while level := [node for node in level if tree.impurity[node] > 0]:
+        for node, lot in zip(level, generator.random((len(level), d), np.float32), strict=True):
+            orders[visited[:, node].tobytes()] = np.argsort(lot)
+        families = [tree.children(node) for node in level]
+        widest = max(len(family) for family in families)
+        level = [family[branch] for branch in range(widest) for family in families if branch < len(family)]
+
+    def find_order(rows: np.ndarray) -> np.ndarray:
+        mask = np.isin(np.arange(len(visited)), rows)
+        return orders.get(mask.tobytes(), np.arange(d))
+
+    return find_order
 
 
 def count_processes(n_jobs: int | None) -> int:

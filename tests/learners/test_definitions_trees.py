@@ -12,8 +12,7 @@ import pytest
 from example_counts import examples
 from hypothesis import example, given
 from hypothesis import strategies as st
-from sklearn.utils import check_random_state
-from tree_comparison import Comparison, as_node, assert_same_cut_tree, parts, question_at
+from tree_comparison import Comparison, as_node, assert_same_cut_tree
 
 from bakeoff.learners import (
     DecisionTreeClassifier,
@@ -26,16 +25,7 @@ from bakeoff.learners.definitions.decision_tree import Node, grow_tree, predict_
 from bakeoff.learners.definitions.majority_vote import average, majority_vote
 from bakeoff.learners.definitions.pruning import accuracy, minus_squared_error
 from bakeoff.learners.definitions.random_forest import Draw, grow_forest, predict_row_by_vote
-from bakeoff.learners.random_forest.bootstrap import TrainingRows
-from bakeoff.learners.trees import Tree
 
-IMPURITIES = {
-    "gini": splits.gini,
-    "entropy": splits.entropy,
-    "gain_ratio": splits.entropy,
-    "misclassification": splits.misclassification,
-    "squared_error": splits.squared_error,
-}
 LIMITS = st.fixed_dictionaries(
     {"max_depth": st.sampled_from([None, None, 1, 2, 3]), "min_samples_split": st.integers(2, 5)}
 )
@@ -60,7 +50,7 @@ def definition_of(X: np.ndarray, y: np.ndarray, criterion: str, nominal: list[in
     """Return the tree of the definition."""
     depth = math.inf if limits["max_depth"] is None else limits["max_depth"]
     by_ratio = criterion == "gain_ratio"
-    return grow_tree(X, y, IMPURITIES[criterion], by_ratio, nominal, depth, limits["min_samples_split"])
+    return grow_tree(X, y, splits.IMPURITIES[criterion], by_ratio, nominal, depth, limits["min_samples_split"])
 
 
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "gain_ratio", "misclassification"])
@@ -81,7 +71,9 @@ def test_a_classification_tree_is_split_of_r_and_t(
     fast = DecisionTreeClassifier(criterion=criterion, categorical_features=nominal or None, **limits).fit(X, y)
     tree = definition_of(X, y, criterion, nominal, limits)
     by_ratio = criterion == "gain_ratio"
-    comparison = Comparison(X, y, IMPURITIES[criterion], by_ratio, nominal, exact=criterion == "gini" and not nominal)
+    comparison = Comparison(
+        X, y, splits.IMPURITIES[criterion], by_ratio, nominal, exact=criterion == "gini" and not nominal
+    )
     comparison.assert_same(tree, fast.fitted_tree_)
     if comparison.exact:
         queries = queries_for(seed, d)
@@ -167,45 +159,6 @@ def test_pruning_leaves_the_tree_of_the_definition(
 # Random forests, from the same draws
 
 
-def draws_of(fast: Any, X: np.ndarray, y: np.ndarray) -> tuple[TrainingRows, list[Draw]]:
-    """Return the rows that a fitted forest drew from, and what each of its trees drew."""
-    codes = np.unique(y, return_inverse=True)[1] if y.dtype.kind != "f" else y
-    training = TrainingRows.from_table(X, codes, np.ones(len(y)), merge_equal=True)
-    seeds = check_random_state(fast.random_state).randint(np.iinfo(np.int32).max, size=fast.n_estimators)
-    draws = []
-    for seed, tree in zip(seeds, fast.trees_, strict=True):
-        generator = np.random.default_rng(seed)
-        times = training.draw_counts(generator, len(y), replacement=True)
-        rows = np.repeat(np.arange(len(times)), times)
-        draws.append(Draw(rows, feature_order(fast, tree, training.X[rows], generator)))
-    return training, draws
-
-
-def feature_order(
-    fast: Any, tree: Tree, X: np.ndarray, generator: np.random.Generator
-) -> Callable[[np.ndarray], np.ndarray]:
-    """Return from the rows of a node to the order in which it looked at the features."""
-    d = X.shape[1]
-    if fast.feature_subset == "tree":
-        subset = generator.permutation(d)[: fast.max_features]
-        return lambda rows: subset
-    if fast.max_features == d:
-        return lambda rows: np.arange(d)
-    orders = {}
-    # Every level draws a number for each of its impure nodes and each feature; its nodes stand branch by branch.
-    level = [(0, np.arange(len(X)))]
-    while level := [(k, rows) for k, rows in level if tree.impurity[k] > 0]:
-        children: list[list[tuple[int, np.ndarray]]] = []
-        for (k, rows), lot in zip(level, generator.random((len(level), d), np.float32), strict=True):
-            orders[tuple(rows.tolist())] = np.argsort(lot)
-            question = question_at(tree, k)
-            split = [] if question is None else parts(X, rows, question).values()
-            children.append(list(zip(tree.children(k), split, strict=True)))
-        widest = max(len(family) for family in children)
-        level = [family[branch] for branch in range(widest) for family in children if branch < len(family)]
-    return lambda rows: orders.get(tuple(rows.tolist()), np.arange(d))
-
-
 FORESTS = {
     "seed": st.integers(0, 10**6),
     "n": st.integers(8, 24),
@@ -224,27 +177,24 @@ def test_a_classification_forest_is_the_trees_of_its_draws_and_their_vote(
     y[:2] = 0, 1
     shape: dict[str, Any] = {"max_features": min(max_features, d), "feature_subset": feature_subset}
     fast = RandomForestClassifier(5, random_state=seed, voting=voting, **shape).fit(X, y)
-    training, draws = draws_of(fast, X, y)
-    forest = grow_forest(training.X, training.y, draws, min(max_features, d))
-    codes = np.arange(len(fast.classes_))
+    draws = [Draw(*drawn) for drawn in fast.list_draws(X, y)]
+    forest = grow_forest(X, y, draws, min(max_features, d))
     for tree, drawn, own in zip(forest, draws, fast.trees_, strict=True):
-        drawn_X = training.X[drawn.rows]
-        drawn_y = training.y[drawn.rows]
-        comparison = Comparison(drawn_X, drawn_y, splits.gini, exact=True, classes=codes)
+        comparison = Comparison(X[drawn.rows], y[drawn.rows], splits.gini, exact=True, classes=fast.classes_)
         assert comparison.assert_same(tree, own) == own.node_count
     queries = queries_for(seed, d)
     if voting == "majority":
         votes = [predict_row_by_vote(forest, query) for query in queries]
-        assert fast.predict(queries).tolist() == fast.classes_[votes].tolist()
+        assert fast.predict(queries).tolist() == votes
     else:
-        expected = [np.mean([fractions(tree, query, codes) for tree in forest], axis=0) for query in queries]
+        expected = [np.mean([fractions(tree, query, fast.classes_) for tree in forest], axis=0) for query in queries]
         np.testing.assert_allclose(fast.predict_proba(queries), expected, atol=1e-12)
 
 
-def fractions(tree: Node, query: np.ndarray, codes: np.ndarray) -> np.ndarray:
+def fractions(tree: Node, query: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Return the class fractions (c,) of the region that a query (d,) belongs to."""
     targets = region_of(tree, query).targets
-    return (targets[:, None] == codes).mean(axis=0)
+    return (targets[:, None] == classes).mean(axis=0)
 
 
 @examples(25)
@@ -256,11 +206,11 @@ def test_a_regression_forest_is_the_trees_of_its_draws_and_their_average(
     y = np.random.default_rng(seed).normal(size=n)
     shape: dict[str, Any] = {"max_features": min(max_features, d), "feature_subset": feature_subset}
     fast = RandomForestRegressor(5, random_state=seed, **shape).fit(X, y)
-    training, draws = draws_of(fast, X, y)
-    forest = grow_forest(training.X, training.y, draws, min(max_features, d), splits.squared_error)
+    draws = [Draw(*drawn) for drawn in fast.list_draws(X, y)]
+    forest = grow_forest(X, y, draws, min(max_features, d), splits.squared_error)
     complete = True
     for tree, drawn, own in zip(forest, draws, fast.trees_, strict=True):
-        comparison = Comparison(training.X[drawn.rows], training.y[drawn.rows], splits.squared_error)
+        comparison = Comparison(X[drawn.rows], y[drawn.rows], splits.squared_error)
         compared = comparison.assert_same(tree, own)
         complete = complete and compared == own.node_count
     if complete:
