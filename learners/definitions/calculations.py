@@ -6,13 +6,16 @@ so that each entry lists those which it follows; all others must have their defa
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice, repeat
 from typing import Any
 
 import numpy as np
 
+from bakeoff.learners.definitions.decision_tree import grow_tree, work_growth, work_queries
 from bakeoff.learners.definitions.k_nearest_neighbors import work_distance, work_nearest, work_weight
 from bakeoff.learners.definitions.least_squares import append_ones, work_least_squares
 from bakeoff.learners.definitions.logistic_regression import (
@@ -24,7 +27,22 @@ from bakeoff.learners.definitions.majority_vote import work_average, work_vote
 from bakeoff.learners.definitions.mlp import Network, work_network
 from bakeoff.learners.definitions.naive_bayes import work_density, work_naive_bayes, work_smoothing
 from bakeoff.learners.definitions.perceptron import FEWEST_MISTAKES, LAST, MEAN, work_perceptron, work_update
+from bakeoff.learners.definitions.pruning import work_accuracy, work_pruning
+from bakeoff.learners.definitions.random_forest import Draw, work_forest
 from bakeoff.learners.definitions.scaling import work_scale
+from bakeoff.learners.definitions.splits import (
+    IMPURITIES,
+    entropy,
+    gini,
+    misclassification,
+    squared_error,
+    work_cost,
+    work_counts,
+    work_gain,
+    work_impurity,
+    work_information,
+    work_question,
+)
 from bakeoff.learners.definitions.steps import Problem, Step
 from bakeoff.learners.definitions.svm import make_kernel, work_kernel, work_margin, work_svm
 
@@ -62,6 +80,32 @@ class Calculation:
     restricted: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     is_nominal: bool = False
     tolerance: float = VOTE_TOLERANCE
+
+
+def work_fitted_tree(learner: Any, problem: Problem) -> Iterator[Step]:
+    """Yield the steps of a decision tree with its criterion and limits, and of its pruning on validation rows."""
+    if problem.pruning == "pessimistic":
+        raise ValueError("pruning=pessimistic has no calculation by hand; set pruning=best_first, bottom_up or none.")
+    X = problem.X
+    criterion = learner.criterion
+    impurity = IMPURITIES[criterion]
+    max_depth = learner.max_depth or math.inf
+    min_rows = learner.min_samples_split
+    if isinstance(min_rows, float):
+        min_rows = max(2, math.ceil(min_rows * len(X)))
+    tree = grow_tree(X, problem.y, impurity, criterion == "gain_ratio", problem.nominal, max_depth, min_rows)
+    yield from work_growth(problem, tree, criterion, lambda node: range(X.shape[1]))
+    if problem.pruning != "none":
+        yield from work_pruning(problem, tree)
+    yield from work_queries(problem, tree)
+
+
+def work_fitted_forest(learner: Any, problem: Problem) -> Iterator[Step]:
+    """Yield the steps of a random forest with the learner's own draws."""
+    draws = [Draw(*drawn) for drawn in learner.list_draws(problem.X, problem.y)]
+    max_features = learner.estimators_[0].max_features_
+    voting = getattr(learner, "voting", "average")
+    yield from work_forest(problem, draws, max_features, learner.criterion, learner.max_depth or math.inf, voting)
 
 
 def work_fitted_perceptron(learner: Any, problem: Problem) -> Iterator[Step]:
@@ -159,7 +203,17 @@ NEIGHBORS = Calculation(
     {"weights": ("uniform", "distance", "gaussian"), "ties": ("auto", "first", "all")},
 )
 
+TREE = ("criterion", "max_depth", "min_samples_split", "random_state")
+FEW_TREES = {"n_estimators": tuple(range(1, 11))}
+"""A query descends all trees of a forest."""
+
+FOREST_CRITERIA = {"criterion": ("gini", "entropy", "log_loss", "misclassification")}
+FOREST_TREES = ("max_depth", "max_features", "feature_subset", "bootstrap", "max_samples")
+FOREST = (*FOREST_TREES, "voting", "oob_score", "n_jobs", "random_state")
+
 CALCULATIONS: Mapping[str, Calculation] = {
+    "decision_tree": Calculation(work_fitted_tree, "predict_proba", TREE, is_nominal=True),
+    "decision_tree_regressor": Calculation(work_fitted_tree, "predict", TREE, is_nominal=True),
     "knn": NEIGHBORS,
     "knn_regressor": replace(NEIGHBORS, response="predict"),
     "linear_regression": Calculation(work_fitted_least_squares, "predict", tolerance=SOLVER_TOLERANCE),
@@ -184,6 +238,10 @@ CALCULATIONS: Mapping[str, Calculation] = {
         "decision_function",
         ("eta0", "coef_init", "intercept_init", "max_iter", "shuffle", "pocket", "averaged", "random_state"),
     ),
+    "random_forest": Calculation(
+        work_fitted_forest, "predict_proba", FOREST, {**FEW_TREES, **FOREST_CRITERIA}, is_nominal=True
+    ),
+    "random_forest_regressor": Calculation(work_fitted_forest, "predict", FOREST, FEW_TREES, is_nominal=True),
     "ridge": Calculation(work_fitted_least_squares, "predict", ("alpha",), tolerance=SOLVER_TOLERANCE),
     "svm": Calculation(
         work_fitted_svm,
@@ -196,13 +254,23 @@ CALCULATIONS: Mapping[str, Calculation] = {
 """A learner's name in the registry -> its calculation."""
 
 SINGLE_STEPS: Mapping[str, Callable[..., Step]] = {
+    "accuracy": work_accuracy,
+    "cost": work_cost,
     "density": work_density,
     "distance": work_distance,
+    "entropy": partial(work_counts, entropy),
+    "gain": partial(work_gain, "entropy"),
+    "gain_ratio": partial(work_gain, "gain_ratio"),
+    "gini": partial(work_counts, gini),
+    "information": work_information,
     "kernel": work_kernel,
     "margin": work_margin,
+    "misclassification": partial(work_counts, misclassification),
+    "question": work_question,
     "scale": work_scale,
     "sigmoid": work_sigmoid,
     "smoothing": work_smoothing,
+    "squared_error": partial(work_impurity, squared_error),
     "update": work_update,
     "vote": work_vote,
     "weight": work_weight,

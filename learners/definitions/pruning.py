@@ -21,12 +21,14 @@ Reference: J. R. Quinlan, "Simplifying decision trees", International Journal of
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
-from bakeoff.learners.definitions.decision_tree import Node, predict_row
+from bakeoff.learners.definitions.decision_tree import Node, draw_tree, name_paths, predict_row
 from bakeoff.learners.definitions.majority_vote import average
+from bakeoff.learners.definitions.steps import Problem, Step
 
 ROUNDING = 1e-10
 """Scores that differ by less, relative to the larger one, are equal: sums of squares are rounded."""
@@ -55,13 +57,17 @@ def prune_bottom_up(tree: Node, X: np.ndarray, y: np.ndarray, score: Score = acc
     while improved:
         improved = False
         for node in internal_nodes(tree):
-            connected_to_leaves_only = not any(child.branches for child in node.branches.values())
-            if not connected_to_leaves_only:
+            if not is_above_leaves(node):
                 continue
             before = score(tree, X, y)
             if is_greater(score_without(node, tree, X, y, score), before):
                 node.branches = {}
                 improved = True
+
+
+def is_above_leaves(node: Node) -> bool:
+    """Return whether all children of an internal node are leaves."""
+    return not any(child.branches for child in node.branches.values())
 
 
 def prune_best_first(tree: Node, X: np.ndarray, y: np.ndarray, score: Score = accuracy) -> None:
@@ -90,3 +96,61 @@ def score_without(node: Node, tree: Node, X: np.ndarray, y: np.ndarray, score: S
     reached = score(tree, X, y)
     node.branches = branches
     return reached
+
+
+SENTENCES = {
+    "bottom_up": "Replace each node above leaves only by a leaf if the score on the validation rows is then greater.",
+    "best_first": "Replace the node by a leaf without whose subtree the score on the validation rows is the greatest, "
+    "unless this is lower than before (ties: the node nearest to the root).",
+}
+"""A method of pruning -> what is done in each of its passes."""
+
+
+def work_pruning(problem: Problem, tree: Node) -> Iterator[Step]:
+    """Yield the passes in which a tree is pruned, in place, by the method of the problem."""
+    X = problem.validation_X
+    y = problem.validation_y
+    assert X is not None
+    assert y is not None
+    is_bottom_up = problem.pruning == "bottom_up"
+    score = minus_squared_error if problem.classes is None else accuracy
+    paths = name_paths(problem, tree)
+    chosen = [tree]
+    while chosen and (nodes := internal_nodes(tree)):
+        names = {id(node): ", ".join(paths[id(node)]) or "root" for node in nodes}
+        before = score(tree, X, y)
+        scored = [(node, score_without(node, tree, X, y, score)) for node in nodes]
+        if is_bottom_up:
+            scored = [(node, reached) for node, reached in scored if is_above_leaves(node)]
+            chosen = [node for node, reached in scored if is_greater(reached, before)]
+        else:
+            best = max(before, *(reached for _, reached in scored))
+            chosen = [node for node, reached in scored if not is_greater(best, reached)][:1]
+        for node in chosen:
+            node.branches = {}
+        yield Step(
+            SENTENCES[problem.pruning],
+            f"score = {write_score(problem, before)}",
+            "; ".join(names[id(node)] for node in chosen) or "no node",
+            (
+                ("node", "score without its subtree"),
+                *((names[id(n)], write_score(problem, each)) for n, each in scored),
+            ),
+            values={"score": before},
+            drawing=draw_tree(problem, tree, paths, tree),
+        )
+
+
+def write_score(problem: Problem, score: float) -> str:
+    """Return an accuracy as a fraction of the validation rows, or minus a squared error."""
+    assert problem.validation_y is not None
+    n = len(problem.validation_y)
+    return f"{score}" if problem.classes is None else f"{round(score * n)}/{n}"
+
+
+def work_accuracy(actual: Sequence[Any], predicted: Sequence[Any]) -> Step:
+    """Return the accuracy and the error of predictions."""
+    n = len(actual)
+    correct = sum(a == b for a, b in zip(actual, predicted, strict=True))
+    formula = f"accuracy : error = {correct}/{n} : {n - correct}/{n}"
+    return Step("Count the predictions that are correct, and the others.", formula, values={"accuracy": correct / n})

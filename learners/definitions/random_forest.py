@@ -19,15 +19,25 @@ Reference: L. Breiman, "Random forests", Machine Learning 45, 2001.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from bakeoff.learners.definitions.decision_tree import Node, predict_row, split
+from bakeoff.learners.definitions.decision_tree import (
+    Node,
+    predict_at,
+    predict_row,
+    region_of,
+    split,
+    work_growth,
+    work_queries,
+)
 from bakeoff.learners.definitions.majority_vote import majority_vote
-from bakeoff.learners.definitions.splits import Impurity, Question, gini, pick_question
+from bakeoff.learners.definitions.splits import IMPURITIES, Impurity, Question, gini, pick_question
+from bakeoff.learners.definitions.steps import Problem, Step, number_rows, write_point, write_sum
 
 
 @dataclass
@@ -88,3 +98,44 @@ def predict_row_by_vote(
 ) -> Any:
     """Return the majority vote, or the average, of the predictions of the trees for a row x (d,)."""
     return combine(np.array([predict_row(tree, x, combine) for tree in forest]))
+
+
+def work_forest(
+    problem: Problem, draws: Sequence[Draw], max_features: int, criterion: str, max_depth: float, voting: str
+) -> Iterator[Step]:
+    """Yield the rows that the trees draw, the growth of the first tree, and the predictions of all trees."""
+    classes = problem.classes
+    forest = grow_forest(problem.X, problem.y, draws, max_features, IMPURITIES[criterion], problem.nominal, max_depth)
+    drawn_rows = [number_rows(drawn.rows) for drawn in draws]
+    for number, rows in enumerate(drawn_rows, start=1):
+        yield Step(f"Tree {number} draws the rows {write_point(rows)}.", rows=rows, place=f"tree {number}")
+
+    def features_of(node: Node) -> list[int]:
+        order: list[int] = draws[0].order(node.rows).tolist()
+        if node.question is None:
+            return order
+        n_draws = order.index(node.question[0]) // max_features + 1
+        return sorted(order[: n_draws * max_features])
+
+    own = replace(problem, X=problem.X[draws[0].rows], y=problem.y[draws[0].rows])
+    for step in chain(work_growth(own, forest[0], criterion, features_of), work_queries(own, forest[0])):
+        rows = tuple(drawn_rows[0][row - 1] for row in step.rows)
+        place = ", ".join(filter(None, ("tree 1", step.place)))
+        yield replace(step, rows=rows, place=place, answer=None, response=())
+    for number, query in enumerate(problem.queries, start=1):
+        predictions = [predict_at(problem, region_of(tree, query)) for tree in forest]
+        shares = np.array([each.response for each in predictions])  # (T, c), or (T, 1) means
+        if voting == "majority":
+            shares = np.array([each.answer == classes for each in predictions], dtype=float)
+        response = shares.mean(axis=0)
+        answer = response[0] if classes is None else majority_vote(classes, response)
+        sums = " : ".join(f"({write_sum(map(str, column))})/{len(forest)}" for column in shares.T)
+        yield Step(
+            "Each tree votes for its class." if voting == "majority" else "Average the predictions of the trees.",
+            f"{predictions[0].formula.partition(' = ')[0]} = {sums} = {' : '.join(map(str, response))}",
+            f"{problem.target} = {answer}",
+            (("tree", "prediction", "by"), *((i, each.chosen, each.formula) for i, each in enumerate(predictions, 1))),
+            place=f"query {number}",
+            answer=answer,
+            response=tuple(response),
+        )

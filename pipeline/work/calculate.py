@@ -34,6 +34,9 @@ MAX_TABLES = 2000
 PLAIN_PARTS = ("balance", "target", "calibration", "threshold", "tuning")
 """The parts of an experiment that have no calculation by hand."""
 
+KEPT = ("criterion",)
+"""The parameters of a preset that the nearest learner with a calculation has as well."""
+
 
 @dataclass(frozen=True)
 class HandCalculation:
@@ -96,6 +99,8 @@ def calculate(request: WorkRequest) -> HandCalculation:
         given = {"preprocessing": "none", **given, "dataset": PLACEHOLDER}
     words = [f"{key}={value}" for key, value in given.items()]
     trust = [f"trust=[{','.join(request.trust)}]"] if request.trust else []
+    if request.validation is None and "pruning" not in request.words:
+        words.append("pruning=none")
     composed = compose_job([*words, f"seed={request.seed or 0}", *trust])
     spec = composed.spec
     for part in PLAIN_PARTS:
@@ -182,7 +187,12 @@ def find_calculation(learner: Any, option: str) -> tuple[str, Calculation]:
         allowed = calculation.restricted.get(key, (defaults[key],))
         if not any(value is each or value == each for each in allowed):
             shown = join_words(map(str, allowed), "or")
-            raise UserError(f"learner.{key}={value} has no calculation by hand; it must be {shown}.")
+            cure = f"it must be {shown}"
+            if option not in REGISTRY:
+                # A preset sets several such parameters.
+                kept = [f" learner.{each}={learner.get_params()[each]}" for each in KEPT if each in defaults]
+                cure = f"choose learner={names[0]}{''.join(kept)} instead of learner={option}"
+            raise UserError(f"learner.{key}={value} has no calculation by hand; {cure}.")
     return names[0], calculation
 
 

@@ -99,7 +99,10 @@ def _has_tie(step: Step, n_neighbors: int) -> bool:
         nearest = sorted(step.drawing.distances)[: n_neighbors + 1]
         return len(set(nearest)) < len(nearest)
     alternatives = {str(row[0]): row[-1] for row in step.table[1:]}
-    return step.chosen in alternatives and _is_close(alternatives.values())
+    if step.chosen not in alternatives:
+        return False
+    best = float(alternatives.pop(step.chosen))
+    return any(abs(best - float(other)) < MIN_DIFFERENCE for other in alternatives.values())
 
 
 def _is_close(numbers: Iterable[float]) -> bool:

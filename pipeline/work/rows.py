@@ -109,6 +109,8 @@ def make_problem(experiment: Experiment, pipeline: Pipeline, rows: WorkedRows) -
         nominal=nominal,
         validation_X=held.to_numpy(kind),
         validation_y=rows.validation_y,
+        pruning=experiment.pruning.method,
+        classes=getattr(pipeline[-1], "classes_", None),
     )
 
 
