@@ -41,7 +41,6 @@ from bakeoff.pipeline.figures.trees import (
     ANSWER_LETTERS,
     ANSWER_WEIGHTS,
     BOX,
-    LEAF_INCHES,
     LEVEL_INCHES,
     QUESTION_LETTERS,
     TEXT,
@@ -53,6 +52,8 @@ WIDTH_INCHES = 4.2
 HEIGHT_INCHES = 3.1
 FRAME_INCHES = 0.3
 MIN_TREE_INCHES = 3.0
+LEAF_INCHES = 1.05
+NODE_TEXT = {**TEXT, "fontsize": NOTE_POINTS}
 CURVE_POINTS = 300
 MAX_LABELLED = 12
 """The maximum number of neighbours whose distances are written beside them."""
@@ -258,7 +259,9 @@ def draw_branch(branch: Branch) -> Figure:
     n_leaves = 1 + max(node.x for node in nodes)
     n_levels = 1 - min(node.y for node in nodes)
     width = max(MIN_TREE_INCHES, n_leaves * LEAF_INCHES)
-    figure, (axes,) = make_panels(width=width, height=n_levels * LEVEL_INCHES)
+    # Without labels around it, a tree needs no layout, which takes most of the time of a picture.
+    figure = Figure((width, n_levels * LEVEL_INCHES))
+    axes = figure.add_axes((0, 0, 1, 1))
     axes.set_axis_off()
     axes.set(xlim=(-0.6, n_leaves - 0.4), ylim=(0.5 - n_levels, 0.5))
     for node in nodes:
@@ -266,10 +269,19 @@ def draw_branch(branch: Branch) -> Figure:
         border = {"edgecolor": TEXT_COLOUR if is_current else OTHER_COLOUR, "linewidth": 2.2 if is_current else 0.9}
         weight = "bold" if is_current else "normal"
         text = wrap_name(node.branch.text, QUESTION_LETTERS)
-        axes.text(node.x, node.y, text, bbox={**BOX, **border}, fontweight=weight, zorder=4, **TEXT)
+        axes.text(node.x, node.y, text, bbox={**BOX, **border}, fontweight=weight, zorder=4, **NODE_TEXT)
         for child in node.children:
             axes.plot([node.x, child.x], [node.y, child.y], color=OTHER_COLOUR, linewidth=0.9, zorder=1)
             x, y = ANSWER_WEIGHTS @ [[node.x, node.y], [child.x, child.y]]
-            answer = wrap_name(child.branch.answer, ANSWER_LETTERS)
-            axes.text(x, y, answer, color=MUTED_COLOUR, bbox={**BOX, "edgecolor": "none"}, zorder=3, **TEXT)
+            # The node above names the feature.
+            answer = child.branch.answer.removeprefix(node.branch.text).strip().removeprefix("= ")
+            axes.text(
+                x,
+                y,
+                wrap_name(answer, ANSWER_LETTERS),
+                color=MUTED_COLOUR,
+                bbox={**BOX, "edgecolor": "none"},
+                zorder=3,
+                **NODE_TEXT,
+            )
     return figure

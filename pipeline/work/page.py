@@ -7,14 +7,14 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from bakeoff.learners.definitions.steps import Step
+from bakeoff.learners.definitions.steps import Branch, Step
 from bakeoff.pipeline.tables.markup import render_template
 from bakeoff.pipeline.work.calculate import HandCalculation
-from bakeoff.pipeline.work.numbers import EQUALS, split_formula
+from bakeoff.pipeline.work.numbers import EQUALS, split_formula, write_formula
 from bakeoff.pipeline.work.text import list_tables, tabulate_rows
 
 TEMPLATE = Path(__file__).with_name("page.html")
-MINUS = re.compile(r"(?<![^\s(·/,>])-(?=[\w.(Σ√‖])|(?<= )-(?= )|(?<=\d)-(?=[\d(])|(?<=\(\w)-(?=\w\))")
+MINUS = re.compile(r"(?<![^\s(·/,>])-(?=[\w.(Σ√‖<])|(?<= )-(?= )|(?<=\d)-(?=[\d(])|(?<=\(\w)-(?=\w\))")
 """A hyphen before a factor or between two terms, and not within a word: in -x, 2 - 3, 2-3 and (x-q)."""
 SUBSCRIPT = re.compile(r"(?<!\w)(\w)_(\w)(?!\w)")
 POWER = re.compile(r"(?<=\d)e([+-])0*(\d+)")
@@ -39,7 +39,7 @@ def render_page(calculation: HandCalculation, digits: int) -> str:
     digits : int
         Decimals of the numbers shown.
     """
-    rows, steps = draw_steps(calculation)
+    rows, steps = draw_steps(calculation, digits)
     values = {
         "calculation": calculation,
         "tables": [replace(tabulate_rows(table), title=title) for title, table in list_tables(calculation)],
@@ -55,7 +55,7 @@ def render_page(calculation: HandCalculation, digits: int) -> str:
     return render_template(TEMPLATE, values, filters)
 
 
-def draw_steps(calculation: HandCalculation) -> tuple[str, list[ShownStep]]:
+def draw_steps(calculation: HandCalculation, digits: int) -> tuple[str, list[ShownStep]]:
     """Return the picture of the rows, to which those of steps refer, and the steps with their pictures."""
     from bakeoff.pipeline.figures.steps import StepPictures
 
@@ -67,9 +67,20 @@ def draw_steps(calculation: HandCalculation) -> tuple[str, list[ShownStep]]:
         # The rows are in view from the first step on.
         if number == 1 or (step.drawing is not None and step.drawing != last):
             last = step.drawing
-            picture = pictures.render(step.drawing, f"picture-{number}")
+            drawing = round_branch(last, digits) if isinstance(last, Branch) else last
+            picture = pictures.render(drawing, f"picture-{number}")
         shown.append(ShownStep(step, picture, type(step.drawing).__name__.lower()))
     return pictures.rows, shown
+
+
+def round_branch(branch: Branch, digits: int) -> Branch:
+    """Return a tree whose texts have rounded numbers."""
+    return replace(
+        branch,
+        text=write_formula(branch.text, digits),
+        answer=write_formula(branch.answer, digits),
+        branches=tuple(round_branch(child, digits) for child in branch.branches),
+    )
 
 
 def split_equations(formula: str) -> Iterator[str]:

@@ -27,6 +27,13 @@
     if (frame && (first.offsetTop < frame.scrollTop || first.offsetTop + first.offsetHeight > frame.scrollTop + frame.clientHeight)) {
       frame.scrollTop = first.offsetTop - frame.clientHeight / 2;
     }
+    // The current node of a wide tree is in the middle.
+    const figure = pictured && pictured.querySelector("figure");
+    const node = figure && figure.querySelector("text[style*='font-weight: 700']");
+    if (node) {
+      const [inner, outer] = [node.getBoundingClientRect(), figure.getBoundingClientRect()];
+      figure.scrollLeft += inner.left + inner.width / 2 - outer.left - outer.width / 2;
+    }
     back.disabled = current === 1;
     forward.disabled = current === steps.length;
     slider.value = current;
