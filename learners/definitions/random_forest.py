@@ -108,7 +108,9 @@ def work_forest(
     forest = grow_forest(problem.X, problem.y, draws, max_features, IMPURITIES[criterion], problem.nominal, max_depth)
     drawn_rows = [number_rows(drawn.rows) for drawn in draws]
     for number, rows in enumerate(drawn_rows, start=1):
-        yield Step(f"Tree {number} draws the rows {write_point(rows)}.", rows=rows, place=f"tree {number}")
+        yield Step(
+            f"Tree {number} draws the rows {write_point(rows)}.", rows=tuple(sorted(set(rows))), place=f"tree {number}"
+        )
 
     def features_of(node: Node) -> list[int]:
         order: list[int] = draws[0].order(node.rows).tolist()
@@ -119,7 +121,7 @@ def work_forest(
 
     own = replace(problem, X=problem.X[draws[0].rows], y=problem.y[draws[0].rows])
     for step in chain(work_growth(own, forest[0], criterion, features_of), work_queries(own, forest[0])):
-        rows = tuple(drawn_rows[0][row - 1] for row in step.rows)
+        rows = tuple(sorted({drawn_rows[0][row - 1] for row in step.rows}))
         place = ", ".join(filter(None, ("tree 1", step.place)))
         yield replace(step, rows=rows, place=place, answer=None, response=())
     for number, query in enumerate(problem.queries, start=1):

@@ -114,7 +114,7 @@ def test_the_steps_of_a_forest_answer_as_the_definition_and_the_learner(name: st
             shape["voting"] = ("average", "majority")[seed % 2]
         learner, steps, answers = work_out(name, problem, **shape)
         draws = [Draw(*drawn) for drawn in learner.list_draws(problem.X, problem.y)]
-        assert steps[0].rows == tuple(draws[0].rows + 1)
+        assert steps[0].rows == tuple(np.unique(draws[0].rows) + 1)
         if is_regression or shape["voting"] == "majority":
             impurity = splits.squared_error if is_regression else splits.gini
             depth = shape["max_depth"] or math.inf
