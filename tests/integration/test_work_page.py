@@ -23,7 +23,10 @@ WIDE = {"width": 1280, "height": 800}
 FRAME = pd.DataFrame(
     {"x": [1.0, 2, 2, 3, 5, 6, 7, 7], "z": [2.0, 1, 3, 2, 6, 5, 8, 5], "y": [*["no"] * 4, *["yes"] * 4]}
 )
+NETWORK = ["learner.hidden_layer_sizes=[3]", "learner.solver=lbfgs"]
 WORDS: dict[str, list[str]] = {
+    "mlp": NETWORK,
+    "mlp_regressor": NETWORK,
     "random_forest": ["learner.n_estimators=3"],
     "random_forest_regressor": ["learner.n_estimators=3"],
 }

@@ -106,11 +106,19 @@ def test_a_class_receives_sheets_with_other_tables_and_their_keys(tmp_path: Path
         work_by_hand(request)
 
 
+NETWORK = {"learner.hidden_layer_sizes": "[2]", "learner.solver": "lbfgs", "learner.alpha": "1"}
+FEW_TREES = {"learner.n_estimators": "3"}
+SMALL = dict.fromkeys(("mlp", "mlp_regressor"), NETWORK) | dict.fromkeys(
+    ("random_forest", "random_forest_regressor"), FEW_TREES
+)
+"""Learner -> the words for a short calculation without a warning."""
+
+
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("name", CALCULATIONS)
 def test_a_random_table_has_no_ties_and_small_numbers(name: str, seed: int) -> None:
-    few_trees = {"learner.n_estimators": "3"} if "forest" in name else {}
-    made = calculate(replace(PERCEPTRON, words={"learner": name, **few_trees}, rows="8", seed=seed))
+    words = {"learner": name, **SMALL.get(name, {})}
+    made = calculate(replace(PERCEPTRON, words=words, rows="8", seed=seed))
     assert made.answer == pytest.approx(made.learner_answer)
     assert made.notes == ()
     assert len(made.table) == 8
