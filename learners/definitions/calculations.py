@@ -171,7 +171,7 @@ def work_fitted_svm(learner: Any, problem: Problem) -> Iterator[Step]:
     by_name = {"auto": 1 / d, "scale": 1 / (d * problem.X.var() or 1)}
     gamma = by_name.get(learner.gamma, learner.gamma)
     kernel = make_kernel(learner.kernel, gamma, learner.coef0, learner.degree)
-    yield from work_svm(problem, kernel, learner.C)
+    yield from work_svm(problem, kernel, learner.C, float(learner.intercept_[0]))
 
 
 def work_baseline(learner: Any, problem: Problem) -> Iterator[Step]:

@@ -230,10 +230,11 @@ def work_margin(w: list[float]) -> Step:
     return Step("How far is the plane from the nearest rows?", formula, values={"margin": margin})
 
 
-def work_svm(problem: Problem, kernel: Kernel, C: float) -> Iterator[Step]:
+def work_svm(problem: Problem, kernel: Kernel, C: float, other_b: float) -> Iterator[Step]:
     """Yield kernel values, the multipliers of `soft_margin` with their conditions, and the predictions.
 
-    The class that is sorted last is +1. An infinite ``C`` is the hard margin.
+    The class that is sorted last is +1. An infinite ``C`` is the hard margin. ``other_b`` is used if no row determines
+    b, which is then any number of an interval.
     """
     X = problem.X
     classes = np.unique(problem.y)
@@ -250,6 +251,8 @@ def work_svm(problem: Problem, kernel: Kernel, C: float) -> Iterator[Step]:
     # The last step may leave a rounding error of a multiplier that is 0 or C.
     alpha[alpha <= ROUNDING * alpha.max()] = 0
     alpha[C - alpha < ROUNDING * C] = C
+    if not ((alpha > 0) & (alpha < C)).any():
+        b = other_b
     yield from work_conditions(K, y, alpha, b, C)
     support = np.flatnonzero(alpha)
     weights = (alpha * y)[support]  # (s,)
@@ -286,8 +289,11 @@ def work_svm(problem: Problem, kernel: Kernel, C: float) -> Iterator[Step]:
 def work_conditions(K: np.ndarray, y: np.ndarray, alpha: np.ndarray, b: float, C: float) -> Iterator[Step]:
     """Yield the equations of the rows on the margin, the condition that each row fulfils, and b."""
     margins = y * decision_function(K, y, alpha, b)  # (n,)
-    if np.isinf(C) and margins.min() < 1 - CONDITION_ROUNDING:
-        raise ValueError("no plane separates the classes, which the hard margin C=inf requires; set learner.C=1")
+    excess = np.where(alpha == 0, 0, margins - 1).max()
+    if max(excess, np.where(alpha == C, 0, 1 - margins).max()) > CONDITION_ROUNDING:
+        raise ValueError(
+            "the conditions of the multipliers cannot be fulfilled; set preprocessing=standardize, or learner.C=1"
+        )
     free = np.flatnonzero((alpha > 0) & (alpha < C))
     names = number_rows(free)
     known = K[free] @ np.where(alpha < C, 0, alpha * y)  # (f,), of the rows with α = C
@@ -296,7 +302,7 @@ def work_conditions(K: np.ndarray, y: np.ndarray, alpha: np.ndarray, b: float, C
     yield Step(
         "Which rows lie on the margin, with f(x) = y and 0 < α < C? Their α and b solve linear equations, of which "
         "Σ α y = 0 is the last; of all other rows, α is 0 or C. Try sets of rows until all conditions below hold. "
-        "Without such a row, b is the middle of the interval in which they hold.",
+        "Without such a row, they hold for an interval of b, from which the learner has taken one number.",
         table=(("row", *(f"α {name}" for name in names), "b", "="), *equations),
         chosen=f"b = {b}",
         rows=names,

@@ -170,6 +170,7 @@ def test_passes_are_those_of_the_trained_network(
     ("name", "c", "parameters", "cure"),
     [
         ("svm", 3, {}, "rows="),
+        ("svm", 2, {"C": 1e9, "kernel": "linear"}, "learner.C=1"),
         ("logistic_regression", 3, {}, "learner.form=reference"),
         ("mlp", 2, {}, r"learner.hidden_layer_sizes=\[3\]"),
     ],
