@@ -18,7 +18,8 @@ MINUS = re.compile(r"(?<![^\s(·/,>])-(?=[\w.(Σ√‖<])|(?<= )-(?= )|(?<=\d)-(
 """A hyphen before a factor or between two terms, and not within a word: in -x, 2 - 3, 2-3 and (x-q)."""
 SUBSCRIPT = re.compile(r"(?<!\w)(\w)_(\w)(?!\w)")
 POWER = re.compile(r"(?<=\d)e([+-])0*(\d+)")
-FRACTION = "<math><mfrac><mn>{}</mn><mn>{}</mn></mfrac></math>"
+FRACTION = "<math><mfrac><mn>{}</mn><mn>{}</mn></mfrac></math>\N{WORD JOINER}"
+"""A line ends after an operator and not after a fraction."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ def write_markup(text: str, digits: int) -> Any:
     Examples
     --------
     >>> print(write_markup("-1.5-2.5·x_i < 0.00001234 log2 5/14", 3))
-    −1.5−2.5·x<sub>i</sub> &lt; 1.23·10<sup>−5</sup> log₂ <math><mfrac><mn>5</mn><mn>14</mn></mfrac></math>
+    −1.5−2.5·x<sub>i</sub> &lt; 1.23·10<sup>−5</sup> log₂ <math><mfrac><mn>5</mn><mn>14</mn></mfrac></math>\N{WORD JOINER}
     """
     from markupsafe import Markup, escape
 
