@@ -102,8 +102,8 @@ def write_markup(text: str, digits: int) -> Any:
 
     Examples
     --------
-    >>> print(write_markup("-1.5-2.5·x_i < 0.00001234 log2 5/14", 3))
-    −1.5−2.5·x<sub>i</sub> &lt; 1.23·10<sup>−5</sup> log₂ <math><mfrac><mn>5</mn><mn>14</mn></mfrac></math>\N{WORD JOINER}
+    >>> print(write_markup("-1.5·x_i < 0.00001234 log2 5/14", 3))
+    −1.5·x<sub>i</sub> &lt; 1.23·10<sup>−5</sup> log₂ <math><mfrac><mn>5</mn><mn>14</mn></mfrac></math>\N{WORD JOINER}
     """
     from markupsafe import Markup, escape
 
