@@ -7,7 +7,7 @@ in the picture of each step, which contains only what the step adds.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
@@ -53,6 +53,9 @@ HEIGHT_INCHES = 3.1
 FRAME_INCHES = 0.3
 MIN_TREE_INCHES = 3.0
 LEAF_INCHES = 1.05
+MAX_LEAVES = 14
+"""Of a tree with more leaves, the path to the current node is drawn."""
+FOLDED = "…"
 NODE_TEXT = {**TEXT, "fontsize": NOTE_POINTS}
 CURVE_POINTS = 300
 MAX_LABELLED = 12
@@ -253,9 +256,23 @@ def place_branch(branch: Branch, leaves: Iterator[int], level: int = 0) -> Place
     return PlacedBranch(branch, x, -level, children)
 
 
+def has_current(branch: Branch) -> bool:
+    """Whether the current node is in this part of a tree."""
+    return branch.is_current or any(map(has_current, branch.branches))
+
+
+def fold_branch(branch: Branch) -> Branch:
+    """Return a tree with the path to its current node, and with dots for the other parts."""
+    if not has_current(branch):
+        return Branch(FOLDED, branch.answer) if branch.branches else branch
+    return replace(branch, branches=tuple(map(fold_branch, branch.branches)))
+
+
 def draw_branch(branch: Branch) -> Figure:
-    """Draw a tree; the current node has a thick border and bold text."""
+    """Draw a tree; the current node has a thick border and bold text. Of a wide tree, a part is drawn."""
     nodes = list(place_branch(branch, count()).walk())
+    if sum(not node.children for node in nodes) > MAX_LEAVES and any(node.branch.is_current for node in nodes):
+        nodes = list(place_branch(fold_branch(branch), count()).walk())
     n_leaves = 1 + max(node.x for node in nodes)
     n_levels = 1 - min(node.y for node in nodes)
     width = max(MIN_TREE_INCHES, n_leaves * LEAF_INCHES)

@@ -18,8 +18,9 @@ MINUS = re.compile(r"(?<![^\s(·/,>])-(?=[\w.(Σ√‖<])|(?<= )-(?= )|(?<=\d)-(
 """A hyphen before a factor or between two terms, and not within a word: in -x, 2 - 3, 2-3 and (x-q)."""
 SUBSCRIPT = re.compile(r"(?<!\w)(\w)_(\w)(?!\w)")
 POWER = re.compile(r"(?<=\d)e([+-])0*(\d+)")
-FRACTION = "<math><mfrac><mn>{}</mn><mn>{}</mn></mfrac></math>\N{WORD JOINER}"
-"""A line ends after an operator and not after a fraction."""
+FRACTION = "<math><mfrac><mn>{}</mn><mn>{}</mn></mfrac></math>"
+TERM = re.compile(r"\S*<math>\S*")
+"""What stands together with a fraction in a line."""
 
 
 @dataclass(frozen=True)
@@ -102,8 +103,10 @@ def write_markup(text: str, digits: int) -> Any:
 
     Examples
     --------
-    >>> print(write_markup("-1.5·x_i < 0.00001234 log2 5/14", 3))
-    −1.5·x<sub>i</sub> &lt; 1.23·10<sup>−5</sup> log₂ <math><mfrac><mn>5</mn><mn>14</mn></mfrac></math>\N{WORD JOINER}
+    >>> print(write_markup("-1.5·x_i < 0.00001234 log2", 3))
+    −1.5·x<sub>i</sub> &lt; 1.23·10<sup>−5</sup> log₂
+    >>> print(write_markup("5/14", 3))
+    <span class="term"><math><mfrac><mn>5</mn><mn>14</mn></mfrac></math></span>
     """
     from markupsafe import Markup, escape
 
@@ -112,6 +115,7 @@ def write_markup(text: str, digits: int) -> Any:
     shown = "".join(FRACTION.format(*piece) if piece.below else str(escape(piece.text)) for piece in pieces)
     shown = POWER.sub(r"·10<sup>\1\2</sup>", shown).replace("<sup>+", "<sup>")
     shown = SUBSCRIPT.sub(r"\1<sub>\2</sub>", shown)
+    shown = TERM.sub(r'<span class="term">\g<0></span>', shown)
     return Markup(MINUS.sub("−", shown).replace("log2", "log₂"))
 
 

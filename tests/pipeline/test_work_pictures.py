@@ -110,6 +110,13 @@ def test_a_tree_is_drawn_without_rows_and_its_current_node_is_bold() -> None:
     assert {text for _, text in texts} == {"outlook", "overcast", "rain", "yes (4)", "rows &lt;4&gt;, 5"}
 
 
+def test_of_a_wide_tree_the_path_to_the_current_node_is_drawn() -> None:
+    wide = Branch("a", "", tuple(Branch(f"leaf {number}", "") for number in range(20)))
+    tree = Branch("root", "", (wide, Branch("b", "", (Branch("here", "", is_current=True), Branch("there")))))
+    svg = StepPictures(None).render(tree, "a")
+    assert re.findall(r">([^<>\s]+)</text>", svg) == ["root", "…", "b", "here", "there"]
+
+
 def test_a_hundred_pictures_are_drawn_in_seconds_and_fit_in_two_megabytes() -> None:
     problem, learner = make_problem(2, is_regression=False)
     steps = tuple(Step("A line.", drawing=Plane((1.0, float(k)), 1.0, True, (1, 2))) for k in range(100))
