@@ -180,7 +180,7 @@ def work_smoothing(
     ]
     return Step(
         f"Count the rows with each {name}, add α to each count, and divide by the sum.",
-        f"P = (count + α)/(Σ count + {k}·α), α = {alpha:g}",
+        "P = (count + α)/Σ (count + α)",
         table=((name, *headings), *zip(range(1, k + 1) if domain is None else domain, *cells, strict=True)),
     )
 

@@ -239,4 +239,3 @@ def _shorten_answer(answer: str) -> str:
     """
     sign, _, rest = answer.strip().partition(" ")
     return SHORT_ANSWERS.get(sign) or rest.strip("{}")
-

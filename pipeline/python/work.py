@@ -15,7 +15,8 @@ from bakeoff.pipeline.config.requests import read_request
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.python.call import describe_data, own_process_state, read_words, warn_of, write_frame
 from bakeoff.pipeline.text.wording import count_nouns, join_words
-from bakeoff.pipeline.work.calculate import HandCalculation, calculate
+from bakeoff.pipeline.work.calculate import calculate
+from bakeoff.pipeline.work.calculation import HandCalculation
 from bakeoff.pipeline.work.numbers import write_formula
 from bakeoff.pipeline.work.page import render_page
 from bakeoff.pipeline.work.request import WorkRequest

@@ -4,17 +4,16 @@ import inspect
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from sklearn.pipeline import Pipeline
 
 from bakeoff.learners import REGISTRY
 from bakeoff.learners.definitions.calculations import CALCULATIONS, SINGLE_STEPS, Calculation
-from bakeoff.learners.definitions.steps import Problem, Regions, Step
+from bakeoff.learners.definitions.steps import Regions, Step
 from bakeoff.pipeline.checks import check_experiment
 from bakeoff.pipeline.config.compose_job import compose_job
 from bakeoff.pipeline.config.options import load_yaml
@@ -23,6 +22,7 @@ from bakeoff.pipeline.experiment.builder import PartCache, build_experiment
 from bakeoff.pipeline.experiment.experiment import Experiment
 from bakeoff.pipeline.experiment.fitting import make_pipeline
 from bakeoff.pipeline.text.wording import join_words
+from bakeoff.pipeline.work.calculation import HandCalculation
 from bakeoff.pipeline.work.preprocessing import list_preprocessing_steps
 from bakeoff.pipeline.work.random_table import draw_tables, is_clear
 from bakeoff.pipeline.work.request import DEFAULT_ROWS, WorkRequest
@@ -34,49 +34,19 @@ MAX_TABLES = 2000
 PLAIN_PARTS = ("balance", "target", "calibration", "threshold", "tuning")
 """The parts of an experiment that have no calculation by hand."""
 
+TECHNICAL = (
+    "algorithm",
+    "handle_missing",
+    "handle_unknown",
+    "leaf_size",
+    "missing",
+    "n_jobs",
+    "oob_score",
+    "random_state",
+)
+"""Parameters that do not affect the calculation of a table without missing cells, or that only the computer needs."""
 KEPT = ("criterion",)
 """The parameters of a preset that the nearest learner with a calculation has as well."""
-
-
-@dataclass(frozen=True)
-class HandCalculation:
-    """A calculation by hand, and the learner's own answer.
-
-    Attributes
-    ----------
-    title : str
-    table : DataFrame of shape (n, d + 1)
-        The training rows as in the source, the target last.
-    queries : DataFrame of shape (m, d)
-        The rows to predict.
-    validation : DataFrame of shape (v, d + 1)
-        The rows on which a tree is pruned.
-    steps : tuple of Step
-    answer : tuple of object
-        The prediction of the calculation for each query.
-    learner_answer : tuple of object
-        The prediction of the learner for each query.
-    notes : tuple of str
-        Notes on the rows, and warnings of the learner.
-    problem : Problem or None
-        The rows after preprocessing, for drawings; None for a single step.
-    learner : estimator or None
-        The fitted learner, for drawings.
-    header : str
-        A line below the title, such as one for the name of a student.
-    """
-
-    title: str
-    steps: tuple[Step, ...]
-    table: pd.DataFrame = field(default_factory=pd.DataFrame)
-    queries: pd.DataFrame = field(default_factory=pd.DataFrame)
-    validation: pd.DataFrame = field(default_factory=pd.DataFrame)
-    answer: tuple[Any, ...] = ()
-    learner_answer: tuple[Any, ...] = ()
-    notes: tuple[str, ...] = ()
-    problem: Problem | None = None
-    learner: Any = None
-    header: str = ""
 
 
 def calculate(request: WorkRequest) -> HandCalculation:
@@ -156,6 +126,7 @@ def _calculate_rows(
     steps.append(_conclude(name, calculation, answer, learner_answer, difference))
     return HandCalculation(
         title=f"{name.replace('_', ' ')} on {experiment.dataset.name}",
+        header=describe_parameters(pipeline[-1], calculation),
         steps=tuple(steps),
         table=rows.table,
         queries=rows.queries,
@@ -194,6 +165,14 @@ def find_calculation(learner: Any, option: str) -> tuple[str, Calculation]:
                 cure = f"choose learner={names[0]}{''.join(kept)} instead of learner={option}"
             raise UserError(f"learner.{key}={value} has no calculation by hand; {cure}.")
     return names[0], calculation
+
+
+def describe_parameters(learner: Any, calculation: Calculation) -> tuple[str, ...]:
+    """Return a line with the parameters that a reader needs to repeat the calculation, if there are any."""
+    names = {*(calculation.followed or ()), *calculation.restricted} - {*TECHNICAL}
+    values = learner.get_params(deep=False)
+    given = [f"{key} = {values[key]}" for key in sorted(names & {*values}) if values[key] is not None]
+    return (f"Parameters: {', '.join(given)}",) if given else ()
 
 
 def measure_difference(calculated: Sequence[Sequence[float]], learned: Any) -> float:

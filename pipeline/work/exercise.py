@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from bakeoff.learners.definitions.steps import Step
-from bakeoff.pipeline.work.calculate import HandCalculation
+from bakeoff.pipeline.work.calculation import HandCalculation
 from bakeoff.pipeline.work.numbers import BOX, EQUALS
 
-DIGIT = re.compile(r"(?<![\w.])\.?\d")
-"""The beginning of a number, which in names such as x1 and log2 is none."""
+DIGIT = re.compile(r"(?<![\w.])\.?\d+(?!\w)")
+"""The beginning of a number, unless it is a part of a name or a factor, as in x1, log2 and 2v."""
 EQUATIONS = re.compile(r", (?=[^=,()]+ = )")
 """Separates the equations of a formula."""
 DECIMAL = re.compile(r"\d+\.\d{2,}(e[+-]?\d+)?")
@@ -38,7 +38,7 @@ def blank_results(calculation: HandCalculation, share: float, seed: int | None =
     sheet = "" if seed is None else f" Sheet {seed}"
     return replace(
         calculation,
-        header=NAME_LINE + sheet,
+        header=(NAME_LINE + sheet, *calculation.header),
         steps=tuple(_hide_results(steps, blanked)),
         answer=(),
         learner_answer=(),

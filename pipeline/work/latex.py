@@ -12,7 +12,7 @@ from typing import NamedTuple
 from bakeoff.learners.definitions.steps import Step
 from bakeoff.pipeline.tables.markup import LATEX_SIGNS
 from bakeoff.pipeline.tables.table import NAME, NUMBER, Cell, Table
-from bakeoff.pipeline.work.calculate import HandCalculation
+from bakeoff.pipeline.work.calculation import HandCalculation
 from bakeoff.pipeline.work.numbers import BOX, write_formula
 from bakeoff.pipeline.work.text import list_tables, place_step, split_table, tabulate_rows, tabulate_step
 
@@ -116,7 +116,8 @@ Tokens = deque[re.Match[str]]
 
 def render_latex(calculation: HandCalculation, digits: int) -> str:
     """Return a calculation as a LaTeX document."""
-    lines = [PREAMBLE, rf"\section*{{{escape(calculation.title)}}}", escape(calculation.header)]
+    lines = [PREAMBLE, rf"\section*{{{escape(calculation.title)}}}"]
+    lines += [rf"{escape(line)}\par" for line in calculation.header]
     for title, rows in list_tables(calculation):
         lines += [rf"\subsection*{{{title}}}", *_write_table(tabulate_rows(rows))]
     lines.append(r"\subsection*{Calculation}")

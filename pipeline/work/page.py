@@ -9,7 +9,7 @@ from typing import Any
 
 from bakeoff.learners.definitions.steps import Branch, Step
 from bakeoff.pipeline.tables.markup import render_template
-from bakeoff.pipeline.work.calculate import HandCalculation
+from bakeoff.pipeline.work.calculation import HandCalculation
 from bakeoff.pipeline.work.numbers import EQUALS, split_formula, write_formula
 from bakeoff.pipeline.work.text import list_tables, tabulate_rows
 

@@ -3,11 +3,9 @@
 Tables are drawn one after another until the steps of a calculation show no tie, so that the seed determines the table.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from itertools import pairwise, product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,9 +14,7 @@ from sklearn.base import is_classifier
 from bakeoff.learners.definitions.calculations import SOLVER_TOLERANCE
 from bakeoff.learners.definitions.steps import Neighbours, Step
 from bakeoff.pipeline.stages.dataset import Dataset
-
-if TYPE_CHECKING:
-    from bakeoff.pipeline.work.calculate import HandCalculation
+from bakeoff.pipeline.work.calculation import HandCalculation
 
 VALUES = {"outlook": ("cloudy", "rain", "sun"), "wind": ("strong", "weak"), "air": ("dry", "humid")}
 """The nominal columns of a random table, with their values."""

@@ -133,7 +133,8 @@ def _read_positions(key: str, text: str | None, n_rows: int) -> np.ndarray:
     is_list = isinstance(numbers, list) and len(numbers) > 0 and all(isinstance(each, int) for each in numbers)
     if not is_list or len(set(numbers)) < len(numbers) or not 1 <= min(numbers) <= max(numbers) <= n_rows:
         raise UserError(
-            f"{key}={text} must be a number of rows, as 14, or different numbers of rows, as [1,4,7], from 1 to {n_rows}."
+            f"{key}={text} must be a number of rows, as 14, or different rows, as [1,4,7]; there are rows 1 to "
+            f"{n_rows}."
         )
     return np.array(numbers) - 1
 

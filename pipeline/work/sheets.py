@@ -11,7 +11,8 @@ from bakeoff.pipeline.stages.dataset import files
 from bakeoff.pipeline.tables.output_file import replace_file, require_output
 from bakeoff.pipeline.text.wording import expand_home, print_note
 from bakeoff.pipeline.tracking.store import list_store_paths
-from bakeoff.pipeline.work.calculate import HandCalculation, calculate
+from bakeoff.pipeline.work.calculate import calculate
+from bakeoff.pipeline.work.calculation import HandCalculation
 from bakeoff.pipeline.work.exercise import blank_results
 from bakeoff.pipeline.work.request import SUFFIXES, TERMINAL, WorkRequest
 from bakeoff.pipeline.work.text import MAX_WIDTH, render_markdown_steps, render_text

@@ -10,7 +10,7 @@ from bakeoff.learners.definitions.steps import Step
 from bakeoff.pipeline.tables.markup import escape_markdown, render_markdown
 from bakeoff.pipeline.tables.table import NAME, NUMBER, TEXT, Cell, Table, align_lines, make_table, split_columns
 from bakeoff.pipeline.text.wording import show_controls
-from bakeoff.pipeline.work.calculate import HandCalculation
+from bakeoff.pipeline.work.calculation import HandCalculation
 from bakeoff.pipeline.work.numbers import is_number, write_formula
 
 INDENT = "    "
@@ -21,8 +21,8 @@ MAX_WIDTH = 100
 def render_text(calculation: HandCalculation, digits: int, width: int = MAX_WIDTH) -> str:
     """Return a calculation as lines of text with at most a number of characters."""
     lines = [calculation.title, ""]
-    if calculation.header:
-        lines += [calculation.header, ""]
+    for line in calculation.header:
+        lines += [*_wrap(line, width), ""]
     for title, rows in list_tables(calculation):
         lines += [title, *_align_parts(tabulate_rows(rows), width), ""]
     for number, step in enumerate(calculation.steps, start=1):
@@ -35,8 +35,8 @@ def render_text(calculation: HandCalculation, digits: int, width: int = MAX_WIDT
 def render_markdown_steps(calculation: HandCalculation, digits: int) -> str:
     """Return a calculation as Markdown, with its steps as a numbered list."""
     lines = [f"# {escape_markdown(calculation.title)}", ""]
-    if calculation.header:
-        lines += [escape_markdown(calculation.header), ""]
+    for line in calculation.header:
+        lines += [escape_markdown(line), ""]
     for title, rows in list_tables(calculation):
         lines += [f"## {title}", "", *render_markdown(tabulate_rows(rows)), ""]
     lines += ["## Calculation", ""]

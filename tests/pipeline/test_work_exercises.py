@@ -12,7 +12,8 @@ from bakeoff.learners.definitions.calculations import CALCULATIONS
 from bakeoff.learners.definitions.steps import Neighbours, Step
 from bakeoff.pipeline.cli.work import work_by_hand
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.work.calculate import HandCalculation, calculate
+from bakeoff.pipeline.work.calculate import calculate
+from bakeoff.pipeline.work.calculation import HandCalculation
 from bakeoff.pipeline.work.exercise import blank_formula, blank_results, has_result
 from bakeoff.pipeline.work.numbers import BOX
 from bakeoff.pipeline.work.request import WorkRequest

@@ -12,7 +12,7 @@ import pytest
 from bakeoff.learners.definitions.steps import Step
 from bakeoff.pipeline.cli.work import work_by_hand
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.work.calculate import HandCalculation
+from bakeoff.pipeline.work.calculation import HandCalculation
 from bakeoff.pipeline.work.latex import escape, write_mathematics
 from bakeoff.pipeline.work.numbers import BOX
 from bakeoff.pipeline.work.request import WorkRequest
@@ -40,7 +40,7 @@ def calculation() -> HandCalculation:
     wide = (("row", *(f"a long heading {j}" for j in range(12))), ("*", *range(12)))
     steps += [Step("Choose.", table=table, chosen="x = -2.0"), Step("Compare.", table=wide)]
     rows = pd.DataFrame({NASTY: ["x", NASTY], "size (cm)": [-1.5, 20.0], "w" * 90: ["犬", "]"]})
-    return HandCalculation(NASTY, tuple(steps), rows, rows, notes=(NASTY,), header=f"Name: {BOX}")
+    return HandCalculation(NASTY, tuple(steps), rows, rows, notes=(NASTY,), header=(f"Name: {BOX}",))
 
 
 @needs_latex

@@ -14,7 +14,8 @@ from html_page import Page
 from bakeoff.learners import REGISTRY
 from bakeoff.learners.definitions.steps import Branch, Drawing, Neighbours, Plane, Problem, Regions, Step
 from bakeoff.pipeline.figures.steps import StepPictures
-from bakeoff.pipeline.work.calculate import HandCalculation, calculate
+from bakeoff.pipeline.work.calculate import calculate
+from bakeoff.pipeline.work.calculation import HandCalculation
 from bakeoff.pipeline.work.numbers import write_formula
 from bakeoff.pipeline.work.page import render_page
 from bakeoff.pipeline.work.request import WorkRequest
