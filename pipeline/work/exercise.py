@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from itertools import dropwhile, takewhile
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,18 @@ from bakeoff.learners.definitions.steps import Step
 from bakeoff.pipeline.work.calculation import HandCalculation
 from bakeoff.pipeline.work.numbers import BOX, EQUALS
 
-DIGIT = re.compile(r"(?<![\w.])\.?\d+(?!\w)")
-"""The beginning of a number, unless it is a part of a name or a factor, as in x1, log2 and 2v."""
+FUNCTIONS = re.compile(r"\b(?:log2|ln|exp|max|min)\b")
+LETTER = re.compile("[a-zα-ω]", re.IGNORECASE)
+DATUM = re.compile(r"(?<![\w.])\d*\.?\d|\(-?\d+,")
+"""A number, which is none within a name such as x1."""
+LONG_DATUM = re.compile(r"(?<!\w)\d+[./]\d|\d{2}|\(-?\d+,")
+"""Numbers that occur in calculations, but not in an equation of names such as G = Σ π (1 - π)."""
 EQUATIONS = re.compile(r", (?=[^=,()]+ = )")
 """Separates the equations of a formula."""
-DECIMAL = re.compile(r"\d+\.\d{2,}(e[+-]?\d+)?")
-"""A number that is long enough to be recognised where it occurs again."""
+GIVEN = ("α", "λ", "η", "h", "q", "C")
+"""Parameters and the query, which the reader cannot calculate."""
+SECRET = re.compile(r"\d+\.\d{2,}(e[+-]?\d+)?|\d+/\d+|√\d+|\(.*,.*\)")
+"""A result that is recognised where it occurs again, unlike a single digit."""
 CONDITION = re.compile("[=<>≤≥]")
 NAME_LINE = f"Name: {'…' * 20}"
 
@@ -47,8 +54,10 @@ def blank_results(calculation: HandCalculation, share: float, seed: int | None =
 
 def choose_steps(steps: Sequence[Step], share: float, seed: int | None) -> list[int]:
     """Return the positions of the steps whose results are left out, in order."""
-    positions = [position for position, step in enumerate(steps) if has_result(step)]
-    count = round(share * len(positions))
+    # Statements at the beginning, such as the initial values, are given.
+    following = dropwhile(lambda pair: not (pair[1].values or pair[1].table or pair[1].chosen), enumerate(steps))
+    positions = [position for position, step in following if has_result(step)]
+    count = min(max(1, round(share * len(positions))), len(positions))
     if seed is None:
         return positions[len(positions) - count :]
     weights = np.arange(1, len(positions) + 1)
@@ -89,8 +98,8 @@ def blank_formula(formula: str) -> str:
     --------
     >>> blank_formula("H = -Σ p log2 p = 5/14·log2(14/5) + 9/14·log2(14/9) = 0.94")
     'H = -Σ p log2 p = [………] = [………]'
-    >>> blank_formula("ω = (0.0, 1.0), b = 0.5")
-    'ω = [………], b = [………]'
+    >>> blank_formula("P = (count + α)/(Σ count + 2·α), α = 1, b = 0.5")
+    'P = (count + α)/(Σ count + 2·α), α = 1, b = [………]'
     """
     return ", ".join(map(_blank_equation, EQUATIONS.split(formula)))
 
@@ -103,52 +112,66 @@ def _blank_choice(step: Step) -> str:
 
 
 def _blank_equation(equation: str) -> str:
-    first, *others = equation.split(EQUALS)
-    is_shown = True
-    parts = [first]
-    for part in others:
-        is_shown = is_shown and DIGIT.search(part) is None
-        parts.append(part if is_shown else BOX)
-    return EQUALS.join(parts)
+    name, *others = equation.split(EQUALS)
+    if name in GIVEN and len(others) == 1:
+        return equation
+    shown = [*takewhile(_is_symbolic, others)]
+    return EQUALS.join([name, *shown, *(BOX for _ in others[len(shown) :])])
+
+
+def _is_symbolic(part: str) -> bool:
+    """Whether a part of an equation consists of names rather than of numbers."""
+    has_names = LETTER.search(FUNCTIONS.sub("", part)) is not None
+    return not (LONG_DATUM if has_names else DATUM).search(part)
 
 
 def _blank_cell(cell: Any) -> Any:
-    return BOX if DIGIT.search(str(cell)) else cell
+    return BOX if DATUM.search(str(cell)) else cell
 
 
 def _hide_results(steps: Sequence[Step], blanked: Collection[int]) -> Iterator[Step]:
     """Yield steps; what is left out in one is left out of the following ones as well."""
     choices: list[str] = []
-    numbers: list[str] = []
-    places = {""}
+    results: list[str] = []
+    known: set[Any] = set()
     for position, step in enumerate(steps):
-        is_first = min(blanked, default=position) >= position
         shown = blank_step(step) if position in blanked else step
-        if is_first:
-            places.add(step.place)
+        if min(blanked, default=position) >= position:
+            known |= {shown.place, shown.rows}
             yield shown
-        elif position in blanked and CONDITION.search(step.place) and step.place not in places:
-            # The condition of a node is a choice, and its rows follow from it.
-            yield _conceal(replace(shown, place="", rows=()), choices, numbers)
         else:
-            yield _conceal(shown, choices, numbers)
+            if position in blanked and step.place not in known:
+                # The condition of a node is a choice.
+                parts = step.place.split(", ")
+                shown = replace(shown, place=", ".join(part for part in parts if CONDITION.search(part) is None))
+            yield _conceal(replace(shown, rows=step.rows if step.rows in known else ()), choices, results)
         if position in blanked:
             choices += [step.chosen] if step.chosen else []
-            numbers += filter(DECIMAL.fullmatch, (f"{abs(value)}" for value in step.values.values()))
+            results += list_results(step)
 
 
-def _conceal(step: Step, choices: Sequence[str], numbers: Sequence[str]) -> Step:
-    """Return a step without its drawing, and with boxes in place of earlier choices and numbers."""
+def list_results(step: Step) -> Iterator[str]:
+    """Yield the results of a step that could be recognised in the following steps."""
+    calculated = [each for each in EQUATIONS.split(step.formula) if BOX in _blank_equation(each)]
+    texts = [*calculated, *(f"{cell}" for row in step.table[1:] for cell in row[1:])]
+    for text in texts:
+        result = text.split(EQUALS)[-1].lstrip("-")
+        if SECRET.fullmatch(result):
+            yield result
+
+
+def _conceal(step: Step, choices: Sequence[str], results: Sequence[str]) -> Step:
+    """Return a step without its drawing, and with boxes in place of earlier choices and results."""
 
     def hide(cell: Any) -> Any:
-        return _hide(f"{cell}", numbers) if isinstance(cell, str | float) else cell
+        return _hide(f"{cell}", results) if isinstance(cell, str | float) else cell
 
     return replace(
         step,
         formula=hide(step.formula),
         chosen=hide(step.chosen),
         place=_hide(step.place, choices),
-        table=tuple(tuple(map(hide, row)) for row in step.table),
+        table=(*step.table[:1], *(tuple(map(hide, row)) for row in step.table[1:])),
         drawing=None,
     )
 

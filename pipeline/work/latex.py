@@ -45,10 +45,10 @@ SIGNS = {
     **{"α": r"\alpha ", "β": r"\beta ", "γ": r"\gamma ", "δ": r"\delta ", "ε": r"\epsilon ", "η": r"\eta "},
     **{"θ": r"\theta ", "κ": r"\kappa ", "λ": r"\lambda ", "μ": r"\mu ", "ξ": r"\xi ", "π": r"\pi ", "ρ": r"\rho "},
     **{"σ": r"\sigma ", "τ": r"\tau ", "φ": r"\phi ", "χ": r"\chi ", "ψ": r"\psi ", "ω": r"\omega "},
-    **{"Δ": r"\Delta ", "Θ": r"\Theta ", "Λ": r"\Lambda ", "Π": r"\Pi ", "Φ": r"\Phi ", "Ω": r"\Omega "},
+    **{"Δ": r"\Delta ", "Θ": r"\Theta ", "Λ": r"\Lambda ", "Φ": r"\Phi ", "Ω": r"\Omega "},
     **{
         "Σ": r"\sum ",
-        "∏": r"\prod ",
+        "Π": r"\prod ",
         "·": r"\cdot\nobreak ",
         "×": r"\times ",
         "√": r"\surd ",
@@ -61,7 +61,7 @@ SIGNS = {
     **{sign: sign for sign in "+-=<>()[]/|.;:!?'"},
 }
 """Signs in LaTeX's mathematics."""
-OPERATORS = {*FUNCTIONS.values(), SIGNS["Σ"], SIGNS["∏"]}
+OPERATORS = {*FUNCTIONS.values(), SIGNS["Σ"], SIGNS["Π"]}
 """Followed by a space of their own."""
 IS_PLAIN = re.compile("(?![ĦħĸĿŀŉŦŧ])[ -~¡-ž–—‘’“”„€†]")
 """Characters that the fonts of a document contain."""
