@@ -30,7 +30,8 @@ from bakeoff.pipeline.work.rows import WorkedRows, choose_rows, make_problem
 
 PLACEHOLDER = "colours"
 MAX_TABLES = 2000
-"""The number of random tables that are tried."""
+MAX_REFUSED = 50
+"""The number of random tables that are tried, and of those that a learner may reject before it accepts one."""
 PLAIN_PARTS = ("balance", "target", "calibration", "threshold", "tuning")
 """The parts of an experiment that have no calculation by hand."""
 
@@ -90,21 +91,23 @@ def _calculate_random(
     """Calculate the first random table whose calculation is clear."""
     n_rows = int(request.rows or DEFAULT_ROWS)
     tables = draw_tables(experiment.learner, n_rows, request.seed or 0, is_nominal=calculation.is_nominal)
-    refusal = UserError(
-        f"table={request.table}: none of {MAX_TABLES} tables of {n_rows} rows has a short calculation without ties; "
-        "set another rows= or seed=."
-    )
-    for dataset, query in islice(tables, MAX_TABLES):
+    refusals: list[UserError] = []
+    for number, (dataset, query) in enumerate(islice(tables, MAX_TABLES)):
         drawn = replace(experiment, dataset=dataset)
         try:
             made = _calculate_rows(drawn, replace(request, table=None, rows=None, query=query), name, calculation)
         except UserError as error:
-            # A learner may reject a table, for instance one that no plane separates.
-            refusal = error
+            # A learner may reject a table, for instance one that no plane separates, or all of them.
+            refusals.append(error)
+            if len(refusals) > number and number == MAX_REFUSED:
+                raise
             continue
         if is_clear(made):
             return made
-    raise refusal
+    raise UserError(
+        f"table={request.table}: none of {MAX_TABLES} tables of {n_rows} rows has a short calculation without ties; "
+        "set another rows= or seed=."
+    )
 
 
 def _calculate_rows(

@@ -74,8 +74,8 @@ def has_result(step: Step) -> bool:
 def blank_step(step: Step) -> Step:
     """Return a step with boxes in place of its results, and without its drawing."""
     headings, rows = step.table[:1], step.table[1:]
-    words = set(re.findall(r"\w+", step.chosen))
-    if words.issuperset(str(row[0]) for row in rows):
+    chosen = set(re.findall(r"\d+", step.chosen))
+    if chosen.issuperset(str(row[0]) for row in rows):
         # The rows of the table are themselves the choice.
         rows = tuple((BOX,) * len(row) for row in rows)
     return replace(
@@ -83,7 +83,7 @@ def blank_step(step: Step) -> Step:
         formula=blank_formula(step.formula),
         chosen=_blank_choice(step),
         table=(*headings, *((name, *map(_blank_cell, cells)) for name, *cells in rows)),
-        rows=() if words.issuperset(map(str, step.rows)) else step.rows,
+        rows=() if chosen.issuperset(map(str, step.rows)) else step.rows,
         values={},
         drawing=None,
         answer=None,

@@ -56,11 +56,11 @@ def draw_tables(learner: Any, n_rows: int, seed: int, *, is_nominal: bool) -> It
 
 
 def is_clear(calculation: HandCalculation) -> bool:
-    """Whether a calculation is short and has no ties, and the learner has no warning and the same numbers."""
+    """Whether a calculation is short and has no ties, and the learner has the same numbers."""
     *steps, last = calculation.steps
     is_short = len(steps) <= MAX_STEPS + len(calculation.table)
     is_same = last.values["difference"] <= SOLVER_TOLERANCE
-    if not is_short or not is_same or calculation.notes:
+    if not is_short or not is_same:
         return False
     if is_classifier(calculation.learner) and any(_is_close(step.response) for step in steps if step.response):
         return False
