@@ -35,17 +35,18 @@ MAX_REFUSED = 50
 PLAIN_PARTS = ("balance", "target", "calibration", "threshold", "tuning")
 """The parts of an experiment that have no calculation by hand."""
 
-TECHNICAL = (
-    "algorithm",
-    "handle_missing",
-    "handle_unknown",
-    "leaf_size",
-    "missing",
-    "n_jobs",
-    "oob_score",
-    "random_state",
-)
-"""Parameters that do not affect the calculation of a table without missing cells, or that only the computer needs."""
+TOLD = (
+    "n_neighbors", "weights", "metric", "ties", "regression", "alpha", "smooth_prior", "criterion", "max_depth",
+    "min_samples_split", "voting", "eta0", "pocket", "averaged", "C", "kernel", "gamma", "penalty", "form",
+)  # fmt: skip
+"""The parameters that a reader of a sheet needs."""
+TOLD_FOR: Mapping[str, tuple[str, str]] = {
+    "bandwidth": ("weights", "gaussian"),
+    "p": ("metric", "minkowski"),
+    "degree": ("kernel", "poly"),
+    "coef0": ("kernel", "poly"),
+}
+"""A parameter that is needed for one value of another parameter only -> that parameter and its value."""
 KEPT = ("criterion",)
 """The parameters of a preset that the nearest learner with a calculation has as well."""
 
@@ -129,7 +130,7 @@ def _calculate_rows(
     steps.append(_conclude(name, calculation, answer, learner_answer, difference))
     return HandCalculation(
         title=f"{name.replace('_', ' ')} on {experiment.dataset.name}",
-        header=describe_parameters(pipeline[-1], calculation),
+        header=describe_parameters(pipeline[-1]),
         steps=tuple(steps),
         table=rows.table,
         queries=rows.queries,
@@ -170,11 +171,11 @@ def find_calculation(learner: Any, option: str) -> tuple[str, Calculation]:
     return names[0], calculation
 
 
-def describe_parameters(learner: Any, calculation: Calculation) -> tuple[str, ...]:
+def describe_parameters(learner: Any) -> tuple[str, ...]:
     """Return a line with the parameters that a reader needs to repeat the calculation, if there are any."""
-    names = {*(calculation.followed or ()), *calculation.restricted} - {*TECHNICAL}
     values = learner.get_params(deep=False)
-    given = [f"{key} = {values[key]}" for key in sorted(names & {*values}) if values[key] is not None]
+    told = [*TOLD, *(key for key, (other, used) in TOLD_FOR.items() if values.get(other) == used)]
+    given = [f"{key} = {values[key]}" for key in told if values.get(key) is not None]
     return (f"Parameters: {', '.join(given)}",) if given else ()
 
 

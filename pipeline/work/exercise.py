@@ -26,6 +26,10 @@ SECRET = re.compile(r"\d+\.\d{2,}(e[+-]?\d+)?|\d+/\d+|√\d+|\(.*,.*\)")
 """A result that is recognised where it occurs again, unlike a single digit."""
 CONDITION = re.compile("[=<>≤≥]")
 NAME_LINE = f"Name: {'…' * 20}"
+RULES = (
+    "Fill in the boxes: numbers as fractions, or rounded as in the other steps but calculated from exact ones; after "
+    "an arrow, what is chosen. Branches and classes are in alphabetical order."
+)
 
 
 def blank_results(calculation: HandCalculation, share: float, seed: int | None = None) -> HandCalculation:
@@ -45,7 +49,7 @@ def blank_results(calculation: HandCalculation, share: float, seed: int | None =
     sheet = "" if seed is None else f" Sheet {seed}"
     return replace(
         calculation,
-        header=(NAME_LINE + sheet, *calculation.header),
+        header=(NAME_LINE + sheet, *calculation.header, RULES),
         steps=tuple(_hide_results(steps, blanked)),
         answer=(),
         learner_answer=(),

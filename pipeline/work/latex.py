@@ -27,11 +27,12 @@ PREAMBLE = r"""\documentclass[11pt,a4paper]{article}
 \setlength{\LTpre}{\medskipamount}
 \setlength{\LTpost}{\smallskipamount}
 \setlength{\tabcolsep}{4pt}
+\renewcommand{\arraystretch}{1.25}
 \setlength{\parindent}{0pt}
 \setlength{\lineskip}{3pt}
 \setlength{\lineskiplimit}{3pt}
 \emergencystretch=3em
-\newcommand{\result}{\fbox{\rule{0pt}{1.8ex}\hspace{4em}}}
+\newcommand{\result}{\fbox{\rule{0pt}{2.4ex}\hspace{7em}}}
 \newcommand{\step}[2]{\par\medskip\hangindent=2.5em\hangafter=1\makebox[2.5em][l]{\textbf{#1.}}#2\par\nopagebreak}
 \newcommand{\under}[1]{{\par\raggedright\leftskip=2.5em\hangindent=2em\hangafter=1 #1\par}}
 \begin{document}

@@ -53,7 +53,7 @@ def list_tables(calculation: HandCalculation) -> Iterator[tuple[str, pd.DataFram
     tables = {
         "Training rows": calculation.table,
         "Validation rows": calculation.validation,
-        "Rows to predict": calculation.queries,
+        "Queries": calculation.queries,
     }
     yield from ((title, rows) for title, rows in tables.items() if len(rows))
 
