@@ -85,15 +85,17 @@ def place_step(step: Step, digits: int, n_rows: int) -> str:
     >>> place_step(Step("", place="wind = weak", rows=(1, 3)), 4, n_rows=14)
     'wind = weak, rows 1, 3'
     """
-    # A sentence names a single row itself.
-    rows = f"rows {', '.join(map(str, step.rows))}" if 1 < len(step.rows) < n_rows else ""
+    noun = "row" if len(step.rows) == 1 else "rows"
+    numbers = ", ".join(map(str, step.rows))
+    is_told = f"{noun} {numbers}" in step.sentence.lower()
+    rows = f"{noun} {numbers}" if 0 < len(step.rows) < n_rows and not is_told else ""
     return ", ".join(filter(None, (write_formula(step.place, digits), rows)))
 
 
 def _make_table(headings: Iterable[str], rows: list[list[str]]) -> Table:
     """Return a table in which the columns of numbers are marked as such."""
     names = list(headings)
-    kinds = [NUMBER if all(map(is_number, column)) else TEXT for column in zip(*rows, strict=True)]
+    kinds = [NUMBER if all(is_number(row[j]) for row in rows) else TEXT for j in range(len(names))]
     columns = [Cell(name, kind) for name, kind in zip(names, [NAME, *kinds[1:]], strict=True)]
     return make_table("", columns, rows)
 
